@@ -16,7 +16,7 @@ import {
   type World,
 } from './testing.ts';
 
-/** What is wrong is told in a condition and an event that name object, field and cure; the last good render stays in force. */
+/** The controller reports invalid input in a condition and an event with object, field and hint. The last valid render stays the target. */
 
 async function inWorld(
   work: (world: World) => Promise<void>,
@@ -44,7 +44,7 @@ const ignition = (sections: object) => ({ config: { ignition: { version: '3.5.0'
 const files = (...list: object[]) => ignition({ storage: { files: list } });
 const data = { contents: { source: 'data:,x' } };
 
-test.each<[what: string, spec: object, told: RegExp]>([
+test.each<[what: string, spec: object, reported: RegExp]>([
   [
     'Ignition of another version',
     { config: { ignition: { version: '9.0.0' } } },
@@ -86,7 +86,7 @@ test.each<[what: string, spec: object, told: RegExp]>([
   [
     'a unit whose name leads out of its directory',
     ignition({ systemd: { units: [{ name: '../../../x.service', contents: '[Unit]' }] } }),
-    /99-bad: spec\.config\.systemd\.units\.0\.name "\.\.\/\.\.\/\.\.\/x\.service" is not the name of a file.*write the name alone/,
+    /99-bad: spec\.config\.systemd\.units\.0\.name "\.\.\/\.\.\/\.\.\/x\.service" is not a file name.*write the name alone/,
   ],
   [
     'a drop-in whose name leads out of its directory',
@@ -98,11 +98,11 @@ test.each<[what: string, spec: object, told: RegExp]>([
     files({ path: '/', ...data }),
     /99-bad: spec\.config\.storage\.files\.0\.path "\/" is the root/,
   ],
-  ['a path with a NUL', files({ path: '/etc/x\0y', ...data }), /99-bad: .*files\.0\.path.*NUL character.*take it out/],
+  ['a path with a NUL', files({ path: '/etc/x\0y', ...data }), /99-bad: .*files\.0\.path.*NUL character.*remove it/],
   [
     'what the daemon keeps for itself',
     files({ path: '/etc/machine-config-daemon/currentconfig', ...data }),
-    /99-bad: .*files\.0\.path.*keeps for itself.*choose another path/,
+    /99-bad: .*files\.0\.path.*file of the machine-config-daemon.*choose another path/,
   ],
   [
     'content that is elsewhere',
@@ -125,8 +125,8 @@ test.each<[what: string, spec: object, told: RegExp]>([
     /99-bad is below file \/etc\/kubernetes\/kubelet\.conf of MachineConfig 01-worker-kubelet.*99-bad or MachineConfig 01-worker-kubelet/,
   ],
 ])(
-  'bad input: %s degrades the pool, is told with field and cure, the last good render stays; deleted, it ends',
-  (_what, spec, told) =>
+  'bad input: %s degrades the pool with field and hint, and keeps the last valid render; its deletion clears the condition',
+  (_what, spec, reported) =>
     inWorld(async ({ client, clock, plane }) => {
       const before = (await poolNow(client)).spec?.configuration?.name;
       await client.resource(machineConfigs).create({ metadata: { name: '99-bad', labels: WORKER_ROLE }, spec });
@@ -136,18 +136,18 @@ test.each<[what: string, spec: object, told: RegExp]>([
       for (const type of ['RenderDegraded', 'Degraded']) {
         expect(conditionOf(pool.status?.conditions, type)?.status).toBe('True');
       }
-      expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(told);
+      expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(reported);
       expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(
-        /\. To mend it: .*until then rendered-/,
+        /\. To fix it: .*until then rendered-/,
       );
-      expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(told);
+      expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(reported);
       await client.resource(machineConfigs).delete('99-bad');
       await clock.advance(20_000);
       expect(conditionOf((await poolNow(client)).status?.conditions, 'RenderDegraded')?.status).toBe('False');
     }),
 );
 
-test('bad input: content beyond the API’s limit is found at render time, with size, limit and what to do', () =>
+test('bad input: content over the limit of the API is refused by the rendering, with size, limit and hint', () =>
   inWorld(async ({ client, clock, plane }) => {
     const before = (await poolNow(client)).spec?.configuration?.name;
     for (const name of ['50-big', '51-big']) {
@@ -157,30 +157,30 @@ test('bad input: content beyond the API’s limit is found at render time, with 
     await clock.advance(20_000);
     const pool = await poolNow(client);
     expect(pool.spec?.configuration?.name).toBe(before);
-    const told =
-      /is too large \(16\d{5} bytes, max 1572864 bytes\).*\/etc\/50-big of MachineConfig 50-big \(800006 bytes\).*To mend it: make these/;
-    expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(told);
-    expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(told);
+    const reported =
+      /is too large \(16\d{5} bytes, max 1572864 bytes\).*\/etc\/50-big of MachineConfig 50-big \(800006 bytes\).*To fix it: make these/;
+    expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(reported);
+    expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(reported);
     await client.resource(machineConfigs).delete('51-big');
     await clock.advance(20_000);
     expect(conditionOf((await poolNow(client)).status?.conditions, 'RenderDegraded')?.status).toBe('False');
     expect((await poolNow(client)).spec?.configuration?.name).not.toBe(before);
   }));
 
-test('bad input: a template with an unknown variable fails the ControllerConfig, names template and variable, and makes nothing', () =>
+test('bad input: a template with an unknown variable fails the ControllerConfig with template and variable, and creates nothing', () =>
   inWorld(
     async ({ client, plane }) => {
       const { status } = await client.resource(controllerConfigs).get(CONTROLLER_CONFIG_NAME);
       const failing = conditionOf(status?.conditions, 'TemplateControllerFailing');
-      const told = /worker\/00-worker\/_base\/files\/motd\.yaml.*undefined variable: etcdCAData/s;
-      expect([failing?.status, failing?.message]).toEqual(['True', expect.stringMatching(told)]);
-      expect((await eventsOf(plane, 'TemplatesFailed'))[0]).toMatch(told);
+      const reported = /worker\/00-worker\/_base\/files\/motd\.yaml.*undefined variable: etcdCAData/s;
+      expect([failing?.status, failing?.message]).toEqual(['True', expect.stringMatching(reported)]);
+      expect((await eventsOf(plane, 'TemplatesFailed'))[0]).toMatch(reported);
       expect(await storedConfigs(client)).toEqual([]);
     },
     new Map([['worker/00-worker/_base/files/motd.yaml', 'path: /etc/motd\ncontents:\n  inline: "{{ etcdCAData }}"\n']]),
   ));
 
-test('bad input: a variable that the ControllerConfig does not give is named; given, its templates are filled', () =>
+test('bad input: a variable without a value in the ControllerConfig is named; with a value, its templates are rendered', () =>
   inWorld(
     async ({ client, clock }) => {
       const failing = async () =>
@@ -188,12 +188,12 @@ test('bad input: a variable that the ControllerConfig does not give is named; gi
           (await client.resource(controllerConfigs).get(CONTROLLER_CONFIG_NAME)).status?.conditions,
           'TemplateControllerFailing',
         );
-      const told = /motd\.yaml.*undefined variable: parameters\.motd/s;
-      expect((await failing())?.message).toMatch(told);
+      const reported = /motd\.yaml.*undefined variable: parameters\.motd/s;
+      expect((await failing())?.message).toMatch(reported);
       const degraded = async () => conditionOf((await poolNow(client)).status?.conditions, 'RenderDegraded');
       expect(await degraded()).toMatchObject({ status: 'True', reason: 'TemplatesFailed' });
-      expect((await degraded())?.message).toMatch(told);
-      expect((await degraded())?.message).toMatch(/To mend it: correct what is named, in the template or in spec of/);
+      expect((await degraded())?.message).toMatch(reported);
+      expect((await degraded())?.message).toMatch(/To fix it: correct the template, or the field in spec of/);
       const body = { spec: { parameters: { motd: 'hello' } } };
       await client.resource(controllerConfigs).patch(CONTROLLER_CONFIG_NAME, { type: 'merge', body });
       await clock.advance(20_000);
@@ -206,7 +206,7 @@ test('bad input: a variable that the ControllerConfig does not give is named; gi
     ]),
   ));
 
-test('bad input: two custom pools that claim one node are both degraded, which is told with node and cure, and end with it', () =>
+test('bad input: two custom pools that claim one node are Degraded with node and hint, until only one claims it', () =>
   inWorld(async ({ client, clock, plane }) => {
     for (const name of ['infra', 'gpu']) {
       await client.resource(machineConfigPools).create({
@@ -218,12 +218,12 @@ test('bad input: two custom pools that claim one node are both degraded, which i
       client.resource(nodes).patch('n2', { type: 'merge', body: { metadata: { labels } } });
     await label({ infra: '', gpu: '' });
     await clock.advance(30_000);
-    const told = /^node n2 belongs to 2 custom roles.*Change metadata\.labels of these nodes/;
+    const reported = /^node n2 belongs to 2 custom roles.*Change metadata\.labels of these nodes/;
     for (const name of ['infra', 'gpu']) {
       const { status } = await poolNow(client, name);
       for (const type of ['NodesClaimed', 'Degraded']) {
         expect(conditionOf(status?.conditions, type)).toMatchObject({
-          ...{ status: 'True', reason: 'AmbiguousMembership', message: expect.stringMatching(told) },
+          ...{ status: 'True', reason: 'AmbiguousMembership', message: expect.stringMatching(reported) },
         });
       }
     }
@@ -240,33 +240,33 @@ test('bad input: two custom pools that claim one node are both degraded, which i
     }
   }));
 
-test('R17 bad input: a selector that matches no MachineConfig degrades its pool and names itself', () =>
+test('bad input: a selector that matches no MachineConfig degrades its pool, and the message contains the selector [R17]', () =>
   inWorld(async ({ client, clock, plane }) => {
     const body = {
       spec: { machineConfigSelector: { matchLabels: { 'machineconfiguration.openshift.io/role': 'nobody' } } },
     };
     await client.resource(machineConfigPools).patch('worker', { type: 'merge', body });
     await clock.advance(20_000);
-    const told = /no MachineConfigs found matching selector machineconfiguration\.openshift\.io\/role=nobody/;
+    const reported = /no MachineConfigs found matching selector machineconfiguration\.openshift\.io\/role=nobody/;
     const { status, spec } = await poolNow(client);
     expect(conditionOf(status?.conditions, 'RenderDegraded')).toMatchObject({
-      ...{ status: 'True', message: expect.stringMatching(told) },
+      ...{ status: 'True', message: expect.stringMatching(reported) },
     });
-    expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(told);
-    expect((await eventsOf(plane, 'RenderFailed'))[0]).toContain('To mend it: correct spec.machineConfigSelector');
+    expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(reported);
+    expect((await eventsOf(plane, 'RenderFailed'))[0]).toContain('To fix it: correct spec.machineConfigSelector');
     expect(spec?.configuration?.name).toMatch(/^rendered-worker-/);
-    const cure = { spec: { machineConfigSelector: { matchLabels: WORKER_ROLE } } };
-    await client.resource(machineConfigPools).patch('worker', { type: 'merge', body: cure });
+    const hint = { spec: { machineConfigSelector: { matchLabels: WORKER_ROLE } } };
+    await client.resource(machineConfigPools).patch('worker', { type: 'merge', body: hint });
     await clock.advance(20_000);
     expect(conditionOf((await poolNow(client)).status?.conditions, 'RenderDegraded')?.status).toBe('False');
   }));
 
-test.each<[field: 'machineConfigSelector' | 'nodeSelector', all: string, cure: object]>([
+test.each<[field: 'machineConfigSelector' | 'nodeSelector', all: string, hint: object]>([
   ['machineConfigSelector', 'all MachineConfigs: nothing is rendered', { matchLabels: WORKER_ROLE }],
-  ['nodeSelector', 'all nodes: none is told anything', { matchLabels: { 'node-role.kubernetes.io/worker': '' } }],
+  ['nodeSelector', 'all nodes: no node gets a target', { matchLabels: { 'node-role.kubernetes.io/worker': '' } }],
 ])(
-  'bad input: a %s that matches everything degrades its pool, names itself, and brings nothing to nodes; with one it ends',
-  (field, all, cure) =>
+  'bad input: a pool with an empty %s is Degraded and updates no node, until the selector has a requirement',
+  (field, all, hint) =>
     inWorld(async ({ client, clock, plane }) => {
       const before = (await poolNow(client)).spec?.configuration?.name;
       const select = async (selector: object) => {
@@ -276,20 +276,24 @@ test.each<[field: 'machineConfigSelector' | 'nodeSelector', all: string, cure: o
         const { status } = await poolNow(client);
         return ['RenderDegraded', 'Degraded'].map((type) => conditionOf(status?.conditions, type));
       };
-      const told = new RegExp(
-        `spec\\.${field} of MachineConfigPool worker is empty.*${all}\\. To mend it: give it matchLabels`,
+      const reported = new RegExp(
+        `spec\\.${field} of MachineConfigPool worker is empty.*${all}\\. To fix it: add matchLabels`,
       );
       const [render, degraded] = await select({ matchLabels: null });
-      expect(render).toMatchObject({ status: 'True', reason: 'SelectingAll', message: expect.stringMatching(told) });
+      expect(render).toMatchObject({
+        status: 'True',
+        reason: 'SelectingAll',
+        message: expect.stringMatching(reported),
+      });
       expect(degraded?.status).toBe('True');
-      expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(told);
+      expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(reported);
       expect((await eventsOf(plane, 'SelectingAll')).length).toBeGreaterThan(0);
       expect((await poolNow(client)).spec?.configuration?.name).toBe(before);
-      expect((await select(cure)).map((one) => one?.status)).toEqual(['False', 'False']);
+      expect((await select(hint)).map((one) => one?.status)).toEqual(['False', 'False']);
     }),
 );
 
-/** As the original's CRD has it: without bounds. */
+/** The CRD as in the original: without bounds. */
 const UNBOUNDED = JSON.parse(JSON.stringify(machineConfigCrds), (key, value) =>
   key === 'maxUnavailable' ? { ...value, 'x-kubernetes-validations': [] } : value,
 ) as readonly object[];
@@ -301,45 +305,45 @@ const settle = async ({ client, clock }: World, change: () => Promise<unknown>) 
   const conditions = ['SettingsInvalid', 'Degraded'].map((type) => conditionOf(status?.conditions, type));
   const { items } = await client.resource(nodes).list();
   const target = spec?.configuration?.name ?? '';
-  const told = items.filter(
+  const targeted = items.filter(
     ({ metadata }) => metadata.annotations?.[NodeAnnotations.DesiredConfig] === target && target !== '',
   );
-  return { conditions, told: told.length };
+  return { conditions, targeted: targeted.length };
 };
 
-test('bad input: a maxUnavailable that makes no sense degrades its pool, is told with field and cure, and no node is told; corrected, it ends', () =>
+test('bad input: an invalid maxUnavailable degrades its pool with field and hint and sets no target, until it is corrected', () =>
   inWorld(
     async (world) => {
       const { client, plane } = world;
       const set = (maxUnavailable: unknown) => () =>
         client.resource(machineConfigPools).patch('worker', { type: 'merge', body: { spec: { maxUnavailable } } });
-      const before = (await settle(world, set('abc'))).told;
+      const before = (await settle(world, set('abc'))).targeted;
       await playDaemons(client);
       const config = { metadata: { name: '50-user', labels: WORKER_ROLE }, spec: { config: configOf('new') } };
-      expect((await settle(world, () => client.resource(machineConfigs).create(config))).told).toBe(0);
+      expect((await settle(world, () => client.resource(machineConfigs).create(config))).targeted).toBe(0);
       expect(before).toBe(1);
       for (const [value, why] of [
-        ['abc', 'neither a count nor a percentage'],
-        ['5', 'neither a count nor a percentage'],
-        ['150%', 'more than all'],
-        [-1, 'less than none'],
-        ['-20%', 'less than none'],
+        ['abc', 'neither a number nor a percentage'],
+        ['5', 'neither a number nor a percentage'],
+        ['150%', 'more than 100%'],
+        [-1, 'less than 0'],
+        ['-20%', 'less than 0'],
       ] as const) {
         const message =
-          `spec.maxUnavailable of MachineConfigPool worker is ${JSON.stringify(value)}, ${why}: no node is told anything. ` +
-          'To mend it: give it a count such as 1, or a percentage from "1%" to "100%"';
-        const { conditions, told } = await settle(world, set(value));
+          `spec.maxUnavailable of MachineConfigPool worker is ${JSON.stringify(value)}, ${why}: no node gets a target. ` +
+          'To fix it: set a number such as 1, or a percentage from "1%" to "100%"';
+        const { conditions, targeted } = await settle(world, set(value));
         expect(conditions.map((one) => [one?.status, one?.message])).toEqual([
           ...[
             ['True', message],
             ['True', message],
           ],
         ]);
-        expect(told).toBe(0);
+        expect(targeted).toBe(0);
         expect(await eventsOf(plane, 'SettingsInvalid')).toContain(message);
       }
       const zero = await settle(world, set(0));
-      expect(zero.told).toBe(1);
+      expect(zero.targeted).toBe(1);
       expect(zero.conditions.map((one) => [one?.status, one?.reason])).toEqual([
         ...[
           ['False', 'CountsAsOne'],
@@ -347,9 +351,9 @@ test('bad input: a maxUnavailable that makes no sense degrades its pool, is told
         ],
       ]);
       expect((await eventsOf(plane, 'SettingsInvalid')).at(-1)).toMatch(/is 0, which counts as 1.*set spec\.paused$/);
-      const healed = await settle(world, set(3));
-      expect(healed.told).toBe(3);
-      expect(healed.conditions.map((one) => [one?.status, one?.message])).toEqual([
+      const recovered = await settle(world, set(3));
+      expect(recovered.targeted).toBe(3);
+      expect(recovered.conditions.map((one) => [one?.status, one?.message])).toEqual([
         ...[
           ['False', ''],
           ['False', ''],
@@ -361,10 +365,14 @@ test('bad input: a maxUnavailable that makes no sense degrades its pool, is told
   ));
 
 test.each([
-  ['canary', 'few', /canary of MachineConfigPool worker is "few": no node is told.*write a count of nodes/],
-  ['canary-soak', 'long', /canary-soak of MachineConfigPool worker is "long": no node is told.*write a time such as/],
+  ['canary', 'few', /canary of MachineConfigPool worker is "few": no node gets a target.*write a count of nodes/],
+  [
+    'canary-soak',
+    'long',
+    /canary-soak of MachineConfigPool worker is "long": no node gets a target.*write a time such as/,
+  ],
 ])(
-  'bad input: an annotation %s that says nothing degrades its pool, is told with its cure, and no node is told; removed, it ends',
+  'bad input: an invalid annotation %s degrades its pool with a hint and sets no target, until it is removed',
   (key, text, expected) =>
     inWorld(async (world) => {
       const { client, plane } = world;
@@ -379,35 +387,35 @@ test.each([
       await settle(world, annotate(text));
       await playDaemons(client);
       const config = { metadata: { name: '50-user', labels: WORKER_ROLE }, spec: { config: configOf('new') } };
-      const { conditions, told } = await settle(world, () => client.resource(machineConfigs).create(config));
-      expect(told).toBe(0);
+      const { conditions, targeted } = await settle(world, () => client.resource(machineConfigs).create(config));
+      expect(targeted).toBe(0);
       for (const one of conditions) {
         expect(one).toMatchObject({ status: 'True', message: expect.stringMatching(expected) });
       }
       expect((await eventsOf(plane, 'SettingsInvalid'))[0]).toMatch(expected);
-      const healed = await settle(world, annotate(null));
-      expect([healed.told, ...healed.conditions.map((one) => one?.status)]).toEqual([1, 'False', 'False']);
+      const recovered = await settle(world, annotate(null));
+      expect([recovered.targeted, ...recovered.conditions.map((one) => one?.status)]).toEqual([1, 'False', 'False']);
     }),
 );
 
-test('bad input: fields of an Ignition config that nobody reads are told with MachineConfig, path and cure, once for each render', () =>
+test('bad input: unknown fields of an Ignition config are reported once for each render, with MachineConfig, path and hint', () =>
   inWorld(async ({ client, clock, plane }) => {
     const spec = files({ path: '/etc/x', mdoe: 420, ...data });
     await client.resource(machineConfigs).create({ metadata: { name: '50-typo', labels: WORKER_ROLE }, spec });
     await clock.advance(20_000);
-    const told =
+    const reported =
       'MachineConfig 50-typo: spec.config.storage.files.0.mdoe is not known and has no effect (did you mean mode?)';
-    expect(await eventsOf(plane, 'UnknownFields')).toEqual([told]);
+    expect(await eventsOf(plane, 'UnknownFields')).toEqual([reported]);
     expect((await poolNow(client)).spec?.configuration?.source?.map(({ name }) => name)).toContain('50-typo');
     const useless = { ...ignition({ storge: {} }) };
     await client.resource(machineConfigs).create({ metadata: { name: '51-typo', labels: WORKER_ROLE }, spec: useless });
     await clock.advance(20_000);
     expect((await eventsOf(plane, 'UnknownFields')).at(-1)).toBe(
-      `${told}; MachineConfig 51-typo: spec.config.storge is not known and has no effect (did you mean storage?)`,
+      `${reported}; MachineConfig 51-typo: spec.config.storge is not known and has no effect (did you mean storage?)`,
     );
   }));
 
-test('bad input: fields of a KubeletConfig that nobody reads are told in a condition and an event, and the others go on; corrected, it ends', () =>
+test('bad input: unknown fields of a KubeletConfig are reported in a condition and an event, and its other fields are applied', () =>
   inWorld(async ({ client, clock, plane, writes }) => {
     const machineConfigPoolSelector = {
       matchLabels: { 'pools.operator.machineconfiguration.openshift.io/worker': '' },
@@ -417,29 +425,29 @@ test('bad input: fields of a KubeletConfig that nobody reads are told in a condi
       .resource(kubeletConfigs)
       .create({ metadata: { name: 'mine' }, spec: { machineConfigPoolSelector, kubeletConfig } });
     await clock.advance(20_000);
-    const told =
+    const reported =
       'spec.kubeletConfig.maxPod is not known and has no effect (did you mean maxPods?); ' +
       'spec.kubeletConfig.logging.verbositi is not known and has no effect (did you mean verbosity?)';
     const conditions = async () => (await client.resource(kubeletConfigs).get('mine')).status?.conditions ?? [];
     expect((await conditions()).map(({ type, status, message }) => [type, status, message])).toEqual([
-      ['UnknownFields', 'True', told],
+      ['UnknownFields', 'True', reported],
       ['Accepted', 'True', 'Success'],
       ['Success', 'True', 'Success'],
     ]);
-    expect(await eventsOf(plane, 'UnknownFields')).toEqual([told]);
+    expect(await eventsOf(plane, 'UnknownFields')).toEqual([reported]);
     expect(await storedConfigs(client)).toContain('99-worker-generated-kubelet');
     expect(conditionOf((await poolNow(client)).status?.conditions, 'RenderDegraded')?.status).toBe('False');
     await clock.advance(60_000);
     writes.length = 0;
     await clock.advance(3_600_000);
     expect(writes).toEqual([]);
-    const cure = { spec: { kubeletConfig: { maxPod: null, maxPods: 5, logging: null } } };
-    await client.resource(kubeletConfigs).patch('mine', { type: 'merge', body: cure });
+    const hint = { spec: { kubeletConfig: { maxPod: null, maxPods: 5, logging: null } } };
+    await client.resource(kubeletConfigs).patch('mine', { type: 'merge', body: hint });
     await clock.advance(20_000);
     expect((await conditions()).map(({ type }) => type)).toEqual(['Accepted', 'Success']);
   }));
 
-test('bad input: a KubeletConfig that sets what is the cluster’s is refused with field and value, in condition, event and pool', () =>
+test('bad input: a KubeletConfig with a field that belongs to the cluster is refused with field and value, in condition, event and pool', () =>
   inWorld(async ({ client, clock, plane }) => {
     const before = (await poolNow(client)).spec?.configuration?.name;
     await client.resource(kubeletConfigs).create({
@@ -450,12 +458,12 @@ test('bad input: a KubeletConfig that sets what is the cluster’s is refused wi
       },
     });
     await clock.advance(20_000);
-    const told = /cgroupDriver is not allowed to be set, but contains: cgroupfs/;
+    const reported = /cgroupDriver is not allowed to be set, but contains: cgroupfs/;
     const { status } = await client.resource(kubeletConfigs).get('mine');
-    expect(conditionOf(status?.conditions, 'Accepted')?.message).toMatch(told);
-    expect((await eventsOf(plane, 'KubeletConfigRefused'))[0]).toMatch(told);
+    expect(conditionOf(status?.conditions, 'Accepted')?.message).toMatch(reported);
+    expect((await eventsOf(plane, 'KubeletConfigRefused'))[0]).toMatch(reported);
     expect((await eventsOf(plane, 'KubeletConfigRefused'))[0]).toContain(
-      'To mend it: correct what is named in spec of KubeletConfig mine',
+      'To fix it: correct the fields in spec of KubeletConfig mine',
     );
     const pool = await poolNow(client);
     expect(conditionOf(pool.status?.conditions, 'RenderDegraded')).toMatchObject({
@@ -467,11 +475,11 @@ test('bad input: a KubeletConfig that sets what is the cluster’s is refused wi
     });
     expect(conditionOf(pool.status?.conditions, 'Degraded')?.status).toBe('True');
     expect(pool.spec?.configuration?.name).toBe(before);
-    const cure = { spec: { kubeletConfig: { cgroupDriver: null, maxPods: 99 } } };
-    await client.resource(kubeletConfigs).patch('mine', { type: 'merge', body: cure });
+    const hint = { spec: { kubeletConfig: { cgroupDriver: null, maxPods: 99 } } };
+    await client.resource(kubeletConfigs).patch('mine', { type: 'merge', body: hint });
     await clock.advance(30_000);
-    const { status: healed, spec } = await poolNow(client);
-    expect(['RenderDegraded', 'Degraded'].map((type) => conditionOf(healed?.conditions, type)?.status)).toEqual([
+    const { status: recovered, spec } = await poolNow(client);
+    expect(['RenderDegraded', 'Degraded'].map((type) => conditionOf(recovered?.conditions, type)?.status)).toEqual([
       ...['False', 'False'],
     ]);
     expect(spec?.configuration?.name).not.toBe(before);

@@ -95,7 +95,7 @@ async function fill(client: KubeClient): Promise<void> {
   }
 }
 
-test('A9 a changed file is rendered, handed to one node after the other, and then all is quiet', async () => {
+test('a changed file is rendered and reaches one node after the other, then nothing is written [A9]', async () => {
   const { client, clock, writes, end } = await start();
   try {
     await fill(client);
@@ -105,8 +105,8 @@ test('A9 a changed file is rendered, handed to one node after the other, and the
       const { items } = await client.resource(nodes).list();
       const target = (await poolNow()).spec?.configuration?.name ?? '';
       expect(target).toMatch(/^rendered-worker-[0-9a-f]{32}$/);
-      const told = items.filter(({ metadata: { annotations = {} } }) => annotations[DesiredConfig] === target);
-      const busy = told.filter(({ metadata: { annotations = {} } }) => annotations[CurrentConfig] !== target);
+      const targeted = items.filter(({ metadata: { annotations = {} } }) => annotations[DesiredConfig] === target);
+      const busy = targeted.filter(({ metadata: { annotations = {} } }) => annotations[CurrentConfig] !== target);
       expect(busy).toHaveLength(round < 3 ? 1 : 0);
       for (const { metadata } of busy) {
         const annotations = { [CurrentConfig]: target, [State]: 'Done' };
@@ -130,7 +130,7 @@ test('A9 a changed file is rendered, handed to one node after the other, and the
   }
 });
 
-test('a bad config degrades the pool and names object and field; the last good render stays the target', async () => {
+test('a bad config degrades the pool with object and field, and the last valid render stays the target', async () => {
   const { client, clock, end } = await start();
   try {
     await fill(client);
@@ -153,8 +153,8 @@ test('a bad config degrades the pool and names object and field; the last good r
     );
     await client.resource(machineConfigs).delete('99-bad');
     await clock.advance(90_000);
-    const healed = await client.resource(machineConfigPools).get('worker');
-    expect(conditionOf(healed.status?.conditions, 'RenderDegraded')?.status).toBe('False');
+    const recovered = await client.resource(machineConfigPools).get('worker');
+    expect(conditionOf(recovered.status?.conditions, 'RenderDegraded')?.status).toBe('False');
   } finally {
     await end();
   }

@@ -12,7 +12,7 @@ import {
 } from './kinds/resources.ts';
 import { configOf, fillWorld, startWorld, TREE, WORKER_ROLE } from './testing.ts';
 
-/** CRDs that let in everything. */
+/** CRDs that accept every object. */
 const OPEN = machineConfigCrds.map(({ spec, ...crd }) => {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   return { ...crd, spec: { ...spec, versions: spec.versions.map((version) => ({ ...version, schema })) } };
@@ -27,7 +27,7 @@ test('objects of all kinds with any field missing, null or of another type keep 
   try {
     for (const definition of kinds) {
       const all = [...malformations(definition.shape ?? {})].filter(({ field }) => !field.startsWith('status'));
-      // Of each field what is missing or null, and one wrong type: a hundred pools would be a hundred rollouts.
+      // For each field one missing or null case and one wrong type, because a hundred pools would need a hundred rollouts.
       const few = all.filter(
         ({ what, field }, index) =>
           !what.includes('type') || all[index - 1]?.field !== field || all[index - 1]?.what.endsWith('null'),

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { renderPool } from './config/render/render.ts';
 import type { MachineConfig } from './kinds/machine-config.ts';
 
-/** Rules of rendering that hold for inputs that nobody thought of. Those of rollouts are in `histories/`. */
+/** Rules of rendering, verified on random inputs. The rules of rollouts are in `histories/`. */
 
 const runs = (count: number) => ({
   numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? count),
@@ -19,7 +19,7 @@ const machineConfig = fc.record({
   kernelArguments: fc.array(text, { maxLength: 2 }),
 });
 
-/** The same MachineConfigs in two orders, as others' objects: nothing that an earlier render remembered of them. */
+/** The same MachineConfigs in two orders. They are copies, so that nothing cached in an earlier render counts. */
 const inTwoOrders = fc.array(machineConfig, { minLength: 1, maxLength: 8 }).chain((all) => {
   const configs = all.map(({ role, files, units, kernelArguments }, index) => ({
     metadata: {
@@ -56,11 +56,11 @@ const givesTheSameBytes = (rendering: typeof render) =>
     expect(rendering(shuffled)).toBe(rendering(ordered));
   });
 
-test('rendering is a function of its inputs: in whichever order they come, the same bytes', () => {
+test('rendering gives the same bytes for any order of its inputs', () => {
   fc.assert(givesTheSameBytes(render), runs(300));
 });
 
-test('a render that follows the order in which MachineConfigs come is seen', () => {
+test('the test fails for a render that depends on the order of the MachineConfigs', () => {
   const named = (configs: readonly object[]) =>
     configs.map((config, index) => ({
       ...(config as MachineConfig),

@@ -47,7 +47,7 @@ const kubeletConfig = (name: string, kubelet: Record<string, unknown>) => ({
   },
 });
 
-test('templates become owned MachineConfigs, the ControllerConfig completes, the pool is rendered', () =>
+test('templates result in owned MachineConfigs, the ControllerConfig completes, and the pool is rendered', () =>
   inWorld(async ({ client }) => {
     const config = await controllerConfig(client);
     expect(config.metadata.annotations?.['machineconfiguration.openshift.io/generated-by-version']).toBe('v1');
@@ -62,7 +62,7 @@ test('templates become owned MachineConfigs, the ControllerConfig completes, the
     expect(pool.spec?.configuration?.source?.map(({ name }) => name)).toEqual(['00-worker', '01-worker-kubelet']);
   }));
 
-test('T10 T9 what a user writes into a template MachineConfig is undone at once; labels of his own stay', () =>
+test('manual changes of a template MachineConfig are reverted at once, except additional labels [T10] [T9]', () =>
   inWorld(async ({ client, clock, writes }) => {
     const labels = { ...WORKER_ROLE, mine: 'yes' };
     const body = { metadata: { labels }, spec: { config: { ignition: { version: '3.5.0' } } } };
@@ -81,7 +81,7 @@ test('T10 T9 what a user writes into a template MachineConfig is undone at once;
     expect(writes).toEqual([]);
   }));
 
-test('trap 17: what closed the gate of rendering wakes the pools when it opens, long before a try by itself', () =>
+test('a ControllerConfig that completes wakes the pools at once, without waiting for a retry [trap 17]', () =>
   inWorld(async ({ client, clock }) => {
     await clock.advance(20_000);
     const target = async () => (await client.resource(machineConfigPools).get('worker')).spec?.configuration?.name;
@@ -102,7 +102,7 @@ test('trap 17: what closed the gate of rendering wakes the pools when it opens, 
     expect(await target()).not.toBe(before);
   }));
 
-test('a pull secret that is missing fails the ControllerConfig in words; once it is there all goes on', () =>
+test('a missing pull secret fails the ControllerConfig with a message, and its creation repairs it', () =>
   inWorld(async ({ client, clock }) => {
     const pullSecret = { namespace: 'default', name: 'pull' };
     const body = { spec: { pullSecret } };
@@ -125,7 +125,7 @@ test('a pull secret that is missing fails the ControllerConfig in words; once it
     expect(conditionOf(status?.conditions, 'TemplateControllerCompleted')?.status).toBe('True');
   }));
 
-test('K1 a KubeletConfig becomes a MachineConfig, is Accepted and bears its name as finalizer; deleted it takes it along', () =>
+test('a KubeletConfig results in a MachineConfig, is Accepted and has a finalizer with its name; its deletion removes it [K1]', () =>
   inWorld(async ({ client, clock, writes }) => {
     await client.resource(kubeletConfigs).create(kubeletConfig('max', { maxPods: 100 }));
     await clock.advance(1_000);
@@ -149,7 +149,7 @@ test('K1 a KubeletConfig becomes a MachineConfig, is Accepted and bears its name
     expect((await client.resource(kubeletConfigs).list()).items).toEqual([]);
   }));
 
-test('K5 a forbidden field is named in the condition and makes no MachineConfig; corrected it is accepted', () =>
+test('a forbidden field is named in the condition and results in no MachineConfig, until it is corrected [K5]', () =>
   inWorld(async ({ client, clock }) => {
     await client.resource(kubeletConfigs).create(kubeletConfig('dns', { clusterDNS: ['1.2.3.4'] }));
     await clock.advance(10_000);
@@ -172,7 +172,7 @@ test('K5 a forbidden field is named in the condition and makes no MachineConfig;
     expect(await storedConfigs(client)).toContain('99-worker-generated-kubelet');
   }));
 
-test('K33 a KubeletConfig for no pool says so, and is taken up when the pool comes to match', () =>
+test('a KubeletConfig without a pool reports it, and is applied when a pool matches [K33]', () =>
   inWorld(async ({ client, clock }) => {
     const config = kubeletConfig('late', { maxPods: 10 });
     const machineConfigPoolSelector = { matchLabels: { size: 'big' } };
@@ -187,39 +187,39 @@ test('K33 a KubeletConfig for no pool says so, and is taken up when the pool com
   }));
 
 test.each([true, false])(
-  'R31 renderWhilePaused %s: only then a paused pool has a new target; no node is told until the pause ends',
+  'renderWhilePaused %s: only then a paused pool gets a new target; no node gets it until the pause ends [R31]',
   (renderWhilePaused) =>
     inWorld(
       async ({ client, clock }) => {
         await playDaemons(client);
         const pools = client.resource(machineConfigPools);
-        const told = async () => {
+        const reported = async () => {
           const target = (await pools.get('worker')).spec?.configuration?.name ?? '';
           const { items } = await client.resource(nodes).list();
           const has = items.filter(({ metadata }) => metadata.annotations?.[NodeAnnotations.DesiredConfig] === target);
           return { target, count: has.length };
         };
-        const before = await told();
+        const before = await reported();
         expect(before.count).toBe(1);
         await pools.patch('worker', { type: 'merge', body: { spec: { paused: true } } });
         const spec = { config: configOf('new') };
         await client.resource(machineConfigs).create({ metadata: { name: '50-user', labels: WORKER_ROLE }, spec });
         await clock.advance(30_000);
-        const paused = await told();
+        const paused = await reported();
         expect(paused.target !== before.target).toBe(renderWhilePaused);
         expect(await storedConfigs(client)).toContain(paused.target);
         expect(paused.count).toBe(renderWhilePaused ? 0 : 1);
         await playDaemons(client);
         await pools.patch('worker', { type: 'merge', body: { spec: { paused: false } } });
         await clock.advance(10_000);
-        const after = await told();
+        const after = await reported();
         expect([after.target !== before.target, after.count]).toEqual([true, 1]);
       },
       { render: { renderWhilePaused } },
     ),
 );
 
-test("a user's 999-generated-kubelet-mine and 99-custom-kubelet stay; what another build left over goes", () =>
+test("a user's 999-generated-kubelet-mine and 99-custom-kubelet stay; MachineConfigs of another build are deleted", () =>
   inWorld(async ({ client, clock }) => {
     const resource = client.resource(machineConfigs);
     const other = { other: 'role' };

@@ -53,13 +53,13 @@ test('config explain shows whether each node has the target, why not, and which 
     const [pool] = await readPools(cluster, now, 'worker');
     expect(pool).toMatchObject({ nodes: 5, updated: 1, unavailable: 1, maxUnavailable: 2, next: ['c'] });
     const why = Object.fromEntries((pool?.standing ?? []).map((one) => [one.name, one.why]));
-    const waits = 'waits for its turn: as many nodes are unavailable or failing as may be';
-    expect(why).toEqual({ a: '', b: 'is drained', c: 'is told the target next', d: waits, e: waits });
+    const waits = 'waits for its turn: the maximum number of nodes is unavailable or failing';
+    expect(why).toEqual({ a: '', b: 'is drained', c: 'gets the target next', d: waits, e: waits });
     expect(pool && poolLines(pool)).toEqual([
       ...['machineconfigpool worker', '  target  new (InPlace)'],
       '  nodes   5: 1 updated, 1 unavailable, at most 2 may be',
       ...['  next    sets the target of c', '', 'Nodes that are not at the target:'],
-      ...['  - b: is drained', '  - c: is told the target next', `  - d: ${waits}`, `  - e: ${waits}`],
+      ...['  - b: is drained', '  - c: gets the target next', `  - d: ${waits}`, `  - e: ${waits}`],
     ]);
   }));
 
@@ -75,17 +75,17 @@ test('config explain names the blockers of a pool, with hints', () =>
     expect(paused && statusLines([paused])[1]).toMatch(/the pool is paused; degraded: b$/);
     expect([paused?.next, paused?.blockers]).toEqual([[], ['the pool is paused']]);
     expect(paused?.standing.map(({ why }) => why)).toEqual([
-      ...['is not told: the pool is paused', 'Degraded: cannot write /etc/x'],
+      ...['does not get the target: the pool is paused', 'Degraded: cannot write /etc/x'],
     ]);
     expect(paused?.cures).toEqual([
       `kubectl patch machineconfigpool worker --type merge -p '{"spec":{"paused":false}}'`,
-      'undo the change that made new, or mend node b: Degraded: cannot write /etc/x',
+      'revert the change that led to new, or repair node b: Degraded: cannot write /etc/x',
     ]);
     const machineRefs = [{ kind: 'MachineSet', namespace: 'default', name: 'x' }];
     await patch({ paused: false, nodeSelector: null, machineRefs });
     expect(await explained()).toMatchObject({
       ...{ nodes: 0, next: [] },
-      blockers: ['MachineRefResolved: MachineSet default/x not found: create it, or take it out of machineRefs'],
+      blockers: ['MachineRefResolved: MachineSet default/x not found: create it, or remove it from machineRefs'],
     });
   }));
 
@@ -114,7 +114,7 @@ test('a pool that replaces machines is blocked while old machines exist, and not
     const snapshot = { ...facts, now: '2026-01-01T00:00:00Z' };
     return explainPool(snapshot, () => snapshot);
   };
-  expect(explained(annotations).blockers).toEqual(['new machines come in place of those with another config']);
+  expect(explained(annotations).blockers).toEqual(['new machines replace those with another config']);
   const after = explained(at('new'));
   expect([after.blockers, statusLines([after])[1]?.endsWith('  updated')]).toEqual([[], true]);
 });
@@ -129,7 +129,7 @@ test('config status prints one line per pool, json and yaml print the model, and
     ]);
     await node(client, 'b', at('old'));
     const [, line, of] = formatted('wide', await readPools(cluster, now), statusLines);
-    expect([line?.endsWith('updating'), of]).toEqual([true, '  b: is told the target next']);
+    expect([line?.endsWith('updating'), of]).toEqual([true, '  b: gets the target next']);
     expect(JSON.parse(formatted('json', pools, statusLines).join(''))).toEqual(pools);
     expect(formatted('yaml', pools, statusLines)[0]).toContain('- name: worker\n  target: new\n');
     await expect(readPools(cluster, now, 'infra')).rejects.toThrow('there is no pool infra; there are worker');

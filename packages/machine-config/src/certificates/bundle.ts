@@ -29,9 +29,9 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 export const certificatesName = (pool: string): string => `certificates-${pool}`;
 
 /**
- * The MachineConfig with the certificates, CA bundles and pull secrets of a pool. Nodes take them at once: also of a
- * paused pool, and also where another part of the pool cannot be rendered.
- * @param configs what the pool selects, in any order
+ * The MachineConfig with the certificates, CA bundles and pull secrets of a pool. Nodes apply it immediately, even if the pool is paused or another
+ * part of it cannot be rendered.
+ * @param configs the MachineConfigs that the pool selects, in any order
  * @returns undefined if the pool has no such file
  */
 export function certificatesOfPool(
@@ -59,7 +59,7 @@ export function certificatesOfPool(
   };
 }
 
-/** A MachineConfig that cannot be read has none: the pool says what is wrong with it. */
+/** A MachineConfig that cannot be read contributes no files. The rendering reports the error. */
 function filesOf(config: MachineConfig): readonly IgnitionFile[] {
   try {
     return ignitionOf(config)?.storage?.files ?? [];
@@ -69,7 +69,7 @@ function filesOf(config: MachineConfig): readonly IgnitionFile[] {
   }
 }
 
-/** The rendering refuses content that cannot be read, and the pool says so. */
+/** The rendering refuses content that cannot be read, and the pool reports it. */
 function isReadable({ contents }: IgnitionFile): boolean {
   try {
     decodeContents(contents?.source, contents?.compression);
@@ -80,7 +80,7 @@ function isReadable({ contents }: IgnitionFile): boolean {
   }
 }
 
-/** The certificates that the ControllerConfig holds, each in its place on a node. Source: the original's certificate writer. */
+/** The certificates of the ControllerConfig, each with its path on a node. Source: the original's certificate writer. */
 export function controllerCertificates(config: ControllerConfig | undefined): readonly IgnitionFile[] {
   const { kubeAPIServerServingCAData, cloudProviderCAData, internalRegistryPullSecret } = config?.spec ?? {};
   return [
@@ -91,7 +91,7 @@ export function controllerCertificates(config: ControllerConfig | undefined): re
   ];
 }
 
-/** The authority of each registry; `..` in the name of a bundle is the colon before the port. */
+/** The CA of each registry. In the name of a bundle, `..` represents the colon before the port. */
 export function registryCertificates(config: ControllerConfig | undefined): readonly IgnitionFile[] {
   const { imageRegistryBundleUserData = [], imageRegistryBundleData = [] } = config?.spec ?? {};
   return [...imageRegistryBundleData, ...imageRegistryBundleUserData].flatMap(({ file, data }) => {
@@ -101,7 +101,7 @@ export function registryCertificates(config: ControllerConfig | undefined): read
   });
 }
 
-/** @param data base64; absent or null: there is no such certificate */
+/** @param data base64; absent or null if the certificate does not exist */
 function certificateFile(path: string, data: string | null | undefined, mode = 0o644): readonly IgnitionFile[] {
   if (data === undefined || data === null || (data === '' && !path.startsWith(REGISTRY_CERTIFICATES_DIRECTORY)))
     return [];
@@ -111,7 +111,7 @@ function certificateFile(path: string, data: string | null | undefined, mode = 0
 
 const versions = new WeakMap<object, string>();
 
-/** What a node is told of certificates: their MachineConfig, and a hash of what is in it. */
+/** The version of the certificates in the annotation of a node: the name of their MachineConfig and a hash of their content. */
 export function certificatesVersion(config: MachineConfig): string {
   const known = versions.get(config);
   if (known !== undefined) return known;
@@ -124,28 +124,28 @@ export function certificatesVersion(config: MachineConfig): string {
   return version;
 }
 
-/** The name of the MachineConfig in what a node is told of certificates. */
+/** The name of the MachineConfig in a version of certificates. */
 export const certificatesConfigOf = (version: string): string => version.replace(/@[^@]*$/, '');
 
-/** The files of a MachineConfig with certificates. Anything else in it is not a certificate, and left out. */
+/** The certificate files of a MachineConfig. Other files are ignored. */
 export const certificateFiles = (config: MachineConfig): readonly IgnitionFile[] =>
   (ignitionOf(config)?.storage?.files ?? []).filter(({ path }) => isCertificatePath(path));
 
-/** What a daemon keeps of the certificates that its disk has. */
+/** The record of the daemon about the certificates on its disk. */
 export interface CertificatesNote {
-  /** As the node was told. */
+  /** The version in the annotation of the node. */
   readonly version: string;
   readonly files: readonly IgnitionFile[];
-  /** Files that were written, and whose services do not know it yet. */
+  /** Files that are written, but whose services have not read them yet. */
   readonly pending: readonly string[];
 }
 
-/** The note of certificates that are on a disk from its first boot. */
+/** The record for the certificates that Ignition wrote at the first boot. */
 export const certificatesNote = (config: MachineConfig): CertificatesNote => ({
   ...{ version: certificatesVersion(config), files: certificateFiles(config), pending: [] },
 });
 
-/** Whether two rendered MachineConfigs have all in common but certificates, CA bundles and pull secrets. */
+/** Whether two rendered MachineConfigs differ only by certificates, CA bundles and pull secrets. */
 export function differOnlyByCertificates(old: MachineConfig, wanted: MachineConfig): boolean {
   try {
     if (irreconcilable(old, wanted)) return false;

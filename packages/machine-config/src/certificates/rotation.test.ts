@@ -36,7 +36,7 @@ const spec = (version: string) => ({
 });
 const secretData = (version: string) => ({ '.dockerconfigjson': base64(JSON.stringify({ auths: { [version]: {} } })) });
 
-/** A pool of three nodes with daemons that has everything of version 1. */
+/** Three nodes of a pool with daemons and version 1 of all certificates. */
 async function inFleet(
   work: (world: World, fleet: PlayedFleet) => Promise<void>,
   { pool = {}, ...options }: WorldOptions & { readonly pool?: object } = {},
@@ -81,7 +81,7 @@ const nodeOf = async ({ client }: World, name: string) => {
   return { annotations: metadata.annotations ?? {}, unschedulable };
 };
 
-/** What a disk has of everything that rotates. */
+/** The content of all rotated files on a disk. */
 async function certificatesOn(fleet: PlayedFleet, name: string): Promise<readonly (string | undefined)[]> {
   const { disk } = fleet.host(name);
   const texts = [KUBELET_CA_PATH, TRUST_BUNDLE_PATH, PULL_SECRET_PATH, REGISTRY_CA].map((path) => readText(disk, path));
@@ -129,7 +129,7 @@ test('nodes of a pool that is not paused are neither drained nor rebooted by a r
     expect(await certificatesOn(fleet, 'n1')).toEqual(rotated('2'));
   }));
 
-test('certificates reach a node whose rollout fails, and going back to an older config keeps them', () =>
+test('certificates reach a node whose rollout fails, and a revert to an older config keeps them', () =>
   inFleet(async (world, fleet) => {
     const { client, clock } = world;
     const old = await target(world);
@@ -152,7 +152,7 @@ test('certificates reach a node whose rollout fails, and going back to an older 
     expect(await findDrift(fleet.host('n0').disk, stored)).toBeUndefined();
   }));
 
-test('a part of the pool that cannot be rendered does not hold certificates back', () =>
+test('a part of the pool that cannot be rendered does not delay certificates', () =>
   inFleet(async (world, fleet) => {
     const spoiled = { metadata: { name: '50-user', labels: WORKER_ROLE }, spec: { kernelType: 'unknown' } };
     await world.client.resource(machineConfigs).create(spoiled);
@@ -163,7 +163,7 @@ test('a part of the pool that cannot be rendered does not hold certificates back
     expect(await certificatesOn(fleet, 'n2')).toEqual(rotated('2'));
   }));
 
-test('a daemon that dies at any step of a rotation, before or after what it did, tells the services of it', () =>
+test('a daemon that dies at any step of a rotation, before or after its effect, still restarts the services', () =>
   inFleet(async (world, fleet) => {
     const { clock } = world;
     await pause(world, true);
@@ -193,7 +193,7 @@ test('a daemon that dies at any step of a rotation, before or after what it did,
     expect(deaths).toBeGreaterThan(10);
   }));
 
-/** A kubeconfig of the kubelet, as the config server writes it and as the kubelet does. */
+/** A kubeconfig of the kubelet: as the config server writes it, and as the kubelet writes it. */
 const kubeconfigs = (authority: object): readonly string[] => {
   const cluster = { server: 'https://api:6443', ...authority };
   const config = { apiVersion: 'v1', kind: 'Config', clusters: [{ name: 'local', cluster }] };
@@ -210,7 +210,7 @@ const putKubeconfigs = async (fleet: PlayedFleet, name: string, authority: objec
 const kubeconfigsOn = (fleet: PlayedFleet, name: string) =>
   Promise.all(KUBELET_KUBECONFIG_PATHS.map((path) => readText(fleet.host(name).disk, path)));
 
-test("a new authority reaches the kubelet's kubeconfigs by a restart of the kubelet, without a drain and a reboot", () =>
+test('a new CA reaches the kubeconfigs of the kubelet by a restart of the kubelet, without a drain and a reboot', () =>
   inFleet(async (world, fleet) => {
     const data = (text: string) => ({ 'certificate-authority-data': base64(text) });
     const path = { 'certificate-authority': KUBELET_CA_PATH };
@@ -234,7 +234,7 @@ test("a new authority reaches the kubelet's kubeconfigs by a restart of the kube
     expect([fleet.host('n0').boots, await target(world)]).toEqual([before.boots, before.target]);
   }));
 
-test("a kubeconfig of the node's config gets its authority by a rollout that restarts the kubelet only", () =>
+test('a kubeconfig in the config of the node gets its CA by a rollout that restarts the kubelet only', () =>
   inFleet(async (world, fleet) => {
     const { client, clock } = world;
     const [text = ''] = kubeconfigs({ 'certificate-authority-data': base64('ca-1') });
@@ -258,7 +258,7 @@ test("a kubeconfig of the node's config gets its authority by a rollout that res
     expect(services.filter((one) => one === 'Restart kubelet.service')).toHaveLength(1);
   }));
 
-test('a policy that reboots after a change of a kubeconfig does not keep a rotation from the kubelet', async () => {
+test('a rotation reaches the kubelet although a policy requires a reboot after a change of a kubeconfig', async () => {
   const host = new PlayedHost();
   const kubelet = (text: string) => JSON.stringify({ 'certificate-authority-data': base64(text) });
   const config = (name: string, text: string) => {
@@ -280,7 +280,7 @@ test('a policy that reboots after a change of a kubeconfig does not keep a rotat
   expect([host.services, host.boots]).toEqual([['Restart kubelet.service'], 0]);
 });
 
-test('a daemon that dies at any step brings the new authority to the kubeconfigs, and the kubelet restarts', () =>
+test('a daemon that dies at any step still writes the new CA to the kubeconfigs, and the kubelet restarts', () =>
   inFleet(async (world, fleet) => {
     const { clock } = world;
     await pause(world, true);
@@ -301,7 +301,7 @@ test('a daemon that dies at any step brings the new authority to the kubeconfigs
     expect(host.left).toBeGreaterThan(0);
   }));
 
-test('a registry that is gone has no certificate any more; certificates that the config still has stay', () =>
+test('the certificate of a removed registry is deleted; certificates that are still in the config stay', () =>
   inFleet(async (world, fleet) => {
     const { client, clock } = world;
     await pause(world, true);
@@ -311,7 +311,7 @@ test('a registry that is gone has no certificate any more; certificates that the
     expect(await certificatesOn(fleet, 'n0')).toEqual([...rotated('1').slice(0, 2), '{"auths":{"one":{}}}', undefined]);
   }));
 
-test('a rotation that is over writes nothing', () =>
+test('a completed rotation writes nothing', () =>
   inFleet(async (world) => {
     await pause(world, true);
     await rotate(world, '2');

@@ -4,7 +4,7 @@ import type { ConfigCondition } from '../kinds/shared.ts';
 
 type Tables = typeof POOL_CONDITIONS & typeof TEMPLATE_CONDITIONS;
 
-/** A condition as it should be, in words that are told of in its table; when it changed is found out. */
+/** A wanted condition with the reason and message of its table, without the time of the transition. */
 export type WantedCondition = {
   [Type in keyof Tables]: {
     readonly type: Type;
@@ -18,21 +18,23 @@ export type WantedCondition = {
 type DegradedNodes = `${number} nodes are reporting degraded status on sync`;
 
 /**
- * The condition of a type, or undefined. Of several, the last one counts: a changed condition moves to the end.
- * Source: the original's GetMachineConfigPoolCondition.
+ * Returns the condition of a type, or undefined. If there are several, the last one counts, because a changed condition moves to the end. Source: the
+ * original's GetMachineConfigPoolCondition.
  */
 export const conditionOf = (
   conditions: readonly ConfigCondition[] | undefined,
   type: string,
 ): ConfigCondition | undefined => conditions?.findLast((condition) => condition.type === type);
 
-/** Whether the condition of that type is there and `True`. */
+/** Whether the condition of the type exists and is `True`. */
 export const isTrue = (conditions: readonly ConfigCondition[] | undefined, type: string): boolean =>
   conditionOf(conditions, type)?.status === 'True';
 
 /**
- * Sets a condition: nothing changes if status, reason and message are the same; otherwise it moves to the end, with its
- * time kept as long as the status is. Entries of other types stay. Of several entries of the type, the last one is compared, and all are replaced.
+ * Sets a condition and keeps entries of other types.
+ * - If status, reason and message are the same, nothing changes.
+ * - Otherwise the condition moves to the end. Its time changes only with the status.
+ * - If there are several entries of the type, the last one is compared, and the result replaces all of them.
  * @param now RFC 3339
  */
 export function withCondition(

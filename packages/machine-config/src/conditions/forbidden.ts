@@ -1,9 +1,9 @@
 import { isForbidden, type KubeError, permissionText, refusedPermission } from '@mcm/kube';
 
 /**
- * Waits for writes that a role may forbid.
- * @returns what the role lacks, in words without the names of objects, which differ from one try to the next
- * @throws whatever else comes of it
+ * Waits for writes that RBAC may forbid. The result has no names of objects, so that the text is the same for each retry.
+ * @returns the missing permission; undefined after success
+ * @throws every other error of the writes
  */
 export async function unlessForbidden(work: Promise<unknown>): Promise<string | undefined> {
   try {
@@ -15,10 +15,10 @@ export async function unlessForbidden(work: Promise<unknown>): Promise<string | 
   }
 }
 
-/** What a role lacks, in words: verb, resource and the cure. */
+/** Describes a missing permission: verb, resource and hint. */
 export function refusalText({ message }: Pick<KubeError, 'message'>): string {
   const permission = refusedPermission(message);
-  // Admission refuses with the same code, and says why itself.
+  // Admission uses the same code, and its message contains the reason.
   if (permission === undefined) return message;
   return (
     `the role of the machine-config-controller does not allow it to ${permissionText(permission)}: ` +

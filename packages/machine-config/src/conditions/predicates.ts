@@ -10,12 +10,14 @@ const { CurrentConfig, DesiredConfig, CurrentImage, DesiredImage, State, Reason 
 export const annotationOf = (node: Node, key: string): string => node.metadata.annotations?.[key] ?? '';
 const has = (node: Node, key: string): boolean => node.metadata.annotations?.[key] !== undefined;
 
-/** Name of the rendered config that the pool's nodes are to have; empty when there is none yet. */
+/** Name of the pool's target; empty if it has none yet. */
 export const targetOf = ({ spec }: MachineConfigPool): string => spec?.configuration?.name ?? '';
 
 /**
- * Why a node is not ready; undefined if it is. Absent conditions are fine, unknown ones are not; memory and process
- * pressure do not count. DiskPressure is called OutOfDisk, after the condition that it replaced.
+ * Returns why a node is not ready; undefined if it is ready.
+ * - An absent condition is fine, an unknown one is not.
+ * - Memory and process pressure do not count.
+ * - DiskPressure is reported as OutOfDisk, the older name of the condition.
  */
 export function notReadyReason(node: Node): string | undefined {
   const reporting = `node ${node.metadata.name} is reporting`;
@@ -27,10 +29,9 @@ export function notReadyReason(node: Node): string | undefined {
   return node.spec?.unschedulable ? `${reporting} Unschedulable` : undefined;
 }
 
-/** Whether nothing speaks against the node's readiness. */
 export const isReady = (node: Node): boolean => notReadyReason(node) === undefined;
 
-/** Whether the daemon knows the node's config; without it nothing is known of the node. */
+/** Whether the daemon has reported the config of the node. Without a daemon, the state of the node is unknown. */
 export const isManaged = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== '' && node.metadata.labels?.[NodeLabels.OperatingSystem] !== 'windows';
 
@@ -45,54 +46,54 @@ function imageDone(node: Node): boolean {
   return current !== '' && current === annotationOf(node, DesiredImage);
 }
 
-/** Whether a node has what it was told to have, and the daemon has finished. */
+/** Whether the node has the config that it should have, and the daemon has finished. */
 export const isDone = (node: Node): boolean =>
   configDone(node) && imageDone(node) && annotationOf(node, State) === DaemonStates.Done;
 
-/** Whether a node was told the pool's target, and nothing of image mode is left over. */
+/** Whether the node's target is the target of the pool, without annotations of image mode. */
 export const isTargeted = (node: Node, pool: MachineConfigPool): boolean =>
   annotationOf(node, DesiredConfig) === targetOf(pool);
 
-/** Whether the node has the pool's target and is done with it. */
+/** Whether the daemon of the node completed the update to the pool's target. */
 export const isUpdated = (node: Node, pool: MachineConfigPool): boolean =>
   isDone(node) && isTargeted(node, pool) && !has(node, DesiredImage);
 
-/** Counted as ready: updated as well. */
+/** Whether a node counts as ready: it must be updated too. */
 export const isUpdatedAndReady = (node: Node, pool: MachineConfigPool): boolean =>
   isUpdated(node, pool) && isReady(node);
 
-/** Whether the daemon says that it cannot go on. */
+/** Whether the daemon reports that it cannot continue. */
 export const isDegraded = (node: Node): boolean => {
   const state = annotationOf(node, State);
   return state === DaemonStates.Degraded || state === DaemonStates.Unreconcilable;
 };
 
-/** Whether a node cannot be brought to what it was told: it may be told something else, so it is not unavailable. */
+/** Whether a node cannot reach its target. It may get another one, so it does not count as unavailable. */
 export const isFailing = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== annotationOf(node, DesiredConfig) && isDegraded(node);
 
-/** A node that is older is none that has just joined: it has workloads, and takes even its first config in its turn. */
+/** An older node is not new: it has workloads, and waits for its turn even for its first config. */
 export const NEW_NODE_MS = 600_000;
 
-/** Whether a node was there for longer than a new one. @param now milliseconds */
+/** Whether the node is older than {@link NEW_NODE_MS}. @param now milliseconds */
 export const isSettled = ({ metadata }: Node, now: number): boolean =>
   now - Date.parse(metadata.creationTimestamp) >= NEW_NODE_MS;
 
-/** Whether a node has no config, and its daemon waits for its turn to get the first one. */
+/** Whether a node has no config, and its daemon waits for the first one. */
 export const awaitsConfig = (node: Node): boolean =>
   annotationOf(node, State) === DaemonStates.Waiting &&
   annotationOf(node, CurrentConfig) === '' &&
   annotationOf(node, DesiredConfig) === '';
 
-/** Whether the node counts towards `maxUnavailable`: not ready, or at work on its config. */
+/** Whether the node counts towards `maxUnavailable`: it is not ready, or its update is in progress. */
 export const isUnavailable = (node: Node): boolean =>
   !isReady(node) || (!isDone(node) && !isFailing(node) && !awaitsConfig(node));
 
-/** Whether a node has yet to be told the target, ready or not. */
+/** Whether a node still needs the target, ready or not. */
 export const needsTarget = (node: Node, pool: MachineConfigPool): boolean =>
   !isTargeted(node, pool) || has(node, DesiredImage);
 
-/** Whether all that keeps a node from being ready is the drain that its own daemon asked for. */
+/** Whether the only reason for NotReady is the drain that the node's daemon requested. */
 const isDrainedForUpdate = (node: Node): boolean => {
   const asked = annotationOf(node, NodeAnnotations.DesiredDrain);
   const answered = annotationOf(node, NodeAnnotations.LastAppliedDrain);
@@ -101,11 +102,11 @@ const isDrainedForUpdate = (node: Node): boolean => {
 };
 
 /**
- * Whether a node failed after it was drained and waits to be told something else. It is unavailable as it is: telling
- * it takes no room, and is the only way back.
+ * Whether a node failed after its drain and needs another target. It is unavailable already, so a new target takes no slot, and only a new target can
+ * repair it.
  */
 export const isStranded = (node: Node, pool: MachineConfigPool): boolean =>
   isFailing(node) && needsTarget(node, pool) && isDrainedForUpdate(node);
 
-/** Why a node is degraded, in the daemon's words. */
+/** Why a node is degraded, in the words of its daemon. */
 export const degradedReason = (node: Node): string => annotationOf(node, Reason);

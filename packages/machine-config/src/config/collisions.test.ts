@@ -15,7 +15,7 @@ const unit = (name: string, more: object = { contents: '[Unit]' }) => ({ systemd
 const link = (path: string) => ({ storage: { links: [{ path, target: '/opt' }] } });
 const directory = (path: string) => ({ storage: { directories: [{ path }] } });
 
-/** What is said of two MachineConfigs `a` and `b`, merged; undefined if they go together. */
+/** The error for two merged MachineConfigs `a` and `b`; undefined if they have no collision. */
 function said(...sections: readonly object[]): readonly (string | undefined)[] | undefined {
   const merged = mergeMachineConfigs(
     sections.map((section, index) => config('ab'[index] ?? 'c', section)),
@@ -25,12 +25,12 @@ function said(...sections: readonly object[]): readonly (string | undefined)[] |
     if (merged) checkCollisions(merged.spec.config, merged.sources);
     return undefined;
   } catch (error) {
-    if (error instanceof RenderError) return [error.message, error.cure];
+    if (error instanceof RenderError) return [error.message, error.hint];
     throw error;
   }
 }
 
-test.each<[what: string, a: object, b: object, told: string]>([
+test.each<[what: string, a: object, b: object, reported: string]>([
   [
     'below a file',
     files('/etc/x'),
@@ -73,19 +73,19 @@ test.each<[what: string, a: object, b: object, told: string]>([
     files('/etc/systemd/system/x.service/y'),
     'file /etc/systemd/system/x.service/y of MachineConfig b is below unit /etc/systemd/system/x.service of MachineConfig a',
   ],
-])('two MachineConfigs, %s: both are named', (_what, a, b, told) => {
-  const cure = /^change the path of one of them in spec\.config of MachineConfig [ab] or MachineConfig [ab]$/;
-  expect(said(a, b)).toEqual([told, expect.stringMatching(cure)]);
+])('two MachineConfigs, %s: both are named', (_what, a, b, reported) => {
+  const hint = /^change the path of one of them in spec\.config of MachineConfig [ab] or MachineConfig [ab]$/;
+  expect(said(a, b)).toEqual([reported, expect.stringMatching(hint)]);
 });
 
-test('what goes together is let through: names that differ in case alone, files in a directory, a unit and its files', () => {
+test('names that differ only in case, files in a directory, and a unit with its files are allowed', () => {
   expect(said(files('/etc/x', '/etc/X'), files('/etc/xy', '/etc/X.d/a'))).toBeUndefined();
   expect(said(directory('/etc/d'), files('/etc/d/x'))).toBeUndefined();
   expect(said(unit('x.service'), files('/etc/systemd/system/x.service.d/1.conf'))).toBeUndefined();
   expect(said(unit('x.service', { enabled: true }), files('/etc/systemd/system/x.service'))).toBeUndefined();
 });
 
-test('the same path in another list is no collision: the later one takes its place', () => {
+test('the same path in another list is not a collision: the later one replaces it', () => {
   expect(said(files('/etc/x'), directory('/etc/x'))).toBeUndefined();
   expect(said(link('/etc/x'), files('/etc/x'))).toBeUndefined();
 });

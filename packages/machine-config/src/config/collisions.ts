@@ -12,7 +12,7 @@ const LISTS = [
   ['link', 'links'],
 ] as const;
 
-/** What stands at which path, of a merged config or of one that went in. */
+/** Visits each path of a merged config or of one of its sources. */
 function forEachPlace({ storage = {}, systemd }: IgnitionConfig, visit: (path: string, kind: Kind) => void): void {
   for (const [kind, list] of LISTS) for (const { path } of storage[list] ?? []) visit(path, kind);
   for (const { name, contents, dropins = [], mask } of systemd?.units ?? []) {
@@ -22,9 +22,12 @@ function forEachPlace({ storage = {}, systemd }: IgnitionConfig, visit: (path: s
 }
 
 /**
- * Finds two things that cannot both be on a disk: something below a file, below a link or below a unit, and a file where
- * a unit is. Ignition sees some of it in one config, nothing of it in several, which become one only here.
- * @throws RenderError naming both paths, whose they are, and what to do
+ * Finds two entries that cannot both exist on a disk:
+ * - a path below a file, link or unit,
+ * - a file with the path of a unit.
+ *
+ * Ignition finds some of these collisions in one config, and none across several configs.
+ * @throws RenderError naming both paths, their MachineConfigs, and the fix
  */
 export function checkCollisions(merged: IgnitionConfig, sources: readonly MachineConfig[]): void {
   const places = new Map<string, Kind>();
@@ -36,7 +39,7 @@ export function checkCollisions(merged: IgnitionConfig, sources: readonly Machin
   const looked = new Set<string>();
   let free = '';
   for (const [path, kind] of places) {
-    // Files of one directory mostly stand together: what is above the last one is above this one too.
+    // Files of one directory are mostly adjacent, so the parents were checked with the last file.
     if (free !== '' && path.startsWith(free) && path.lastIndexOf('/') === free.length - 1) continue;
     free = path.slice(0, path.lastIndexOf('/') + 1);
     const inTheWay = occupiedParent(path, places, looked);
@@ -44,7 +47,7 @@ export function checkCollisions(merged: IgnitionConfig, sources: readonly Machin
   }
 }
 
-/** @param looked directories that are known to be free, with all above them */
+/** @param looked directories that were already checked, with all their parents */
 function occupiedParent(path: string, places: ReadonlyMap<string, Kind>, looked: Set<string>): string | undefined {
   for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
     const parent = path.slice(0, at);
@@ -65,11 +68,11 @@ function collide(sources: readonly MachineConfig[], one: Place, how: 'where' | '
   };
   const what = how === 'where' ? 'stands where there is' : 'is below';
   throw new RenderError(`${name(one)} ${what} ${name(other)}`, {
-    cure: `change the path of one of them in spec.config of ${ownersOf(sources, [one, other])}`,
+    hint: `change the path of one of them in spec.config of ${ownersOf(sources, [one, other])}`,
   });
 }
 
-/** The last one decides what is at a path. */
+/** The last source with the path decides its content. */
 const ownerOf = (sources: readonly MachineConfig[], path: string, kind: Kind): string | undefined =>
   sources.findLast((source) => {
     const config = ignitionOf(source);

@@ -5,8 +5,9 @@ import { RenderError } from './error.ts';
 import { ignitionOf } from './parsed.ts';
 
 /**
- * Finds files that merging has broken, which Ignition's own rules do not notice: content under the hash of other
- * content, and compressed content that lost its mark because a later MachineConfig repeats the file without content.
+ * Finds files that the merge broke and that Ignition's rules allow:
+ * - content with the hash of other content,
+ * - compressed content without its compression, because a later MachineConfig repeats the file without content.
  * @throws RenderError naming file and MachineConfig
  */
 export function checkContents(merged: IgnitionConfig, sources: readonly MachineConfig[]): void {
@@ -38,11 +39,11 @@ const dataOf = (source: string): Buffer | undefined => {
   }
 };
 
-/** Base64 of gzip's first bytes. */
+/** The first bytes of gzip, in base64. */
 const isUnmarkedGzip = ({ contents }: IgnitionFile): boolean =>
   !contents?.compression && /^data:[^,]*;base64,H4sI/.test(contents?.source ?? '');
 
-/** Content that was never marked may be an archive that is to stay one. */
+/** Content without a compression in any source may be an archive that must stay one. */
 function checkMark({ path, contents }: IgnitionFile, sources: readonly MachineConfig[]): void {
   let marked = false;
   for (const machineConfig of sources) {

@@ -3,11 +3,11 @@ import type { IgnitionConfig } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { ignitionOf } from './parsed.ts';
 
-/** What differs between two configs. */
+/** The difference between two configs. */
 export interface ConfigDiff {
   /** Paths of files that were added, changed or removed. */
   readonly files: readonly string[];
-  /** Names of units, likewise. */
+  /** Names of units that were added, changed or removed. */
   readonly units: readonly string[];
   readonly passwd: boolean;
   readonly osImage: boolean;
@@ -23,7 +23,7 @@ const NO_CONFIG: IgnitionConfig = { ignition: { version: '3.5.0' } };
 export const ignitionOrEmpty = (config: MachineConfig | undefined): IgnitionConfig =>
   (config && ignitionOf(config)) ?? NO_CONFIG;
 
-/** Compares configs. @param old absent: nothing was there */
+/** Compares two configs. @param old absent if the node had none */
 export function diffConfigs(old: MachineConfig | undefined, wanted: MachineConfig | undefined): ConfigDiff {
   const [before, after] = [ignitionOrEmpty(old), ignitionOrEmpty(wanted)];
   const [a, b] = [old?.spec ?? {}, wanted?.spec ?? {}];

@@ -1,11 +1,11 @@
-/** Why a pool cannot be rendered: shown in its condition, so it names object, field and cure. */
+/** Why a pool cannot be rendered. The condition of the pool shows it, so it names object, field and hint. */
 export class RenderError extends Error {
   override readonly name = 'RenderError';
-  /** What a user can do about it, where the message does not say it. */
-  readonly cure: string | undefined;
+  /** How the user can fix it, if the message does not say it. */
+  readonly hint: string | undefined;
 
-  constructor(message: string, options?: ErrorOptions & { readonly cure?: string | undefined }) {
+  constructor(message: string, options?: ErrorOptions & { readonly hint?: string | undefined }) {
     super(message, options);
-    this.cure = options?.cure;
+    this.hint = options?.hint;
   }
 }

@@ -11,13 +11,13 @@ import { RenderError } from './error.ts';
 import { mergeOrder } from './order.ts';
 import { ignitionOf } from './parsed.ts';
 
-/** Images that every machine has unless a user's MachineConfig says otherwise. */
+/** Images that every machine has unless a MachineConfig of a user sets another one. */
 export interface BaseImages {
   readonly osImageURL: string;
   readonly extensionsImage: string;
 }
 
-/** What several MachineConfigs come to. */
+/** The result of a merge. */
 export interface Merged {
   readonly spec: MachineConfigSpec & { readonly config: IgnitionConfig };
   /** In merge order. */
@@ -29,9 +29,8 @@ const DEFAULT_KERNEL = 'default';
 const OTHER_KERNELS = ['realtime', '64k-pages'];
 
 /**
- * Merges MachineConfigs into one. A pure function of their names, role labels and specs: the order in which they are
- * given does not matter.
- * @returns undefined for none
+ * Merges MachineConfigs into one. A pure function of their names, role labels and specs, independent of their order.
+ * @returns undefined for an empty list
  * @throws RenderError, IgnitionError
  */
 export function mergeMachineConfigs(configs: readonly MachineConfig[], base: BaseImages): Merged | undefined {
@@ -55,7 +54,7 @@ export function mergeMachineConfigs(configs: readonly MachineConfig[], base: Bas
   return { spec, sources };
 }
 
-/** Whether a user wrote it: only then do its images count. */
+/** Whether a user wrote it. Only then its images count. */
 const isUsers = ({ metadata }: MachineConfig): boolean =>
   !metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion];
 
@@ -78,7 +77,7 @@ function mergeConfigs(sources: readonly MachineConfig[]): IgnitionConfig {
 const compressedPaths = ({ storage }: IgnitionConfig): readonly string[] =>
   (storage?.files ?? []).filter(({ contents }) => contents?.compression).map(({ path }) => path);
 
-/** A file without compression says so: otherwise a compressed parent's mark would stay. */
+/** Sets an empty compression on files without one. Otherwise they would inherit the compression of the parent. */
 const resettingCompression = (config: IgnitionConfig, compressed: ReadonlySet<string>): IgnitionConfig =>
   mapFiles(config, (file) =>
     file.contents?.compression === undefined && compressed.has(file.path)
@@ -95,13 +94,13 @@ function withoutEmptyCompression(file: IgnitionFile): IgnitionFile {
 }
 
 /**
- * Files replace what is there unless they say otherwise. A file without content cannot: it only sets a mode or appends.
- * The original marks it all the same and so makes a config that it cannot read any more.
+ * Sets `overwrite` on files that do not set it. A file without content must not have it: it only sets a mode or appends. The original sets it there
+ * too, and cannot read the resulting config.
  */
 const overwritingFile = (file: IgnitionFile): IgnitionFile =>
   file.overwrite === undefined && file.contents?.source !== undefined ? { ...file, overwrite: true } : file;
 
-/** Files that the change leaves alone are shared; if all are, so is the config. */
+/** Shares unchanged files, and the whole config if no file changes. */
 function mapFiles(config: IgnitionConfig, change: (file: IgnitionFile) => IgnitionFile): IgnitionConfig {
   const { files } = config.storage ?? {};
   if (!files) return config;

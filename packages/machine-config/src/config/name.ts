@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { MachineConfigSpec } from '../kinds/machine-config.ts';
 import { printTo, printYaml } from './yaml/yaml.ts';
 
-/** The original's salt: with it the same content has the same name, and a takeover changes no node. */
+/** The original's salt. With it, the same content has the same name, and a take-over changes no node. */
 const SALT = Buffer.from([
   ...[16, 124, 206, 228, 139, 56, 175, 175, 79, 229, 134, 118, 157, 154, 211, 110, 25, 93, 47, 253],
   ...[172, 106, 37, 7, 174, 13, 160, 185, 110, 17, 87, 52, 219, 131, 12, 206, 218, 141, 116, 135],
@@ -10,7 +10,7 @@ const SALT = Buffer.from([
   ...[133, 188, 238, 26, 33, 26, 235, 202, 32, 173, 31, 234, 41, 144, 148, 79, 6, 206, 23, 22],
 ]);
 
-/** The text that is hashed: all seven fields of the spec, given or not. */
+/** The text for the hash: all seven fields of the spec, set or not. */
 export const hashedText = (spec: MachineConfigSpec): string => printYaml(hashed(spec));
 
 const hashed = (spec: MachineConfigSpec): object => ({
@@ -24,8 +24,7 @@ const hashed = (spec: MachineConfigSpec): object => ({
 });
 
 /**
- * The name of a rendered MachineConfig: `rendered-<pool>-<hash of the spec>`. It follows from the pool's name and the
- * content alone, not from metadata, sources or the controller's version.
+ * The name of a rendered MachineConfig: `rendered-<pool>-<hash of the spec>`. It depends only on the pool's name and the content.
  * @throws YamlError for a spec with control characters
  */
 export function renderedName(pool: string, spec: MachineConfigSpec): string {

@@ -3,10 +3,10 @@ import { WORKER_POOL } from '../constants/names.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { RenderError } from './error.ts';
 
-/** Compares as the original sorts names: by bytes. */
+/** Compares names by bytes, as the original sorts them. */
 export function compareBytes(a: string, b: string): number {
   if (a === b) return 0;
-  // Below the surrogates, code units are in the order of the bytes.
+  // Below the surrogates, the order of code units is the order of bytes.
   if (!/[\ud800-\uffff]/.test(a + b)) return a < b ? -1 : 1;
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
@@ -16,9 +16,9 @@ export const byName = <T extends { readonly metadata: { readonly name: string } 
   objects.toSorted((a, b) => compareBytes(a.metadata.name, b.metadata.name));
 
 /**
- * The order in which MachineConfigs are merged: those of the role worker first, then all others, each by name. So every
- * MachineConfig of a custom role beats every one of the workers, whatever the names.
- * @throws RenderError for one without labels
+ * The order of the merge: first the MachineConfigs of the role worker, then all others, each group by name. So every MachineConfig of a custom role
+ * overrides every one of the workers.
+ * @throws RenderError for a MachineConfig without labels
  */
 export function mergeOrder(configs: readonly MachineConfig[]): readonly MachineConfig[] {
   const unlabelled = configs.find(({ metadata }) => !metadata.labels);

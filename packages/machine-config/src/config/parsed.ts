@@ -8,11 +8,11 @@ import {
 } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 
-/** Objects of caches are shared and never changed: what one of them was read into holds as long as it lives. */
+/** Objects of caches are shared and never changed, so a parsed result is valid for the lifetime of its object. */
 const parsed = new WeakMap<object, ParsedIgnition | IgnitionError>();
 const unified = new WeakMap<object, IgnitionConfig | IgnitionError>();
 
-/** Remembers an answer, or the error that was thrown instead of it. */
+/** Caches a result, or the error that was thrown. */
 function remembered<T extends object>(cache: WeakMap<object, T | IgnitionError>, key: object, work: () => T): T {
   const known = cache.get(key);
   if (known instanceof IgnitionError) throw known;
@@ -27,7 +27,7 @@ function remembered<T extends object>(cache: WeakMap<object, T | IgnitionError>,
   }
 }
 
-/** The Ignition config of a MachineConfig in the version it is written in. @throws IgnitionError */
+/** The Ignition config of a MachineConfig in its own version. @throws IgnitionError */
 export const parsedIgnition = (raw: unknown): ParsedIgnition =>
   typeof raw === 'object' && raw !== null ? remembered(parsed, raw, () => parseIgnition(raw)) : parseIgnition(raw);
 

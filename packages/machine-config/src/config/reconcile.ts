@@ -7,16 +7,16 @@ import { ignitionOf } from './parsed.ts';
 /** Sections of storage that an administrator may allow to differ. */
 export type StorageOverride = 'Disks' | 'FileSystems' | 'Raid';
 
-/** What cannot be changed on a running machine. */
+/** A change that cannot be applied to a running machine. */
 export interface Irreconcilable {
   readonly message: string;
-  /** Whether an Ignition config takes part in the refused part: who may be to blame. Absent for a config that cannot be read. */
+  /** Whether an Ignition config contributes to the refused part, so that it may be the cause. Absent for a config that cannot be read. */
   readonly concerns?: (machineConfig: MachineConfig) => boolean;
 }
 
 /**
- * Finds what keeps a running machine from being brought from one config to another.
- * @returns undefined if nothing does
+ * Finds why a running machine cannot change from one config to another.
+ * @returns undefined if it can
  */
 export function irreconcilable(
   current: MachineConfig,
@@ -49,7 +49,7 @@ function read(config: MachineConfig, which: 'old' | 'new'): { config: IgnitionCo
   return { message: `${prefix}${reason}\nReport: ` };
 }
 
-/** Says of a MachineConfig whether it holds some part. One that cannot be read holds none. */
+/** Returns a check whether a MachineConfig contains a part. A MachineConfig that cannot be read contains none. */
 const holding =
   (part: (config: IgnitionConfig) => unknown) =>
   (machineConfig: MachineConfig): boolean => {
@@ -77,7 +77,7 @@ function passwdChange(old: IgnitionConfig, next: IgnitionConfig): Irreconcilable
   return problem === undefined ? undefined : refuse(problem, (config) => config.passwd?.users);
 }
 
-/** What the daemon sets of a user; anything else needs a new machine. */
+/** The fields of a user that the daemon can set. Changes of other fields need a new machine. */
 const SETTABLE = new Set(['name', 'passwordHash', 'sshAuthorizedKeys']);
 const UNSUPPORTED = 'ignition passwd user section contains unsupported changes: ';
 
@@ -106,7 +106,7 @@ function sectionChanges(
   const changed = sections.find(([name, part, override]) => {
     if (override !== undefined && overrides.includes(override)) return false;
     if (isDeepStrictEqual(part(old), part(next))) return false;
-    // Links that are no longer wanted are taken away, but only all of them at once.
+    // Removed links can be deleted, but only all of them at once.
     return name !== 'links' || (next.storage?.links ?? []).length > 0;
   });
   if (!changed) return undefined;

@@ -4,13 +4,13 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { checkSelector, isSelecting, SelectorError } from '../kinds/selectors.ts';
 import { RenderError } from './error.ts';
 
-/** Whether a pool's selector is `{}`, which is refused: it would select rendered MachineConfigs too. */
+/** Whether a pool's selector is `{}`. It is refused, because it would select rendered MachineConfigs too. */
 export const selectsAll = ({ spec }: MachineConfigPool): boolean =>
   Boolean(spec?.machineConfigSelector) && !isSelecting(spec?.machineConfigSelector);
 
 /**
- * The MachineConfigs that a pool selects, in the order given. An absent selector selects none.
- * @throws RenderError for a selector that cannot be understood
+ * The MachineConfigs that a pool selects, in the given order. An absent selector selects none.
+ * @throws RenderError for an invalid selector
  */
 export function selectMachineConfigs(
   pool: MachineConfigPool,

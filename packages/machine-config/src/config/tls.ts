@@ -1,6 +1,6 @@
 const TLS_13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
-/** Ciphers by OpenSSL's names. Those that Go does not have are left out. */
+/** Ciphers by OpenSSL's names. Ciphers that Go does not support are omitted. */
 const CIPHERS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(TLS_13.map((name) => [name, name])),
   'ECDHE-ECDSA-AES128-GCM-SHA256': 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256',
@@ -42,7 +42,7 @@ export interface TlsProfile {
   readonly custom?: { readonly ciphers?: readonly string[]; readonly minTLSVersion?: string } | null;
 }
 
-/** What a kubelet is told. */
+/** TLS settings of a kubelet. */
 export interface TlsSettings {
   readonly tlsMinVersion: string;
   readonly tlsCipherSuites: readonly string[];
@@ -53,7 +53,7 @@ const settings = (tlsMinVersion: string, ciphers: readonly string[]): TlsSetting
   tlsCipherSuites: [...new Set(ciphers.flatMap((name) => CIPHERS[name] ?? []))],
 });
 
-/** Version and ciphers of a profile; Intermediate for none, for an unknown one and for a custom one without content. */
+/** Version and ciphers of a profile. Intermediate is the default for an absent or unknown profile, and for a custom one without content. */
 export function tlsSettings(profile: TlsProfile | null | undefined): TlsSettings {
   switch (profile?.type) {
     case 'Old':

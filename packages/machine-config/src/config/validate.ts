@@ -14,19 +14,19 @@ const MAX_MODE = 0o777;
 
 /**
  * Checks the spec of one MachineConfig.
- * @throws RenderError, IgnitionError saying what is wrong
+ * @throws RenderError, IgnitionError
  */
 export function validateMachineConfigSpec({ kernelType = '', config, extensions }: MachineConfigSpec): void {
   if (!KERNEL_TYPES.includes(kernelType)) {
     throw new RenderError(`kernelType=${kernelType} is invalid`, {
-      cure: 'set spec.kernelType to default, realtime or 64k-pages',
+      hint: 'set spec.kernelType to default, realtime or 64k-pages',
     });
   }
   if (config !== undefined && config !== null) validateConfig(config);
   const unknown = (extensions ?? []).filter((extension) => !SUPPORTED_EXTENSIONS.has(extension));
   if (unknown.length === 0) return;
   throw new RenderError(`invalid extensions found: [${unknown.join(' ')}]`, {
-    cure: `take them out of spec.extensions, which may hold ${[...SUPPORTED_EXTENSIONS].join(', ')}`,
+    hint: `remove them from spec.extensions, which supports ${[...SUPPORTED_EXTENSIONS].join(', ')}`,
   });
 }
 
@@ -35,11 +35,11 @@ function validateConfig(config: unknown): void {
   for (const { path = '', mode = 0 } of parsed.storage?.files ?? []) {
     if (mode <= MAX_MODE) continue;
     throw new RenderError(`invalid mode 0${mode.toString(8)} for ${path}, cannot exceed 0777`, {
-      cure: `set storage.files[].mode of ${path} to a decimal number up to 511, which is 0777`,
+      hint: `set storage.files[].mode of ${path} to a decimal number up to 511, which is 0777`,
     });
   }
 }
 
-/** Whether an error says that a MachineConfig cannot be used, and not that this program is wrong. */
+/** Whether an error is a problem of a MachineConfig, not of this program. */
 export const isRenderFailure = (error: unknown): error is Error =>
   error instanceof RenderError || error instanceof IgnitionError;

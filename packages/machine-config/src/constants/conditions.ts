@@ -5,17 +5,17 @@ export const PoolConditions = {
   NodeDegraded: 'NodeDegraded',
   RenderDegraded: 'RenderDegraded',
   Degraded: 'Degraded',
-  /** Ours: whether every `machineRef` of the pool was found. */
+  /** Ours: whether the controller found every `machineRef` of the pool. */
   MachineRefResolved: 'MachineRefResolved',
-  /** Ours: the target cannot be applied to running nodes, their machines are to be replaced. */
+  /** Ours: the target cannot be applied to running nodes, so their machines must be replaced. */
   RequiresReplacement: 'RequiresReplacement',
-  /** Ours: too many nodes that were told the target degrade. */
+  /** Ours: too many nodes with the target are Degraded. */
   RolloutHalted: 'RolloutHalted',
-  /** Ours: other custom pools claim nodes of the pool, which then get nothing. */
+  /** Ours: other custom pools claim nodes of the pool, so no pool updates these nodes. */
   NodesClaimed: 'NodesClaimed',
-  /** Ours: a role does not let the controller write what the pool needs. */
+  /** Ours: the controller lacks a permission to write. */
   WritesForbidden: 'WritesForbidden',
-  /** Ours: a field or annotation of the pool by which nodes are told says nothing that makes sense. */
+  /** Ours: a field or annotation for the rollout of the pool is invalid. */
   SettingsInvalid: 'SettingsInvalid',
   /** Ours: the pool's canaries have the target. */
   CanaryPassed: 'CanaryPassed',
@@ -33,7 +33,7 @@ export const KubeletConditions = {
   Accepted: 'Accepted',
   Success: 'Success',
   Failure: 'Failure',
-  /** Ours: fields that nobody reads. It stands first: of the others the last one counts. */
+  /** Ours: unknown fields. It is the first entry, because among the other conditions the last one counts. */
   UnknownFields: 'UnknownFields',
 } as const;
 
@@ -46,23 +46,23 @@ export const ConfigEvents = {
   Updating: 'Updating',
   Completed: 'Completed',
   DeferringOperatorNodeUpdate: 'DeferringOperatorNodeUpdate',
-  /** Ours: a render was refused; the last good one stays the target. */
+  /** Ours: a render was refused, and the last valid one stays the target. */
   RenderFailed: 'RenderFailed',
-  /** Ours: a rendered MachineConfig comes near the size that the API server takes. */
+  /** Ours: a rendered MachineConfig is almost as large as the limit of the API server. */
   RenderedConfigLarge: 'RenderedConfigLarge',
-  /** Ours: templates, pull secret or ControllerConfig make no MachineConfigs. */
+  /** Ours: templates, pull secret or ControllerConfig are invalid, so there are no MachineConfigs. */
   TemplatesFailed: 'TemplatesFailed',
   /** Ours: a KubeletConfig was refused. */
   KubeletConfigRefused: 'KubeletConfigRefused',
-  /** Ours: a KubeletConfig, a ContainerRuntimeConfig or the Ignition config of a MachineConfig has fields that nobody reads. */
+  /** Ours: a KubeletConfig, a ContainerRuntimeConfig or the Ignition config of a MachineConfig has unknown fields. */
   UnknownFields: 'UnknownFields',
   /** Ours: a ContainerRuntimeConfig was refused. */
   ContainerRuntimeConfigRefused: 'ContainerRuntimeConfigRefused',
-  /** Ours: a node's daemon asks for something that is neither drain nor uncordon. */
+  /** Ours: the daemon of a node requests neither a drain nor an uncordon. */
   DrainRequestInvalid: 'DrainRequestInvalid',
-  /** Ours: a role does not let the controller write what a pool needs. */
+  /** Ours: the controller lacks a permission to write. */
   WritesForbidden: 'WritesForbidden',
-  /** Ours: a field or annotation of a pool by which nodes are told says nothing that makes sense. */
+  /** Ours: a field or annotation for the rollout of a pool is invalid. */
   SettingsInvalid: 'SettingsInvalid',
   /** Ours: several custom pools claim a node. */
   NodesClaimed: 'NodesClaimed',
@@ -70,6 +70,6 @@ export const ConfigEvents = {
   DrainFailed: 'DrainFailed',
   /** Ours: the API server has no eviction API. */
   EvictionUnavailable: 'EvictionUnavailable',
-  /** Ours: too many updated nodes are degraded; no further node is told the target. */
+  /** Ours: too many updated nodes are Degraded, so no further node gets the target. */
   RolloutHalted: 'RolloutHalted',
 } as const;

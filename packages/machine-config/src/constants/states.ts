@@ -1,11 +1,11 @@
-/** What the daemon says of a node, in {@link NodeAnnotations.State}. Case matters. */
+/** Values of {@link NodeAnnotations.State}. They are case-sensitive. */
 export const DaemonStates = {
   Done: 'Done',
   Working: 'Working',
   Degraded: 'Degraded',
   Unreconcilable: 'Unreconcilable',
   Rebooting: 'Rebooting',
-  /** Ours: a node that was there before its daemon has no config yet, and is told its first one in its turn. */
+  /** Ours: a node that is older than its daemon has no config yet, and waits for its first target. */
   Waiting: 'Waiting',
 } as const;
 

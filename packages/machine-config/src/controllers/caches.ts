@@ -27,7 +27,7 @@ import {
   machineConfigs,
 } from '../kinds/resources.ts';
 
-/** The live copies that the controllers of this package read. */
+/** The caches that the controllers of this package read. */
 export interface ConfigCaches {
   readonly machineConfigs: Informer<MachineConfig>;
   readonly pools: Informer<MachineConfigPool>;
@@ -37,11 +37,11 @@ export interface ConfigCaches {
   readonly nodes: Informer<Node>;
 }
 
-/** What every controller of this package is given. */
+/** The context of all controllers of this package. */
 export interface ConfigContext {
-  /** The cluster of this package's kinds. */
+  /** The cluster with the kinds of this package. */
   readonly client: KubeClient;
-  /** The cluster of the nodes; absent: the same. */
+  /** The cluster of the nodes; absent if it is the same. */
   readonly target?: KubeClient;
   readonly caches: ConfigCaches;
   readonly clock: Clock;
@@ -49,14 +49,14 @@ export interface ConfigContext {
   readonly log: Logger;
   readonly recorder: EventRecorder<ConfigEvent>;
   readonly identity: ControllerIdentity;
-  /** Where the queues report; absent: nowhere. */
+  /** Metrics of the queues; absent for none. */
   readonly metrics?: QueueMetrics;
 }
 
-/** Where an informer of nodes finds those with a label: `<key>` and `<key>=<value>`. */
+/** Index of an informer of nodes: by label, as `<key>` and `<key>=<value>`. */
 export const NODE_LABEL_INDEX = 'label';
 
-/** Where an informer of nodes finds those that have a rendered MachineConfig, are told it or booted with it. */
+/** Index of an informer of nodes: by the rendered MachineConfigs that the node has, should have or booted with. */
 export const NODE_CONFIG_INDEX = 'config';
 
 const configTerms = ({ metadata: { annotations = {} } }: Node): readonly string[] => {
@@ -64,7 +64,7 @@ const configTerms = ({ metadata: { annotations = {} } }: Node): readonly string[
   return [...new Set([CurrentConfig, DesiredConfig, FirstPivotConfig].flatMap((key) => annotations[key] || []))];
 };
 
-/** Labels that no two nodes share select no pool; an index of them would only be memory. */
+/** A label that is different for each node selects no pool. An index of it would only take memory. */
 const UNIQUE_LABEL = 'kubernetes.io/hostname';
 
 const labelTerms = ({ metadata }: Node): readonly string[] =>
@@ -72,7 +72,7 @@ const labelTerms = ({ metadata }: Node): readonly string[] =>
     key === UNIQUE_LABEL ? [] : [key, `${key}=${value}`],
   );
 
-/** The caches of this package's kinds, and of the nodes with what finding a pool's own takes. */
+/** The caches for this package's kinds, and for the nodes with the indexes by pool. */
 export function createConfigCaches(control: KubeClient, target: KubeClient, runtime: InformerRuntime): ConfigCaches {
   return {
     machineConfigs: createInformer(control, machineConfigs, runtime),
@@ -88,7 +88,7 @@ export function createConfigCaches(control: KubeClient, target: KubeClient, runt
   };
 }
 
-/** What the controllers read of a node: not its images, which are most of it. */
+/** Keeps the fields of a node that the controllers read. The list of images, which is most of a Node, is dropped. */
 function projectNode(node: Node): Node {
   const { conditions, addresses } = node.status ?? {};
   return {
@@ -97,5 +97,5 @@ function projectNode(node: Node): Node {
   };
 }
 
-/** Now as the API has it: RFC 3339 to the second. */
+/** The current time in the format of the API: RFC 3339 to the second. */
 export const nowText = (clock: Clock): string => `${clock.now().toISOString().slice(0, 19)}Z`;

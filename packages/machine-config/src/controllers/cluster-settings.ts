@@ -1,38 +1,38 @@
 import type { Informer, KubeObject, ResourceDefinition } from '@mcm/kube';
 import type { TlsProfile } from '../config/tls.ts';
 
-/** What the cluster says about its kubelets. */
+/** Settings of the cluster for its kubelets. */
 export interface ClusterSettings {
   /** Known gates with their values. */
   readonly featureGates: Readonly<Record<string, boolean>>;
   readonly tlsProfile?: TlsProfile | null;
-  /** How patiently the cluster looks at its workers. */
+  /** The latency profile of the workers. */
   readonly latencyProfile?: string;
 }
 
-/** Where the settings of the cluster that concern kubelets come from, and who is told when they change. */
+/** Source of the cluster's settings for kubelets, with a callback for changes. */
 export interface ClusterSettingsSource {
   get(): ClusterSettings;
   onChange(listener: () => void): void;
 }
 
-/** Settings that stay as they are. */
+/** Settings that never change. */
 export const fixedSettings = (settings: ClusterSettings): ClusterSettingsSource => ({
   get: () => settings,
   onChange: () => undefined,
 });
 
-/** The cluster's API server, as clusters that have the kind tell its TLS profile. There is one, named `cluster`. */
+/** The API server configuration of OpenShift, with the TLS profile of the cluster. There is one, named `cluster`. */
 export interface ApiServerConfig extends KubeObject {
   readonly spec?: { readonly tlsSecurityProfile?: TlsProfile | null };
 }
 
-/** How it is reached. */
+/** The resource of {@link ApiServerConfig}. */
 export const apiServerConfigs: ResourceDefinition<ApiServerConfig> = {
   ...{ group: 'config.openshift.io', version: 'v1', plural: 'apiservers', kind: 'APIServer', namespaced: false },
 };
 
-/** Settings whose TLS profile is the watched API server's. */
+/** Settings with the TLS profile of the watched API server configuration. */
 export function watchedSettings(base: ClusterSettings, servers: Informer<ApiServerConfig>): ClusterSettingsSource {
   const profile = () => servers.store.get('cluster')?.spec?.tlsSecurityProfile;
   return {

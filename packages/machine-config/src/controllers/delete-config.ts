@@ -3,7 +3,7 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import { machineConfigs } from '../kinds/resources.ts';
 
 /**
- * Deletes a MachineConfig as it was read. One that has changed since is a conflict, and one that replaced it stays.
+ * Deletes a MachineConfig in the version that was read. A changed or replaced one is a conflict and stays.
  * @throws KubeError
  */
 export async function deleteConfig(client: KubeClient, { metadata }: MachineConfig): Promise<void> {

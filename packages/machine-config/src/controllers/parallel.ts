@@ -1,7 +1,4 @@
-/**
- * Works on items, so many at once. All are tried; the first failure is thrown when all have ended, so that one refused
- * write holds up no other.
- */
+/** Processes items in parallel. It processes all of them and then throws the first failure, so that one refused write does not delay the others. */
 export async function inParallel<T>(
   items: readonly T[],
   atOnce: number,

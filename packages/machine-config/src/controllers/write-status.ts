@@ -3,8 +3,7 @@ import { machineConfigPools } from '../kinds/resources.ts';
 import type { ConfigContext } from './caches.ts';
 
 /**
- * Writes fields of a pool's status. Two controllers write it: the version makes the other's change in between a
- * conflict, after which this one looks anew.
+ * Writes fields of a pool's status. Two controllers write it, so the write names the version: after a conflict, the controller reads the pool again.
  */
 export async function writePoolStatus(
   { client, caches }: Pick<ConfigContext, 'client' | 'caches'>,

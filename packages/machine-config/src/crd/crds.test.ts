@@ -6,7 +6,7 @@ import { machineConfigCrds } from './crds.ts';
 
 const DIRECTORY = new URL('../../../../deploy/crds/', import.meta.url);
 
-test('deploy/crds holds what the schemas say, and nothing else of the group', () => {
+test('deploy/crds has exactly the CRDs of the schemas', () => {
   const stored = readdirSync(DIRECTORY).filter((name) => name.startsWith(`${GROUP}_`));
   expect(stored.sort()).toEqual(machineConfigCrds.map(crdFileName).sort());
   for (const crd of machineConfigCrds) {
@@ -14,7 +14,7 @@ test('deploy/crds holds what the schemas say, and nothing else of the group', ()
   }
 });
 
-test('all kinds are cluster-scoped; the short name of MachineConfig is not that of Machine', () => {
+test('all kinds are cluster-scoped, and MachineConfig does not use the short name of Machine', () => {
   expect(
     machineConfigCrds.map(({ spec }) => `${spec.names.kind} ${spec.scope} ${spec.names.shortNames ?? '-'}`),
   ).toEqual([

@@ -32,7 +32,7 @@ const count = (name: string, field: string, description: string): PrinterColumn 
 const condition = (type: string): PrinterColumn =>
   text(type, `.status.conditions[?(@.type=="${type}")].status`, `Whether the pool is ${type}.`);
 
-// The original's short name `mc` is that of Machine here.
+// The original's short name `mc` belongs to Machine here.
 const machineConfigCrd = customResourceDefinition(machineConfigs, machineConfigSchema, {
   labels,
   shortName: 'mcfg',
@@ -62,7 +62,7 @@ const machineConfigPoolCrd = customResourceDefinition(machineConfigPools, machin
   ],
 });
 
-/** The CRDs of all kinds of this package, built from their schemas: what `deploy/crds` holds as YAML. */
+/** The CRDs of all kinds of this package, generated from their schemas. `deploy/crds` contains them as YAML. */
 export const machineConfigCrds: readonly CustomResourceDefinition[] = [
   machineConfigCrd,
   machineConfigPoolCrd,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { isUnavailable, NEW_NODE_MS } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { machineConfigPools, machineConfigs } from '../kinds/resources.ts';
-import { judgeStrategy } from '../machines/replace.ts';
+import { evaluateStrategy } from '../machines/replace.ts';
 import { configOf, fillWorld, startWorld, WORKER_ROLE } from '../testing.ts';
 import { decide } from './decide.ts';
 import { PlayedFleet } from './fleet.testing.ts';
@@ -14,7 +14,7 @@ const LABELS = { 'node-role.kubernetes.io/worker': '' };
 const target = async (client: KubeClient) =>
   (await client.resource(machineConfigPools).get('worker')).spec?.configuration?.name ?? '';
 
-test('nodes that were there before any daemon get their first config in turn, never more than maxUnavailable at once', async () => {
+test('nodes that are older than their daemons get their first config in turn, at most maxUnavailable at once', async () => {
   const world = await startWorld();
   const { client, clock } = world;
   const stop = new AbortController();
@@ -27,14 +27,14 @@ test('nodes that were there before any daemon get their first config in turn, ne
     await clock.advance(30_000);
     const states = (await client.resource(nodes).list()).items.map(({ metadata }) => metadata.annotations?.[State]);
     expect(states).toEqual(Array(5).fill('Waiting'));
-    const worst = { unavailable: 0, told: 0 };
+    const worst = { unavailable: 0, targeted: 0 };
     const seen = createInformer(client, nodes, { clock, random: seededRandom(3), log: silentLogger });
     seen.onChange(() => {
       const all: readonly Node[] = seen.store.list();
-      const told = all.filter(({ metadata: { annotations = {} } }) => annotations[DesiredConfig] !== undefined);
-      const away = told.filter((node) => isUnavailable(node)).length;
+      const targeted = all.filter(({ metadata: { annotations = {} } }) => annotations[DesiredConfig] !== undefined);
+      const away = targeted.filter((node) => isUnavailable(node)).length;
       worst.unavailable = Math.max(worst.unavailable, away);
-      worst.told = Math.max(worst.told, told.length);
+      worst.targeted = Math.max(worst.targeted, targeted.length);
     });
     void seen.run(stop.signal);
     const spec = { config: configOf('one'), kernelArguments: ['a'] };
@@ -47,7 +47,7 @@ test('nodes that were there before any daemon get their first config in turn, ne
       Array(5).fill([wanted, 'Done']),
     );
     expect([...fleet.hosts.values()].map(({ boots }) => boots)).toEqual(Array(5).fill(1));
-    expect(worst).toEqual({ unavailable: 2, told: 5 });
+    expect(worst).toEqual({ unavailable: 2, targeted: 5 });
   } finally {
     stop.abort();
     fleet.stop();
@@ -55,18 +55,18 @@ test('nodes that were there before any daemon get their first config in turn, ne
   }
 });
 
-test('a node that has just joined takes its first config at once', () => {
+test('a node that has just joined applies its first config immediately', () => {
   const view = { nodeName: 'n', annotations: {}, forced: false, now: 0 };
   expect(decide({ ...view, settled: false })).toEqual({ kind: 'first' });
   expect(decide({ ...view, settled: true })).toMatchObject({ kind: 'write', annotations: { [State]: 'Waiting' } });
   expect(decide({ ...view, annotations: { [State]: 'Waiting' }, settled: true })).toEqual({ kind: 'idle' });
 });
 
-test('a pool that replaces machines replaces those that were there before it, and waits for those that join', () => {
+test('a pool with Replace replaces machines that are older than it, and waits for those that join', () => {
   const pool = { metadata: { name: 'worker' }, spec: { updateStrategy: 'Replace', configuration: { name: 'wanted' } } };
   const node = (annotations: object) => ({ metadata: { name: 'n', annotations } }) as Node;
   const due = (annotations: object) =>
-    judgeStrategy(pool as never, [node(annotations)], () => undefined).condition?.status === 'True';
+    evaluateStrategy(pool as never, [node(annotations)], () => undefined).condition?.status === 'True';
   expect(due({})).toBe(false);
   expect(due({ [State]: 'Waiting' })).toBe(true);
   expect(due({ [DesiredConfig]: 'wanted', [State]: 'Waiting' })).toBe(false);

@@ -10,8 +10,7 @@ import { resolveWanted } from './disk/resolve.ts';
 import { findDrift, mismatch } from './drift.ts';
 
 /**
- * Brings the machine to `journal.to` and stores it. Every step may be repeated: dying between any two of them, the next
- * call comes to the same end.
+ * Applies `journal.to` to the machine and stores it. Every step can be repeated: after a crash between two steps, the next call has the same result.
  */
 export async function applyJournal(host: DaemonHost, journal: Journal): Promise<void> {
   const { disk } = host;
@@ -24,7 +23,7 @@ export async function applyJournal(host: DaemonHost, journal: Journal): Promise<
   await writeJournal(disk, { ...journal, phase: 'applied' });
 }
 
-/** Takes back what {@link applyJournal} did, as far as it came, and forgets the update. */
+/** Undoes the steps of {@link applyJournal} that were done, and deletes the journal. */
 export async function undoJournal(host: DaemonHost, journal: Journal): Promise<void> {
   const { disk } = host;
   const { from, to, commandLine } = journal;
@@ -37,7 +36,7 @@ export async function undoJournal(host: DaemonHost, journal: Journal): Promise<v
   await dropJournal(disk);
 }
 
-/** After the update nobody needs the originals of what it took away. */
+/** Deletes the originals of removed entries, which are not needed after the update. */
 export const finishJournal = async (host: DaemonHost, { from, to }: Journal): Promise<void> => {
   await forgetOriginals(host, from, to);
   await dropJournal(host.disk);
@@ -47,7 +46,7 @@ async function setLine(host: DaemonHost, line: string): Promise<void> {
   if ((await host.commandLine()) !== line) await host.setCommandLine(line);
 }
 
-/** Entries first, removals last: a unit is never without a file that it needs. */
+/** Entries first, removals last, so that a unit always has the files that it needs. */
 async function bring(
   host: DaemonHost,
   old: MachineConfig | undefined,
@@ -66,7 +65,7 @@ async function bring(
   await setPassword(host, wanted);
 }
 
-/** Paths that a config has something at. What cannot be read has none: it was never written. */
+/** Paths of a config. A config that cannot be read has none, because it was never written. */
 async function pathsOf({ disk }: DaemonHost, config: MachineConfig | undefined): Promise<ReadonlySet<string>> {
   const { entries, absent } = await resolveWanted(disk, config);
   return new Set([...entries.keys(), ...absent]);

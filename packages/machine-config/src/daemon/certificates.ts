@@ -10,7 +10,7 @@ import { carriedOut, type DisruptionPolicy, type PostAction, postActions, RESTAR
 import { mismatch } from './drift.ts';
 import { rotatedKubeconfigs } from './kubeconfigs.ts';
 
-/** Reads what the disk has of certificates; undefined before the first. */
+/** Reads the record of the certificates on the disk; undefined if there are none yet. */
 export async function storedCertificates(disk: NodeDisk): Promise<CertificatesNote | undefined> {
   const text = await readText(disk, DaemonPaths.Certificates);
   return text === undefined ? undefined : (JSON.parse(text) as CertificatesNote);
@@ -19,19 +19,19 @@ export async function storedCertificates(disk: NodeDisk): Promise<CertificatesNo
 const storeNote = (disk: NodeDisk, note: CertificatesNote): Promise<void> =>
   disk.put(DaemonPaths.Certificates, textEntry(JSON.stringify(note)));
 
-/** What a note puts on the disk, by path. */
+/** The entries for the certificates of a record, by path. */
 export function wantedCertificates(note: CertificatesNote | undefined): ReadonlyMap<string, Entry> {
   if (!note) return new Map();
   const config = { ...emptyIgnition(), storage: { files: note.files } };
   return wantedDisk({ metadata: { name: note.version }, spec: { config } } as unknown as MachineConfig).entries;
 }
 
-/** Changes of services that do not disturb a workload. */
+/** Actions on services that do not disturb a workload. */
 const QUIET: ReadonlySet<PostAction['type']> = new Set(['Reload', 'Restart', 'DaemonReload']);
 
-/** What is to be brought, and how. */
+/** A write of certificates. */
 export interface CertificatesJob {
-  /** As the node was told. */
+  /** The version in the annotation of the node. */
   readonly version: string;
   readonly config: MachineConfig;
   /** The config that the disk has. */
@@ -40,8 +40,8 @@ export interface CertificatesJob {
 }
 
 /**
- * Writes certificates, CA bundles and pull secrets, and has their services read them, without a drain and a reboot. Every
- * step may be repeated: the note names what was written until its services know it.
+ * Writes certificates, CA bundles and pull secrets and restarts or reloads their services, without a drain and a reboot. Every step can be repeated,
+ * because the record names the written files until their services have read them.
  */
 export async function bringCertificates(host: DaemonHost, job: CertificatesJob): Promise<void> {
   const { disk } = host;
@@ -57,7 +57,7 @@ export async function bringCertificates(host: DaemonHost, job: CertificatesJob):
   const kubeconfigs = await rotatedKubeconfigs(disk, entries, own);
   const pending = [...new Set([...(old?.pending ?? []), ...changed, ...gone, ...kubeconfigs.map(({ path }) => path)])];
   await storeNote(disk, { ...note, pending });
-  // Before the authority itself: after a crash in between, the old one still shows which kubeconfigs are left.
+  // Before the CA itself: after a crash, the old CA still shows which kubeconfigs are not updated.
   for (const { path, entry } of kubeconfigs) if (entry) await disk.put(path, entry);
   for (const [path, entry] of wanted) if (changed.includes(path)) await disk.put(path, entry);
   const originals = new Originals(disk);
@@ -71,7 +71,7 @@ function actionsFor(files: readonly string[], policy: DisruptionPolicy): readonl
   const no = { units: [], passwd: false, osImage: false, kernelType: false, extensions: false };
   const diffs = files.map((path) => ({ ...no, files: [path], kernelArguments: false, fips: false }));
   const own = diffs.flatMap((diff) => carriedOut(postActions(diff, policy))).filter(({ type }) => QUIET.has(type));
-  // Whatever the policy says of a rollout: a kubelet that trusts the old authority loses the API server.
+  // The policy is for rollouts. A kubelet with the old CA loses the API server, so it always restarts.
   const actions = files.some((path) => KUBELET_KUBECONFIG_PATHS.includes(path)) ? [...own, ...RESTART_KUBELET] : own;
   return [...new Map(actions.map((action) => [JSON.stringify(action), action])).values()];
 }

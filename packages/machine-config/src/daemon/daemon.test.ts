@@ -12,7 +12,7 @@ const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain } = NodeAnnota
 
 const UNIT = `${DaemonPaths.Units}/x.service`;
 
-/** Controllers, nodes without a word of any daemon, and daemons. */
+/** Controllers, nodes without annotations of a daemon, and daemons. */
 async function inFleet(work: (world: World, fleet: PlayedFleet) => Promise<void>, count = 3): Promise<void> {
   const world = await startWorld();
   const { client, clock } = world;
@@ -46,7 +46,7 @@ const write = (client: KubeClient, spec: object) =>
 const target = async (client: KubeClient) =>
   (await client.resource(machineConfigPools).get('worker')).spec?.configuration?.name ?? '';
 
-test('nodes that had nothing get all of the target; a change of a file drains, writes, reboots, uncordons, and is Done', () =>
+test('nodes without a config get the target; a changed file leads to drain, write, reboot, uncordon and Done', () =>
   inFleet(async ({ client, clock }, fleet) => {
     const first = await target(client);
     const host = fleet.host('n0');
@@ -74,7 +74,7 @@ test('nodes that had nothing get all of the target; a change of a file drains, w
     expect(host.boots).toBe(2);
   }));
 
-test('what no pod notices is written without drain and reboot', () =>
+test('a change that does not affect pods is written without a drain and a reboot', () =>
   inFleet(async ({ client, clock }, fleet) => {
     const policy = (text: string) => ({
       config: { ...configOf('one'), storage: { files: [fileOf('/etc/containers/policy.json', text)] } },
@@ -91,7 +91,7 @@ test('what no pod notices is written without drain and reboot', () =>
     expect((await annotations(client, 'n0'))[DesiredDrain]).toBe(asked);
   }));
 
-test('a config that cannot be written leaves the disk as it was and says why; undone, all heal', () =>
+test('a config that cannot be written leaves the disk unchanged and reports why; a revert repairs all nodes', () =>
   inFleet(async ({ client, clock }, fleet) => {
     const good = await target(client);
     const before = fleet.host('n0').memory.image();
@@ -107,7 +107,7 @@ test('a config that cannot be written leaves the disk as it was and says why; un
     expect((await client.resource(nodes).get('n0')).spec?.unschedulable ?? false).toBe(false);
   }));
 
-test('a disk that somebody changed is told; repaired, the node is Done again; the force file writes all anew', () =>
+test('a manual change of the disk is reported; after its repair the node is Done, and the force file makes the daemon write all files', () =>
   inFleet(async ({ client, clock }, fleet) => {
     const host = fleet.host('n0');
     const entry = await host.memory.read('/etc/a');
@@ -132,7 +132,7 @@ test('a disk that somebody changed is told; repaired, the node is Done again; th
     expect(await annotations(client, 'n0')).toMatchObject({ [State]: 'Done' });
   }));
 
-test('a daemon that dies at any step of an update, before or after what it did, comes to the same end', () =>
+test('a daemon that dies at any step of an update, before or after its effect, reaches the same state', () =>
   inFleet(async ({ client, clock }, fleet) => {
     const host = fleet.host('n0');
     const old = await host.memory.read('/etc/hostname');
@@ -161,9 +161,9 @@ test('a daemon that dies at any step of an update, before or after what it did, 
     expect(deaths).toBeGreaterThan(20);
   }, 1));
 
-/** A machine that Ignition wrote `name` to, and its node. */
+/** A machine whose disk Ignition wrote with `name`, and its node. */
 async function firstBoot({ client, clock }: World, fleet: PlayedFleet, node: string, name: string): Promise<void> {
-  // What Ignition writes is no step of the daemon's.
+  // Writes of Ignition are not steps of the daemon.
   const { memory: disk } = fleet.host(node);
   await disk.put(DaemonPaths.NodeAnnotations, textEntry(JSON.stringify({ [CurrentConfig]: name })));
   const config = await client.resource(machineConfigs).get(name);
@@ -174,7 +174,7 @@ async function firstBoot({ client, clock }: World, fleet: PlayedFleet, node: str
   await clock.advance(10_000);
 }
 
-test('a machine that booted with a config gets its kernel arguments by a reboot, and only if it lacks some', () =>
+test('a machine that booted with a config reboots for its kernel arguments, and only if some are missing', () =>
   inFleet(async (world, fleet) => {
     const { client, clock } = world;
     const name = await target(client);
@@ -183,7 +183,7 @@ test('a machine that booted with a config gets its kernel arguments by a reboot,
     expect([bare.line, bare.boots]).toEqual(['ro quiet a', 1]);
     const done = { [CurrentConfig]: name, [DesiredConfig]: name, [State]: 'Done' };
     expect(await annotations(client, 'bare')).toMatchObject(done);
-    // No drain: nothing is there yet.
+    // No drain: the node has no pods yet.
     expect((await annotations(client, 'bare'))[DesiredDrain]).toBeUndefined();
     fleet.host('ready').line = 'ro a quiet';
     await firstBoot(world, fleet, 'ready', name);
@@ -194,7 +194,7 @@ test('a machine that booted with a config gets its kernel arguments by a reboot,
     expect([bare.line, fleet.host('ready').line]).toEqual(['ro quiet b', 'ro quiet b']);
   }, 1));
 
-test('a first boot that ends at any step comes to its end', () =>
+test('a first boot that is interrupted at any step is completed', () =>
   inFleet(async (world, fleet) => {
     const { client, clock } = world;
     const first = await target(client);

@@ -28,18 +28,18 @@ import { type Journal, readJournal, storeConfig, storedConfig, writeJournal } fr
 import { resolveWanted } from './disk/resolve.ts';
 import { carriedOut, DEFAULT_POLICY, type DisruptionPolicy, postActions } from './disruption.ts';
 import { findDrift } from './drift.ts';
+import { evaluateUpdate, missing } from './evaluate-update.ts';
 import { bootConfig, firstBootJournal, forgetBootConfig } from './first-boot.ts';
 import { lookUpFirstConfig } from './first-config.ts';
-import { judge, missing } from './judge.ts';
 
-/** What a daemon is made of. */
+/** Dependencies of a daemon. */
 export interface NodeDaemonOptions {
   readonly nodeName: string;
   /** The cluster of the node. */
   readonly client: KubeClient;
-  /** The cluster of the MachineConfigs; absent: the same. */
+  /** The cluster of the MachineConfigs; absent if it is the same. */
   readonly configs?: KubeClient;
-  /** The node as it was last seen, and who takes in what was written. */
+  /** The last known state of the node, and a callback for the node after each write. */
   readonly node: { get(): Node | undefined; wrote(node: Node): void };
   readonly host: DaemonHost;
   readonly clock: Clock;
@@ -47,13 +47,13 @@ export interface NodeDaemonOptions {
   readonly log: Logger;
   readonly recorder?: EventRecorder<DaemonEvent>;
   readonly policy?: DisruptionPolicy;
-  /** Told which config is to be watched on the disk: the stored one, at the start and when it changes. */
+  /** Called with the config to watch on the disk: at the start, and after each change of the stored config. */
   readonly onStored?: (config: MachineConfig) => Promise<void> | void;
-  /** Whether machine or process is ending: what fails then is no fault of a config. */
+  /** Whether the machine or the process is ending. Failures after that are not caused by a config. */
   readonly ended?: () => boolean;
 }
 
-/** Tries are spaced so. Source: the original's daemon. */
+/** Delays between retries. Source: the original's daemon. */
 const RETRY = { baseMs: 1_000, maxMs: 60_000, jitter: 0.1 };
 
 interface Failure {
@@ -63,14 +63,14 @@ interface Failure {
   readonly count: number;
 }
 
-/** A config, or why there is none to act on. */
+/** A config, or the reason why there is none to apply. */
 type ReadConfig =
   | { readonly config: MachineConfig; readonly refusal?: undefined }
   | { readonly config?: undefined; readonly refusal: Exclude<Verdict, { kind: 'fits' }> };
 
 /**
- * The daemon of one node: keeps its disk at the config that it is told, and says how it goes. It knows nothing that the
- * disk and the node do not say: ended anywhere and started anew it comes to the same end.
+ * The daemon of one node. It applies the target to the disk and reports the progress. All its state is on the disk and in the Node, so it can
+ * continue after a crash at any point.
  */
 export class NodeDaemon {
   readonly #options: NodeDaemonOptions;
@@ -90,7 +90,7 @@ export class NodeDaemon {
     this.#options = options;
   }
 
-  /** Something on the disk changed that the daemon did not write. */
+  /** Another program changed the disk. */
   diskChanged(): void {
     this.#checkDue = true;
   }
@@ -101,9 +101,9 @@ export class NodeDaemon {
   }
 
   /**
-   * Goes on as far as it can without waiting.
-   * @returns milliseconds after which to look again; undefined: when something changes
-   * @throws what the API server answers; look again later
+   * Does all steps that are possible without waiting.
+   * @returns milliseconds until the next check; undefined: after the next change
+   * @throws errors of the API server; check again later
    */
   async look(signal: AbortSignal): Promise<number | undefined> {
     for (;;) {
@@ -113,7 +113,7 @@ export class NodeDaemon {
       const step = decide(await this.#view(node));
       if (step.kind === 'idle') return undefined;
       if (step.kind === 'wait') {
-        // Who waits for a pool asks anew the next time.
+        // A daemon that waits for a pool looks up the pool again next time.
         this.#first = undefined;
         return step.ms;
       }
@@ -166,7 +166,7 @@ export class NodeDaemon {
     const { host, node, recorder } = this.#options;
     this.#checkDue = false;
     const before = this.#drift;
-    // Watched first, then looked at: what is changed in between is seen by one of the two.
+    // The watch starts before the check, so that no change in between is lost.
     await this.#options.onStored?.(stored);
     this.#drift = await findDrift(host.disk, stored);
     const object = node.get();
@@ -183,8 +183,8 @@ export class NodeDaemon {
       case 'first':
         this.#first = (await this.#firstConfig(node, signal)) ?? null;
         return;
-      case 'judge':
-        return this.#judge(step.target, signal);
+      case 'evaluate':
+        return this.#evaluate(step.target, signal);
       case 'apply':
         return this.#tried(step.target, () => this.#apply(node, step.target));
       case 'certificates':
@@ -215,7 +215,7 @@ export class NodeDaemon {
         cause: error,
       });
     }
-    // A machine that reboots takes this process with it. One that is played comes back here with another boot id.
+    // A reboot of a real machine ends this process. A simulated machine continues here with another boot id.
     this.#bootId = await host.bootId();
   }
 
@@ -229,7 +229,7 @@ export class NodeDaemon {
     node.wrote(await client.resource(nodes).patch(metadata.name, { type: 'merge', body }, { signal }));
   }
 
-  /** Notes a failure of the machine's. */
+  /** Records a failure of the machine. */
   async #tried(target: string, work: () => Promise<void>, { keep = false } = {}): Promise<void> {
     try {
       await work();
@@ -260,8 +260,8 @@ export class NodeDaemon {
   }
 
   /**
-   * The annotations of the first boot are read once: from then on the disk says it. Ignition wrote the files; kernel
-   * arguments are the daemon's, by a reboot.
+   * The annotations of the first boot are read once. After that, the disk has the state. Ignition wrote the files; the daemon sets the kernel
+   * arguments and reboots.
    */
   async #take(config: MachineConfig): Promise<void> {
     const { host } = this.#options;
@@ -276,10 +276,10 @@ export class NodeDaemon {
     this.#checkDue = true;
   }
 
-  /** A config of which a field is not of its type is refused: what it asks of the machine would be a guess. */
+  /** A config with a field of a wrong type is refused, because the daemon cannot know what it means. */
   async #read(name: string, signal: AbortSignal): Promise<ReadConfig> {
     const { client, configs = client } = this.#options;
-    // The refusal below names what is malformed.
+    // The refusal below names the malformed field.
     const conforming = conformingClient(configs, () => undefined);
     try {
       const config = await conforming.resource(machineConfigs).get(name, { signal });
@@ -306,11 +306,11 @@ export class NodeDaemon {
     if (isThere) await this.#write(node, { [NodeAnnotations.CurrentCertificates]: version }, signal);
   }
 
-  async #judge(target: string, signal: AbortSignal): Promise<void> {
+  async #evaluate(target: string, signal: AbortSignal): Promise<void> {
     const { config: to, refusal } = await this.#read(target, signal);
     const from = this.#stored?.metadata.name ?? '';
     const { host, policy } = this.#options;
-    const verdict = to ? judge(this.#stored, to, { host, policy }) : refusal;
+    const verdict = to ? evaluateUpdate(this.#stored, to, { host, policy }) : refusal;
     this.#verdict = { ...verdict, from, target, ...(to && { to }) };
     if (verdict.kind !== 'fits') this.#fail(target, verdict.reason);
   }
@@ -326,7 +326,7 @@ export class NodeDaemon {
       this.#drift = drift;
       return;
     }
-    // Content that cannot be read is found before anything is written.
+    // Finds content that cannot be read before anything is written.
     await resolveWanted(host.disk, to);
     const actions = carriedOut(postActions(diffConfigs(from, to), policy));
     const commandLine = await host.commandLine();
@@ -366,7 +366,7 @@ export class NodeDaemon {
     this.#journal = undefined;
   }
 
-  /** Everything is written anew, the machine rebooted, and the file that asked for it is gone. */
+  /** Writes all files again, reboots the machine, and deletes the force file. */
   async #force(): Promise<void> {
     const { host } = this.#options;
     const to = this.#stored;

@@ -2,16 +2,16 @@ import { NodeAnnotations } from '../constants/annotations.ts';
 import { type DaemonState, DaemonStates } from '../constants/states.ts';
 import type { UpdatePhase } from './disk/journal.ts';
 
-/** What the daemon found out about an update. */
+/** The result of the check of an update. */
 export type Verdict =
   | { readonly kind: 'missing' | 'refused'; readonly reason: string }
   | { readonly kind: 'fits'; readonly drains: boolean };
 
-/** Everything that the daemon decides upon. Times are milliseconds of one clock. */
+/** The input of the daemon's decisions. Times are milliseconds of one clock. */
 export interface DaemonView {
   readonly nodeName: string;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Name of the config that the disk has in full. */
+  /** Name of the config that the disk has completely. */
   readonly stored?: string;
   /** Name of the config of the first boot. */
   readonly boot?: string;
@@ -19,63 +19,63 @@ export interface DaemonView {
     readonly phase: UpdatePhase;
     readonly to: string;
     readonly rebootDue: boolean;
-    /** The rest of the first boot: there is nothing to go back to. */
+    /** The first boot is not complete yet, so there is no earlier config to return to. */
     readonly first?: boolean;
   };
-  /** How the disk differs from what is stored. */
+  /** The difference between the disk and the stored config. */
   readonly drift?: string;
-  /** The force file is there: write everything anew and reboot. */
+  /** The force file exists: write all files again and reboot. */
   readonly forced: boolean;
-  /** The node was there long before it has a config: it takes the first one in its turn. */
+  /** The node is older than its first config, so it waits for its turn. */
   readonly settled?: boolean;
-  /** What the node's pool gives to new nodes; absent: not asked yet; null: no pool has it. */
+  /** The config that the node's pool gives to new nodes; absent: unknown; null: no pool selects the node. */
   readonly first?: string | null;
-  /** About the update from what is stored to the target. */
+  /** The check of the update from the stored config to the target. */
   readonly verdict?: Verdict;
-  /** The last try to reach a target failed. */
+  /** The last attempt to reach a target failed. */
   readonly failure?: { readonly target: string; readonly reason: string; readonly retryAt: number };
-  /** Since when the drain controller is waited for. */
+  /** Since when the daemon waits for the drain controller. */
   readonly askedAt?: number;
   readonly now: number;
 }
 
-/** What the daemon does next. */
+/** The next step of the daemon. */
 export type DaemonStep =
   | { readonly kind: 'idle' }
-  /** Look again after so long, if nothing happens before. */
+  /** Check again after this time, or after an event. */
   | { readonly kind: 'wait'; readonly ms: number }
   /** One patch of the node's annotations; null removes. */
   | { readonly kind: 'write'; readonly annotations: Readonly<Record<string, string | null>> }
-  /** The machine was given this config before the daemon came: note it as stored. */
+  /** The machine booted with this config: store it. */
   | { readonly kind: 'adopt'; readonly name: string }
-  /** Ask what the node's pool gives to new nodes. */
+  /** Look up the config that the node's pool gives to new nodes. */
   | { readonly kind: 'first' }
-  /** Read the target and judge the update. */
-  | { readonly kind: 'judge'; readonly target: string }
+  /** Read the target and check the update. */
+  | { readonly kind: 'evaluate'; readonly target: string }
   | { readonly kind: 'apply'; readonly target: string }
-  /** Bring the certificates that the node is told. */
+  /** Write the certificates of the node's annotation. */
   | { readonly kind: 'certificates'; readonly version: string }
   | { readonly kind: 'resume' | 'undo' | 'finish' | 'reboot' | 'force' };
 
-/** The drain controller has so long; then the daemon says that it failed and asks again. Source: drain.go. */
+/** The time limit for the drain controller. Then the daemon reports the failure and requests the drain again. Source: drain.go. */
 export const DRAIN_TIMEOUT_MS = 3_600_000;
-/** The same for uncordoning a node. */
+/** The time limit for an uncordon. */
 export const UNCORDON_TIMEOUT_MS = 600_000;
-/** A reason in an annotation is cut here. Source: constants.go. */
+/** The maximum length of a reason in an annotation. Source: constants.go. */
 const REASON_LIMIT = 2_000;
-/** A disk that drifted is looked at again, should nobody tell of its repair. */
+/** Interval of the checks of a changed disk, for a repair without an event. */
 const DRIFT_LOOK_MS = 60_000;
 
-/** A new pool, or one that is rendered for the first time, tells no daemon. */
+/** The daemon gets no event of a new pool, or of the first render of a pool. */
 const FIRST_LOOK_MS = 30_000;
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const { ControlPlaneTopology, PostConfigAction, DesiredCertificates, CurrentCertificates } = NodeAnnotations;
 const IDLE: DaemonStep = { kind: 'idle' };
-/** How a drain is asked for, before the name of the configuration that needs it. */
+/** Prefix of a drain request, before the name of the configuration that needs it. */
 const DRAIN = 'drain-';
 
-/** Decides the one next step. Pure; after each step it is asked anew. */
+/** Decides the next step. Pure; called again after each step. */
 export function decide(view: DaemonView): DaemonStep {
   const { annotations, stored, boot, journal } = view;
   const desired = annotations[DesiredConfig] ?? '';
@@ -85,12 +85,12 @@ export function decide(view: DaemonView): DaemonStep {
     if (known) return unlessFailed(view, known, () => ({ kind: 'adopt', name: known }));
     return desired === '' ? begun(view) : update(view, desired);
   }
-  // A node that was made anew, or that never heard of its daemon.
+  // A Node that was created again, or one without annotations of its daemon.
   if (!annotations[CurrentConfig]) return write(done(view, stored));
-  // The server went back to a time before the last update. All nodes find that at once: each waits for its turn.
+  // The API server was restored to a time before the last update. All nodes find that at the same time, so each waits for its turn.
   if (isForgotten(annotations, stored)) return write({ [CurrentConfig]: stored, [DesiredConfig]: stored });
   const version = annotations[DesiredCertificates] ?? '';
-  // They come before anything else that the node may wait for: a drift, a refusal, a drain.
+  // Certificates take precedence over everything that the node may wait for: a changed disk, a refusal, a drain.
   if (version !== '' && version !== annotations[CurrentCertificates]) {
     return unlessFailed(view, version, () => ({ kind: 'certificates', version }));
   }
@@ -99,18 +99,18 @@ export function decide(view: DaemonView): DaemonStep {
   return desired === '' || desired === stored ? complete(view, stored) : update(view, desired);
 }
 
-/** Whether the node says that it is Done with a configuration that the disk does not have, and nothing else is asked for. */
+/** Whether the node reports Done with a configuration that the disk does not have, and has no other target. */
 const isForgotten = (annotations: DaemonView['annotations'], stored: string): boolean =>
   annotations[State] === DaemonStates.Done &&
   annotations[CurrentConfig] !== stored &&
   annotations[CurrentConfig] === annotations[DesiredConfig];
 
 /**
- * A machine that nobody gave a config at its first boot takes that of its pool. One that has been there for long has
- * workloads: the update controller tells it, a few at a time.
+ * A machine without a config at its first boot takes that of its pool. An older node has workloads, so the update controller sets its target when its
+ * turn comes.
  */
 function begun({ first, settled = false, annotations }: DaemonView): DaemonStep {
-  // Nothing is to be applied, so a drain that was asked for in a former life is given back.
+  // There is nothing to apply, so a drain that an earlier process requested is undone.
   const asked = annotations[DesiredDrain] ?? '';
   if (asked.startsWith(DRAIN)) return write({ [DesiredDrain]: `uncordon-${asked.slice(DRAIN.length)}` });
   if (settled) {
@@ -140,7 +140,7 @@ function ofJournal(
   return desired === to && !failed ? { kind: 'resume' } : { kind: 'undo' };
 }
 
-/** Waits for its time after a failure, having said why. */
+/** Waits for the next retry after a failure, and reports the failure first. */
 function unlessFailed(view: DaemonView, target: string, next: () => DaemonStep): DaemonStep {
   const { failure, now } = view;
   if (failure?.target !== target || failure.retryAt <= now) return next();
@@ -156,7 +156,7 @@ function report(view: DaemonView, state: DaemonState, reason: string, againMs: n
 
 const write = (annotations: Readonly<Record<string, string | null>>): DaemonStep => ({ kind: 'write', annotations });
 
-/** What a node says that has what is stored; only what it does not say yet. */
+/** The annotations of a node that has the stored config; only those that differ. */
 function done({ annotations }: DaemonView, stored: string): Record<string, string | null> {
   const wanted: Record<string, string> = { [CurrentConfig]: stored, [State]: DaemonStates.Done, [Reason]: '' };
   if (!annotations[DesiredConfig]) wanted[DesiredConfig] = stored;
@@ -167,7 +167,7 @@ function done({ annotations }: DaemonView, stored: string): Record<string, strin
   return changes;
 }
 
-/** The disk is where it should be: what the drain took away is given back, then the node is done. */
+/** The disk has the target. The drain is undone, then the node is done. */
 function complete(view: DaemonView, stored: string): DaemonStep {
   const { annotations, askedAt, now, nodeName } = view;
   const asked = annotations[DesiredDrain] ?? '';
@@ -189,12 +189,12 @@ function update(view: DaemonView, target: string): DaemonStep {
     return report(view, DaemonStates.Unreconcilable, verdict.reason, waiting);
   }
   return unlessFailed(view, target, () => {
-    if (verdict?.kind !== 'fits') return { kind: 'judge', target };
+    if (verdict?.kind !== 'fits') return { kind: 'evaluate', target };
     return verdict.drains ? drained(view, target) : begin(view, target);
   });
 }
 
-/** Asks for the drain and waits for it. The only node of a cluster has nowhere to drain to. */
+/** Requests the drain and waits for it. The only node of a cluster is not drained, because its pods have no other node. */
 function drained(view: DaemonView, target: string): DaemonStep {
   const { annotations, askedAt, now, nodeName } = view;
   const wanted = `${DRAIN}${target}`;
@@ -213,7 +213,7 @@ function begin(view: DaemonView, target: string): DaemonStep {
   return Object.keys(changes).length > 0 ? write(changes) : { kind: 'apply', target };
 }
 
-/** A node that said why it cannot go on says so until it can. */
+/** A node that reported why it cannot continue keeps this state until it can. */
 function working({ annotations }: DaemonView): Record<string, string> {
   const { Working, Degraded, Unreconcilable } = DaemonStates;
   const said = annotations[State] ?? '';

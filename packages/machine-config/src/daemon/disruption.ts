@@ -25,7 +25,7 @@ const actions = z
     message: 'None and Reboot stand alone',
   });
 
-/** What a user says must happen after changes, as `spec.nodeDisruptionPolicy` of the original's MachineConfiguration. */
+/** The actions that a user requires after changes, as `spec.nodeDisruptionPolicy` of the original's MachineConfiguration. */
 export const disruptionPolicySchema = z.strictObject({
   files: z
     .array(z.strictObject({ path: z.string().startsWith('/'), actions }))
@@ -38,10 +38,10 @@ export const disruptionPolicySchema = z.strictObject({
   sshkey: z.strictObject({ actions }).optional(),
 });
 
-/** What happens after a change. `Special` is the rule of registries.conf. */
+/** An action after a change. `Special` is the rule for registries.conf. */
 export type PostAction = z.infer<typeof policyAction> | { readonly type: 'Special' };
 
-/** What must happen after which change. */
+/** The actions for each changed file, unit or key. */
 export interface DisruptionPolicy {
   readonly files: readonly { readonly path: string; readonly actions: readonly PostAction[] }[];
   readonly units: readonly { readonly name: string; readonly actions: readonly PostAction[] }[];
@@ -56,10 +56,10 @@ const restart = (serviceName: string): PostAction => ({ type: 'Restart', restart
 
 export const RESTART_KUBELET: readonly PostAction[] = [restart('kubelet.service')];
 
-/** What holds without a word of the user. Source: NodeDisruptionPolicy of the original. */
+/** The defaults. Source: NodeDisruptionPolicy of the original. */
 export const DEFAULT_POLICY: DisruptionPolicy = {
   files: [
-    // What rotates is never disruptive. The trust bundle has an entry of its own.
+    // Rotated files are never disruptive. The trust bundle has an own entry.
     ...CERTIFICATE_PATHS.filter((path) => path !== TRUST_BUNDLE_PATH).map((path) => ({ path, actions: NONE })),
     { path: '/etc/machine-config-daemon/no-reboot/containers-gpg.pub', actions: RELOAD_CRIO },
     { path: '/etc/containers/policy.json', actions: RELOAD_CRIO },
@@ -71,7 +71,7 @@ export const DEFAULT_POLICY: DisruptionPolicy = {
       path: TRUST_BUNDLE_PATH,
       actions: [restart('coreos-update-ca-trust.service'), restart(CRIO)],
     },
-    // They hold an authority, which rotates. A restart of the kubelet disturbs no pod.
+    // They contain a CA, which rotates. A restart of the kubelet disturbs no pod.
     ...KUBELET_KUBECONFIG_PATHS.map((path) => ({ path, actions: RESTART_KUBELET })),
     { path: '/etc/kubernetes/credential-providers', actions: RESTART_KUBELET },
     {
@@ -92,7 +92,7 @@ export function servicesOf({ files, units, sshkey }: DisruptionPolicy): readonly
   });
 }
 
-/** The defaults with a user's entries in place of those of the same path or name. */
+/** The defaults, where entries of the user replace those of the same path or name. */
 export function withUserPolicy(user: z.infer<typeof disruptionPolicySchema>): DisruptionPolicy {
   const paths = new Set(user.files.map(({ path }) => path));
   return {
@@ -102,7 +102,7 @@ export function withUserPolicy(user: z.infer<typeof disruptionPolicySchema>): Di
   };
 }
 
-/** What must happen after a change: `[Reboot]`, `[None]`, or actions in the order of the changes. */
+/** The actions after a change: `[Reboot]`, `[None]`, or actions in the order of the changes. */
 export function postActions(diff: ConfigDiff, policy: DisruptionPolicy): readonly PostAction[] {
   if (diff.osImage || diff.kernelType || diff.extensions || diff.kernelArguments || diff.fips) return REBOOT;
   const found = [
@@ -123,15 +123,15 @@ function actionsOfPath(path: string, { files }: DisruptionPolicy): readonly Post
   return rest.reduce((longest, one) => (one.path.length > longest.path.length ? one : longest), first).actions;
 }
 
-/** Whether the node must be empty before. @param isSafe of the file that `Special` is about */
+/** Whether the node must be drained first. @param isSafe whether the change of registries.conf is safe, for `Special` */
 export const needsDrain = (list: readonly PostAction[], isSafe: () => boolean): boolean =>
   list.some(({ type }) => type === 'Drain' || type === 'Reboot' || (type === 'Special' && !isSafe()));
 
-/** `Special` is a reload of the container runtime, whether or not a drain comes before. */
+/** `Special` is a reload of the container runtime, with or without a drain. */
 export const carriedOut = (list: readonly PostAction[]): readonly PostAction[] =>
   list.flatMap((action) => (action.type === 'Special' ? RELOAD_CRIO : [action]));
 
-/** Whether the change of registries.conf between two configs can harm no running pod. */
+/** Whether the change of registries.conf between two configs affects no running pod. */
 export function isSafeRegistries(old: MachineConfig | undefined, wanted: MachineConfig | undefined): boolean {
   const text = (config: MachineConfig | undefined): string => {
     const file = ignitionOrEmpty(config).storage?.files?.find(({ path }) => path === DaemonPaths.Registries);

@@ -2,7 +2,7 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { Entry, NodeDisk } from './disk/disk.ts';
 import { resolveWanted } from './disk/resolve.ts';
 
-/** Files that others on the node renew. Source: the original's on-disk validation. */
+/** Files that other programs of the node update. Source: the original's on-disk validation. */
 const OTHERS = new Set([
   '/etc/kubernetes/kubelet-ca.crt',
   '/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem',
@@ -13,7 +13,7 @@ const PERMISSIONS = 0o7777;
 const modeOf = (entry: Entry): number => (entry.kind === 'link' ? 0 : entry.mode & PERMISSIONS);
 
 /**
- * Compares a disk with what a config puts on it.
+ * Compares a disk with a config.
  * @returns the first mismatch in the original's words, undefined for none
  */
 export async function findDrift(disk: NodeDisk, config: MachineConfig): Promise<string | undefined> {
@@ -31,7 +31,7 @@ export async function findDrift(disk: NodeDisk, config: MachineConfig): Promise<
   return undefined;
 }
 
-/** Why what is at a path is not what is wanted; undefined if it is. */
+/** Why the entry at a path differs from the wanted one; undefined if it is the same. */
 export async function mismatch(disk: NodeDisk, path: string, wanted: Entry): Promise<string | undefined> {
   const found = await disk.read(path);
   const name = JSON.stringify(path);

@@ -1,7 +1,7 @@
 import { backoffMs, type Random } from '@mcm/kube';
 import type { NodeDaemon } from './daemon.ts';
 
-/** Where a daemon's work and waits run, so that they end with the machine or the process. */
+/** Scope for the work and timers of a daemon. They end with the machine or the process. */
 export interface DaemonLife {
   readonly signal: AbortSignal;
   run(work: () => Promise<void>): void;
@@ -10,7 +10,7 @@ export interface DaemonLife {
 
 const RETRY = { baseMs: 1_000, maxMs: 30_000, jitter: 0.2 };
 
-/** Lets a daemon look whenever something changes, one look at a time. */
+/** Runs the daemon after each change, one run at a time. */
 export class DaemonDriver {
   readonly #daemon: NodeDaemon;
   readonly #life: DaemonLife;
@@ -21,7 +21,7 @@ export class DaemonDriver {
   #failures = 0;
   #timer: { cancel(): void } | undefined;
 
-  /** @param onError told what ended a look, mostly an answer of the API server; the look is repeated */
+  /** @param onError called with the error of a run, mostly of the API server; the run is repeated */
   constructor(daemon: NodeDaemon, life: DaemonLife, random: Random, onError: (error: unknown) => void) {
     this.#daemon = daemon;
     this.#life = life;
@@ -29,7 +29,7 @@ export class DaemonDriver {
     this.#onError = onError;
   }
 
-  /** Something has changed: the node, or the disk. */
+  /** The node or the disk has changed. */
   consider(): void {
     this.#again = true;
     if (this.#busy) return;

@@ -5,13 +5,13 @@ import { bootConfigName } from '../server/boot-config.ts';
 import { referencesOf } from '../server/machines.ts';
 
 /**
- * A node that may turn out to be a machine of a pool over machines waits so long to be told by the update controller:
- * its Machine is bound to it only after it has joined, and no label of the node says whose it is.
+ * How long a node waits for the update controller if a pool over machines may contain it. Its Machine refers to the node only after the join, and no
+ * label of the node names the pool.
  */
 const MACHINE_MS = 120_000;
 
 /**
- * Finds the config of a node that nobody gave one at its first boot: that of the pool which selects it.
+ * Finds the config of a node that had none at its first boot: the config of the pool that selects the node.
  * @param now milliseconds
  */
 export async function lookUpFirstConfig(
@@ -27,7 +27,7 @@ export async function lookUpFirstConfig(
     const [pool] = poolsOfNode(node, items);
     return pool && bootConfigName(pool);
   } catch (error) {
-    // Several pools want it: the update controller says so, and nobody may choose.
+    // Several pools claim the node. The update controller reports it, and the daemon must not choose.
     if (error instanceof MembershipError) return undefined;
     throw error;
   }

@@ -16,16 +16,16 @@ import { MemoryDisk } from './disk/memory-disk.ts';
 import type { PostAction } from './disruption.ts';
 import { DaemonDriver } from './drive.ts';
 
-/** A machine that is played: its disk, and what was done to it. */
+/** A simulated machine: its disk, and a record of the operations. */
 export class PlayedHost implements DaemonHost {
   readonly memory = new MemoryDisk({ '/etc/hostname': { kind: 'file', content: '', mode: 0o644 } });
   readonly disk: NodeDisk;
   readonly actions: string[] = [];
   /** The actions on services, such as `Restart kubelet.service`. */
   readonly services: string[] = [];
-  /** Operations on the disk until the process dies at the next: it never hears of what became of that one. */
+  /** Number of disk operations until the process dies at the next one. It gets no result of that one. */
   left = Number.POSITIVE_INFINITY;
-  /** Whether the operation that the process dies at is done all the same. */
+  /** Whether the operation at which the process dies still takes effect. */
   done = false;
   boots = 0;
   line = 'ro quiet';
@@ -71,7 +71,7 @@ export class PlayedHost implements DaemonHost {
   }
 }
 
-/** Daemons of all nodes of a cluster, each on a machine that is played. */
+/** Daemons of all nodes of a cluster, each on a simulated machine. */
 export class PlayedFleet {
   readonly hosts = new Map<string, PlayedHost>();
   readonly #drivers = new Map<string, DaemonDriver>();
@@ -99,7 +99,7 @@ export class PlayedFleet {
     return host;
   }
 
-  /** The daemon of a node dies and is started anew on what its disk has. */
+  /** The daemon of a node dies and starts again with the state of its disk. */
   restart(name: string): void {
     this.host(name).left = Number.POSITIVE_INFINITY;
     this.#drivers.delete(name);

@@ -9,19 +9,18 @@ const AUTHORITY_PATH = /(?<=\bcertificate-authority["']?\s*:\s*["']?)\/[^\s"',}]
 
 const textOf = (content: string | Uint8Array): string => Buffer.from(content).toString('utf8').trim();
 
-/** A kubeconfig whose authority rotates: the kubelet restarts to read it. */
+/** A kubeconfig whose CA rotates. The kubelet restarts to read it. */
 export interface RotatedKubeconfig {
   readonly path: string;
-  /** Its new content; absent: it names the file of the authority. */
+  /** Its new content; absent if it refers to the file of the CA. */
   readonly entry?: WantedFile;
 }
 
 /**
- * The kubeconfigs of the kubelet whose authority changes with `kubelet-ca.crt` or `root-ca.crt`. The kubelet copies the
- * authority when it joins, so the new file alone does not reach its client. Only a copy of the old authority is replaced:
- * a kubeconfig may trust another one.
- * @param wanted the certificates that the disk gets, by path
- * @param own what the config of the node puts on the disk; the content of a kubeconfig there comes with a rollout
+ * The kubeconfigs of the kubelet whose CA changes with `kubelet-ca.crt` or `root-ca.crt`. The kubelet copies the CA when it joins, so a new file
+ * alone does not reach its client. Only a copy of the old CA is replaced, because a kubeconfig may trust another one.
+ * @param wanted the new certificates of the disk, by path
+ * @param own the entries of the node's config; a rollout writes the kubeconfigs among them
  */
 export async function rotatedKubeconfigs(
   disk: NodeDisk,

@@ -9,7 +9,7 @@ import { PlayedFleet } from './fleet.testing.ts';
 
 const { CurrentConfig, DesiredConfig, State, Reason } = NodeAnnotations;
 
-/** CRDs that let in everything. */
+/** CRDs that accept every object. */
 const OPEN = machineConfigCrds.map(({ spec, ...crd }) => {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   return { ...crd, spec: { ...spec, versions: spec.versions.map((version) => ({ ...version, schema })) } };
@@ -17,13 +17,13 @@ const OPEN = machineConfigCrds.map(({ spec, ...crd }) => {
 
 const VALID = { config: { ignition: { version: '3.4.0' } } };
 
-/** The content with the malformed field only, on top of a valid spec: samples of other fields mean nothing to a daemon. */
+/** The malformed field on top of a valid spec. A daemon does not read the other fields of the sample. */
 function alone({ spec }: Record<string, unknown>, field: string): object {
   const [, root = ''] = /^spec\.(\w+)/.exec(field) ?? [];
   return root === '' ? { spec } : { spec: { ...VALID, [root]: (spec as Record<string, unknown>)[root] } };
 }
 
-test('a daemon whose config has any field missing, null or of another type says so on its Node, and writes nothing', async () => {
+test('a daemon whose config has any field missing, null or of another type reports it on its Node and writes nothing', async () => {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds: OPEN, controllers: false });
   const client = createClient({
@@ -44,14 +44,14 @@ test('a daemon whose config has any field missing, null or of another type says 
     await clock.advance(60_000);
     for (const [index, { what, field, reported }] of all.entries()) {
       const { annotations = {} } = (await client.resource(nodes).get(`n${index}`)).metadata;
-      const told = [what, annotations[State], annotations[Reason], annotations[CurrentConfig]];
+      const shown = [what, annotations[State], annotations[Reason], annotations[CurrentConfig]];
       // A null text counts as an empty one, as in the original.
       if (!reported || what.endsWith(' is null')) continue;
       const named = expect.stringContaining(`MachineConfig bad-${index} is malformed: ${field} is `);
-      expect(told).toEqual([what, 'Unreconcilable', named, 'good']);
+      expect(shown).toEqual([what, 'Unreconcilable', named, 'good']);
       expect(fleet.host(`n${index}`).actions).toEqual([]);
     }
-    // Rendered configs never change: the correction is another one.
+    // Rendered configs never change, so the correction has another name.
     const name = `n${all.findIndex(({ reported }) => reported)}`;
     const body = { metadata: { annotations: { [DesiredConfig]: 'good' } } };
     await client.resource(nodes).patch(name, { type: 'merge', body });

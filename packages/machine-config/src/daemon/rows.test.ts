@@ -37,12 +37,12 @@ const crio = (type: 'Reload' | 'Restart') => ({
   ...(type === 'Reload' ? { reload: { serviceName: 'crio.service' } } : { restart: { serviceName: 'crio.service' } }),
 });
 
-test('M1 a kernel argument that comes is appended, one that goes is deleted', () => {
+test('a new kernel argument is appended, and a removed one is deleted [M1]', () => {
   expect(kernelArgumentOperations([], ['hello=world'])).toEqual(['--append=hello=world']);
   expect(kernelArgumentOperations(['hello=world'], [])).toEqual(['--delete-if-present=hello=world']);
 });
 
-test('M2 all old arguments are deleted and all new ones appended', () => {
+test('all old arguments are deleted and all new ones appended [M2]', () => {
   const old = ['foo', 'bar=1', 'hello=world'];
   expect(kernelArgumentOperations(old, ['hello=world'])).toEqual([
     ...['--delete-if-present=foo', '--delete-if-present=bar=1', '--delete-if-present=hello=world'],
@@ -51,7 +51,7 @@ test('M2 all old arguments are deleted and all new ones appended', () => {
   expect(nextCommandLine('ro foo bar=1 quiet hello=world', old, ['hello=world'])).toBe('ro quiet hello=world');
 });
 
-test('M3 an element that holds several arguments is split at blanks outside of quotes', () => {
+test('an entry with several arguments is split at blanks outside of quotes [M3]', () => {
   expect(kernelArgumentOperations(['foo', 'bar=1 hello=world', 'baz'], ['foo', 'bar=1', 'hello=world'])).toEqual([
     ...['foo', 'bar=1', 'hello=world', 'baz'].map((one) => `--delete-if-present=${one}`),
     ...['foo', 'bar=1', 'hello=world'].map((one) => `--append=${one}`),
@@ -59,7 +59,7 @@ test('M3 an element that holds several arguments is split at blanks outside of q
   expect(kernelArgumentOperations([], ['a="b c" d'])).toEqual(['--append=a="b c"', '--append=d']);
 });
 
-test('M7 files of registries and policies reload crio', () => {
+test('files of registries and policies reload crio [M7]', () => {
   for (const path of [POLICY, GPG, '/etc/containers/registries.d/x.yaml']) {
     expect(actionsOf(config({ [path]: 'a' }), config({ [path]: 'b' }))).toEqual([crio('Reload')]);
   }
@@ -67,7 +67,7 @@ test('M7 files of registries and policies reload crio', () => {
   expect(actionsOf(config({ [REGISTRIES]: 'a' }), config({}))).toEqual([{ type: 'Special' }]);
 });
 
-test('M8 the pull secret beside registries.conf asks for nothing more', () => {
+test('the pull secret together with registries.conf requires no further action [M8]', () => {
   const [old, wanted] = [
     config({ [REGISTRIES]: 'a', [PULL_SECRET]: 'a' }),
     config({ [REGISTRIES]: 'b', [PULL_SECRET]: 'b' }),
@@ -76,7 +76,7 @@ test('M8 the pull secret beside registries.conf asks for nothing more', () => {
   expect(actionsOf(config({ [PULL_SECRET]: 'a' }), config({ [PULL_SECRET]: 'b' }))).toEqual([{ type: 'None' }]);
 });
 
-test('M9 the bundle of the user’s authorities restarts crio, also together with the key', () => {
+test('the bundle of the user’s CAs restarts crio, also together with the key [M9]', () => {
   const restarts = [{ type: 'Restart', restart: { serviceName: 'coreos-update-ca-trust.service' } }, crio('Restart')];
   expect(actionsOf(config({ [CA]: 'a' }), config({ [CA]: 'b' }))).toEqual(restarts);
   expect(actionsOf(config({ [CA]: 'a', [GPG]: 'a' }), config({ [CA]: 'b', [GPG]: 'b' }))).toEqual([
@@ -85,7 +85,7 @@ test('M9 the bundle of the user’s authorities restarts crio, also together wit
   ]);
 });
 
-test('M10 another OS image or other kernel arguments reboot, whatever else changed', () => {
+test('another OS image or other kernel arguments require a reboot, with any other changes [M10]', () => {
   const old = config({ [POLICY]: 'a' });
   for (const spec of [{ osImageURL: 'x' }, { kernelArguments: ['a'] }, { kernelType: 'realtime' }, { fips: true }]) {
     expect(actionsOf(old, config({ [POLICY]: 'b' }, spec))).toEqual([{ type: 'Reboot' }]);
@@ -93,7 +93,7 @@ test('M10 another OS image or other kernel arguments reboot, whatever else chang
   expect(actionsOf(old, config({ '/etc/kubernetes/kubelet.conf': 'b' }))).toEqual([{ type: 'Reboot' }]);
 });
 
-test('M14 no kernel arguments and an empty list of them are the same', () => {
+test('absent kernel arguments and an empty list are the same [M14]', () => {
   expect(diffConfigs(config({}, { kernelArguments: null }), config({}, { kernelArguments: [] })).kernelArguments).toBe(
     false,
   );
@@ -112,33 +112,33 @@ const view = (
   ...more,
 });
 
-test('M15 a node at test1 that is told test2 is updated from test1', () => {
-  expect(decide(view('test1', 'test1', 'test2', 'Done'))).toEqual({ kind: 'judge', target: 'test2' });
+test('a node at test1 with the target test2 is updated from test1 [M15]', () => {
+  expect(decide(view('test1', 'test1', 'test2', 'Done'))).toEqual({ kind: 'evaluate', target: 'test2' });
 });
 
-test('M16 a node that has what it is told and is Done does nothing', () => {
+test('a node that has its target and is Done does nothing [M16]', () => {
   expect(decide(view('test1', 'test1', 'test1', 'Done'))).toEqual({ kind: 'idle' });
 });
 
-test('M17 what the disk has is believed before what the node says', () => {
-  expect(decide(view('test3', 'test1', 'test2', 'Done'))).toEqual({ kind: 'judge', target: 'test2' });
+test('the state of the disk takes precedence over the annotations of the node [M17]', () => {
+  expect(decide(view('test3', 'test1', 'test2', 'Done'))).toEqual({ kind: 'evaluate', target: 'test2' });
   expect(decide(view('test2', 'test1', 'test2', 'Working'))).toEqual({
     ...{ kind: 'write', annotations: { [CurrentConfig]: 'test2', [State]: 'Done' } },
   });
 });
 
-test('a node that is Done with what its disk does not have says what it has, and waits to be told', () => {
+test('a node that is Done with a config that its disk does not have reports its real config, and waits for a target', () => {
   const says = { kind: 'write', annotations: { [CurrentConfig]: 'test3', [DesiredConfig]: 'test3' } };
   expect(decide(view('test3', 'test1', 'test1', 'Done'))).toEqual(says);
-  // One that was at work when the server forgot has its turn.
-  expect(decide(view('test3', 'test1', 'test1', 'Working'))).toEqual({ kind: 'judge', target: 'test1' });
+  // A node whose update was in progress before the restore has its turn already.
+  expect(decide(view('test3', 'test1', 'test1', 'Working'))).toEqual({ kind: 'evaluate', target: 'test1' });
 });
 
-test('M18 a node without a state is not Done, though it has what it is told', () => {
+test('a node without a state is not Done, although it has its target [M18]', () => {
   expect(decide(view('test1', 'test1', 'test1', ''))).toEqual({ kind: 'write', annotations: { [State]: 'Done' } });
 });
 
-test('M19 None needs no drain, a reboot among others does', () => {
+test('None needs no drain, a reboot among others does [M19]', () => {
   const never = () => true;
   expect(needsDrain([{ type: 'None' }], never)).toBe(false);
   expect(needsDrain([{ type: 'None' }, { type: 'Reboot' }], never)).toBe(true);
@@ -165,7 +165,7 @@ test.each([
   ['the search list reordered', SEARCH, 'unqualified-search-registries = ["b.io", "a.io"]'],
   ['a registry blocked', registry('q.io'), `${registry('q.io')}blocked = true\n`],
   ['text that is not understood', SEARCH, `${SEARCH}what is this`],
-])('M21 %s needs a drain', (_title, before, after) => {
+])('%s needs a drain [M21]', (_title, before, after) => {
   expect(isSafeRegistriesChange(before, after)).toBe(false);
 });
 
@@ -178,7 +178,7 @@ test.each([
   expect(isSafeRegistriesChange(before, after)).toBe(true);
 });
 
-test('entries of a user stand in place of those of the same path; the longest path decides', () => {
+test('entries of a user replace those of the same path, and the longest path decides', () => {
   const policy = withUserPolicy(
     disruptionPolicySchema.parse({
       files: [
@@ -199,23 +199,27 @@ test('entries of a user stand in place of those of the same path; the longest pa
   expect(mixed.error?.issues[0]?.message).toBe('None and Reboot stand alone');
 });
 
-test('a drain is asked for once, waited for an hour, and then the node says that it failed', () => {
+test('a drain is requested once, and the node reports a failure after an hour', () => {
   const fits = { verdict: { kind: 'fits', drains: true } } as const;
-  const told = view('a', 'a', 'b', 'Done', fits);
-  expect(decide(told)).toEqual({ kind: 'write', annotations: { [State]: 'Working', [DesiredDrain]: 'drain-b' } });
-  const annotations = { ...told.annotations, [State]: 'Working', [DesiredDrain]: 'drain-b' };
-  expect(decide({ ...told, annotations, askedAt: 0, now: 10_000 })).toEqual({ kind: 'wait', ms: 3_590_000 });
-  expect(decide({ ...told, annotations, askedAt: 0, now: 3_600_000 })).toMatchObject({
+  const targeted = view('a', 'a', 'b', 'Done', fits);
+  expect(decide(targeted)).toEqual({ kind: 'write', annotations: { [State]: 'Working', [DesiredDrain]: 'drain-b' } });
+  const annotations = { ...targeted.annotations, [State]: 'Working', [DesiredDrain]: 'drain-b' };
+  expect(decide({ ...targeted, annotations, askedAt: 0, now: 10_000 })).toEqual({ kind: 'wait', ms: 3_590_000 });
+  expect(decide({ ...targeted, annotations, askedAt: 0, now: 3_600_000 })).toMatchObject({
     annotations: { [State]: 'Degraded', [Reason]: expect.stringContaining('failed to drain node: n after 1 hour') },
   });
-  expect(decide({ ...told, annotations: { ...annotations, [LastAppliedDrain]: 'drain-b' } })).toMatchObject({
+  expect(decide({ ...targeted, annotations: { ...annotations, [LastAppliedDrain]: 'drain-b' } })).toMatchObject({
     kind: 'apply',
   });
-  const single = { ...told.annotations, [NodeAnnotations.ControlPlaneTopology]: 'SingleReplica', [State]: 'Working' };
-  expect(decide({ ...told, annotations: single })).toMatchObject({ kind: 'apply' });
+  const single = {
+    ...targeted.annotations,
+    [NodeAnnotations.ControlPlaneTopology]: 'SingleReplica',
+    [State]: 'Working',
+  };
+  expect(decide({ ...targeted, annotations: single })).toMatchObject({ kind: 'apply' });
 });
 
-test('a node told back what it has gives back what the drain took, and is Done', () => {
+test('a node whose target is reset to its current config undoes the drain and is Done', () => {
   const asked = {
     ...view('a', 'a', 'a', 'Degraded').annotations,
     [DesiredDrain]: 'drain-b',
@@ -229,7 +233,7 @@ test('a node told back what it has gives back what the drain took, and is Done',
   expect(decide({ ...back, annotations: given })).toEqual({ kind: 'write', annotations: { [State]: 'Done' } });
 });
 
-test('a disk that drifted is told, and stops every update until it is repaired', () => {
+test('a changed disk is reported, and stops every update until it is repaired', () => {
   const drifted = view('a', 'a', 'b', 'Done', { drift: 'content mismatch for file "/etc/a"' });
   expect(decide(drifted)).toEqual({
     ...{ kind: 'write', annotations: { [State]: 'Degraded', [Reason]: 'content mismatch for file "/etc/a"' } },

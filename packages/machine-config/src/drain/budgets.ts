@@ -2,8 +2,8 @@ import { type LabelSelector, selectorMatches } from '@mcm/api';
 import type { Change, Pod, PodDisruptionBudget } from '@mcm/kube';
 
 /**
- * How many pods may go now that could not before, by what a change of a budget says.
- * @returns 0 for a change that gives no room, or that nobody has judged yet: the judgement is a change of its own
+ * The number of additional pods that a change of a budget allows.
+ * @returns 0 for a change without room, and for one that the disruption controller has not processed yet: its result is another change
  */
 export function budgetGivesWay(change: Change<PodDisruptionBudget>): number {
   if (change.type === 'deleted') return Number.POSITIVE_INFINITY;
@@ -12,20 +12,17 @@ export function budgetGivesWay(change: Change<PodDisruptionBudget>): number {
   return Math.max(status?.disruptionsAllowed ?? 0, 0);
 }
 
-/** Whether a budget speaks for a pod. */
+/** Whether a budget selects a pod. */
 export const isUnder = ({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean =>
   metadata.namespace === pod.metadata.namespace &&
   selectorMatches(spec.selector as LabelSelector | undefined, pod.metadata.labels);
 
-/**
- * Counts deletions against the budgets as they are known, for an API server that does not keep them itself. A budget has
- * room again when it is judged anew.
- */
+/** Counts deletions against the known budgets, for an API server that does not enforce them. A budget has room again after its status changes. */
 export class BudgetRoom {
-  /** By the object as the cache has it: a budget that changes is another object. */
+  /** By the object of the cache: a changed budget is another object. */
   readonly #left = new WeakMap<PodDisruptionBudget, number>();
 
-  /** Whether one more pod may go; a yes takes one off each of its budgets. */
+  /** Whether one more pod may be deleted. If so, it reduces the room of each of its budgets by one. */
   take(pod: Pod, budgets: Iterable<PodDisruptionBudget>): boolean {
     const own = [...budgets].filter((budget) => isUnder(budget, pod));
     if (own.some((budget) => this.#leftOf(budget) <= 0)) return false;

@@ -26,38 +26,38 @@ import { type EvictOptions, evict } from './evict.ts';
 import { observeNode } from './observe.ts';
 import { type DrainRequest, DrainRequestError, drainRequestOf } from './request.ts';
 
-/** Index of an informer of pods: by the node that they are bound to. */
+/** Index of an informer of pods: by the node of the pod. */
 export const POD_NODE_INDEX = 'node';
 
 /** Options of the drain controller. */
 export interface DrainControllerOptions {
   /** Pods with {@link POD_NODE_INDEX}. */
   readonly pods: Informer<Pod>;
-  /** Budgets, which bring the next try of what they held; absent: tries keep their pace. */
+  /** Budgets; a change of one retries the pods that it blocked. Absent: pods are retried at their own interval. */
   readonly budgets?: Informer<PodDisruptionBudget>;
   readonly concurrency?: number;
-  /** Whether a node may be made schedulable again; not if its machine is being deleted. Default: always. */
+  /** Whether a node may be uncordoned; false while its machine is being deleted. Default: always. */
   readonly mayUncordon?: (node: Node) => boolean;
 }
 
 const CONCURRENCY = 5;
-/** From when a drain counts as slow, and from when as failed; it goes on all the same. Source: drain_controller.go. */
+/** When a drain counts as slow, and when as failed. It continues in both cases. Source: drain_controller.go. */
 const SLOW_MS = 600_000;
 const FAILED_MS = 3_600_000;
-/** Events bring the next look; this is for the case that none comes. */
+/** Events start the next check. This interval is for the case that none arrives. */
 const LOOK_AGAIN_MS = 60_000;
-/** Pods that an event names. */
-const PODS_TOLD = 5;
+/** Maximum number of pods in an event. */
+const PODS_NAMED = 5;
 
-/** A drain under way. Lost with the process: waiting times begin anew, nothing else. */
+/** A drain in progress. After a restart of the process, only its timers start again. */
 interface UnderWay {
   readonly value: string;
   readonly since: number;
   readonly attempts: Map<string, Attempt>;
-  told: 'nothing' | 'slow' | 'failed';
+  reported: 'nothing' | 'slow' | 'failed';
 }
 
-/** Drains and uncordons nodes as their daemons ask. Evicting waits for nobody: pods that end bring the next look. */
+/** Drains and uncordons nodes when their daemons request it. It does not wait for pods: their deletion events start the next check. */
 export function createDrainController(context: ConfigContext, options: DrainControllerOptions): Controller {
   const { caches, clock, random, log, metrics } = context;
   const underWay = new Map<Key, UnderWay>();
@@ -111,8 +111,8 @@ class Drains {
   }
 
   /**
-   * Nodes whose drain a budget held, as far as it has room now: what it refused is tried at once. Others would only be
-   * refused again, and keep their pace.
+   * The nodes whose drain a budget blocked, up to the room of the budget. Their evictions are retried immediately. Others keep their interval,
+   * because they would be refused again.
    */
   budgetChanged(change: Change<PodDisruptionBudget>): readonly Key[] {
     let room = budgetGivesWay(change);
@@ -143,7 +143,7 @@ class Drains {
 
   async #uncordon(node: Node, { value }: DrainRequest): Promise<Outcome> {
     const { mayUncordon = () => true } = this.#options;
-    // As it was looked at: who keeps it empty may begin or end that at this very moment.
+    // The write names the version that was read, because mcm may start or end its own drain of the node at this moment.
     if (isEmptiedByMcm(node)) {
       await this.#answer(node, value, node.metadata.resourceVersion);
       return done;
@@ -157,10 +157,10 @@ class Drains {
     const { clock, recorder } = this.#context;
     const { name } = node.metadata;
     let state = this.#underWay.get(name);
-    // Somebody who made it schedulable has new pods on it by now: the drain begins anew.
+    // A client uncordoned the node, so it may have new pods. The drain starts again.
     const begun = state?.value === request.value && node.spec?.unschedulable === true;
     if (!begun || !state) {
-      state = { value: request.value, since: clock.monotonic(), attempts: new Map(), told: 'nothing' };
+      state = { value: request.value, since: clock.monotonic(), attempts: new Map(), reported: 'nothing' };
       this.#underWay.set(name, state);
     }
     if (!node.spec?.unschedulable) await this.#cordon(node, true);
@@ -170,13 +170,13 @@ class Drains {
     if (plan.drained) return this.#finish(name, request);
     await this.#evict(node, plan.evict, { attempts: state.attempts, at: now, signal });
     const left = [...plan.leaving, ...plan.evict].map((pod) => `${pod.namespace}/${pod.name}`).slice(0, 3);
-    const news = newsOf(state, clock.monotonic());
+    const news = slowDrainEvent(state, clock.monotonic());
     if (news) recorder.event(node, 'Warning', news, `Drain of node ${name} is not done, left: ${left.join(', ')}`);
     const latest = Math.min(plan.lookAgainAt?.getTime() ?? Number.POSITIVE_INFINITY, now.getTime() + LOOK_AGAIN_MS);
     return again(Math.max(latest - now.getTime(), 1_000));
   }
 
-  /** Without an eviction API the budgets are kept as far as they are known. An event says so, with the pods. */
+  /** Without an eviction API, the controller respects the known budgets. An event names the pods. */
   async #evict(node: Node, going: readonly DrainPod[], options: Omit<EvictOptions, 'mayDelete'>): Promise<void> {
     const { client, target = client, recorder } = this.#context;
     const { pods, budgets } = this.#options;
@@ -187,13 +187,13 @@ class Drains {
     const deleted = await evict(target, going, { ...options, mayDelete });
     if (deleted.length === 0) return;
     const names = deleted.map(({ namespace, name }) => `${namespace}/${name}`);
-    const shown = names.slice(0, PODS_TOLD).join(', ');
-    const more = names.length > PODS_TOLD ? ` and ${names.length - PODS_TOLD} more` : '';
+    const shown = names.slice(0, PODS_NAMED).join(', ');
+    const more = names.length > PODS_NAMED ? ` and ${names.length - PODS_NAMED} more` : '';
     const message = `Deleted because the API server has no eviction API: ${shown}${more}`;
     recorder.event(node, 'Warning', ConfigEvents.EvictionUnavailable, message);
   }
 
-  /** The node is read anew: one that somebody made schedulable meanwhile is not drained. */
+  /** Reads the node again: a node that a client uncordoned in the meantime is not drained. */
   async #finish(name: string, { value }: DrainRequest): Promise<Outcome> {
     const { client, target = client, caches } = this.#context;
     const node = await ignoreNotFound(target.resource(nodes).get(name));
@@ -225,22 +225,19 @@ class Drains {
   }
 }
 
-/**
- * Whether MCM updates the node's machine in place, or has emptied the node and will: it makes the node schedulable when it
- * is done.
- */
+/** Whether mcm updates the machine of the node in place, or has drained the node for it. mcm uncordons the node at the end. */
 const isEmptiedByMcm = ({ metadata: { labels, annotations } }: Node): boolean =>
   labels?.[Labels.CandidateForUpdate] !== undefined &&
   (labels[Labels.SelectedForUpdate] !== undefined || annotations?.[Annotations.SelectedForTemplate] !== undefined);
 
-/** What is to be told of a drain that takes long; each is told once. */
-function newsOf(state: UnderWay, now: number): ConfigEvent | undefined {
+/** The event for a slow drain. Each is sent once. */
+function slowDrainEvent(state: UnderWay, now: number): ConfigEvent | undefined {
   const age = now - state.since;
-  if (age >= FAILED_MS && state.told !== 'failed') {
-    state.told = 'failed';
+  if (age >= FAILED_MS && state.reported !== 'failed') {
+    state.reported = 'failed';
     return ConfigEvents.DrainFailed;
   }
-  if (age < SLOW_MS || state.told !== 'nothing') return undefined;
-  state.told = 'slow';
+  if (age < SLOW_MS || state.reported !== 'nothing') return undefined;
+  state.reported = 'slow';
   return ConfigEvents.DrainThresholdExceeded;
 }

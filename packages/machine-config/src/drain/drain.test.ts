@@ -27,7 +27,7 @@ const nodeNow = async (client: KubeClient) => {
 
 const nodeWrites = ({ writes }: World) => writes.filter((write) => write === 'PATCH /api/v1/nodes/n').length;
 
-test('D1 a cordoned node that asks to be uncordoned is, and then told so', () =>
+test('a cordoned node whose daemon requests an uncordon is uncordoned, then the request is answered [D1]', () =>
   inWorld(async (world) => {
     await createNode(world.client, 'uncordon-a', true);
     await world.clock.advance(1_000);
@@ -35,7 +35,7 @@ test('D1 a cordoned node that asks to be uncordoned is, and then told so', () =>
     expect(nodeWrites(world)).toBe(2);
   }));
 
-test('D2 a node without pods that asks to be drained is cordoned, and then told so', () =>
+test('a node without pods whose daemon requests a drain is cordoned, then the request is answered [D2]', () =>
   inWorld(async (world) => {
     await createNode(world.client, 'drain-a', false);
     await world.clock.advance(1_000);
@@ -43,7 +43,7 @@ test('D2 a node without pods that asks to be drained is cordoned, and then told 
     expect(nodeWrites(world)).toBe(2);
   }));
 
-test('D3 a node that somebody uncordons before it is read anew is not told to be drained, but drained anew', async () => {
+test('a node that a client uncordons before it is read again is drained again before the answer [D3]', async () => {
   let undo: (() => Promise<unknown>) | undefined;
   let cordons = 0;
   await inWorld(
@@ -53,7 +53,7 @@ test('D3 a node that somebody uncordons before it is read anew is not told to be
       await createNode(client, 'drain-a', false);
       await clock.advance(5_000);
       expect(await nodeNow(client)).toEqual({ unschedulable: true, answer: 'drain-a' });
-      // Without the other's hand it is one cordon and one answer.
+      // Without the write of the other client: one cordon and one answer.
       expect(nodeWrites(world)).toBe(3);
     },
     {
@@ -66,7 +66,7 @@ test('D3 a node that somebody uncordons before it is read anew is not told to be
   );
 });
 
-test('trap 14: a drain waits for pods that a budget holds, for hours too, holds no worker meanwhile, and is told when the last has gone', () =>
+test('a drain waits for pods that a budget blocks, even for hours, without blocking a worker, and answers after the last pod [trap 14]', () =>
   inWorld(async ({ client, clock }) => {
     const make = (name: string, owner?: string) =>
       client.resource(pods, 'default').create({
@@ -104,7 +104,7 @@ test('trap 14: a drain waits for pods that a budget holds, for hours too, holds 
     expect(await nodeNow(client)).toEqual({ unschedulable: true, answer: 'drain-a' });
   }));
 
-test('a budget that gives way brings the next try at once, as many as it has room for; one that does not brings none', () =>
+test('a budget with new room retries as many pods as it has room for, and a budget without room retries none', () =>
   inWorld(async ({ client, clock, writes }) => {
     const kept = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
     await client.resource(nodes).create({ metadata: { name: 'n' }, spec: {} });
@@ -132,7 +132,7 @@ test('a budget that gives way brings the next try at once, as many as it has roo
       .patch('n', { type: 'merge', body: { metadata: { annotations: { [DesiredDrain]: 'drain-a' } } } });
     await clock.advance(120_000);
     const tries = () => writes.filter((write) => write.endsWith('/eviction')).length;
-    // Between two tries at its own pace.
+    // Between two retries at the own interval.
     const paced = tries();
     while (tries() === paced) await clock.advance(100);
     const before = tries();
@@ -152,7 +152,7 @@ test('a budget that gives way brings the next try at once, as many as it has roo
     expect(await nodeNow(client)).toEqual({ unschedulable: true, answer: 'drain-a' });
   }));
 
-test('a request that nobody understands is told as an event and changes nothing', () =>
+test('an unknown request is reported as an event and changes nothing', () =>
   inWorld(async (world) => {
     await createNode(world.client, 'explode-a', false);
     await world.clock.advance(30_000);
@@ -161,7 +161,7 @@ test('a request that nobody understands is told as an event and changes nothing'
     expect(events.items.map(({ reason }) => reason)).toContain('DrainRequestInvalid');
   }));
 
-/** An API server without an eviction API answers as this code says. */
+/** An API server without an eviction API answers with this code. */
 const withoutEvictions =
   (code: number) =>
   (transport: Transport): Transport =>
@@ -174,7 +174,7 @@ const withoutEvictions =
   };
 
 test.each([404, 400])(
-  'without an eviction API (%i) pods are deleted as far as budgets allow, and an event says so',
+  'without an eviction API (%i) pods are deleted as far as budgets allow, and an event reports it',
   (code) =>
     inWorld(
       async ({ client, clock }) => {
@@ -229,10 +229,10 @@ test.each([404, 400])(
         await clock.advance(2_000);
         expect(await nodeNow(client)).toEqual({ unschedulable: true, answer: 'drain-a' });
         const events = await client.request<{ items: { reason: string; message: string }[] }>('GET', '/api/v1/events');
-        const told = events.items
+        const reported = events.items
           .filter(({ reason }) => reason === 'EvictionUnavailable')
           .map(({ message }) => message);
-        expect(told).toContainEqual(
+        expect(reported).toContainEqual(
           expect.stringMatching(/^Deleted because the API server has no eviction API: .*default\/other/),
         );
       },

@@ -2,21 +2,21 @@ import type { Attempt, DrainPod } from '@mcm/core';
 import { evictPod, isForbidden, isTooManyRequests, type KubeClient, KubeError } from '@mcm/kube';
 import { inParallel } from '../controllers/parallel.ts';
 
-/** Evictions at once for one node. */
+/** Evictions in parallel for one node. */
 const PARALLEL = 10;
 
-/** What an eviction needs beside the pods. */
+/** Options of an eviction. */
 export interface EvictOptions {
-  /** What the API server said of each pod, by UID; noted here. */
+  /** The last answer of the API server for each pod, by UID. Updated here. */
   readonly attempts: Map<string, Attempt>;
   readonly at: Date;
   readonly signal: AbortSignal;
-  /** Whether the budgets let the pod be deleted, asked where the API server has no eviction API. */
+  /** Whether the budgets allow the deletion of the pod, for an API server without an eviction API. */
   readonly mayDelete: (pod: DrainPod) => boolean;
 }
 
 /**
- * Asks for evictions and notes what the API server said. Only a lost connection or a stop throws.
+ * Requests evictions and records the answers. Throws only for a lost connection or a stop.
  * @returns the pods that were deleted because the API server has no eviction API
  */
 export async function evict(
@@ -48,7 +48,7 @@ export async function evict(
 
 const KEPT = 'the API server has no eviction API, and a PodDisruptionBudget allows no disruption now';
 
-/** Nothing may be made in a namespace that is being deleted, not even an Eviction. */
+/** Nothing can be created in a namespace that is being deleted, not even an Eviction. */
 function resultOf(error: KubeError): Attempt['result'] {
   const ends = error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') ?? false;
   if (isTooManyRequests(error)) return 'blocked';

@@ -3,12 +3,12 @@ import { type Attempt, type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } f
 import { controllerOf, isReady, type Pod } from '@mcm/kube';
 
 const DEFAULT_GRACE_SECONDS = 30;
-/** A drain for an update is never forced: the daemon gives up after its own time, and asks again. */
+/** A drain for an update is never forced: the daemon stops after its own timeout, and requests it again. */
 const NEVER = new Date(8.64e15);
 
 /**
- * What core's drain looks at, for a node that stays: its volumes come back with it, so nothing waits for them. Budgets
- * are the API server's to judge: it refuses an eviction, which is then tried again at the pace of core's drain.
+ * The input of core's drain, for a node that stays. Its volumes return with it, so the drain does not wait for them. The API server enforces the
+ * budgets, and core's drain retries a refused eviction at its own interval.
  */
 export const observeNode = (
   nodeName: string,

@@ -2,19 +2,19 @@ import type { Node } from '@mcm/kube';
 import { annotationOf } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 
-/** What a node's daemon asks for: `value` is the whole annotation, which is the answer too. */
+/** The request of a node's daemon. `value` is the whole annotation, and also the answer. */
 export interface DrainRequest {
   readonly verb: 'drain' | 'uncordon';
   readonly value: string;
 }
 
-/** A request that nobody understands. */
+/** A request that the controller does not know. */
 export class DrainRequestError extends Error {
   override readonly name = 'DrainRequestError';
 }
 
 /**
- * The request of a node that is not yet fulfilled; undefined if there is none.
+ * The open request of a node; undefined if there is none.
  * @throws DrainRequestError naming annotation and value
  */
 export function drainRequestOf(node: Node): DrainRequest | undefined {

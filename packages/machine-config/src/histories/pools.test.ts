@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { POOLS, type PoolAct, playPools } from './pools.testing.ts';
 
-/** Rules that hold whatever happens to several pools at once, on histories that nobody thought of. */
+/** Rules for several pools at the same time, verified on random histories. */
 
 const runs = (count: number) => ({
   numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? count),
@@ -37,7 +37,7 @@ const act: fc.Arbitrary<PoolAct> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: kind('cut') }) },
 );
 
-test('pools whose nodes move, with pools that come and go: no rule is broken, and mended all heal and are quiet', async () => {
+test('random histories of nodes and pools break no rule, and after a repair all nodes are updated and nothing is written', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.record({

@@ -5,19 +5,19 @@ import { PlayedFleet } from '../daemon/fleet.testing.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { controllerConfigs, machineConfigPools, machineConfigs } from '../kinds/resources.ts';
 import { configOf, startWorld, type World } from '../testing.ts';
-import { PoolJudge } from './judge.testing.ts';
-import { unhealed, unrest } from './rest.testing.ts';
+import { notRecovered, unnecessaryWrites } from './rest.testing.ts';
+import { PoolVerifier } from './verifier.testing.ts';
 import { FaultyWire } from './wire.testing.ts';
 
 const MINUTE = 60_000;
 const ROLE = 'node-role.kubernetes.io/';
 
-/** The workers' pool, which every node without another one is in, and two custom ones. */
+/** The workers' pool, with every node that no other pool selects, and two custom pools. */
 export const POOLS = ['worker', 'infra', 'edge'] as const;
 export type PoolName = (typeof POOLS)[number];
 const CUSTOM: readonly PoolName[] = ['infra', 'edge'];
 
-/** What may happen to pools, their nodes, and whoever cares for them. */
+/** An act on pools and nodes, of a user or a fault. */
 export type PoolAct =
   | { readonly kind: 'change'; readonly pool: PoolName; readonly to: string }
   | { readonly kind: 'break'; readonly pool: PoolName }
@@ -27,7 +27,7 @@ export type PoolAct =
   | { readonly kind: 'join'; readonly pool: PoolName }
   | { readonly kind: 'leave'; readonly node: number }
   | { readonly kind: 'move'; readonly node: number; readonly to: PoolName | 'both' }
-  /** Deletes the pool, or makes it again. */
+  /** Deletes the pool, or creates it again. */
   | { readonly kind: 'toggle'; readonly pool: 'infra' | 'edge' }
   | { readonly kind: 'die'; readonly node: number; readonly steps: number; readonly done: boolean }
   | { readonly kind: 'crash'; readonly requests: number; readonly done: boolean }
@@ -35,25 +35,25 @@ export type PoolAct =
   | { readonly kind: 'hold'; readonly plural: string; readonly ms: number }
   | { readonly kind: 'cut' };
 
-/** What a world of pools may be. */
+/** Options of a world of pools. */
 export interface PoolsOptions {
   /** Nodes of each pool at the start. */
   readonly nodes?: Readonly<Partial<Record<PoolName, number>>>;
   readonly limit?: number;
   readonly haltAt?: number;
-  /** One node is the whole cluster, for the daemons: they drain nothing. */
+  /** One node is the whole cluster, so the daemons drain nothing. */
   readonly single?: boolean;
-  /** Controllers that are broken on purpose. */
+  /** Controllers with a deliberate bug. */
   readonly broken?: (transport: Transport, world: () => PoolsWorld) => Transport;
 }
 
-/** Pools whose nodes move, with daemons, faults and a judge. */
+/** Pools whose nodes move, with daemons, faults and a verifier. */
 export class PoolsWorld {
   readonly world: World;
   readonly wire: FaultyWire;
   readonly fleet: PlayedFleet;
-  readonly judge: PoolJudge;
-  /** Configs that no node can have. */
+  readonly verifier: PoolVerifier;
+  /** Configs that no node can apply. */
   readonly #bad = new Set<string>();
   readonly #stop = new AbortController();
   readonly options: PoolsOptions;
@@ -65,7 +65,7 @@ export class PoolsWorld {
     const wire = new FaultyWire(seededRandom(11), () => {
       const dying = world;
       void dying?.crash().then(() => {
-        wire.revive();
+        wire.restart();
         dying.start();
       });
     });
@@ -86,8 +86,8 @@ export class PoolsWorld {
   private constructor(world: World, wire: FaultyWire, options: PoolsOptions) {
     [this.world, this.wire, this.options] = [world, wire, options];
     this.fleet = new PlayedFleet(world.client, world.clock);
-    this.judge = new PoolJudge(world.clock, this.#bad);
-    this.judge.watch(world.client, this.#stop.signal);
+    this.verifier = new PoolVerifier(world.clock, this.#bad);
+    this.verifier.watch(world.client, this.#stop.signal);
   }
 
   get client(): KubeClient {
@@ -165,7 +165,7 @@ export class PoolsWorld {
     await this.client.resource(nodes).patch(name, { type: 'merge', body: { metadata: { labels } } });
   }
 
-  /** A file below a file: what no disk takes. */
+  /** A path below a file, which no disk can have. */
   async break(pool: PoolName): Promise<void> {
     await this.write(pool, configOf('x', '/etc/hostname/below'));
     await this.world.clock.advance(6_000);
@@ -216,7 +216,7 @@ export class PoolsWorld {
       case 'crash':
         return this.wire.die(one);
       case 'harm':
-        return this.wire.endanger(one.chance);
+        return this.wire.failWrites(one.chance);
       case 'hold':
         return this.wire.hold(one.plural, this.world.clock, one.ms);
       case 'cut':
@@ -239,16 +239,16 @@ export class PoolsWorld {
     [host.left, host.done] = [one.steps, one.done];
   }
 
-  /** No more faults of ours; what users did stays. Until nothing moves any more. */
+  /** Stops the faults, but keeps the changes of users. Waits until nothing changes any more. */
   async rest(): Promise<void> {
-    this.wire.mend();
+    this.wire.repair();
     for (const name of this.fleet.hosts.keys()) this.fleet.restart(name);
     await this.world.clock.advance(30 * MINUTE);
     await this.#noteBad();
   }
 
-  /** Whoever broke something mends it. */
-  async mend(): Promise<void> {
+  /** Reverts the broken changes of users. */
+  async repair(): Promise<void> {
     for (const name of POOLS) {
       if (!(await this.pool(name))) await this.toggle(name as 'infra');
       await this.write(name, configOf('good', `/etc/${name}`));
@@ -264,12 +264,12 @@ export class PoolsWorld {
   async end(): Promise<void> {
     this.#stop.abort();
     this.fleet.stop();
-    this.wire.mend();
+    this.wire.repair();
     await this.world.end();
   }
 }
 
-/** Plays a history and says all that was wrong with it. */
+/** Runs a history and returns all problems. */
 export async function playPools(
   options: PoolsOptions,
   acts: readonly (readonly [PoolAct, number])[],
@@ -281,10 +281,12 @@ export async function playPools(
       await world.world.clock.advance(waits);
     }
     await world.rest();
-    const resting = (await unrest(world)).map((one) => `at rest: ${one}`);
-    await world.mend();
-    const mended = [...(await unhealed(world)), ...(await unrest(world))].map((one) => `mended: ${one}`);
-    return [...world.judge.problems, ...resting, ...mended];
+    const resting = (await unnecessaryWrites(world)).map((one) => `at rest: ${one}`);
+    await world.repair();
+    const repaired = [...(await notRecovered(world)), ...(await unnecessaryWrites(world))].map(
+      (one) => `repaired: ${one}`,
+    );
+    return [...world.verifier.problems, ...resting, ...repaired];
   } finally {
     await world.end();
   }

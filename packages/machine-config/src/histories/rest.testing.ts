@@ -14,8 +14,8 @@ import type { PoolsWorld } from './pools.testing.ts';
 
 const { CurrentConfig, DesiredConfig } = NodeAnnotations;
 
-/** What is wrong with a world that was left alone: who writes in it, or leaves undone what is to be done. */
-export async function unrest(world: PoolsWorld): Promise<readonly string[]> {
+/** Problems of a world without faults and changes: unnecessary writes, and missing ones. */
+export async function unnecessaryWrites(world: PoolsWorld): Promise<readonly string[]> {
   const before = await versions(world);
   world.world.writes.length = 0;
   await world.world.clock.advance(15 * 60_000);
@@ -24,7 +24,7 @@ export async function unrest(world: PoolsWorld): Promise<readonly string[]> {
   return [...new Set(written), ...(written.length > 0 ? [] : moved), ...(await undone(world))];
 }
 
-/** What the controllers' own decisions would still do, if they looked now: nothing, if nobody forgot to wake them. */
+/** The writes that the controllers would decide on now. If there are any, an event did not wake them. */
 async function undone(world: PoolsWorld): Promise<readonly string[]> {
   const pools = await world.pools();
   const all = await world.nodes();
@@ -55,11 +55,11 @@ async function undone(world: PoolsWorld): Promise<readonly string[]> {
     return [
       ...plans.flatMap((plan) => plan.nodes.map((write) => `${name}: left to do for ${write.name}`)),
       ...plans.flatMap(({ status }) =>
-        status ? [`${name}: the status is not told: ${differences(pool.status ?? {}, status)}`] : [],
+        status ? [`${name}: the status is outdated: ${differences(pool.status ?? {}, status)}`] : [],
       ),
       ...Object.entries(left).flatMap(([what, value]) => (value ? [`${name}: ${what} is left to be rendered`] : [])),
       ...standing.flatMap((one) =>
-        one.updated || one.why !== '' ? [] : [`${name}: nobody says why ${one.name} has not the target`],
+        one.updated || one.why !== '' ? [] : [`${name}: no reason why ${one.name} does not have the target`],
       ),
       ...(conditionOf(pool.status?.conditions, 'Updated')?.status === 'True' && standing.some(({ updated }) => !updated)
         ? [`${name}: Updated although nodes are not`]
@@ -68,8 +68,8 @@ async function undone(world: PoolsWorld): Promise<readonly string[]> {
   });
 }
 
-/** What is wrong with a world in which everything was mended. */
-export async function unhealed(world: PoolsWorld): Promise<readonly string[]> {
+/** Problems of a world in which all broken changes were reverted. */
+export async function notRecovered(world: PoolsWorld): Promise<readonly string[]> {
   const pools = await world.pools();
   const sick = (await world.nodes()).flatMap((node) => {
     const pool = poolOf(node, pools);
@@ -79,10 +79,10 @@ export async function unhealed(world: PoolsWorld): Promise<readonly string[]> {
     if (!isDone(node) || !isUpdated(node, pool)) return [`${name} has ${said}, not ${targetOf(pool)}`];
     return node.spec?.unschedulable === true ? [`${name} is cordoned`] : [];
   });
-  const told = pools.flatMap(({ metadata, status }) =>
+  const reported = pools.flatMap(({ metadata, status }) =>
     conditionOf(status?.conditions, 'Updated')?.status === 'True' ? [] : [`${metadata.name} is not Updated`],
   );
-  return [...sick, ...told];
+  return [...sick, ...reported];
 }
 
 async function versions({ client, nodes, pools }: PoolsWorld): Promise<string> {
@@ -99,7 +99,7 @@ function poolOf(node: Node, pools: readonly MachineConfigPool[]): MachineConfigP
   }
 }
 
-/** Fields of one status that another has otherwise. */
+/** Fields in which two statuses differ. */
 const differences = (was: object, wanted: object): string =>
   JSON.stringify(
     Object.entries(wanted).flatMap(([key, value]) => {

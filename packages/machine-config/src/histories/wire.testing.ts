@@ -1,9 +1,9 @@
 import type { Clock, Random, Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 
-/** What may befall a write: 409, 429 or 500 with nothing done, or done and the answer lost. */
-export type Mishap = 'conflict' | 'throttled' | 'internal' | 'lost';
+/** Failures of a write: 409, 429 or 500 without effect, or a lost answer after the effect. */
+export type WriteFailure = 'conflict' | 'throttled' | 'internal' | 'lost';
 
-/** When the controllers die: at their n-th request from now on, before it leaves or with it done and its answer lost. */
+/** When the controllers die: at their n-th request from now on, before it is sent, or after its effect with a lost answer. */
 export interface Death {
   readonly requests: number;
   readonly done: boolean;
@@ -14,14 +14,14 @@ const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const CODES = { conflict: 409, throttled: 429, internal: 500 } as const;
 const REASONS = { conflict: 'Conflict', throttled: 'TooManyRequests', internal: 'InternalError' } as const;
 
-/** The wire between the controllers and the API server, on which everything can go wrong. */
+/** The connection between the controllers and the API server, with faults. */
 export class FaultyWire {
   readonly #random: Random;
   readonly #onDeath: () => void;
   #chance = 0;
   #death: Death | undefined;
   #dead = false;
-  /** Watches of these plurals say nothing until it resolves. */
+  /** Watches of these plurals deliver nothing until the promise resolves. */
   readonly #held = new Map<string, { readonly until: Promise<void>; readonly release: () => void }>();
   readonly #open = new Map<AbortController, string>();
 
@@ -29,8 +29,8 @@ export class FaultyWire {
     [this.#random, this.#onDeath] = [random, onDeath];
   }
 
-  /** From now on this share of all writes comes to harm. */
-  endanger(chance: number): void {
+  /** From now on this share of all writes fails. */
+  failWrites(chance: number): void {
     this.#chance = chance;
   }
 
@@ -38,12 +38,12 @@ export class FaultyWire {
     this.#death = death;
   }
 
-  /** A process that was started anew. */
-  revive(): void {
+  /** Starts the process again. */
+  restart(): void {
     this.#dead = false;
   }
 
-  /** The caches of a kind hear nothing for so long, then everything. */
+  /** The caches of a kind receive no events for this time, then all of them. */
   hold(plural: string, clock: Clock, ms: number): void {
     if (this.#held.has(plural)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -55,13 +55,13 @@ export class FaultyWire {
     clock.setTimeout(release, ms);
   }
 
-  /** All watches break. */
+  /** Breaks all watches. */
   cut(): void {
     for (const connection of this.#open.keys()) connection.abort(new Error('read ECONNRESET'));
   }
 
-  /** No more harm. */
-  mend(): void {
+  /** Stops the failures. */
+  repair(): void {
     this.#chance = 0;
     this.#death = undefined;
     for (const { release } of [...this.#held.values()]) release();
@@ -99,9 +99,9 @@ export class FaultyWire {
     return new Error('the process ends here');
   }
 
-  #draw({ method }: TransportRequest): Mishap | undefined {
+  #draw({ method }: TransportRequest): WriteFailure | undefined {
     if (this.#chance === 0 || !WRITES.has(method) || this.#random.next() >= this.#chance) return undefined;
-    const kinds: readonly Mishap[] =
+    const kinds: readonly WriteFailure[] =
       method === 'PATCH' || method === 'PUT'
         ? ['conflict', 'throttled', 'internal', 'lost']
         : ['throttled', 'internal', 'lost'];

@@ -1,7 +1,7 @@
 import type { FieldPlan, Plan } from './plan.ts';
 import { Trail } from './values/trail.ts';
 
-/** A value that does not fit the schema. */
+/** A value that does not match the schema. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
   /** Path of the value: `$.storage.files.0.mode`. */
@@ -16,8 +16,7 @@ export class DecodeError extends Error {
 }
 
 /**
- * Reads parsed JSON as Go's decoder does: keys match without regard to case, unknown keys and nulls are dropped, texts
- * and numbers are never converted.
+ * Reads parsed JSON as Go's decoder does: keys are case-insensitive, unknown keys and nulls are dropped, and no type is converted.
  * @throws DecodeError naming the first value of a wrong type
  */
 export const decode = (plan: Plan, value: unknown): unknown => decodeAt(plan, value, new Trail());
@@ -76,7 +75,7 @@ function decodeObject(
 const fieldOf = (plan: Extract<Plan, { kind: 'object' }>, key: string): FieldPlan | undefined =>
   plan.byName.get(key) ?? plan.byName.get(key.toLowerCase());
 
-/** What Go leaves a value at that is not given. */
+/** The zero value of Go for an absent field. */
 function zeroOf(plan: Plan): unknown {
   switch (plan.kind) {
     case 'string':

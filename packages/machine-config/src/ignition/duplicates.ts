@@ -4,11 +4,11 @@ import type { Add } from './validate-storage.ts';
 type ObjectPlan = Extract<Plan, { kind: 'object' }>;
 type ListPlan = Extract<Plan, { kind: 'list' }>;
 
-/** Fields of an object that matter here, worked out once for each plan. */
+/** The fields of an object that can have duplicates, computed once for each plan. */
 interface Traits {
   /** Lists whose entries have keys, with the space of the keys. */
   readonly keyed: readonly { readonly name: string; readonly plan: ListPlan; readonly space: string }[];
-  /** Fields with such lists somewhere below. */
+  /** Fields that contain such lists at any depth. */
   readonly deep: readonly FieldPlan[];
 }
 
@@ -25,7 +25,7 @@ function traitsOf(plan: ObjectPlan): Traits {
   return made;
 }
 
-/** Whether there is anything to compare within a value, beside its own keys. */
+/** Whether a value contains lists with keys. */
 function isDeep(plan: Plan): boolean {
   if (plan.kind === 'list') return plan.entry.kind === 'object' && isDeep(plan.entry);
   if (plan.kind !== 'object') return false;
@@ -34,14 +34,14 @@ function isDeep(plan: Plan): boolean {
 }
 
 /**
- * No two entries with one key, in a list or in lists that share their keys. Source: config/validate/validate.go.
+ * Reports two entries with the same key, in one list or in lists with common keys. Source: config/validate/validate.go.
  * @param at path of the value
  */
 export function checkDuplicates(plan: Plan, value: object, at: string, add: Add): void {
   if (plan.kind === 'object') checkObject(plan, value, [at], add);
 }
 
-/** @param trail path of the value, in parts: it is made a text only for what is wrong */
+/** @param trail path of the value, in parts; it is only joined for a problem */
 function checkObject(plan: ObjectPlan, value: object, trail: (string | number)[], add: Add): void {
   const { keyed, deep } = traitsOf(plan);
   const fields = value as Readonly<Record<string, unknown>>;

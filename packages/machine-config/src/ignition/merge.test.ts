@@ -15,7 +15,7 @@ const contents = fc.record(
 );
 const file = fc.record({ path, mode: fc.constantFrom(0o600, 0o644), contents }, { requiredKeys: ['path'] });
 
-/** Paths may occur twice here: merging is asked of configs that nobody checked, too. */
+/** Paths may occur twice here, because configs are also merged before their validation. */
 const config = fc
   .record({
     files: fc.array(file, { maxLength: 5 }),
@@ -27,13 +27,13 @@ const config = fc
       ({ ...emptyIgnition(), storage: { files, directories }, systemd: { units } }) as IgnitionConfig,
   );
 
-test('many configs merged one after the other are what each merge alone makes of them', () => {
+test('a merge of many configs equals the result of the single merges', () => {
   fc.assert(
     fc.property(fc.array(config, { minLength: 2, maxLength: 6 }), (configs) => {
       const [first = emptyIgnition(), ...rest] = configs;
       const before = structuredClone(configs);
       const chained = rest.reduce(mergeIgnition, first);
-      // Copies have no history: every list is looked at anew.
+      // Copies have no cached state, so every list is compared again.
       const alone = rest.reduce((parent, child) => mergeIgnition(structuredClone(parent), child), first);
       expect(chained).toEqual(alone);
       expect(configs).toEqual(before);
@@ -41,7 +41,7 @@ test('many configs merged one after the other are what each merge alone makes of
   );
 });
 
-test('a config that others were merged onto can be merged onto again', () => {
+test('a parent of an earlier merge can be merged again', () => {
   fc.assert(
     fc.property(config, config, config, config, (first, second, one, other) => {
       const parent = mergeIgnition(first, second);
@@ -56,7 +56,7 @@ test('a config that others were merged onto can be merged onto again', () => {
   );
 });
 
-test('of files, directories and links of one path the last config’s stays, of headers those with a value', () => {
+test('of files, directories and links with one path the last config’s stays, of headers those with a value', () => {
   const of = (storage: IgnitionConfig['storage']): IgnitionConfig => ({
     ...emptyIgnition(),
     ...(storage && { storage }),

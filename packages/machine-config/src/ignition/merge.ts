@@ -4,9 +4,12 @@ import { IGNITION_PLAN, type IgnitionConfig } from './versions/schema.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Merges two configs of version 3.5 by Ignition's rules: values of the child replace, objects are merged field by field,
- * lists by the key of their entries. The parent's order stays, new entries follow in the child's. Neither is changed;
- * the result shares parts with both. Two valid configs may make an invalid one.
+ * Merges two configs of version 3.5 by Ignition's rules.
+ * - Values of the child replace those of the parent.
+ * - Objects are merged field by field, lists by the key of their entries.
+ * - The parent's order stays, and new entries follow in the child's order.
+ * - The arguments are not changed, and the result shares parts with both.
+ * - Two valid configs may result in an invalid one.
  */
 export const mergeIgnition = (parent: IgnitionConfig, child: IgnitionConfig): IgnitionConfig =>
   mergeValue(IGNITION_PLAN, parent, child) as IgnitionConfig;
@@ -48,16 +51,16 @@ function mergeList(
 
 const keyOf = (plan: Extract<Plan, { kind: 'list' }>, entry: unknown): string => plan.rule.key?.(entry as never) ?? '';
 
-/** Places of a list's entries by key. */
+/** Indexes of a list's entries by key. */
 type Places = Map<string, number>;
 
 /**
- * Places of the newest list of a chain of merges: a hundred configs merged one after the other look at each entry once,
- * not once for each config that follows. Merging moves them on to the result; an older list's are worked out anew.
+ * Indexes of the newest list in a chain of merges. So a hundred merges compare each entry once, not once for each later config. A merge moves the
+ * indexes to its result; those of an older list are computed again.
  */
 const known = new WeakMap<object, Places>();
 
-/** Undefined: a key occurs twice. */
+/** Undefined if a key occurs twice. */
 function placesOf(plan: Extract<Plan, { kind: 'list' }>, entries: readonly unknown[]): Places | undefined {
   const places: Places = known.get(entries) ?? new Map();
   known.delete(entries);
@@ -81,7 +84,7 @@ function mergeKeyed(
     const key = keyOf(plan, entry);
     const place = places.get(key);
     if (place === undefined) places.set(key, result.push(entry) - 1);
-    // A key that the child has twice, or whose entry goes: the rare cases take the long way.
+    // The rare cases use the slow path: a key that the child has twice, or an entry that is removed.
     else if (place >= parent.length || isRemovedHeader(parent[place], entry))
       return mergeThrough(plan, parent, child, strangers);
     else result[place] = mergeValue(plan.entry, parent[place], entry);
@@ -90,7 +93,7 @@ function mergeKeyed(
   return result;
 }
 
-/** The same entry by entry, also for keys that occur twice and entries that go. */
+/** Merges entry by entry, also with duplicate keys and removed entries. */
 function mergeThrough(
   plan: Extract<Plan, { kind: 'list' }>,
   parent: readonly unknown[],
@@ -114,11 +117,11 @@ function mergeThrough(
   return result;
 }
 
-/** A header of the child without a value takes the parent's away. Only headers have `name` and `value`. */
+/** A header of the child without a value removes the parent's. Only headers have `name` and `value`. */
 const isRemovedHeader = (parent: unknown, child: unknown): boolean =>
   typeof parent === 'object' && parent !== null && 'value' in parent && !('value' in (child as object));
 
-/** Keys of the child's other lists of the same key space: what they name is not to stay in this one. */
+/** Keys of the child's other lists with the same keys. Their entries replace those in this list. */
 function keysOfOthers(
   owner: Extract<Plan, { kind: 'object' }>,
   name: string,

@@ -1,18 +1,18 @@
 import * as z from 'zod';
 
-/** How entries of two lists are told to be the same. */
+/** How entries of two lists are matched. */
 export interface ListRule {
-  /** Key of an entry; entries with the same key are merged. */
+  /** Key of an entry. Entries with the same key are merged. */
   readonly key?: (entry: never) => string;
-  /** Lists of one object that share their key space, by name: an entry of one removes that of another. */
+  /** The name of a group of lists of one object with common keys: an entry of one list removes that of another. */
   readonly shared?: string;
-  /** Lists are appended, equal entries included. */
+  /** Lists are concatenated, with duplicates. */
   readonly append?: true;
 }
 
 const rules = new WeakMap<z.ZodType, ListRule>();
 
-/** A list with a merge rule. The rule travels beside the schema, since it is none of JSON's. */
+/** A list with a merge rule. The rule is stored next to the schema, because JSON schemas do not have it. */
 export function list<T extends z.ZodType>(
   entry: T,
   rule: { key?: (entry: z.output<T>) => string; shared?: string; append?: true } = {},
@@ -26,25 +26,25 @@ export function list<T extends z.ZodType>(
 export interface FieldPlan {
   readonly name: string;
   readonly plan: Plan;
-  /** Go's zero value is written although it is zero: names, paths, devices. */
+  /** Go's zero value is written too: names, paths, devices. */
   readonly required: boolean;
 }
 
-/** What decoding, merging and checking need to know of a schema, worked out once. */
+/** The properties of a schema for decoding, merging and validation, computed once. */
 export type Plan =
   | { readonly kind: 'boolean' }
-  /** A text or number that `accepts` refuses cannot be decoded. */
+  /** A text or number that `accepts` refuses is a decoding error. */
   | { readonly kind: 'string'; readonly accepts?: (text: string) => boolean }
   | { readonly kind: 'integer'; readonly accepts?: (number: number) => boolean }
   | { readonly kind: 'list'; readonly entry: Plan; readonly rule: ListRule }
   | {
       readonly kind: 'object';
       readonly fields: readonly FieldPlan[];
-      /** By lower-case name: keys are matched without regard to case. */
+      /** By lower-case name, because keys are case-insensitive. */
       readonly byName: ReadonlyMap<string, FieldPlan>;
     };
 
-/** The plan of a schema made of objects, lists, strings, integers and booleans. @throws Error for any other */
+/** The plan of a schema of objects, lists, strings, integers and booleans. @throws Error for another schema */
 export function planOf(schema: z.ZodType): Plan {
   if (schema instanceof z.ZodExactOptional) return planOf(schema.unwrap() as z.ZodType);
   if (schema instanceof z.ZodArray) {

@@ -9,7 +9,7 @@ import { translateV2 } from './versions/translate-v2.ts';
 import { validateIgnitionV2 } from './versions/validate-v2.ts';
 import { planOfVersion, type ReadableVersion, readVersion, SUPPORTED_VERSIONS } from './versions/versions.ts';
 
-/** A config that was read and found valid, not yet brought to one version. */
+/** A valid config in its own version. */
 export type ParsedIgnition =
   | { readonly version: 2; readonly config: IgnitionV2 }
   | { readonly version: 3; readonly config: IgnitionConfig };
@@ -65,7 +65,7 @@ export function parseIgnition(raw: unknown): ParsedIgnition {
   return version.major === 2 ? parseV2(raw, version) : parseV3(raw, version);
 }
 
-/** The version a config names, '' for none. */
+/** The version of a config, '' for none. */
 function versionText(raw: unknown): string {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
     throw invalidV3(`error at $: must be an object, not ${Array.isArray(raw) ? 'a list' : typeof raw}\n`, []);
@@ -80,7 +80,7 @@ function versionText(raw: unknown): string {
   throw invalidV3(`error at $.ignition.version: must be a text, not ${typeof version}\n`, []);
 }
 
-/** The last field of a name, whatever its case. */
+/** The last field with this name, in any case. */
 function field(value: object, name: string): unknown {
   const key = Object.keys(value).findLast((candidate) => candidate.toLowerCase() === name);
   return key === undefined ? undefined : (value as Readonly<Record<string, unknown>>)[key];
@@ -100,15 +100,15 @@ function parseV3(raw: unknown, version: ReadableVersion): ParsedIgnition {
   return { version: 3, config: toCurrent(config, minor) };
 }
 
-/** Brings a valid config to the current version. In place: it was just decoded. Source: ignition, translate.go of each version. */
+/** Converts a valid config to the current version. In place, because it was just decoded. Source: ignition, translate.go of each version. */
 function toCurrent(config: IgnitionConfig, minor: number): IgnitionConfig {
   config.ignition.version = IGNITION_VERSION;
   for (const { partitions = [] } of config.storage?.disks ?? []) {
-    // A number of 0 is none, and is not written.
+    // A number of 0 means none, and is not written.
     for (const partition of partitions) if (partition.number === 0) delete partition.number;
   }
   if (minor >= 3) return config;
-  // Texts that could not be absent before 3.3 are written, though empty.
+  // Texts that were required before 3.3 are written, even if empty.
   for (const link of config.storage?.links ?? []) link.target ??= '';
   for (const { clevis } of config.storage?.luks ?? []) {
     if (clevis?.custom) clevis.custom = { config: '', pin: '', ...clevis.custom };
@@ -129,7 +129,7 @@ function parseV2(raw: unknown, version: ReadableVersion): ParsedIgnition {
   return { version: 2, config: toCurrentV2(config, version.minor) };
 }
 
-/** The same of version 2: what could not be absent before 2.2 is written. In place. Source: translate.go of each version. */
+/** The same for version 2: fields that were required before 2.2 are written. In place. Source: translate.go of each version. */
 function toCurrentV2(config: IgnitionV2, minor: number): IgnitionV2 {
   config.ignition.version = '2.2.0';
   if (minor >= 2) return config;
@@ -140,19 +140,19 @@ function toCurrentV2(config: IgnitionV2, minor: number): IgnitionV2 {
     file.user = { id: 0, ...file.user };
     file.group = { id: 0, ...file.group };
   }
-  // Only version 2.0 cannot tell an empty password from none.
+  // Only version 2.0 does not distinguish an empty password from an absent one.
   if (minor === 0)
     for (const user of config.passwd?.users ?? []) if (user.passwordHash === '') delete user.passwordHash;
   return config;
 }
 
 /**
- * Reads an Ignition config into version 3.5.
- * @throws IgnitionError, also for a valid config of version 2 that version 3 has no place for
+ * Reads an Ignition config and converts it to version 3.5.
+ * @throws IgnitionError, also for a valid config of version 2 that version 3 cannot represent
  */
 export const readIgnition = (raw: unknown): IgnitionConfig => unifyIgnition(() => parseIgnition(raw));
 
-/** Brings a config that `parse` reads to version 3.5. @throws IgnitionError */
+/** Converts the config that `parse` returns to version 3.5. @throws IgnitionError */
 export function unifyIgnition(parse: () => ParsedIgnition): IgnitionConfig {
   const parsed = named(parse);
   return parsed.version === 3 ? parsed.config : translateV2(deduplicateV2(parsed.config));

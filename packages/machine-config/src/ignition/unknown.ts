@@ -5,12 +5,12 @@ import { planOfVersion, readVersion } from './versions/versions.ts';
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Objects of caches are shared and never changed. */
+/** Objects of caches are shared and never changed, so each result is cached. */
 const known = new WeakMap<object, readonly string[]>();
 
 /**
- * The fields of an Ignition config that its version does not have, one sentence each. Reading drops them, as the original
- * does. A config that cannot be read has none: what is wrong with it is told otherwise.
+ * The fields of an Ignition config that its version does not have, one sentence each. The reader drops them, as the original does. The result is
+ * empty for an invalid config, because its error is reported elsewhere.
  */
 export function unknownIgnitionFields(raw: unknown): readonly string[] {
   if (!isObject(raw) || !isObject(raw.ignition) || typeof raw.ignition.version !== 'string') return [];

@@ -5,13 +5,13 @@ import type { IgnitionConfig, IgnitionDisk, IgnitionFilesystem, IgnitionPartitio
 
 /** The storage section of a config. */
 export type Storage = NonNullable<IgnitionConfig['storage']>;
-/** Takes in a problem, if there is one. */
+/** Adds a problem, if there is one. */
 export type Add = (path: At, problem: string | undefined) => void;
 
-/** Rules about the storage section as a whole. Source: ignition, config/v3_5/types/storage.go. */
+/** Rules for the whole storage section. Source: ignition, config/v3_5/types/storage.go. */
 export function checkStorage(storage: Storage, at: At, add: Add, minor: number): void {
   const { directories = [], files = [], links = [] } = storage;
-  // Almost no config has links: without them there is nothing to compare.
+  // Most configs have no links, so there is nothing to compare.
   const below = links.map(({ path }) => `${path}/`);
   const usesLink = (path: string) => below.some((prefix) => path.startsWith(prefix));
   if (links.length > 0) {
@@ -24,7 +24,7 @@ export function checkStorage(storage: Storage, at: At, add: Add, minor: number):
   }
   for (const [index, link] of links.entries()) {
     if (usesLink(link.path)) add(`${at}.links.${index}`, 'link path includes link in config');
-    // Before 3.3 an absent target is an empty one, which nothing asks about.
+    // Before 3.3 an absent target is an empty one, which is not validated.
     const { target: given = '' } = link;
     if (given === '' && minor >= 3) {
       add(`${at}.links.${index}.target`, 'link target is required');
@@ -37,7 +37,7 @@ export function checkStorage(storage: Storage, at: At, add: Add, minor: number):
   }
 }
 
-/** Rules about a disk. Source: disk.go. */
+/** Rules for a disk. Source: disk.go. */
 export function checkDisk(disk: IgnitionDisk, at: At, add: Add): void {
   if (disk.device === '') {
     add(`${at}.device`, 'disk device is required');
@@ -67,7 +67,7 @@ export function checkDisk(disk: IgnitionDisk, at: At, add: Add): void {
   if (label !== undefined) add(`${at}.partitions.${label}`, 'cannot use the same partition label twice');
 }
 
-/** A partition with a place; one that starts at 0 is placed where there is room. */
+/** A partition with a position. A partition that starts at 0 is placed in free space. */
 interface Extent {
   readonly index: number;
   readonly start: number;
@@ -89,13 +89,13 @@ function overlapping(partitions: readonly IgnitionPartition[]): number | undefin
 }
 
 const GUID = /^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$/;
-/** What is wrong with a GUID; an empty one is none. */
+/** The problem of a GUID; an empty one is valid. */
 export const guidProblem = (guid: string | undefined): string | undefined =>
   guid === undefined || guid === '' || GUID.test(guid)
     ? undefined
     : 'doesn\'t match the form "01234567-89AB-CDEF-EDCB-A98765432101"';
 
-/** Rules about a partition. Source: partition.go. */
+/** Rules for a partition. Source: partition.go. */
 export function checkPartition(partition: IgnitionPartition, at: At, add: Add): void {
   const { shouldExist, label, typeGuid, guid, startMiB, sizeMiB, number } = partition;
   if (
@@ -114,10 +114,10 @@ export function checkPartition(partition: IgnitionPartition, at: At, add: Add): 
 }
 
 const FORMATS = ['ext4', 'btrfs', 'xfs', 'swap', 'vfat', 'none'];
-/** Longest label by format. */
+/** Longest label for each format. */
 const LABELS: Readonly<Record<string, number>> = { ext4: 16, btrfs: 256, xfs: 12, swap: 15, vfat: 11 };
 
-/** Rules about a filesystem. Source: filesystem.go. */
+/** Rules for a filesystem. Source: filesystem.go. */
 export function checkFilesystem(filesystem: IgnitionFilesystem, at: At, add: Add, minor: number): void {
   const { device, format, label, path, uuid, wipeFilesystem, mountOptions = [], options = [] } = filesystem;
   if (path) add(`${at}.path`, pathProblem(path));
@@ -134,7 +134,7 @@ export function checkFilesystem(filesystem: IgnitionFilesystem, at: At, add: Add
   add(`${at}.label`, filesystemLabelProblem(format, label));
 }
 
-/** What is wrong with a filesystem's label. */
+/** The problem of a filesystem's label. */
 export function filesystemLabelProblem(format: string, label = ''): string | undefined {
   const longest = LABELS[format];
   if (longest === undefined || Buffer.byteLength(label) <= longest) return undefined;

@@ -25,10 +25,9 @@ import {
 } from './versions/schema.ts';
 
 /**
- * What is wrong with a config of version 3, in the original's words and order; empty for a valid one. Warnings of the
- * original (unused keys, units without an install section) are not told: nothing follows from them.
- * Source: ignition, config/v3_0/types to config/v3_5/types.
- * @param minor version 3.x whose rules hold: a config is judged by those of the version that it names
+ * The problems of a config of version 3, in the original's words and order; empty for a valid one. Warnings of the original (unused keys, units
+ * without an install section) have no effect and are not reported. Source: ignition, config/v3_0/types to config/v3_5/types.
+ * @param minor version 3.x of the rules; a config is validated by the rules of its own version
  */
 export function validateIgnition(config: IgnitionConfig, minor = 5): readonly Issue[] {
   const { issues, add } = collector();
@@ -40,7 +39,7 @@ export function validateIgnition(config: IgnitionConfig, minor = 5): readonly Is
   return issues;
 }
 
-/** Files, directories and links must not stand where a unit or drop-in will be written. */
+/** Files, directories and links must not have the path of a unit or drop-in. */
 function checkConfig({ systemd, storage }: IgnitionConfig, add: Add): void {
   const units = new Set<string>();
   for (const unit of systemd?.units ?? []) {
@@ -58,7 +57,7 @@ function checkConfig({ systemd, storage }: IgnitionConfig, add: Add): void {
 
 type Check<T> = (value: T, at: At, add: Add) => void;
 
-/** Checks of an object: its own first, then its fields', in their order. */
+/** Checks of an object: first its own, then those of its fields in their order. */
 interface Checks {
   readonly own?: Check<never>;
   readonly fields?: Readonly<Record<string, Checks>>;
@@ -102,7 +101,7 @@ const OWNER = own<{ id?: number; name?: string }>(({ id, name }, at, add) => {
 const HASHES: Readonly<Record<string, number>> = { sha512: 128 };
 const LATER_HASHES: Readonly<Record<string, number>> = { ...HASHES, sha256: 64 };
 
-/** What is wrong with a hash: later versions of 3 know one function more. */
+/** The problem of a hash. Later versions of 3 support one more function. */
 export function verificationProblem(hash: string | undefined, minor: number): string | undefined {
   if (hash === undefined) return undefined;
   const dash = hash.indexOf('-');
@@ -119,7 +118,7 @@ function headerProblem({ httpHeaders, source }: IgnitionResource): string | unde
   return scheme === 'http' || scheme === 'https' ? undefined : 'cannot use HTTP headers with this source scheme';
 }
 
-/** @param isContent whether it is a file's: version 3.0 asks less of the others */
+/** @param isContent whether it is the content of a file; version 3.0 has fewer rules for the others */
 const resource = (minor: number, isContent: boolean): Checks => ({
   ...own<IgnitionResource>((resource, at, add) => {
     const { compression = '', source, verification } = resource;
@@ -170,7 +169,7 @@ const checkDirectory: Check<{ path: string; mode?: number }> = ({ path, mode }, 
   checkMode(mode, at, add);
 };
 
-/** The first four take no spares. */
+/** The first four do not support spares. */
 export const RAID_LEVELS = ['linear', 'raid0', '0', 'stripe', 'raid1', '1', 'mirror'].concat(
   ['raid4', '4', 'raid5', '5'].concat(['raid6', '6', 'raid10', '10']),
 );
@@ -220,7 +219,7 @@ const isJson = (text: string): boolean => {
     JSON.parse(text);
     return true;
   } catch {
-    return false; // that it is none is the answer
+    return false; // An invalid URL is the result of this check, not an error.
   }
 };
 

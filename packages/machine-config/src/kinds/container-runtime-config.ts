@@ -22,9 +22,9 @@ export const containerRuntimeConfigurationSchema = z
     logSizeMax: optional(quantity('Largest log file; more than 8192.')),
     overlaySize: optional(quantity('Largest container image.')),
     defaultRuntime: optional(text('`crun` or `runc`.')),
-    additionalLayerStores: stores('Further stores of layers.', 5),
-    additionalImageStores: stores('Further stores of images.', 10),
-    additionalArtifactStores: stores('Further stores of artifacts.', 10),
+    additionalLayerStores: stores('Additional stores of layers.', 5),
+    additionalImageStores: stores('Additional stores of images.', 10),
+    additionalArtifactStores: stores('Additional stores of artifacts.', 10),
   })
   .meta({ description: 'Settings of the container runtime.' });
 
@@ -39,8 +39,8 @@ const specSchema = z
   .meta({ description: 'Settings of the container runtime.' });
 
 const statusSchema = z
-  .object({ observedGeneration: observedGeneration(), conditions: conditions('What came of it.') })
-  .meta({ description: 'What came of it.' });
+  .object({ observedGeneration: observedGeneration(), conditions: conditions('State of the object.') })
+  .meta({ description: 'State of the object.' });
 
 /** Settings of the container runtimes of some pools. */
 export const containerRuntimeConfigSchema = crd(

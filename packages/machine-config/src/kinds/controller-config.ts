@@ -18,27 +18,27 @@ const bundles = (description: string) =>
     }),
   );
 
-/** Spec of the ControllerConfig: what templates are filled with. */
+/** Spec of the ControllerConfig: the variables of the templates. */
 export const controllerConfigSpecSchema = crd(
   z.object({
     clusterDNSIP: optional(text('Address of the cluster DNS service.')),
     clusterDomain: optional(text('Domain of the cluster. Default `cluster.local`.')),
-    apiServerURL: optional(text('Where nodes reach the API server.')),
+    apiServerURL: optional(text('URL of the API server for nodes.')),
     cloudProviderConfig: optional(text('Configuration file of the cloud provider.')),
-    platform: optional(text('Old place of the platform.')),
+    platform: optional(text('Old field for the platform.')),
     etcdDiscoveryDomain: optional(text('Old.')),
     kubeAPIServerServingCAData: bytes('CA of the API server.'),
     rootCAData: bytes('CA of the cluster.'),
     cloudProviderCAData: bytes('CA of the cloud.'),
-    additionalTrustBundle: bytes('Further CAs that nodes trust.'),
-    imageRegistryBundleUserData: bundles('CAs of registries, by users.'),
+    additionalTrustBundle: bytes('Additional CAs that nodes trust.'),
+    imageRegistryBundleUserData: bundles('CAs of registries, set by users.'),
     imageRegistryBundleData: bundles('CAs of registries.'),
     pullSecret: optional(objectReferenceSchema.nullable()),
     internalRegistryPullSecret: bytes('Pull secret of the internal registry.'),
     images: optional(stringMap('Images by name.')),
     baseOSContainerImage: optional(text('Image of the operating system.')),
     baseOSExtensionsContainerImage: optional(text('Image with the packages of OS extensions.')),
-    osImageURL: optional(text('Old place of the OS image.')),
+    osImageURL: optional(text('Old field for the OS image.')),
     releaseImage: optional(text('The release.')),
     proxy: optional(rawObject('Proxy of the cluster.').nullable()),
     infra: optional(rawObject('The Infrastructure object: platform, topology, URLs.').nullable()),
@@ -48,7 +48,7 @@ export const controllerConfigSpecSchema = crd(
     network: optional(rawObject('State of the network.').nullable()),
     parameters: optional(stringMap('Free values for templates: `parameters.<name>`.')),
   }),
-  { description: 'What templates are filled with.', 'x-kubernetes-preserve-unknown-fields': true },
+  { description: 'Variables of the templates.', 'x-kubernetes-preserve-unknown-fields': true },
 );
 
 /** Spec of the ControllerConfig. */
@@ -60,9 +60,9 @@ const controllerCertificateSchema = z
     signer: text('Issuer.'),
     notBefore: optional(time('Begin.')),
     notAfter: optional(time('End.')),
-    bundleFile: text('File that holds it.'),
+    bundleFile: text('File with the certificate.'),
   })
-  .meta({ description: 'A certificate that the controller hands to nodes.' });
+  .meta({ description: 'A certificate that the controller distributes to nodes.' });
 
 const controllerConfigStatusSchema = z
   .object({
@@ -70,12 +70,12 @@ const controllerConfigStatusSchema = z
     conditions: conditions('Conditions of the TemplateController.'),
     controllerCertificates: optional(
       crd(z.array(controllerCertificateSchema), {
-        description: 'Certificates that the controller hands to nodes.',
+        description: 'Certificates that the controller distributes to nodes.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
   })
-  .meta({ description: 'What the TemplateController made of it.' });
+  .meta({ description: 'State of the ControllerConfig, written by the TemplateController.' });
 
 /** Status of the ControllerConfig. */
 export type ControllerConfigStatus = z.infer<typeof controllerConfigStatusSchema>;
@@ -89,7 +89,7 @@ export const controllerConfigSchema = crd(
     spec: optional(controllerConfigSpecSchema),
     status: optional(controllerConfigStatusSchema),
   }),
-  { description: 'What all templates are filled with. There is one, named machine-config-controller.' },
+  { description: 'Variables of all templates. There is one object, named machine-config-controller.' },
 );
 
 /** The ControllerConfig. */

@@ -1,7 +1,7 @@
-/** API group of the kinds of this package: the original's, so that its objects are read as they stand. */
+/** API group of the kinds of this package. It is the original's, so that its objects can be read unchanged. */
 export const GROUP = 'machineconfiguration.openshift.io';
 
-/** The one served and stored version. */
+/** The only served and stored version. */
 export const VERSION = 'v1';
 
 /** `apiVersion` of every object of the group. */

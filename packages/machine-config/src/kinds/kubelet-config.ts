@@ -8,11 +8,13 @@ export const kubeletConfigSpecSchema = z
   .object({
     machineConfigPoolSelector: optional(selector('Selects pools by their labels. Absent or empty: none.')),
     kubeletConfig: optional(
-      rawObject('A KubeletConfiguration (kubelet.config.k8s.io/v1beta1): what to set.').nullable(),
+      rawObject('Fields of a KubeletConfiguration (kubelet.config.k8s.io/v1beta1) to set.').nullable(),
     ),
-    autoSizingReserved: optional(flag('Whether nodes compute what they reserve for the system.')),
+    autoSizingReserved: optional(flag('Whether nodes compute the resources that they reserve for the system.')),
     logLevel: optional(int32('Verbosity of the kubelet, 0 to 10.')),
-    tlsSecurityProfile: optional(rawObject('TLS profile of the kubelet in place of the cluster’s.').nullable()),
+    tlsSecurityProfile: optional(
+      rawObject('TLS profile of the kubelet, which overrides that of the cluster.').nullable(),
+    ),
   })
   .meta({ description: 'Settings of the kubelet.' });
 
@@ -20,8 +22,8 @@ export const kubeletConfigSpecSchema = z
 export type KubeletConfigSpec = z.infer<typeof kubeletConfigSpecSchema>;
 
 const statusSchema = z
-  .object({ observedGeneration: observedGeneration(), conditions: conditions('What came of it.') })
-  .meta({ description: 'What came of it.' });
+  .object({ observedGeneration: observedGeneration(), conditions: conditions('State of the object.') })
+  .meta({ description: 'State of the object.' });
 
 /** Settings of the kubelets of some pools. */
 export const kubeletConfigSchema = crd(

@@ -6,7 +6,7 @@ import { machineConfigPools } from './resources.ts';
 
 const ref = (kind: string, name = 'a') => ({ kind, namespace: 'default', name });
 
-test('a pool names one of selector, reference and references, keeps the kind of its reference, and a count or a percentage of its nodes', async () => {
+test('a pool has exactly one of selector, reference and references, the kind of its reference is immutable, and maxUnavailable is a count or percentage', async () => {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds: [...machineConfigCrds], controllers: false });
   try {

@@ -3,23 +3,23 @@ import * as z from 'zod';
 import { API_VERSION } from './group.ts';
 import { conditions, objectReferenceSchema, observedGeneration, selector } from './shared.ts';
 
-/** A rendered MachineConfig and what it was made of. */
+/** A rendered MachineConfig and its sources. */
 export const poolConfigurationSchema = z
   .object({
     ...objectReferenceSchema.shape,
     source: optional(
       crd(z.array(objectReferenceSchema), {
-        description: 'The MachineConfigs that went in, in merge order.',
+        description: 'The source MachineConfigs, in merge order.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
   })
-  .meta({ description: 'A rendered MachineConfig and what it was made of.' });
+  .meta({ description: 'A rendered MachineConfig and its sources.' });
 
-/** A rendered MachineConfig and what it was made of. */
+/** A rendered MachineConfig and its sources. */
 export type PoolConfiguration = z.infer<typeof poolConfigurationSchema>;
 
-/** A MachineDeployment or MachineSet whose nodes are the pool. */
+/** A MachineDeployment or MachineSet whose nodes form the pool. */
 export const machineRefSchema = crd(
   z.object({
     apiGroup: optional(text('`machine.sapcloud.io`, the default.')),
@@ -27,24 +27,24 @@ export const machineRefSchema = crd(
     namespace: text('Namespace of the object: pools are cluster-scoped, machines are not.'),
     name: text('Name of the object.'),
   }),
-  { description: 'A MachineDeployment or MachineSet whose nodes are the pool.', 'x-kubernetes-map-type': 'atomic' },
+  { description: 'A MachineDeployment or MachineSet whose nodes form the pool.', 'x-kubernetes-map-type': 'atomic' },
 );
 
-/** A MachineDeployment or MachineSet whose nodes are the pool. */
+/** A MachineDeployment or MachineSet whose nodes form the pool. */
 export type MachineRef = z.infer<typeof machineRefSchema>;
 
-/** How running machines get to a new configuration. */
+/** How running machines get a new configuration. */
 export const UPDATE_STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as const;
 
-/** How running machines get to a new configuration. */
+/** How running machines get a new configuration. */
 export type UpdateStrategy = (typeof UPDATE_STRATEGIES)[number];
 
 /**
- * A count or a percentage. The original's has no bounds: what was stored without them is told by the controller, and may be
- * kept by whoever changes something else.
+ * A count or a percentage. The original's CRD has no bounds. The controller reports an invalid stored value, and an update of other fields may keep
+ * it.
  */
 const maxUnavailable = crd(z.union([z.int(), z.string()]), {
-  description: 'How many nodes may be unavailable at once: a count, or a percentage such as `10%`. Default 1.',
+  description: 'Maximum number of unavailable nodes: a count, or a percentage such as `10%`. Default 1.',
   'x-kubernetes-int-or-string': true,
   maxLength: 10,
   'x-kubernetes-validations': [
@@ -63,34 +63,34 @@ export const machineConfigPoolSpecSchema = crd(
     nodeSelector: optional(selector('Selects the nodes of the pool. Absent or empty: none.')),
     machineRef: optional(
       crd(machineRefSchema, {
-        description: 'The MachineDeployment or MachineSet whose nodes are the pool. Its kind stays.',
+        description: 'The MachineDeployment or MachineSet whose nodes form the pool. Its kind is immutable.',
         'x-kubernetes-validations': [
           {
             rule: 'self.kind == oldSelf.kind',
-            message: 'kind is immutable: take the reference out and put in another',
+            message: 'kind is immutable: remove the reference and add another',
           },
         ],
       }),
     ),
     machineRefs: optional(
-      crd(z.array(machineRefSchema), { description: 'Several of them, such as one a zone.', maxItems: 64 }),
+      crd(z.array(machineRefSchema), { description: 'Several references, such as one for each zone.', maxItems: 64 }),
     ),
     updateStrategy: optional(
       z.enum(UPDATE_STRATEGIES).meta({ description: '`InPlace`, the default, `Replace` or `InPlaceElseReplace`.' }),
     ),
     paused: optional(
-      flag('Whether the pool is neither rendered nor rolled out. Its nodes still get rotated certificates.'),
+      flag('Whether rendering and rollout of the pool are paused. Its nodes still get rotated certificates.'),
     ),
     maxUnavailable: optional(maxUnavailable),
     configuration: optional(poolConfigurationSchema),
     osImageStream: optional(
       z
         .object({ name: optional(text('Name of the stream.')) })
-        .meta({ description: 'A named OS image, as the original has them. Not looked up here.' }),
+        .meta({ description: 'A named OS image, as in the original. This controller does not resolve it.' }),
     ),
   }),
   {
-    description: 'What the pool should be.',
+    description: 'Desired state of the pool.',
     'x-kubernetes-validations': [
       {
         rule: '[has(self.nodeSelector), has(self.machineRef), has(self.machineRefs)].filter(x, x).size() <= 1',
@@ -117,19 +117,19 @@ const machineRefStatusSchema = z
     namespace: text('Namespace of the object.'),
     name: text('Name of the object.'),
     machines: int32('Machines of the object.'),
-    nodes: int32('Those with a node.'),
+    nodes: int32('Machines that have a node.'),
     pending: int32('Those without.'),
   })
-  .meta({ description: 'What a reference of the pool came to.' });
+  .meta({ description: 'State of a reference of the pool.' });
 
 const machineConfigPoolStatusSchema = z
   .object({
     observedGeneration: observedGeneration(),
     configuration: optional(poolConfigurationSchema),
     machineCount: optional(int32('Nodes of the pool.')),
-    updatedMachineCount: optional(int32('Nodes that are at the target.')),
-    readyMachineCount: optional(int32('Nodes that are at the target and Ready.')),
-    unavailableMachineCount: optional(int32('Nodes that are not Ready, or at work.')),
+    updatedMachineCount: optional(int32('Nodes with the target.')),
+    readyMachineCount: optional(int32('Nodes with the target that are Ready.')),
+    unavailableMachineCount: optional(int32('Nodes that are not Ready, or being updated.')),
     degradedMachineCount: optional(int32('Nodes that are Degraded or Unreconcilable.')),
     conditions: conditions('Conditions of the pool.'),
     certExpirys: optional(
@@ -137,17 +137,17 @@ const machineConfigPoolStatusSchema = z
     ),
     currentMachineConfig: optional(text('The target: the same as `spec.configuration.name`, under its old name.')),
     updatingMachines: optional(int32('The same as `updatedMachineCount`, under its old name.')),
-    readyMachines: optional(int32('Ready nodes of the pool, at the target or not.')),
+    readyMachines: optional(int32('Ready nodes of the pool, with or without the target.')),
     unavailableMachines: optional(int32('The same as `unavailableMachineCount`, under its old name.')),
     machineRefs: optional(
       crd(z.array(machineRefStatusSchema), {
-        description: 'What the references of the pool came to.',
+        description: 'State of each reference of the pool.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
     pendingMachineCount: optional(int32('Machines of the pool that have no node yet.')),
   })
-  .meta({ description: 'What the pool is. Written by the controllers.' });
+  .meta({ description: 'Observed state of the pool. Written by the controllers.' });
 
 /** Status of a pool. */
 export type MachineConfigPoolStatus = z.infer<typeof machineConfigPoolStatusSchema>;
@@ -161,7 +161,7 @@ export const machineConfigPoolSchema = crd(
     spec: optional(machineConfigPoolSpecSchema),
     status: optional(machineConfigPoolStatusSchema),
   }),
-  { description: 'Nodes that have one configuration.' },
+  { description: 'A group of nodes with one configuration.' },
 );
 
 /** A pool of nodes. */

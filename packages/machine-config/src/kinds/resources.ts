@@ -19,23 +19,23 @@ function clusterScoped<T extends KubeObject>(plural: string, kind: string, schem
   };
 }
 
-/** How the kinds of this package are reached. All are cluster-scoped. */
+/** The resources of this package. All are cluster-scoped. */
 export const machineConfigs = clusterScoped<MachineConfig>('machineconfigs', 'MachineConfig', machineConfigSchema);
-/** Where MachineConfigPools are read and written. */
+/** The resource of MachineConfigPools. */
 export const machineConfigPools = clusterScoped<MachineConfigPool>(
   'machineconfigpools',
   'MachineConfigPool',
   machineConfigPoolSchema,
 );
-/** Where ControllerConfigs are read and written. */
+/** The resource of ControllerConfigs. */
 export const controllerConfigs = clusterScoped<ControllerConfig>(
   'controllerconfigs',
   'ControllerConfig',
   controllerConfigSchema,
 );
-/** Where KubeletConfigs are read and written. */
+/** The resource of KubeletConfigs. */
 export const kubeletConfigs = clusterScoped<KubeletConfig>('kubeletconfigs', 'KubeletConfig', kubeletConfigSchema);
-/** Where ContainerRuntimeConfigs are read and written. */
+/** The resource of ContainerRuntimeConfigs. */
 export const containerRuntimeConfigs = clusterScoped<ContainerRuntimeConfig>(
   'containerruntimeconfigs',
   'ContainerRuntimeConfig',

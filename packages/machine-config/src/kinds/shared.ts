@@ -2,11 +2,11 @@ import { type LabelSelector, labelSelectorSchema } from '@mcm/api';
 import { CONDITION_FIELDS, crd, int64, optional, text } from '@mcm/api/crd';
 import * as z from 'zod';
 
-/** A label selector with a description of its own. */
+/** A label selector with an own description. */
 export const selector = (description: string): z.ZodType<LabelSelector, LabelSelector> =>
   crd(labelSelectorSchema, { description, 'x-kubernetes-map-type': 'atomic' });
 
-/** A reference to an object as `source` lists hold it. */
+/** A reference to an object in a `source` list. */
 export const objectReferenceSchema = crd(
   z.object({
     apiVersion: optional(text('apiVersion of the object.')),
@@ -25,7 +25,7 @@ export type ObjectReference = z.infer<typeof objectReferenceSchema>;
 
 /** A condition of a kind of this group. */
 export const conditionSchema = z
-  .object({ type: text('What the condition is about.'), ...CONDITION_FIELDS })
+  .object({ type: text('Type of the condition.'), ...CONDITION_FIELDS })
   .meta({ description: 'A condition.' });
 
 /** A condition of a kind of this group. Times are RFC 3339. */
@@ -35,9 +35,9 @@ export type ConfigCondition = z.infer<typeof conditionSchema>;
 export const conditions = (description: string) =>
   optional(crd(z.array(conditionSchema), { description, 'x-kubernetes-list-type': 'atomic' }));
 
-/** The generation that a status is about. */
-export const observedGeneration = () => optional(int64('Generation of the spec that this status is about.'));
+/** The generation of the spec that a status describes. */
+export const observedGeneration = () => optional(int64('Generation of the spec that this status describes.'));
 
-/** An object that this schema does not look into: kept as it is. */
+/** An object without a schema. It is stored unchanged. */
 export const rawObject = (description: string) =>
   crd(z.looseObject({}), { description, 'x-kubernetes-preserve-unknown-fields': true });

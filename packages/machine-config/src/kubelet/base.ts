@@ -9,13 +9,13 @@ import type { KubeletConfiguration } from './configuration.ts';
 import { parseKubeletConf } from './files.ts';
 import { KubeletConfigError } from './validate.ts';
 
-/** The kubelet.conf that a MachineConfig holds; undefined if it holds none. */
+/** The kubelet.conf of a MachineConfig; undefined if it has none. */
 export function kubeletConfOf(config: MachineConfig): string | undefined {
   const file = ignitionOf(config)?.storage?.files?.find(({ path }) => path === KUBELET_CONF_PATH);
   return file && decodeContents(file.contents?.source, file.contents?.compression).toString('utf8');
 }
 
-/** How often workers report, by profile. */
+/** Report interval of workers, by latency profile. */
 const FREQUENCIES: Readonly<Record<string, string>> = {
   '': '10s',
   Default: '10s',
@@ -23,7 +23,7 @@ const FREQUENCIES: Readonly<Record<string, string>> = {
   LowUpdateSlowReaction: '1m0s',
 };
 
-/** How often workers report by a latency profile. @throws KubeletConfigError for an unknown one */
+/** The report interval for a latency profile. @throws KubeletConfigError for an unknown one */
 export function reportFrequency(profile: string): string {
   const frequency = FREQUENCIES[profile];
   if (frequency !== undefined) return frequency;
@@ -32,8 +32,8 @@ export function reportFrequency(profile: string): string {
 }
 
 /**
- * The configuration that users lay theirs over: from the templates of a pool's role, with the cluster's feature gates
- * and TLS settings. Never from what is rendered, which holds the users' own settings already.
+ * The base for the settings of users: the kubelet.conf of the templates for the role of a pool. It has the feature gates and TLS
+ * settings of the cluster. It never comes from a rendered config, which contains the settings of users already.
  * @throws KubeletConfigError, TemplateError
  */
 export function baseKubeletConfiguration(
@@ -53,7 +53,7 @@ export function baseKubeletConfiguration(
   return { ...base, featureGates: { ...((base.featureGates as object | undefined) ?? {}), ...featureGates } };
 }
 
-/** Adds how often a worker reports. An unknown profile is left out of account. */
+/** Adds the report interval of a worker. An unknown profile is ignored. */
 export function withLatency(
   base: KubeletConfiguration,
   role: string,
@@ -67,7 +67,7 @@ export function withLatency(
 const CGROUP_V2 = ['systemd.unified_cgroup_hierarchy=1', 'cgroup_no_v1="all"'];
 const CGROUP_V1 = ['systemd.unified_cgroup_hierarchy=0', 'systemd.legacy_systemd_cgroup_controller=1'];
 
-/** Kernel arguments for a version of control groups. @throws KubeletConfigError for version 1, which is gone */
+/** Kernel arguments for a version of control groups. @throws KubeletConfigError for version 1, which is not supported any more */
 export function cgroupArguments(mode: string, current: readonly string[]): readonly string[] {
   if (mode !== '' && mode !== 'v2') {
     throw new KubeletConfigError(`cgroup mode ${mode} is not supported; cgroups v2 is the only one left`);

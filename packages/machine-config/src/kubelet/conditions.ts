@@ -1,13 +1,13 @@
 import { KubeletConditions } from '../constants/conditions.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
 
-/** How many verdicts are remembered. */
+/** Maximum number of stored results. */
 const REMEMBERED = 3;
 
 /**
- * Adds a verdict to the conditions of a KubeletConfig: the last three verdicts, then one entry of the old form. The same
- * message again only refreshes the time.
- * @param problem why it was refused; absent: it was accepted
+ * Adds a result to the conditions of a KubeletConfig: the last three results, then one entry in the old form. The same message again only updates the
+ * time.
+ * @param problem why the object was refused; absent: it was accepted
  * @param now RFC 3339
  */
 export function withVerdict(

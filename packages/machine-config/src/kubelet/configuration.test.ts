@@ -5,7 +5,7 @@ const written = (base: object, user: object = {}) =>
   serialiseKubelet(overlayKubelet(decodeKubelet(base), decodeKubelet(user)));
 
 describe('a KubeletConfiguration is written as Go writes it', () => {
-  test('entries of lists with every field that is always there', () => {
+  test('entries of lists are written with all fields that Go always writes', () => {
     const config = {
       reservedMemory: [{ limits: { memory: '0.5', 'hugepages-1Gi': 1000 } }, { numaNode: 1 }],
       shutdownGracePeriodByPodPriority: [{ priority: 100 }],
@@ -23,7 +23,7 @@ describe('a KubeletConfiguration is written as Go writes it', () => {
     });
   });
 
-  test('logging options have a buffer size; a user’s wins, which the original loses', () => {
+  test('logging options have a buffer size; the value of a user overrides it, which the original loses', () => {
     const base = { logging: { options: { json: { infoBufferSize: '1Gi', splitStream: false } } } };
     expect(written(base).logging).toMatchObject({
       options: { json: { infoBufferSize: '1Gi' }, text: { infoBufferSize: '0' } },
@@ -34,7 +34,7 @@ describe('a KubeletConfiguration is written as Go writes it', () => {
     });
   });
 
-  test('an object that may be absent is merged field by field, and stays where it says nothing', () => {
+  test('an optional object is merged field by field, and absent fields keep their value', () => {
     const base = { tracing: { endpoint: 'a', samplingRatePerMillion: 100 } };
     expect(written(base, { tracing: { endpoint: 'b' } }).tracing).toEqual({
       endpoint: 'b',

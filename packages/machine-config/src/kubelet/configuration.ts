@@ -1,19 +1,19 @@
 import { formatDurationNs, formatQuantity, parseDurationNs, parseQuantity } from '@mcm/api';
 import { Entries, type Fields, type FieldType, KUBELET_FIELDS, Pointer } from './fields.ts';
 
-/** A KubeletConfiguration that cannot be read. */
+/** An invalid KubeletConfiguration. */
 export class KubeletConfigurationError extends Error {
   override readonly name = 'KubeletConfigurationError';
 }
 
-/** A KubeletConfiguration as far as it says something: known fields, no zero values but of optional ones. */
+/** The set fields of a KubeletConfiguration: known fields, without zero values except those of optional fields. */
 export type KubeletConfiguration = Readonly<Record<string, unknown>>;
 
 type Raw = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Raw => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Reads a KubeletConfiguration as Go's decoder does: field names match without regard to case, unknown ones are dropped.
+ * Reads a KubeletConfiguration as Go's decoder does: field names are case-insensitive, unknown fields are dropped.
  * @throws KubeletConfigurationError naming the field
  */
 export function decodeKubelet(raw: unknown): KubeletConfiguration {
@@ -35,7 +35,7 @@ function decodeFields(fields: Fields, raw: Raw, path: string): Record<string, un
   return result;
 }
 
-/** The value; undefined for one that says nothing. */
+/** The value; undefined for a value that counts as absent. */
 function decodeField(type: FieldType, value: unknown, path: string): unknown {
   if (type instanceof Entries) return decodeEntries(type, value, path);
   if (typeof type === 'object') {
@@ -113,9 +113,8 @@ function wrong(path: string, wanted: string, value: unknown): never {
 const isZero = (value: unknown): boolean => value === 0 || value === false || value === '' || value === '0s';
 
 /**
- * Lays a user's settings over the base: what says something replaces, maps are merged key by key, objects field by field.
- * A zero value replaces only where the base says nothing, since the original cannot tell it from an absent one.
- * Source: imdario/mergo v0.3.16, WithOverride.
+ * Merges a user's settings into the base: set values replace, maps are merged by key, objects by field. A zero value replaces only an absent one,
+ * because the original does not distinguish it from an absent value. Source: imdario/mergo v0.3.16, WithOverride.
  */
 export const overlayKubelet = (base: KubeletConfiguration, user: KubeletConfiguration): KubeletConfiguration =>
   overlayFields(KUBELET_FIELDS, base, user);
@@ -133,7 +132,7 @@ function overlayFields(fields: Fields, base: Raw, user: Raw): Raw {
   return result;
 }
 
-/** Fields that are always written, with what they are if nobody says anything. */
+/** Adds the fields that are always written, with their default values. */
 function withZeros(fields: Fields, values: Raw): Record<string, unknown> {
   const result: Record<string, unknown> = { ...values };
   for (const [name, type] of Object.entries(fields)) {
@@ -147,7 +146,7 @@ function withZeros(fields: Fields, values: Raw): Record<string, unknown> {
   return result;
 }
 
-/** A KubeletConfiguration as it is written into kubelet.conf: complete, as the original serializes it. */
+/** A KubeletConfiguration for kubelet.conf: complete, as the original serializes it. */
 export function serialiseKubelet(configuration: KubeletConfiguration): Record<string, unknown> {
   const complete = withZeros(KUBELET_FIELDS, configuration);
   return {

@@ -5,7 +5,7 @@ import { kubeletConfigs } from '../kinds/resources.ts';
 import { createNodeConfigController, type NodeConfigOptions } from '../node-config/controller.ts';
 import { KUBELET_KIND } from './kind.ts';
 
-/** Makes the MachineConfigs of KubeletConfigs. */
+/** Creates the MachineConfigs of KubeletConfigs. */
 export const createKubeletConfigController = (context: ConfigContext, options: NodeConfigOptions): Controller =>
   createNodeConfigController(
     context,

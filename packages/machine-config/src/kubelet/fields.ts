@@ -1,6 +1,6 @@
 /**
- * How a field of a KubeletConfiguration is held. `optional…`: its zero value is told from its absence (a pointer in the
- * original). Others at their zero value count as not given.
+ * The type of a field of a KubeletConfiguration. `optional…` distinguishes the zero value from an absent one (a pointer in the original). For other
+ * types, the zero value counts as absent.
  */
 export type FieldType =
   | 'text'
@@ -26,7 +26,7 @@ export interface Fields {
   readonly [name: string]: FieldType;
 }
 
-/** An object that is told from its absence, and merged field by field. */
+/** An object that may be absent and is merged field by field. */
 export class Pointer {
   readonly fields: Fields;
   constructor(fields: Fields) {
@@ -34,10 +34,10 @@ export class Pointer {
   }
 }
 
-/** A list of objects; it is replaced as a whole. */
+/** A list of objects, which is replaced as a whole. */
 export class Entries {
   readonly fields: Fields;
-  /** Fields that each entry is written with, and their zero values. */
+  /** Fields that each entry always has, with their zero values. */
   readonly zeros: Readonly<Record<string, unknown>>;
   constructor(fields: Fields, zeros: Readonly<Record<string, unknown>>) {
     this.fields = fields;

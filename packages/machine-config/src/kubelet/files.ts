@@ -15,7 +15,7 @@ import { KubeletConfigError } from './validate.ts';
 const SIZING_PATH = '/etc/node-sizing-enabled.env';
 const LOGGING_PATH = '/etc/systemd/system/kubelet.service.d/20-logging.conf';
 
-/** What sizes a node: from the user's systemReserved into a file of its own. */
+/** Fields of the user's systemReserved that are written to an own file. */
 const SIZED = {
   memory: 'SYSTEM_RESERVED_MEMORY',
   cpu: 'SYSTEM_RESERVED_CPU',
@@ -36,8 +36,8 @@ export function parseKubeletConf(text: string): KubeletConfiguration {
 
 /**
  * The files of the MachineConfig of a KubeletConfig, in order.
- * @param base kubelet.conf of the templates with everything of the cluster
- * @throws KubeletConfigError if user and base do not go together
+ * @param base kubelet.conf of the templates with the settings of the cluster
+ * @throws KubeletConfigError for an invalid combination of user and base
  */
 export function kubeletFiles(base: KubeletConfiguration, { spec = {} }: KubeletConfig): readonly IgnitionFile[] {
   const user = decodeUser(spec.kubeletConfig);
@@ -66,7 +66,7 @@ function decodeUser(raw: unknown): KubeletConfiguration {
 type Texts = Readonly<Record<string, string>>;
 const reservedOf = (user: KubeletConfiguration): Texts => (user.systemReserved ?? {}) as Texts;
 
-/** The user's settings without the sizes, which stand in the sizing file. */
+/** The user's settings without the sizes, which are in the sizing file. */
 function withoutSizes(user: KubeletConfiguration): KubeletConfiguration {
   if (user.systemReserved === undefined) return user;
   const { systemReserved: _all, ...rest } = user;
@@ -87,7 +87,7 @@ function sizingFile(autoSizing: boolean | null | undefined, user: KubeletConfigu
 const RESERVED = ['system-reserved', 'system-reserved-compressible'];
 const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : []);
 
-/** What merging alone gets wrong. */
+/** Corrects the fields that a merge cannot combine. */
 function withExceptions(merged: KubeletConfiguration, user: KubeletConfiguration, raw: unknown): KubeletConfiguration {
   const result: Record<string, unknown> = { ...merged };
   const enforced = listOf(user.enforceNodeAllocatable);
@@ -95,7 +95,7 @@ function withExceptions(merged: KubeletConfiguration, user: KubeletConfiguration
   const enforces = enforced.some((name) => RESERVED.includes(name));
   if (enforced.length > 0 && !enforces && user.systemReservedCgroup === undefined) delete result.systemReservedCgroup;
   if (result.reservedSystemCPUs === undefined) return result;
-  // CPUs set aside by number leave nothing to enforce by a control group.
+  // With reserved CPUs there is no control group to enforce.
   delete result.systemReservedCgroup;
   const rest = listOf(result.enforceNodeAllocatable).filter((name) => !RESERVED.includes(name));
   return { ...result, enforceNodeAllocatable: rest.includes('pods') ? rest : ['pods', ...rest] };

@@ -10,7 +10,7 @@ import { kubeletFiles } from './files.ts';
 import { unknownKubeletFields } from './unknown.ts';
 import { validateKubeletConfig, validateStaticPodPath } from './validate.ts';
 
-/** Names that older controllers gave: by the pool's UID, and by the first design. */
+/** Names by older controllers: by the pool's UID, and by the first design. */
 export const formerNames = ({ metadata }: MachineConfigPool): readonly string[] => [
   `99-${metadata.name}-${metadata.uid}-kubelet`,
   `99-${metadata.name}-kubelet-managed`,
@@ -18,7 +18,7 @@ export const formerNames = ({ metadata }: MachineConfigPool): readonly string[] 
 
 const NAMING: NodeConfigNaming = { part: 'kubelet', noun: 'kubelet config', formerNames };
 
-/** What KubeletConfigs are made into. */
+/** KubeletConfigs as a kind of node configs. */
 export const KUBELET_KIND: NodeConfigKind<KubeletConfig> = {
   kind: 'KubeletConfig',
   naming: NAMING,
@@ -36,10 +36,10 @@ export const KUBELET_KIND: NodeConfigKind<KubeletConfig> = {
   withVerdict,
 };
 
-/** The name of the MachineConfig of a KubeletConfig for a pool. @throws NodeConfigError when there are too many */
+/** The name of the MachineConfig of a KubeletConfig for a pool. @throws NodeConfigError if the pool has too many */
 export const nameKubeletConfig = (input: Omit<NamingInput, 'naming'>): NodeConfigName =>
   nameNodeConfig({ ...input, naming: NAMING });
 
-/** Decides what a KubeletConfig needs now. Pure. */
+/** Decides the next actions for a KubeletConfig. Pure. */
 export const planKubeletConfig = (snapshot: NodeConfigSnapshot<KubeletConfig>): NodeConfigPlan =>
   planNodeConfig(KUBELET_KIND, snapshot);

@@ -56,7 +56,7 @@ const fileOf = (files: readonly IgnitionFile[] | undefined, path: string) =>
   textOf(files?.find((one) => one.path === path));
 const confIn = (one: MachineConfig | undefined): KubeletConfiguration =>
   parseKubeletConf(fileOf(one && ignitionOf(one)?.storage?.files, '/etc/kubernetes/kubelet.conf'));
-/** kubelet.conf of a user's settings over a base. */
+/** kubelet.conf of a user's settings merged into a base. */
 const merged = (base: object, user: Record<string, unknown>): KubeletConfiguration =>
   parseKubeletConf(
     fileOf(
@@ -65,7 +65,7 @@ const merged = (base: object, user: Record<string, unknown>): KubeletConfigurati
     ),
   );
 
-test('K2 a KubeletConfig of several pools makes one MachineConfig for each, with the base of its role', () => {
+test('a KubeletConfig of several pools results in one MachineConfig for each, with the base of its role [K2]', () => {
   const { create } = plan(config('k', 'master infra', { kubeletConfig: { maxPods: 7 } }));
   expect(names(create)).toEqual(['99-infra-generated-kubelet', '99-master-generated-kubelet']);
   expect(create.map(confIn)).toMatchObject([
@@ -87,7 +87,7 @@ const made = (name: string, hash: string, owner?: KubeletConfig): MachineConfig 
     spec: {},
   }) as unknown as MachineConfig;
 
-test('K4 an older KubeletConfig without a suffix keeps the name that its finalizer remembers', () => {
+test('an older KubeletConfig without a suffix keeps the name in its finalizer [K4]', () => {
   const name = '99-master-generated-kubelet';
   const older = config('older', 'master', {}, { finalizers: [name] });
   const newer = config('newer', 'master', {}, { creationTimestamp: '2026-01-02T00:00:00Z' });
@@ -99,11 +99,11 @@ test('K4 an older KubeletConfig without a suffix keeps the name that its finaliz
   expect(annotations?.[ConfigAnnotations.MachineConfigNameSuffix]).toBe('');
 });
 
-test('K6 settings that are nobody else’s are valid', () => {
+test('settings that do not belong to the cluster are valid [K6]', () => {
   expect(() => validateKubeletConfig(config('k', 'x', { kubeletConfig: { maxPods: 100 } }))).not.toThrow();
 });
 
-test('K7 the log level is 0 to 10', () => {
+test('the log level is 0 to 10 [K7]', () => {
   for (const logLevel of [0, 2, 10, undefined]) {
     const spec = logLevel === undefined ? {} : { logLevel };
     expect(() => validateKubeletConfig(config('k', 'x', spec))).not.toThrow();
@@ -115,7 +115,7 @@ test('K7 the log level is 0 to 10', () => {
   }
 });
 
-test('K9 an empty staticPodPath is allowed but for the control plane', () => {
+test('an empty staticPodPath is allowed except for the control plane [K9]', () => {
   const empty = config('k', 'x', { kubeletConfig: { staticPodPath: '' } });
   for (const name of ['worker', 'infra']) expect(() => validateStaticPodPath(empty, pool(name))).not.toThrow();
   expect(() => validateStaticPodPath(empty, pool('master'))).toThrow('staticPodPath is not allowed');
@@ -166,14 +166,14 @@ test.each<[row: string, base: object, user: Record<string, unknown>, result: obj
   expect(merged(base, user)).toMatchObject(result);
 });
 
-test('K16 protectKernelDefaults can be switched off', () => {
+test('protectKernelDefaults can be disabled [K16]', () => {
   expect(merged({ protectKernelDefaults: true }, { maxPods: 1 }).protectKernelDefaults).toBe(true);
   expect(
     merged({ protectKernelDefaults: true }, { protectKernelDefaults: false }).protectKernelDefaults,
   ).toBeUndefined();
 });
 
-test('K17 K18 CPUs set aside by number clear the control group; a group that is empty already stays so', () => {
+test('reserved CPUs clear the control group, and an empty control group stays empty [K17] [K18]', () => {
   const base = {
     systemReservedCgroup: '/system.slice',
     enforceNodeAllocatable: ['pods', 'system-reserved-compressible'],
@@ -186,7 +186,7 @@ test('K17 K18 CPUs set aside by number clear the control group; a group that is 
   expect([systemReservedCgroup, enforceNodeAllocatable]).toEqual([undefined, ['pods']]);
 });
 
-test('K20 who enforces no system-reserved and names no control group gets none', () => {
+test('without system-reserved enforcement and without a named control group, none is set [K20]', () => {
   const base = {
     systemReservedCgroup: '/system.slice',
     enforceNodeAllocatable: ['pods', 'system-reserved-compressible'],
@@ -195,13 +195,13 @@ test('K20 who enforces no system-reserved and names no control group gets none',
   expect([result.systemReservedCgroup, result.enforceNodeAllocatable]).toEqual([undefined, ['pods']]);
 });
 
-test('K22 another systemCgroups than the base’s systemReservedCgroup is refused', () => {
+test('a systemCgroups that differs from the base’s systemReservedCgroup is refused [K22]', () => {
   expect(() => merged({ systemReservedCgroup: '/system.slice' }, { systemCgroups: '/foo.slice' })).toThrow(
     'must match',
   );
 });
 
-test('K24 reserved memory goes to the sizing file and leaves kubelet.conf', () => {
+test('reserved memory is written to the sizing file, not to kubelet.conf [K24]', () => {
   const files = kubeletFiles({}, config('k', 'x', { kubeletConfig: { systemReserved: { memory: '500Mi' } } }));
   expect(files.map(({ path }) => path)).toEqual(['/etc/node-sizing-enabled.env', '/etc/kubernetes/kubelet.conf']);
   expect(fileOf(files, '/etc/node-sizing-enabled.env')).toBe(
@@ -210,7 +210,7 @@ test('K24 reserved memory goes to the sizing file and leaves kubelet.conf', () =
   expect(parseKubeletConf(fileOf(files, '/etc/kubernetes/kubelet.conf')).systemReserved).toBeUndefined();
 });
 
-test('K25 other feature gates of the cluster make the MachineConfig anew', () => {
+test('a change of the cluster’s feature gates generates the MachineConfig again [K25]', () => {
   const one = config('k', 'worker', { kubeletConfig: { maxPods: 7 } });
   const { create } = plan(one);
   expect(names(plan(one, { machineConfigs: create }).update)).toEqual([]);
@@ -218,13 +218,13 @@ test('K25 other feature gates of the cluster make the MachineConfig anew', () =>
   expect(update.map(confIn)).toMatchObject([{ featureGates: { Nice: true }, maxPods: 7 }]);
 });
 
-test('K26 a pool that is up to date is passed over, the one that lacks its MachineConfig gets it', () => {
+test('an up-to-date pool is skipped, and one without its MachineConfig gets it [K26]', () => {
   const { create: first } = plan(config('k', 'worker'));
   const { create, update } = plan(config('k', 'worker infra'), { machineConfigs: first });
   expect([names(create), names(update)]).toEqual([['99-infra-generated-kubelet'], []]);
 });
 
-test('K27 three verdicts are remembered, then the entry of the old form', () => {
+test('three results are stored, then the entry in the old form [K27]', () => {
   const history = ['1', '2', '3', '4'].reduce(
     (conditions, problem) => [...withVerdict(conditions, problem, NOW)],
     [] as Parameters<typeof withVerdict>[0],
@@ -235,14 +235,14 @@ test('K27 three verdicts are remembered, then the entry of the old form', () => 
   ]);
 });
 
-test('K29 Accepted True and False have Success and Failure beside them, both with status True', () => {
+test('Accepted True and False are followed by Success and Failure with status True [K29]', () => {
   const pair = (problem: string | undefined) =>
     withVerdict([], problem, NOW).map(({ type, status }) => `${type}=${status}`);
   expect(pair(undefined)).toEqual(['Accepted=True', 'Success=True']);
   expect(pair('no')).toEqual(['Accepted=False', 'Failure=True']);
 });
 
-test('K30 after an upgrade what nobody owns goes, what has an owner is written anew, and what only sounds alike stays', () => {
+test('after an upgrade, MachineConfigs without an owner are deleted, those with one are generated again, and similar names stay [K30]', () => {
   const annotations = { [ConfigAnnotations.MachineConfigNameSuffix]: '1' };
   const owner = config('k', 'master', {}, { annotations });
   const machineConfigs = [
@@ -257,7 +257,7 @@ test('K30 after an upgrade what nobody owns goes, what has an owner is written a
   expect(update[0]?.metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion]).toBe('new');
 });
 
-test('what another build left over goes unless another KubeletConfig owns it: that one renews it', () => {
+test('a MachineConfig of another build is deleted, unless another KubeletConfig owns it and generates it again', () => {
   const own = config('own', 'worker');
   const other = config('other', 'infra');
   const machineConfigs = [
@@ -275,7 +275,7 @@ test('what another build left over goes unless another KubeletConfig owns it: th
   ]);
 });
 
-test('fields that the kubelet does not have are named with the one that was meant, at any depth; the names of maps are free', () => {
+test('unknown fields are reported at any depth with the most similar known one; keys of maps may be any text', () => {
   const known = {
     maxPods: 1,
     MAXPODS: 1,
@@ -307,7 +307,7 @@ test.each([
   ['featureGates', { featureGates: { A: false } }],
   ['failSwapOn', { failSwapOn: false }],
   ['swapBehavior', { memorySwap: { swapBehavior: 'LimitedSwap' } }],
-])('K5 what is the cluster’s own is refused, field by field: %s', (field, kubeletConfig) => {
+])('fields that belong to the cluster are refused: %s [K5]', (field, kubeletConfig) => {
   expect(() => validateKubeletConfig(config('k', 'worker', { kubeletConfig }))).toThrow(
     `KubeletConfiguration: ${field} is not allowed to be set`,
   );

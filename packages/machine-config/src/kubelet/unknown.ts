@@ -4,12 +4,12 @@ import { Entries, type Fields, type FieldType, KUBELET_FIELDS, Pointer } from '.
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What a KubeletConfiguration is said to be: not read, and not wrong. */
+/** The header of a KubeletConfiguration: not read, but valid. */
 const HEAD = ['apiVersion', 'kind'];
 
 /**
- * The fields of a user's KubeletConfiguration that the kubelet does not have, one sentence each. They are dropped when it is
- * read, as the original does, so a typing error would change nothing and look accepted.
+ * The unknown fields of a user's KubeletConfiguration, one sentence each. The reader drops them, as the original does. Without a warning, a typing
+ * error would look accepted and change nothing.
  */
 export function unknownKubeletFields(raw: unknown): readonly string[] {
   const fields = Object.fromEntries(HEAD.map((name): [string, FieldType] => [name, 'text']));

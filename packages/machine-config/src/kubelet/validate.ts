@@ -4,16 +4,16 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { NodeConfigError } from '../node-config/error.ts';
 import { decodeKubelet, type KubeletConfiguration, KubeletConfigurationError } from './configuration.ts';
 
-/** Why a KubeletConfig is refused: shown in its condition. Trying again changes nothing. */
+/** Why a KubeletConfig is refused, for its condition. A retry has the same result. */
 export class KubeletConfigError extends NodeConfigError {
   override readonly name: string = 'KubeletConfigError';
 }
 
 const MAX_LOG_LEVEL = 10;
-/** Settings that belong to the cluster: on a node of its own they would take it out of the cluster. */
+/** Settings that belong to the cluster. Another value on one node would remove the node from the cluster. */
 const FORBIDDEN = ['cgroupDriver', 'clusterDNS', 'clusterDomain', 'featureGates', 'failSwapOn'];
 
-/** A value as Go prints it. */
+/** Formats a value as Go does. */
 function print(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(print).join(' ')}]`;
   if (typeof value !== 'object' || value === null) return String(value);
@@ -22,7 +22,7 @@ function print(value: unknown): string {
 }
 
 /**
- * Checks what a user wrote.
+ * Validates the settings of a user.
  * @throws KubeletConfigError naming the field
  */
 export function validateKubeletConfig({ spec = {} }: KubeletConfig): KubeletConfiguration {
@@ -63,7 +63,7 @@ function forbid(field: string, value: unknown): never {
 
 const MASTER_LABEL = 'node-role.kubernetes.io/master';
 
-/** Whether a pool's nodes run the control plane, by its name or by whom it selects. */
+/** Whether the nodes of a pool run the control plane, by the pool's name or its selector. */
 export function isControlPlanePool({ metadata, spec }: MachineConfigPool): boolean {
   if (metadata.name === MASTER_POOL || metadata.name === ARBITER_POOL) return true;
   const { matchLabels = {}, matchExpressions = [] } = spec?.nodeSelector ?? {};
@@ -74,7 +74,7 @@ export function isControlPlanePool({ metadata, spec }: MachineConfigPool): boole
 }
 
 /**
- * Checks the path of static pods, which the control plane itself comes from.
+ * Validates the path of static pods. The control plane itself runs as static pods.
  * @throws KubeletConfigError
  */
 export function validateStaticPodPath({ spec }: KubeletConfig, pool: MachineConfigPool): void {

@@ -1,25 +1,22 @@
 import type { Informer, KubeError, KubeObject } from '@mcm/kube';
 import { refusalText } from '../conditions/forbidden.ts';
 
-/**
- * Whether machines may be looked at. What a role forbids, keeps nobody waiting: pools over machines say it and stand
- * still, everything else goes on.
- */
+/** Whether the controller may read machines. A missing permission blocks only the pools over machines, which report it. */
 export class MachineAccess {
   readonly #refused = new Map<string, string>();
   readonly #listeners: (() => void)[] = [];
 
-  /** What the role lacks, in words; undefined: nothing, or nobody has asked yet. */
+  /** The missing permission; undefined if there is none, or if it is not known yet. */
   get refusal(): string | undefined {
     return this.#refused.size === 0 ? undefined : [...this.#refused.values()].join('; ');
   }
 
-  /** Calls back when it has become another one. */
+  /** Calls the listener after each change of the refusal. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Takes note of what came of asking for a resource. */
+  /** Records the result of a request for a resource. */
   readonly noteOf =
     (resource: string) =>
     (refused: KubeError | undefined): void => {
@@ -29,10 +26,10 @@ export class MachineAccess {
       if (this.refusal !== before) for (const listener of this.#listeners) listener();
     };
 
-  /** Whether the resource is known not to be allowed. */
+  /** Whether a request for the resource was refused. */
   isRefused = (resource: string): boolean => this.#refused.has(resource);
 
-  /** The informer; nobody waits for one whose resource is not allowed. */
+  /** Returns the informer, without a wait for one whose resource was refused. */
   unlessRefused<T extends KubeObject>(informer: Informer<T>): Informer<T> {
     const refused = Promise.withResolvers<void>();
     const { isRefused } = this;
@@ -49,7 +46,7 @@ export class MachineAccess {
       },
       whenSynced: (signal) => Promise.race([informer.whenSynced(signal), refused.promise]),
       onChange: (handler) => informer.onChange(handler),
-      // Pools over machines ask for the refusal themselves.
+      // Pools over machines read the refusal themselves.
       refused: undefined,
       onRefused: () => () => undefined,
       get doubted() {

@@ -37,7 +37,7 @@ function writesFor(machine: Machine, node: Node, marks: Record<string, string> =
   return deploymentWrites(pool, members, () => undefined).map(({ body }) => body);
 }
 
-test('the mark that makes a rollout wait comes in the same write as the template that starts it', () => {
+test('the annotation that delays a rollout is in the same write as the template that starts it', () => {
   expect(writesFor(machineWith({}), nodeIn('Done'))).toEqual([
     {
       metadata: { annotations: { [AwaitedByPool]: 'worker' } },
@@ -48,7 +48,7 @@ test('the mark that makes a rollout wait comes in the same write as the template
   expect(again?.metadata).toBeUndefined();
 });
 
-test('no rollout waits before the machines that have applied a configuration are marked: it would take them for idle', () => {
+test('no rollout waits until the machines that have applied a configuration are marked, because it would treat them as idle', () => {
   const unmarked = machineWith({ [TemplateConfig]: 'one' });
   expect(writesFor(unmarked, nodeIn('Done'))[0]?.metadata).toBeUndefined();
   expect(writesFor(unmarked, nodeIn('Degraded', 'zero'))[0]?.metadata).toBeDefined();
@@ -56,7 +56,7 @@ test('no rollout waits before the machines that have applied a configuration are
   expect(writesFor(marked, nodeIn('Done'))[0]?.metadata).toBeDefined();
 });
 
-test('a machine is marked once its node has applied a configuration, and stays so', () => {
+test('a machine is marked when its node has applied a configuration, and stays marked', () => {
   const marksOf = (annotations: Record<string, string>, node: Node) =>
     planCompanion(machineWith(annotations), node, 0).machine[ConfigApplied];
   const made = { [TemplateConfig]: 'one' };
@@ -67,7 +67,7 @@ test('a machine is marked once its node has applied a configuration, and stays s
   expect(marksOf({ ...made, [ConfigApplied]: 'true' }, nodeIn('Degraded'))).toBeUndefined();
 });
 
-test('a pool that refers to a deployment no longer takes its mark along, and no mark of another pool', () => {
+test('a pool that no longer refers to a deployment removes its own annotation, and not that of another pool', () => {
   const deployment = (by: string) =>
     ({
       metadata: { name: 'd', namespace: 'x', uid: 'u', annotations: { [AwaitedByPool]: by } },

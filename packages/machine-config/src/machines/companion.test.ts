@@ -8,7 +8,7 @@ const machineWith = (annotations: Record<string, string>) =>
   ({ metadata: { name: 'm', annotations } }) as unknown as Machine;
 const nodeWith = (annotations: Record<string, string>) => ({ metadata: { name: 'm', annotations } }) as unknown as Node;
 
-test('what a pool left behind goes: state, time, rank and hold; what others set stays', () => {
+test('state, time, priority and pause of a former pool are removed, and annotations of other clients stay', () => {
   const { PriorityLowered, ConfigState, UpdateInProgressUntil, ScaleDownDisabledByUs } = ConfigAnnotations;
   const left = {
     [ConfigState]: 'Unreconcilable',
@@ -28,7 +28,7 @@ test('what a pool left behind goes: state, time, rank and hold; what others set 
   });
 });
 
-test('a machine that never was of a pool, and marks of somebody else, are not written', () => {
+test('a machine that never belonged to a pool, and annotations of other clients, are not changed', () => {
   const others = { [Annotations.Priority]: '1' };
   const nothing = { machine: {}, node: {} };
   expect(planRelease(machineWith(others), nodeWith({ [Annotations.ScaleDownDisabled]: 'true' }))).toEqual(nothing);
@@ -42,7 +42,7 @@ const stateOf = (state: string, ready = 'True') =>
     status: { conditions: [{ type: 'Ready', status: ready }] },
   }) as unknown as Node;
 
-test('10.5 the rank of a machine that somebody marked for deletion, or ranked anew, is not ours to give back', () => {
+test('the priority of a machine that a user marked for deletion or changed is not restored [10.5]', () => {
   const { PriorityLowered, ConfigState } = ConfigAnnotations;
   const rankAfter = (annotations: Record<string, string>, state = 'Done') => {
     const all = { [ConfigState]: state, ...annotations };
@@ -59,7 +59,7 @@ test('10.5 the rank of a machine that somebody marked for deletion, or ranked an
   expect(rankAfter({}, 'Unreconcilable')).toEqual(['true', '1']);
 });
 
-test('10.5 a node at work has an hour, renewed while it is heard of, and at once when it is heard of again', () => {
+test('an update may take an hour; the time is renewed while the node is Ready, and at once when it is Ready again [10.5]', () => {
   const { UpdateInProgressUntil: until, ConfigState } = ConfigAnnotations;
   const has = (left: number) => ({ [ConfigState]: 'Working', [until]: new Date(NOW + left).toISOString() });
   const hour = '2026-01-01T13:00:00.000Z';

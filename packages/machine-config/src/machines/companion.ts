@@ -27,15 +27,15 @@ import { referencesOf } from '../server/machines.ts';
 import { type MachineCaches, machineFleet, nodeNameOf } from './fleet.ts';
 import { hasApplied } from './replace.ts';
 
-/** A machine is said to be updated for so long at a time, so that one that dies meanwhile is still replaced. */
+/** How long a machine counts as updating. The time is limited so that a machine that fails meanwhile is still replaced. */
 const UPDATE_MS = 3_600_000;
-/** Renewed when only so much is left. */
+/** The time is renewed when less than this is left. */
 const RENEW_MS = 1_200_000;
 
 /** Annotations to write; null removes. */
 type Changes = Readonly<Record<string, string | null>>;
 
-/** What an update of a node means for its Machine, for the autoscaler, and for MCM. */
+/** The changes for the Machine, the autoscaler and mcm that an update of a node requires. */
 export interface CompanionPlan {
   readonly machine: Changes;
   readonly node: Changes;
@@ -45,8 +45,8 @@ export interface CompanionPlan {
 const NOTHING: CompanionPlan = { machine: {}, node: {} };
 
 /**
- * Decides it. Pure.
- * @param node absent: the machine has none
+ * Decides the changes. Pure.
+ * @param node absent if the machine has none
  * @param now milliseconds
  */
 export function planCompanion(machine: Machine, node: Node | undefined, now: number): CompanionPlan {
@@ -58,7 +58,7 @@ export function planCompanion(machine: Machine, node: Node | undefined, now: num
   set(changes, annotations, ConfigAnnotations.ConfigState, state === '' ? null : state);
   const until = Date.parse(annotations[ConfigAnnotations.UpdateInProgressUntil] ?? '');
   const left = Number.isNaN(until) ? 0 : until - now;
-  // A node that is silent says nothing new: its time runs out, and then its machine is replaced.
+  // An unreachable node does not renew its time. When the time is over, its machine is replaced.
   const renews = working && left < RENEW_MS && (Number.isNaN(until) || isReady(node));
   if (!working) set(changes, annotations, ConfigAnnotations.UpdateInProgressUntil, null);
   else if (renews) changes[ConfigAnnotations.UpdateInProgressUntil] = new Date(now + UPDATE_MS).toISOString();
@@ -69,7 +69,7 @@ export function planCompanion(machine: Machine, node: Node | undefined, now: num
   return { machine: changes, node: keepFromAutoscaler(node, working), ...renewal };
 }
 
-/** What is left of our marks on a machine that no pool has any more, and on its node: all of it goes. Pure. */
+/** Removes the annotations of this controller from a machine without a pool, and from its node. Pure. */
 export function planRelease(machine: Machine, node: Node | undefined): CompanionPlan {
   const { annotations = {}, deletionTimestamp } = machine.metadata;
   if (deletionTimestamp !== undefined) return NOTHING;
@@ -89,14 +89,14 @@ function set(
   if ((has[key] ?? null) !== value) changes[key] = value;
 }
 
-/** A machine that cannot be updated is the first to go when fewer are wanted; one that is marked is nobody's to rank. */
+/** A machine that cannot be updated is deleted first at a scale-in. The priority of a machine that is marked for deletion is not changed. */
 function prefer(changes: Record<string, string | null>, has: Record<string, string>, first: boolean): void {
   const ours = has[ConfigAnnotations.PriorityLowered] !== undefined;
   const marked = has[Annotations.MarkedForDeletionTime] !== undefined;
   const rank = has[Annotations.Priority] ?? String(DEFAULT_MACHINE_PRIORITY);
   const [normal, lowered] = [String(DEFAULT_MACHINE_PRIORITY), String(TRIGGERED_DELETION_PRIORITY)];
   if (first && !marked) {
-    // Somebody else gave it a rank: that one stays.
+    // Another client set the priority, so it stays.
     if (ours || rank !== normal) return;
     changes[Annotations.Priority] = lowered;
     changes[ConfigAnnotations.PriorityLowered] = 'true';
@@ -104,13 +104,13 @@ function prefer(changes: Record<string, string | null>, has: Record<string, stri
   }
   if (!ours) return;
   changes[ConfigAnnotations.PriorityLowered] = null;
-  // Who chose the machine to go, or gave it another rank, has the last word on it.
+  // A client that marked the machine for deletion or set another priority has precedence.
   if (!marked && rank === lowered) changes[Annotations.Priority] = normal;
 }
 
 /**
- * The autoscaler leaves a node alone while it is updated; what somebody else forbids it stays forbidden. MCM forbids it
- * for rollouts and machines that it keeps, and takes that away again whatever an update still needs.
+ * Keeps the autoscaler from removing a node during its update. The annotation of another client stays. mcm also sets it, for rollouts and preserved
+ * machines, and removes it although an update still needs it.
  */
 function keepFromAutoscaler(node: Node, working: boolean): Changes {
   const { annotations = {} } = node.metadata;
@@ -128,7 +128,7 @@ function keepFromAutoscaler(node: Node, working: boolean): Changes {
   return { [Annotations.ScaleDownDisabled]: 'true', [ConfigAnnotations.ScaleDownDisabledByUs]: 'true' };
 }
 
-/** Keeps what MCM and autoscaler read of updates in step with the nodes of pools over machines. */
+/** Keeps the annotations for mcm and the autoscaler up to date for the nodes of pools over machines. */
 export function createCompanionController(context: ConfigContext, own: MachineCaches): Controller {
   const { caches, clock, random, log, metrics, client, target = client } = context;
   const fleet = machineFleet(own);
@@ -146,7 +146,7 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
       if (answer) own.machines.recordWrite(answer);
     }
     if (node && Object.keys(plan.node).length > 0) {
-      // As it was looked at: MCM may forbid it too at this very moment.
+      // The write names the version that was read, because mcm may set the annotation at the same time.
       const { uid: nodeUid, resourceVersion } = node.metadata;
       const version = resourceVersion === undefined ? {} : { resourceVersion };
       const body = { metadata: { uid: nodeUid, ...version, annotations: plan.node } };
@@ -160,7 +160,7 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     ...(metrics && { metrics }),
   });
   controller.watch(own.machines, ({ key }) => [key]);
-  // A pool may come when its machines are long there, and go before them.
+  // A pool may be created after its machines, and deleted before them.
   controller.watch(caches.pools, (change) => {
     const refs = referencesOf(change.object);
     if (change.type === 'updated' && JSON.stringify(referencesOf(change.old)) === JSON.stringify(refs)) return [];
@@ -169,7 +169,7 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     return found.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
   });
   controller.watch(caches.nodes, (change) => {
-    // One that is heard of again, after a reboot, has its time renewed; what MCM no longer forbids, an update still does.
+    // A node that is Ready again after a reboot renews its time. When mcm removes its annotation, an update may still need it.
     const facts = (node: Node) =>
       [NodeAnnotations.State, Annotations.ScaleDownDisabled]
         .map((key) => annotationOf(node, key))

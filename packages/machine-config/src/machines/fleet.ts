@@ -23,23 +23,23 @@ import { referencesOf } from '../server/machines.ts';
 import { MachineAccess } from './access.ts';
 import { awaitedBy, pausedBy } from './replace.ts';
 
-/** Live copies of machines and of what owns them, in the cluster of the MachineConfigs. */
+/** Caches of machines and their owners, in the cluster of the MachineConfigs. */
 export interface MachineCaches {
   readonly machines: Informer<Machine>;
   readonly sets: Informer<MachineSet>;
   readonly deployments: Informer<MachineDeployment>;
-  /** Whether they may be looked at. */
+  /** Whether the controller may read them. */
   readonly access: MachineAccess;
 }
 
-/** Index of the deployments' informer: by the pool that paused them, or whose configuration their rollouts await. */
+/** Index of the deployments' informer: by the pool that paused them, or whose configuration their rollouts wait for. */
 export const HELD_BY = 'heldBy';
 
 const OWNER = 'owner';
 const NODE = 'node';
 const ownerTerms = (object: KubeObject): readonly string[] => [controllerOf(object)?.uid ?? []].flat();
 
-/** The caches that pools over machines are found with. */
+/** The caches for pools over machines. */
 export function createMachineCaches(client: KubeClient, runtime: InformerRuntime): MachineCaches {
   const access = new MachineAccess();
   const live = <T extends KubeObject>(kind: ResourceDefinition<T>, indexes: InformerOptions<T>['indexes']) =>
@@ -59,29 +59,29 @@ export function createMachineCaches(client: KubeClient, runtime: InformerRuntime
   };
 }
 
-/** Finds machines by what owns them, and back. Owner references decide, never names or labels of sets. */
+/** Finds machines by their owners, and the reverse. Only owner references count, not names or labels of sets. */
 export interface MachineFleet {
-  /** Undefined: there is no such object. */
+  /** Undefined if the object does not exist. */
   resolve(ref: MachineRef): ResolvedRef | undefined;
-  /** Machines that say that they are this node; several while one replaces another of its name. */
+  /** Machines that name this node; several while one replaces another with the same name. */
   machinesOf(nodeName: string): readonly Machine[];
-  /** Pools that have the machine by reference. */
+  /** Pools with a reference to the machine. */
   poolsOf(machine: Machine, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[];
 }
 
-/** What a reference leads to. */
+/** The object of a reference. */
 export interface ResolvedRef {
   readonly deployment?: MachineDeployment;
   readonly sets: readonly MachineSet[];
   readonly machines: readonly Machine[];
-  /** Machines that are asked for. */
+  /** The number of wanted machines. */
   readonly replicas: number;
 }
 
-/** Name of the Node that a machine says it is; '' before it has one. */
+/** Name of the Node in the label of a machine; '' if it has none yet. */
 export const nodeNameOf = ({ metadata }: Machine): string => metadata.labels?.[Labels.Node] ?? '';
 
-/** Where a fleet's objects are looked up. Keys are `namespace/name`. */
+/** Source of a fleet's objects. Keys are `namespace/name`. */
 interface FleetSource {
   machinesOfSet(uid: string): readonly Machine[];
   machinesOfNode(nodeName: string): readonly Machine[];
@@ -90,7 +90,7 @@ interface FleetSource {
   deployment(key: string): MachineDeployment | undefined;
 }
 
-/** Looks into the caches; no look grows with other pools' machines. */
+/** Looks up objects in the caches. The cost of a lookup does not depend on the machines of other pools. */
 export const machineFleet = ({ machines: all, sets, deployments }: MachineCaches): MachineFleet =>
   fleetOf({
     machinesOfSet: (uid) => all.store.byIndex(OWNER, uid),
@@ -100,7 +100,7 @@ export const machineFleet = ({ machines: all, sets, deployments }: MachineCaches
     deployment: (key) => deployments.store.get(key),
   });
 
-/** The same of lists, for who looks once. */
+/** The same for lists, for a single lookup. */
 export function listedFleet(lists: {
   readonly machines: readonly Machine[];
   readonly sets: readonly MachineSet[];
@@ -153,7 +153,7 @@ function fleetOf(source: FleetSource): MachineFleet {
   };
 }
 
-/** Which pools have a node by reference to its machine; none: node selectors decide. */
+/** The pools that contain a node by a reference to its machine. If there are none, node selectors decide. */
 export type ClaimsOf = (node: Node) => readonly MachineConfigPool[];
 
 /** {@link ClaimsOf} of a fleet. */

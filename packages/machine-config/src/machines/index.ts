@@ -11,4 +11,4 @@ export {
   type ResolvedRef,
 } from './fleet.ts';
 export { isSteady, memberCondition, memberStatus, membersOf, type PoolMembers } from './members.ts';
-export { type DeploymentWrite, deploymentWrites, judgeStrategy, type StrategyVerdict } from './replace.ts';
+export { type DeploymentWrite, deploymentWrites, evaluateStrategy, type StrategyVerdict } from './replace.ts';

@@ -8,15 +8,15 @@ import { planPool } from '../pool/plan.ts';
 import { poolSnapshot } from '../pool/snapshot.ts';
 import { listedFleet } from './fleet.ts';
 
-/** What machines mean for the room that a rollout has. */
+/** The effect of machines on the slots of a rollout. */
 
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const at = { [CurrentConfig]: 'V0', [DesiredConfig]: 'V0', [State]: 'Done' };
 
-/** Machines of one set: name, phase, and how their node is; `none`: it has no node. */
+/** Machines of one set: name, phase, and state of their node; `none`: it has no node. */
 type Given = readonly [name: string, phase: string, node: 'ready' | 'not ready' | 'none', extra?: object];
 
-function targeted(given: readonly Given[], { maxUnavailable = 1, replicas = given.length, nodeTemplate = {} } = {}) {
+function planOf(given: readonly Given[], { maxUnavailable = 1, replicas = given.length, nodeTemplate = {} } = {}) {
   const ref = { kind: 'MachineSet' as const, namespace: 'n', name: 's' };
   const spec = { machineRef: ref, maxUnavailable, configuration: { name: 'V1' } };
   const pool = { metadata: { name: 'p' }, spec } as unknown as MachineConfigPool;
@@ -52,60 +52,60 @@ function targeted(given: readonly Given[], { maxUnavailable = 1, replicas = give
   );
   return planPool(snapshot);
 }
-const told = (...given: Parameters<typeof targeted>) => targeted(...given).targeted;
+const targeted = (...given: Parameters<typeof planOf>) => planOf(...given).targeted;
 
-test('10.5 a preserved machine that Failed takes room although its node looks ready, and is never told', () => {
+test('a preserved Failed machine takes a slot although its node looks ready, and never gets a target [10.5]', () => {
   const annotations = { 'node.machine.sapcloud.io/preserve': 'now' };
   const given: readonly Given[] = [
     ['a', 'Failed', 'ready', { annotations }],
     ['b', 'Running', 'ready'],
     ['c', 'Running', 'ready'],
   ];
-  expect(told(given)).toEqual([]);
-  expect(told(given, { maxUnavailable: 2 })).toEqual(['b']);
-  expect(told(given, { maxUnavailable: 4, replicas: 4 })).toEqual(['b', 'c']);
+  expect(targeted(given)).toEqual([]);
+  expect(targeted(given, { maxUnavailable: 2 })).toEqual(['b']);
+  expect(targeted(given, { maxUnavailable: 4, replicas: 4 })).toEqual(['b', 'c']);
 });
 
-test('10.5 a preserved machine that Failed with a node that is not ready takes one slot, not two', () => {
+test('a preserved Failed machine with a node that is not ready takes one slot, not two [10.5]', () => {
   const given: readonly Given[] = [
     ['a', 'Failed', 'not ready'],
     ['b', 'Running', 'ready'],
   ];
-  expect(told(given)).toEqual([]);
-  expect(told(given, { maxUnavailable: 2 })).toEqual(['b']);
+  expect(targeted(given)).toEqual([]);
+  expect(targeted(given, { maxUnavailable: 2 })).toEqual(['b']);
 });
 
 test.each(['', 'Pending', 'Unknown', 'Failed', 'Terminating', 'CrashLoopBackOff'])(
-  '10.5 a machine in phase %j without a node takes a slot of maxUnavailable',
+  'a machine in phase %j without a node takes a slot of maxUnavailable [10.5]',
   (phase) => {
     const given: readonly Given[] = [
       ['a', phase, 'none'],
       ['b', 'Running', 'ready'],
       ['c', 'Running', 'ready'],
     ];
-    expect(told(given)).toEqual([]);
-    expect(told(given, { maxUnavailable: 2 })).toHaveLength(1);
+    expect(targeted(given)).toEqual([]);
+    expect(targeted(given, { maxUnavailable: 2 })).toHaveLength(1);
   },
 );
 
-test('10.5 a machine whose node is not ready yet is counted by its node alone', () => {
+test('a machine whose node is not ready yet is counted by its node only [10.5]', () => {
   const given: readonly Given[] = [
     ['a', 'Unknown', 'not ready'],
     ['b', 'Running', 'ready'],
     ['c', 'Running', 'ready'],
   ];
-  expect(told(given)).toEqual([]);
-  expect(told(given, { maxUnavailable: 2 })).toHaveLength(1);
+  expect(targeted(given)).toEqual([]);
+  expect(targeted(given, { maxUnavailable: 2 })).toHaveLength(1);
 });
 
-test('10.5 no more nodes are told than there are replicas, and always one', () => {
+test('at most as many nodes get the target as there are replicas, and at least one [10.5]', () => {
   const given = ['a', 'b', 'c'].map((name): Given => [name, 'Running', 'ready']);
-  expect(told(given, { maxUnavailable: 3 })).toHaveLength(3);
-  expect(told(given, { maxUnavailable: 3, replicas: 2 })).toHaveLength(2);
-  expect(told(given, { maxUnavailable: 3, replicas: 0 })).toHaveLength(1);
+  expect(targeted(given, { maxUnavailable: 3 })).toHaveLength(3);
+  expect(targeted(given, { maxUnavailable: 3, replicas: 2 })).toHaveLength(2);
+  expect(targeted(given, { maxUnavailable: 3, replicas: 0 })).toHaveLength(1);
 });
 
-test('10.5 nodes of machines that go, or that MCM updates in place, are left alone', () => {
+test('nodes whose machine is being deleted or updated in place by mcm get no target [10.5]', () => {
   const deletionTimestamp = '2026-01-01T00:00:00Z';
   const given: readonly Given[] = [
     ['a', 'Terminating', 'ready', { deletionTimestamp }],
@@ -113,13 +113,13 @@ test('10.5 nodes of machines that go, or that MCM updates in place, are left alo
     ['c', 'InPlaceUpdating', 'ready'],
     ['d', 'Running', 'ready'],
   ];
-  expect(told(given, { maxUnavailable: 4 })).toEqual(['d']);
+  expect(targeted(given, { maxUnavailable: 4 })).toEqual(['d']);
 });
 
-test('10.4 labels and taints of machine configs in a nodeTemplate are refused too; those of others are not', () => {
+test('labels and taints of machine configs in a nodeTemplate are refused too, and other ones are not [10.4]', () => {
   const given: readonly Given[] = [['a', 'Running', 'ready']];
   const conditionFor = (nodeTemplate: object) =>
-    targeted(given, { nodeTemplate }).status?.conditions?.find(({ type }) => type === 'MachineRefResolved');
+    planOf(given, { nodeTemplate }).status?.conditions?.find(({ type }) => type === 'MachineRefResolved');
   const labels = { 'node-role.kubernetes.io/p': '', 'machineconfiguration.openshift.io/x': '' };
   const taints = [
     { key: 'UpdateInProgress', effect: 'PreferNoSchedule' },
@@ -128,10 +128,10 @@ test('10.4 labels and taints of machine configs in a nodeTemplate are refused to
   expect(conditionFor({ metadata: { labels }, spec: { taints } })).toMatchObject({
     ...{ status: 'False', reason: 'Forbidden' },
     message: expect.stringMatching(
-      /^MachineSet n\/s .*: metadata\.labels\[machineconfiguration\.openshift\.io\/x\], spec\.taints with key UpdateInProgress; take/,
+      /^MachineSet n\/s .*: metadata\.labels\[machineconfiguration\.openshift\.io\/x\], spec\.taints with key UpdateInProgress; remove/,
     ),
   });
   const others = { metadata: { labels: { 'node-role.kubernetes.io/p': '' } }, spec: { taints: taints.slice(1) } };
   expect(conditionFor(others)).toMatchObject({ status: 'True', reason: 'Found' });
-  expect(told(given, { nodeTemplate: others })).toEqual(['a']);
+  expect(targeted(given, { nodeTemplate: others })).toEqual(['a']);
 });

@@ -9,23 +9,23 @@ import { referencesOf } from '../server/machines.ts';
 import { type MachineFleet, nodeNameOf, type ResolvedRef } from './fleet.ts';
 import { claimedTemplates } from './node-template.ts';
 
-/** What a pool's references come to. */
+/** The members of a pool by its references. */
 export interface PoolMembers {
   readonly nodes: readonly Node[];
   readonly refs: readonly { readonly ref: MachineRef; readonly found: ResolvedRef | undefined }[];
   readonly machines: readonly Machine[];
-  /** Machines by the node that they are. */
+  /** Machines by the name of their node. */
   readonly machineOf: ReadonlyMap<string, Machine>;
-  /** Some reference leads nowhere. */
+  /** Some reference leads to no object. */
   readonly unresolved: boolean;
-  /** Slots of maxUnavailable that machines take which no node counts for. */
+  /** Slots of maxUnavailable for machines that no node counts for. */
   readonly reserved: number;
-  /** Machines that are asked for: more can never be unavailable at once. */
+  /** The number of wanted machines, an upper limit for unavailable nodes. */
   readonly replicas: number;
   /** Names of sets that the safety controller froze. */
   readonly frozen: readonly string[];
   readonly problems: readonly string[];
-  /** Why templates of machines are refused, one sentence each: nobody is told or replaced as long as they are there. */
+  /** Why templates of machines are refused, one sentence each. While there are any, no node gets a target and no machine is replaced. */
   readonly refused: readonly string[];
 }
 
@@ -33,7 +33,7 @@ const AWAY = new Set(['', 'Pending', 'Unknown', 'Failed', 'Terminating', 'CrashL
 const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ?? '';
 
 /**
- * Finds nodes and machines of a pool over machines. A machine that two pools refer to is in neither.
+ * Finds nodes and machines of a pool over machines. A machine of two pools belongs to neither.
  * @param nodeOf the node of a name
  * @returns undefined for a pool that selects nodes
  */
@@ -59,7 +59,7 @@ export function membersOf(
     }
     const node = nodeNameOf(machine) === '' ? undefined : nodeOf(nodeNameOf(machine));
     if (node) {
-      // While one machine replaces another of its name, the one that stays is the node's.
+      // While one machine replaces another with the same name, the node belongs to the one that stays.
       const other = machineOf.get(node.metadata.name);
       if (!other) nodes.push(node);
       if (!other?.metadata.deletionTimestamp || !machine.metadata.deletionTimestamp) {
@@ -67,7 +67,7 @@ export function membersOf(
       }
     }
     if (!node && AWAY.has(phaseOf(machine))) reserved += 1;
-    // A node that still looks ready, of a machine that is kept for somebody to look at, is none to count on.
+    // A preserved machine does not count as available, even if its node still looks ready.
     if (node && isReady(node) && phaseOf(machine) === 'Failed') reserved += 1;
   }
   return {
@@ -95,13 +95,13 @@ const ambiguous = ({ metadata }: Machine, pools: readonly MachineConfigPool[]): 
     .join(', ')} by reference, cannot proceed with it: ` +
   'let one of their machineRefs name it';
 
-/** Whether a machine's node may be told a target: not while its machine goes away or is worked on by others. */
+/** Whether a machine's node may get a target: its machine is not being deleted or changed by other controllers. */
 export function isSteady({ metadata, status }: Machine): boolean {
   const phase = status?.currentStatus?.phase ?? '';
   return metadata.deletionTimestamp === undefined && !['Terminating', 'Failed', 'InPlaceUpdating'].includes(phase);
 }
 
-/** What the members add to the status. */
+/** The fields of the status about the members. */
 export function memberStatus(
   { refs, machines, machineOf }: PoolMembers,
   nodeNames: ReadonlySet<string>,
@@ -117,15 +117,15 @@ export function memberStatus(
   };
 }
 
-/** What is said of the references of a pool. */
+/** The condition for the references of a pool. */
 export type MemberCondition = Extract<WantedCondition, { type: 'MachineRefResolved' }>;
 
-/** Whether all references lead somewhere, to templates that may be, and every machine is one pool's. */
+/** Checks that all references lead to objects with allowed templates, and that every machine belongs to one pool. */
 export function memberCondition({ refs, problems, refused }: PoolMembers): MemberCondition {
   const type = PoolConditions.MachineRefResolved;
   const missing = refs.filter(({ found }) => !found).map(({ ref }) => `${ref.kind} ${ref.namespace}/${ref.name}`);
   if (missing.length > 0) {
-    const message = `${missing.join(', ')} not found: create it, or take it out of machineRefs`;
+    const message = `${missing.join(', ')} not found: create it, or remove it from machineRefs`;
     return { type, status: 'False', reason: 'NotFound', message };
   }
   if (refused.length > 0) return { type, status: 'False', reason: 'Forbidden', message: refused.join('; ') };

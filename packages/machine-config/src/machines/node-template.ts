@@ -6,9 +6,9 @@ import type { PoolMembers } from './members.ts';
 const FIELD = 'spec.template.spec.nodeTemplate';
 
 /**
- * Templates of a pool's machines that give their nodes keys of machine configs. MCM would write them to every node again
- * and again, and so tell all at once what only a rollout may tell: the pool waits until they are gone.
- * @returns one sentence for each template, naming object, field and cure
+ * Templates of a pool's machines that set labels, annotations or taints of machine configs on nodes. mcm would write them to all nodes at once,
+ * without a rollout, so the pool waits until they are removed.
+ * @returns one sentence for each template, with object, field and hint
  */
 export const claimedTemplates = (refs: PoolMembers['refs']): readonly string[] =>
   refs.flatMap(({ ref, found }) => {
@@ -17,8 +17,8 @@ export const claimedTemplates = (refs: PoolMembers['refs']): readonly string[] =
     const fields = template ? claimedFields(template) : [];
     if (fields.length === 0) return [];
     return [
-      `${ref.kind} ${ref.namespace}/${ref.name} gives its nodes what only machine configs may: ${fields.join(', ')}; ` +
-        `take it out of ${FIELD}`,
+      `${ref.kind} ${ref.namespace}/${ref.name} sets keys on its nodes that belong to machine configs: ${fields.join(', ')}; ` +
+        `remove it from ${FIELD}`,
     ];
   });
 

@@ -12,20 +12,19 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import type { PoolMembers } from './members.ts';
 
-/** How a pool's running machines get to its target. */
+/** How the running machines of a pool get its target. */
 export interface StrategyVerdict {
-  /** Nodes are not told: new machines come in their place. */
+  /** Nodes get no target, because new machines replace them. */
   readonly replaces: boolean;
-  /** Absent: nothing to say about it. */
+  /** Absent if there is nothing to report. */
   readonly condition?: WantedCondition;
 }
 
 /**
- * Judges how a target is brought to a pool: `Replace` always by new machines, `InPlaceElseReplace` if what a node has
- * cannot be brought to it.
+ * Decides how a pool gets its target: `Replace` always uses new machines, `InPlaceElseReplace` uses them if a node cannot apply the target.
  * @param machineConfig finds a rendered MachineConfig
  */
-export function judgeStrategy(
+export function evaluateStrategy(
   pool: MachineConfigPool,
   nodes: readonly Node[],
   machineConfig: FindConfig,
@@ -35,11 +34,11 @@ export function judgeStrategy(
   const known = conditionOf(pool.status?.conditions, type);
   const ended = known && { condition: { type, status: 'False' as const } };
   if (updateStrategy === 'Replace') {
-    // Certificates come to running machines: a rotation replaces none.
+    // Certificates are written to running machines, so a rotation replaces none.
     if (!pool.spec?.paused && onlyCertificatesWait(nodes, targetOf(pool), machineConfig)) {
       return { replaces: false, ...ended };
     }
-    const message = `machines with another config than ${targetOf(pool)} are replaced, as updateStrategy says`;
+    const message = `machines with another config than ${targetOf(pool)} are replaced, because of updateStrategy`;
     const due = nodes.some((node) => !isAt(node, targetOf(pool)));
     return { replaces: true, ...(due ? { condition: { type, status: 'True', reason: 'Replace', message } } : ended) };
   }
@@ -49,13 +48,13 @@ export function judgeStrategy(
       const current = name === targetOf(pool) ? undefined : machineConfig(name);
       const refusal = current && target && irreconcilable(current, target);
       if (!refusal) continue;
-      const message = `machines with ${name} cannot be brought to ${targetOf(pool)} in place and are replaced: ${refusal.message}`;
+      const message = `machines with ${name} cannot be updated to ${targetOf(pool)} in place and are replaced: ${refusal.message}`;
       return { replaces: true, condition: { type, status: 'True', reason: 'Irreconcilable', message } };
     }
     const [refused] = byName(nodes.filter((node) => isRefused(node, pool)));
     if (refused) {
       const reason = annotationOf(refused, NodeAnnotations.Reason);
-      const message = `node ${refused.metadata.name} cannot be brought to ${targetOf(pool)} in place, machines are replaced: ${reason}`;
+      const message = `node ${refused.metadata.name} cannot be updated to ${targetOf(pool)} in place, machines are replaced: ${reason}`;
       return { replaces: true, condition: { type, status: 'True', reason: 'Irreconcilable', message } };
     }
   }
@@ -63,13 +62,13 @@ export function judgeStrategy(
 }
 
 /**
- * Whether the daemon of a node refuses the target. It knows what the disk has, also when that MachineConfig is gone, and
- * what the host does not support.
+ * Whether the daemon of a node refuses the target. The daemon knows the config on the disk, even if its MachineConfig is deleted, and the limits of
+ * the host.
  */
 const isRefused = (node: Node, pool: MachineConfigPool): boolean =>
   isTargeted(node, pool) && annotationOf(node, NodeAnnotations.State) === DaemonStates.Unreconcilable;
 
-/** Whether there are nodes with another config than the target, and all of them lack nothing but certificates. */
+/** Whether some nodes have another config than the target, and all of these differ only by certificates. */
 function onlyCertificatesWait(nodes: readonly Node[], target: string, machineConfig: FindConfig): boolean {
   const waiting = nodes.filter((node) => !isAt(node, target));
   const names = new Set(waiting.map((node) => annotationOf(node, NodeAnnotations.CurrentConfig)));
@@ -89,7 +88,7 @@ function isSameButCertificates(name: string, target: string, machineConfig: Find
 export interface DeploymentWrite {
   readonly namespace: string;
   readonly name: string;
-  /** Of the deployment that the write was decided on. */
+  /** The uid of the deployment that the write was decided on. */
   readonly uid: string;
   readonly resourceVersion: string;
   /** Body of a merge patch. */
@@ -97,8 +96,8 @@ export interface DeploymentWrite {
 }
 
 /**
- * What the deployments of a pool whose machines are replaced need: the target in their template, and the pool's pause.
- * Sets without a deployment roll nothing out: their machines get the target when somebody deletes them.
+ * The writes to the deployments of a pool whose machines are replaced: the target in the template, and the pool's pause. A set without a deployment
+ * replaces nothing: its machines get the target after a user deletes them.
  */
 export function deploymentWrites(
   pool: MachineConfigPool,
@@ -115,8 +114,8 @@ export function deploymentWrites(
     if (!deployment) return [];
     const { [TemplateConfig]: has, [TemplateSince]: done } = deployment.spec.template.metadata?.annotations ?? {};
     const others = nodes.some((node) => !isAt(node, target));
-    // Machines that were made before any target, and have it, need no successors. Those that were brought elsewhere in
-    // place since they were made for this target do: the time at which that was found is another one then.
+    // Machines that were created before the target and have its content need no replacement. Machines that were created for this target and changed
+    // in place since then do, so the rollout gets a new time.
     const same = has !== undefined && isSameButCertificates(has, target, machineConfig);
     const other = same ? others && since !== undefined && since !== done : has !== undefined || others;
     const due = !paused && other && !keepsMachines(deployment);
@@ -145,8 +144,8 @@ function writeOf(
 type Marks = Readonly<Record<string, string | null>>;
 
 /**
- * The mark that makes the rollout wait until new machines have applied their configuration. Machines that have applied
- * one are marked first: the rollout would take them for machines that serve nobody.
+ * The annotation that makes the rollout wait until new machines have applied their configuration. Machines that have applied one are marked first.
+ * Otherwise the rollout would treat them as idle.
  */
 function awaitMark(
   pool: string,
@@ -162,24 +161,24 @@ function awaitMark(
   return nodes.some(isUnmarked) ? {} : { [ConfigAnnotations.AwaitedByPool]: pool };
 }
 
-/** Whether a machine was made for no configuration, or its node has applied one. */
+/** Whether a machine was created without a configuration, or its node has applied one. */
 export const hasApplied = ({ metadata: { annotations = {} } }: Machine): boolean =>
   annotations[ConfigAnnotations.TemplateConfig] === undefined ||
   annotations[ConfigAnnotations.ConfigApplied] === TRUE_LOWER;
 
-/** The pool whose configuration the rollouts of a deployment await; '' if there is none. */
+/** The pool whose configuration the rollouts of a deployment wait for; '' if there is none. */
 export const awaitedBy = ({ metadata }: Pick<MachineDeployment, 'metadata'>): string =>
   metadata.annotations?.[ConfigAnnotations.AwaitedByPool] ?? '';
 
 /**
- * Whether MCM rolls the deployment out by updates in place: nothing on the node would bring it the target then, as a pool
- * is brought to it by one orchestrator, ours.
+ * Whether mcm updates the deployment in place. Then a new template does not change the config of its nodes, and only the pool may set their target.
  */
 export const keepsMachines = ({ spec }: MachineDeployment): boolean => spec.strategy?.type === 'InPlaceUpdate';
 
 /**
- * Ends what a pool did to deployments: its pause where it replaces no machine, and its mark where it does not refer to
- * the deployment any more.
+ * Reverts the changes of a pool to deployments:
+ * - its pause, if it replaces no machine,
+ * - its annotation, if it no longer refers to the deployment.
  * @param still uids of deployments that the pool refers to
  */
 export const releaseWrites = (
@@ -195,11 +194,11 @@ export const releaseWrites = (
     return writeOf(deployment, marks, { ...pause?.spec });
   });
 
-/** The pool that paused a deployment; '' if none did. */
+/** The pool that paused a deployment; '' if no pool did. */
 export const pausedBy = ({ metadata }: Pick<MachineDeployment, 'metadata'>): string =>
   metadata.annotations?.[ConfigAnnotations.PausedByPool] ?? '';
 
-/** A pool ends only its own pause: the mark says which pool it was. */
+/** A pool ends only its own pause, which the annotation names. */
 function pauseOf(
   pool: string,
   paused: boolean,
@@ -213,7 +212,7 @@ function pauseOf(
   return { marks: mark(null), ...(is && { spec: { paused: false } }) };
 }
 
-/** A node that has no config yet is on its way to its first one, unless it was there before the pool. */
+/** A node without a config gets its first one soon, unless it is older than the pool. */
 const isAt = (node: Node, target: string): boolean => {
   const current = annotationOf(node, NodeAnnotations.CurrentConfig);
   return current === '' ? !awaitsConfig(node) : current === target;

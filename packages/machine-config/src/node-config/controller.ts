@@ -10,7 +10,7 @@ import {
   type Outcome,
   type ResourceDefinition,
 } from '@mcm/kube';
-import { CURE_MARK } from '../config/cure.ts';
+import { HINT_MARK } from '../config/hint.ts';
 import { ConfigEvents } from '../constants/conditions.ts';
 import type { ConfigEvent } from '../constants/event-meanings.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
@@ -22,26 +22,26 @@ import { machineConfigs } from '../kinds/resources.ts';
 import type { TemplateTree } from '../templates/tree.ts';
 import type { NodeConfig, NodeConfigKind } from './kind.ts';
 import { type NodeConfigPlan, type NodeConfigVerdict, planNodeConfig } from './plan.ts';
-import { ignoredIsTold, problemIsTold, verdictConditions, verdictIsTold } from './verdict.ts';
+import { isIgnoredReported, isProblemReported, isVerdictReported, verdictConditions } from './verdict.ts';
 
-/** What the controllers of KubeletConfigs and ContainerRuntimeConfigs are given besides their context. */
+/** Options of the controllers of KubeletConfigs and ContainerRuntimeConfigs. */
 export interface NodeConfigOptions {
   readonly tree: TemplateTree;
   readonly settings: ClusterSettingsSource;
 }
 
-/** Where the objects of a kind are, and what it is called. */
+/** The resource and the names of a kind. */
 export interface NodeConfigRoom<T extends NodeConfig> {
   /** Name of the controller. */
   readonly name: string;
   readonly kind: NodeConfigKind<T>;
   readonly informer: Informer<T>;
   readonly definition: ResourceDefinition<T>;
-  /** Reason of the event that tells of a refused object. */
+  /** Reason of the event for a refused object. */
   readonly refused: ConfigEvent;
 }
 
-/** Makes the MachineConfigs of one kind of objects: a thin shell around {@link planNodeConfig}. */
+/** Creates the MachineConfigs for one kind of objects, with the decisions of {@link planNodeConfig}. */
 export function createNodeConfigController<T extends NodeConfig>(
   context: ConfigContext,
   room: NodeConfigRoom<T>,
@@ -49,7 +49,7 @@ export function createNodeConfigController<T extends NodeConfig>(
 ): Controller {
   const { caches, clock, random, log, metrics } = context;
   const reconcile = (key: Key) => sync(context, room, options, key);
-  // One at a time: names are given by what the others have.
+  // One at a time, because the name of an object depends on the names of the others.
   const controller = createController({
     ...{ name: room.name, concurrency: 1, clock, random, log, reconcile, of: room.informer },
     ...(metrics && { metrics }),
@@ -68,7 +68,7 @@ export function createNodeConfigController<T extends NodeConfig>(
   return controller;
 }
 
-/** Whether a change of a pool can change which configs are its own, or what they may say. */
+/** Whether a change of a pool can change its node configs or their validity. */
 export function selectionChanged(
   change: Change<{ metadata: { labels?: unknown }; spec?: { nodeSelector?: unknown } }>,
 ) {
@@ -96,19 +96,19 @@ async function sync<T extends NodeConfig>(
   });
   const isGoing = config.metadata.deletionTimestamp !== undefined;
   if (!isGoing) await carryOut(context, room, config, plan);
-  // What is left over goes last: until then its content is in force.
+  // Outdated MachineConfigs are deleted last, because their content is in force until then.
   await removeAll(context, plan.remove, stored);
-  // The MachineConfig goes before its finalizer: a crash in between only repeats it.
+  // The MachineConfig is deleted before its finalizer, so that a crash in between only repeats the deletion.
   if (isGoing) await writeObject(context, room, config, plan);
   const { error, verdict = {} } = plan;
-  if (verdict.ignored !== undefined && !ignoredIsTold(config, verdict.ignored)) {
+  if (verdict.ignored !== undefined && !isIgnoredReported(config, verdict.ignored)) {
     recorder.event(config, 'Warning', ConfigEvents.UnknownFields, verdict.ignored);
   }
   if (error === undefined) return done;
-  // Whatever ends the failure is watched; trying again by itself changes nothing.
+  // Every object that can fix the failure is watched, so a retry without an event has the same result.
   log.warn(`${room.kind.kind} is not applied`, { config: key, reason: error });
-  if (verdict.problem !== undefined && !problemIsTold(config, verdict.problem)) {
-    recorder.event(config, 'Warning', room.refused, `${verdict.problem}${CURE_MARK}${verdict.cure ?? ''}`);
+  if (verdict.problem !== undefined && !isProblemReported(config, verdict.problem)) {
+    recorder.event(config, 'Warning', room.refused, `${verdict.problem}${HINT_MARK}${verdict.hint ?? ''}`);
   }
   return done;
 }
@@ -126,7 +126,7 @@ async function carryOut<T extends NodeConfig>(
   if (plan.verdict) await writeVerdict(context, room, newest, plan.verdict);
 }
 
-/** Deletes the objects that the plan was made with. A name that the cache does not know may be a create without an answer. */
+/** Deletes the objects of the plan. A name that is not in the cache may come from a create whose answer was lost. */
 async function removeAll(
   { client }: ConfigContext,
   names: readonly string[],
@@ -151,7 +151,7 @@ async function writeObject<T extends NodeConfig>(
     metadata: { resourceVersion, ...(annotations && { annotations }), ...(finalizers && { finalizers }) },
   };
   const answer = await ignoreNotFound(client.resource(definition).patch(name, { type: 'merge', body }));
-  // Without finalizers an object that is being deleted is gone: its last state must not come back into the cache.
+  // Without finalizers an object that is being deleted is gone. The cache must not store its last state.
   const gone = config.metadata.deletionTimestamp !== undefined && finalizers?.length === 0;
   if (answer && !gone) informer.recordWrite(answer);
   return answer ?? config;
@@ -163,7 +163,7 @@ async function writeVerdict<T extends NodeConfig>(
   config: T,
   verdict: NodeConfigVerdict,
 ): Promise<void> {
-  if (verdictIsTold(config, verdict)) return;
+  if (isVerdictReported(config, verdict)) return;
   const { name, resourceVersion, generation } = config.metadata;
   const conditions = [...verdictConditions(kind, config, verdict, nowText(clock))];
   const body = {

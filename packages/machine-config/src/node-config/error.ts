@@ -1,11 +1,11 @@
-/** Why a KubeletConfig or ContainerRuntimeConfig is refused: shown in its condition. Trying again changes nothing. */
+/** Why a KubeletConfig or ContainerRuntimeConfig is refused, for its condition. A retry has the same result. */
 export class NodeConfigError extends Error {
   override readonly name: string = 'NodeConfigError';
-  /** What a user can do about it, where the message does not say it. */
-  readonly cure: string | undefined;
+  /** How the user can fix it, if the message does not say it. */
+  readonly hint: string | undefined;
 
-  constructor(message: string, options?: ErrorOptions & { readonly cure?: string | undefined }) {
+  constructor(message: string, options?: ErrorOptions & { readonly hint?: string | undefined }) {
     super(message, options);
-    this.cure = options?.cure;
+    this.hint = options?.hint;
   }
 }

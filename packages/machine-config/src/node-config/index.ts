@@ -3,4 +3,4 @@ export { NodeConfigError } from './error.ts';
 export type { NodeConfig, NodeConfigInput, NodeConfigNaming } from './kind.ts';
 export { type NamingInput, type NodeConfigName, suffixOf, withSuffixFor } from './names.ts';
 export type { NodeConfigPlan, NodeConfigSnapshot } from './plan.ts';
-export { verdictIsTold } from './verdict.ts';
+export { isVerdictReported } from './verdict.ts';

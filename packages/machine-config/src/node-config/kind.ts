@@ -7,41 +7,41 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
 import type { TemplateTree } from '../templates/tree.ts';
 
-/** Objects of users that become one MachineConfig for each pool that they select. */
+/** Objects of users that result in one MachineConfig for each selected pool. */
 export type NodeConfig = KubeletConfig | ContainerRuntimeConfig;
 
-/** What the files of such an object are made of besides the object. */
+/** The input for the files of an object, in addition to the object. */
 export interface NodeConfigInput {
   readonly tree: TemplateTree;
   readonly controllerConfig: ControllerConfig;
   readonly cluster: ClusterSettings;
 }
 
-/** What naming differs in. */
+/** The differences of the names. */
 export interface NodeConfigNaming {
   /** `kubelet`: the MachineConfigs are `99-<pool>-generated-kubelet`. */
   readonly part: 'kubelet' | 'containerruntime';
-  /** What messages call such an object. */
+  /** The name of the kind in messages. */
   readonly noun: string;
-  /** Names that older controllers gave. */
+  /** Names by older controllers. */
   readonly formerNames: (pool: MachineConfigPool) => readonly string[];
 }
 
-/** What the two kinds differ in. */
+/** The differences of the two kinds. */
 export interface NodeConfigKind<T extends NodeConfig> {
   readonly kind: T['kind'];
   readonly naming: NodeConfigNaming;
-  /** What messages call an object of which no pool is selected. */
+  /** The name of an object without a pool in messages. */
   readonly noPool: (config: T) => string;
-  /** Fields that nobody reads, one sentence each: what is known goes on without them. */
+  /** Unknown fields, one sentence each. The other fields are applied. */
   readonly unknown: (config: T) => readonly string[];
-  /** Checks what a user wrote. @throws NodeConfigError naming the field */
+  /** Validates the settings of a user. @throws NodeConfigError naming the field */
   readonly validate: (config: T) => void;
-  /** Checks what a user wrote against a pool that it selects. @throws NodeConfigError naming the field */
+  /** Validates the settings of a user for a selected pool. @throws NodeConfigError naming the field */
   readonly validateFor: (config: T, pool: MachineConfigPool) => void;
   /** The files for a pool. @throws NodeConfigError, TemplateError */
   readonly files: (config: T, pool: MachineConfigPool, input: NodeConfigInput) => readonly IgnitionFile[];
-  /** The conditions after a verdict; `now` is RFC 3339. */
+  /** The conditions after a result; `now` is RFC 3339. */
   readonly withVerdict: (
     existing: readonly ConfigCondition[],
     problem: string | undefined,

@@ -4,14 +4,14 @@ import { checkSelector, SelectorError, selects } from '../kinds/selectors.ts';
 import { NodeConfigError } from './error.ts';
 import type { NodeConfig, NodeConfigNaming } from './kind.ts';
 
-/** Suffixes are one digit: names are sorted by bytes, and the newest must come last. */
+/** Suffixes are one digit, because names are sorted by bytes and the newest must be the last one. */
 const MAX_SUFFIX = 9;
 
 /** Name of the MachineConfig of a pool. */
 const baseName = ({ part }: NodeConfigNaming, { metadata }: MachineConfigPool): string =>
   `99-${metadata.name}-generated-${part}`;
 
-/** Suffixes by pool as an object remembers them. */
+/** The suffix for each pool in the annotations of an object. */
 function suffixMap({ metadata }: NodeConfig): Readonly<Record<string, string>> {
   const text = metadata.annotations?.[ConfigAnnotations.MachineConfigNameSuffixes];
   if (text === undefined) return {};
@@ -22,13 +22,13 @@ function suffixMap({ metadata }: NodeConfig): Readonly<Record<string, string>> {
       Object.entries(parsed).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
     );
   } catch {
-    return {}; // somebody wrote it: the plain suffix is asked then
+    return {}; // A user wrote the annotation, so the plain suffix counts.
   }
 }
 
 /**
- * The suffix that an object has for a pool, if it has one. The original knows one for all pools of an object, by
- * which one object may overwrite the MachineConfig of another; it counts for pools that ours does not name.
+ * The suffix of an object for a pool, if it has one. The original has one suffix for all pools of an object, so that one object may overwrite the
+ * MachineConfig of another. It counts for pools that are not in our annotation.
  */
 export function suffixOf(config: NodeConfig, pool: string): string | undefined {
   const suffixes = suffixMap(config);
@@ -38,7 +38,7 @@ export function suffixOf(config: NodeConfig, pool: string): string | undefined {
     : config.metadata.annotations?.[ConfigAnnotations.MachineConfigNameSuffix];
 }
 
-/** The annotations that remember a suffix; others stay. */
+/** The annotations with the suffix; other annotations stay. */
 export function withSuffixFor(config: NodeConfig, pool: string, suffix: string): Record<string, string> {
   const { annotations = {} } = config.metadata;
   const suffixes = { ...suffixMap(config), [pool]: suffix };
@@ -49,28 +49,27 @@ export function withSuffixFor(config: NodeConfig, pool: string, suffix: string):
   };
 }
 
-/** What naming reads. */
+/** Input of the naming. */
 export interface NamingInput {
   readonly naming: NodeConfigNaming;
   readonly pool: MachineConfigPool;
   readonly config: NodeConfig;
-  /** All that are stored. */
+  /** All stored objects. */
   readonly stored: readonly NodeConfig[];
   readonly exists: (machineConfig: string) => boolean;
 }
 
-/** A name and what it is made of. */
+/** A name and its parts. */
 export interface NodeConfigName {
   readonly name: string;
   readonly suffix: string;
-  /** A MachineConfig under a name of older controllers, to be replaced. */
+  /** A MachineConfig with a name by older controllers, to be replaced. */
   readonly former?: string;
 }
 
 /**
- * The name of the MachineConfig of an object for a pool. The newest one has the largest suffix, so that it wins;
- * gaps are not filled.
- * @throws NodeConfigError when there are too many for the pool
+ * The name of the MachineConfig of an object for a pool. The newest object has the largest suffix, so that it has precedence. Gaps are not filled.
+ * @throws NodeConfigError if the pool has too many
  */
 export function nameNodeConfig(input: NamingInput): NodeConfigName {
   const { naming, pool, exists } = input;
@@ -92,7 +91,7 @@ function findSuffix(input: NamingInput): string {
   return recovered ?? nextSuffix(input, rivals);
 }
 
-/** Those that select a pool. @throws NodeConfigError for a selector that cannot be understood */
+/** The objects that select a pool. @throws NodeConfigError for an invalid selector */
 export function selecting<T extends NodeConfig>(pool: MachineConfigPool, stored: readonly T[]): readonly T[] {
   try {
     for (const { spec } of stored) checkSelector(spec?.machineConfigPoolSelector ?? undefined);
@@ -108,7 +107,7 @@ function isNewest(config: NodeConfig, rivals: readonly NodeConfig[]): boolean {
   return rivals.every(({ metadata }) => Date.parse(metadata.creationTimestamp) <= born);
 }
 
-/** The finalizers name the MachineConfigs that were made. */
+/** The finalizers contain the names of the generated MachineConfigs. */
 function fromFinalizers({ naming, config, pool, exists }: NamingInput): string | undefined {
   const base = baseName(naming, pool);
   const suffixes = (config.metadata.finalizers ?? []).flatMap((name) => {

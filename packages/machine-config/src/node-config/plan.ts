@@ -15,7 +15,7 @@ import { NodeConfigError } from './error.ts';
 import type { NodeConfig, NodeConfigInput, NodeConfigKind } from './kind.ts';
 import { nameNodeConfig, selecting, withSuffixFor } from './names.ts';
 
-/** What one look at an object reads. */
+/** The input of a decision about an object. */
 export interface NodeConfigSnapshot<T extends NodeConfig> extends Omit<NodeConfigInput, 'controllerConfig'> {
   readonly config: T;
   readonly stored: readonly T[];
@@ -26,32 +26,32 @@ export interface NodeConfigSnapshot<T extends NodeConfig> extends Omit<NodeConfi
   readonly hash: string;
 }
 
-/** What came of an object. */
+/** The result for an object. */
 export interface NodeConfigVerdict {
   /** Why it was refused; absent: it was accepted. */
   readonly problem?: string;
-  /** What the event adds to the problem. */
-  readonly cure?: string;
-  /** Fields that nobody reads: told, and nothing else. */
+  /** The hint for the event. */
+  readonly hint?: string;
+  /** Unknown fields, which are only reported. */
   readonly ignored?: string;
 }
 
-/** What to do for an object, in this order: MachineConfigs, the object, its status, what is left over. */
+/** The actions for an object, in this order: MachineConfigs, the object, its status, outdated MachineConfigs. */
 export interface NodeConfigPlan {
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];
   readonly remove: readonly string[];
-  /** Annotations and finalizers as they should be; absent: they are right. */
+  /** New annotations and finalizers; absent if they are correct. */
   readonly annotations?: Readonly<Record<string, string>>;
   readonly finalizers?: readonly string[];
-  /** A verdict to be written. */
+  /** A result to be written. */
   readonly verdict?: NodeConfigVerdict;
   readonly error?: string;
 }
 
 const NOTHING: NodeConfigPlan = { create: [], update: [], remove: [] };
 
-/** Decides what an object needs now. Pure. */
+/** Decides the next actions for an object. Pure. */
 export function planNodeConfig<T extends NodeConfig>(
   kind: NodeConfigKind<T>,
   snapshot: NodeConfigSnapshot<T>,
@@ -71,23 +71,23 @@ export function planNodeConfig<T extends NodeConfig>(
     const about = error instanceof NamingFailure ? `could not get ${kind.naming.noun} key` : 'Error';
     const problem = `${about}: ${error.message}`;
     const { name } = config.metadata;
-    const own = error instanceof NodeConfigError ? error.cure : undefined;
-    const cure =
-      own ?? `correct what is named in spec of ${kind.kind} ${name}, or delete it; nothing of it is on nodes`;
-    return work.plan({ verdict: { problem, cure, ...ignored }, error: error.message, remove: [] });
+    const own = error instanceof NodeConfigError ? error.hint : undefined;
+    const hint =
+      own ?? `correct the fields in spec of ${kind.kind} ${name}, or delete it; none of its settings is applied`;
+    return work.plan({ verdict: { problem, hint, ...ignored }, error: error.message, remove: [] });
   }
 }
 
-/** One MachineConfig a look, in the order of the finalizers, and the object goes last. */
+/** Deletes one MachineConfig in each call, in the order of the finalizers, and the object last. */
 function takeDown({ metadata }: NodeConfig): NodeConfigPlan {
   const [first, ...rest] = metadata.finalizers ?? [];
   return first === undefined ? NOTHING : { ...NOTHING, remove: [first], finalizers: rest };
 }
 
-/** A name that could not be given; the original tells of it in other words. */
+/** A failed naming. The original reports it with other words. */
 class NamingFailure extends NodeConfigError {}
 
-/** The pools of an object, worked off in order: what was done before a failure stays done. */
+/** Processes the pools of an object in order. Results before a failure stay. */
 class Work<T extends NodeConfig> {
   readonly names: string[] = [];
   readonly #kind: NodeConfigKind<T>;
@@ -111,7 +111,7 @@ class Work<T extends NodeConfig> {
     const own = byName(pools).filter((pool) => selecting(pool, [config]).length > 0);
     if (own.length === 0) {
       throw new NodeConfigError(`could not find any MachineConfigPool set for ${this.#kind.noPool(config)}`, {
-        cure: 'let spec.machineConfigPoolSelector match labels of a MachineConfigPool; an empty one matches none',
+        hint: 'let spec.machineConfigPoolSelector match labels of a MachineConfigPool; an empty one matches none',
       });
     }
     for (const pool of own) this.#doPool(pool);
@@ -173,7 +173,7 @@ class Work<T extends NodeConfig> {
     return { apiVersion: API_VERSION, kind: 'MachineConfig', metadata: metadata as MachineConfig['metadata'], spec };
   }
 
-  /** The suffix as annotation and the name as finalizer. Finalizers of older forms go. */
+  /** Stores the suffix as annotation and the name as finalizer. Finalizers in older forms are removed. */
   #remember(pool: string, suffix: string, name: string): void {
     const { metadata } = this.#config;
     const wanted = withSuffixFor(this.#config, pool, suffix);
@@ -202,9 +202,9 @@ const ownerOf = (kind: string, { metadata }: NodeConfig): OwnerReference => ({
 });
 
 /**
- * Generated MachineConfigs that another version of this controller made and nobody wants any more. The name alone says
- * nothing: without a version it is a user's. What another object owns is that one's to renew: without it for a
- * moment, its pools would be rendered without the user's settings.
+ * MachineConfigs that another version of this controller generated and that no object needs. Without a version in its annotation, a MachineConfig
+ * belongs to a user. One that another object owns is generated again by its owner; a deletion would render its pools without the user's settings for
+ * a moment.
  */
 function leftOver<T extends NodeConfig>(
   { naming }: NodeConfigKind<T>,

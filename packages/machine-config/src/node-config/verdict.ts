@@ -4,28 +4,29 @@ import type { ConfigCondition } from '../kinds/shared.ts';
 import type { NodeConfig, NodeConfigKind } from './kind.ts';
 import type { NodeConfigVerdict } from './plan.ts';
 
-type Told = Pick<NodeConfig, 'metadata' | 'status'>;
+type Reported = Pick<NodeConfig, 'metadata' | 'status'>;
 const { UnknownFields, Success, Failure } = KubeletConditions;
 
-/** Whether the status says of this generation already what came of it: saying it again would only be a write. */
-export const verdictIsTold = (config: Told, verdict: NodeConfigVerdict): boolean =>
-  problemIsTold(config, verdict.problem) && ignoredIsTold(config, verdict.ignored);
+/** Whether the status of this generation contains the result already. A second write would change nothing. */
+export const isVerdictReported = (config: Reported, verdict: NodeConfigVerdict): boolean =>
+  isProblemReported(config, verdict.problem) && isIgnoredReported(config, verdict.ignored);
 
-/** Whether the status says of this generation why it was refused, or that it was not. */
-export function problemIsTold({ metadata, status }: Told, problem: string | undefined): boolean {
+/** Whether the status of this generation contains the problem, or the absence of one. */
+export function isProblemReported({ metadata, status }: Reported, problem: string | undefined): boolean {
   const last = status?.conditions?.at(-1);
-  const told = last?.type === (problem === undefined ? Success : Failure) && last.message === (problem ?? 'Success');
-  return told && (status?.observedGeneration ?? 0) === (metadata.generation ?? 0);
+  const reported =
+    last?.type === (problem === undefined ? Success : Failure) && last.message === (problem ?? 'Success');
+  return reported && (status?.observedGeneration ?? 0) === (metadata.generation ?? 0);
 }
 
-/** Whether the status says which fields nobody reads. */
-export const ignoredIsTold = ({ status }: Told, ignored: string | undefined): boolean =>
+/** Whether the status contains the unknown fields. */
+export const isIgnoredReported = ({ status }: Reported, ignored: string | undefined): boolean =>
   conditionOf(status?.conditions, UnknownFields)?.message === ignored;
 
-/** The conditions after a verdict. That of unknown fields stands first, and only while there are any. */
+/** The conditions after a result. The condition for unknown fields is the first one, and exists only while there are any. */
 export function verdictConditions<T extends NodeConfig>(
   kind: NodeConfigKind<T>,
-  { status }: Told,
+  { status }: Reported,
   { problem, ignored }: NodeConfigVerdict,
   now: string,
 ): readonly ConfigCondition[] {

@@ -1,7 +1,7 @@
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { configParts } from './lines.ts';
 
-/** Lines around a change that are shown. */
+/** Number of unchanged lines around a change. */
 const CONTEXT = 3;
 
 interface Line {
@@ -9,7 +9,7 @@ interface Line {
   readonly text: string;
 }
 
-/** The shortest way from one list of lines to another, by their longest common subsequence. */
+/** The shortest list of changes between two lists of lines, by their longest common subsequence. */
 function compare(old: readonly string[], now: readonly string[]): readonly Line[] {
   const width = now.length + 1;
   const common = new Uint32Array((old.length + 1) * width);
@@ -36,7 +36,7 @@ function compare(old: readonly string[], now: readonly string[]): readonly Line[
   return lines;
 }
 
-/** Files of so many lines are compared as a whole: the table of a comparison would not fit. */
+/** Longer files are compared as a whole, because the table of a comparison would need too much memory. */
 const MOST = 4000;
 
 function changesOf(old: readonly string[], now: readonly string[]): readonly string[] {
@@ -52,8 +52,8 @@ function changesOf(old: readonly string[], now: readonly string[]): readonly str
 }
 
 /**
- * What changes on a node that goes from one MachineConfig to another, as lines; empty if nothing does.
- * @param old absent: the node has none yet
+ * The changes on a node from one MachineConfig to another, as lines; empty if there are none.
+ * @param old absent if the node has none yet
  */
 export function diffMachineConfigs(old: MachineConfig | undefined, now: MachineConfig | undefined): readonly string[] {
   const [before, after] = [old, now].map((config) => (config ? configParts(config) : new Map<string, string[]>()));

@@ -3,15 +3,15 @@ import { ignitionOf } from '../config/parsed.ts';
 import { decodeContents, type IgnitionFile } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 
-/** What a MachineConfig puts on a node, part by part: `file /etc/a`, `unit x.service`, `kernelArguments`, … */
+/** The parts of a MachineConfig as lines: `file /etc/a`, `unit x.service`, `kernelArguments`, … */
 export type ConfigParts = ReadonlyMap<string, readonly string[]>;
 
 const PRIVATE = 0o077;
 const DEFAULT_MODE = 0o644;
 
-/** What nobody but the owner may read is told by its digest. */
+/** Content that only the owner may read is shown as a digest. */
 function contentOf({ contents, mode = DEFAULT_MODE }: IgnitionFile): readonly string[] {
-  if (contents?.source === undefined) return ['(content of the file that is there)'];
+  if (contents?.source === undefined) return ['(content of the existing file)'];
   if (!contents.source.startsWith('data:')) return [`(from ${contents.source})`];
   const bytes = decodeContents(contents.source, contents.compression);
   const text = bytes.toString('utf8');
@@ -23,7 +23,7 @@ function contentOf({ contents, mode = DEFAULT_MODE }: IgnitionFile): readonly st
 
 const linesOf = (value: unknown): readonly string[] => JSON.stringify(value, undefined, 2).split('\n');
 
-/** The parts of a MachineConfig with their contents decoded, for people to read and to compare. */
+/** The parts of a MachineConfig with decoded contents, for output and comparison. */
 export function configParts(config: MachineConfig): ConfigParts {
   const { config: _raw, ...rest } = config.spec ?? {};
   const { storage = {}, systemd = {}, ignition: _version, ...sections } = ignitionOf(config) ?? {};

@@ -37,7 +37,7 @@ const kubelet = (name: string, maxPods: number) =>
 const render = (...objects: KubeObject[]) => renderOffline({ objects, tree: TREE });
 const worker = (...objects: KubeObject[]) => render(...objects).pools.find(({ name }) => name === 'worker');
 
-test('objects alone are rendered for the two pools that every cluster has, in whichever order they come', () => {
+test('objects without a cluster are rendered for the two default pools, in any order', () => {
   const objects = [machineConfig('50-a', 'one'), machineConfig('60-a', 'two'), kubelet('max', 100)];
   const { pools, problems } = render(...objects);
   expect(problems).toEqual([]);
@@ -48,13 +48,13 @@ test('objects alone are rendered for the two pools that every cluster has, in wh
   expect(render(...objects.toReversed())).toEqual({ pools, problems, warnings: [] });
 });
 
-test('K34 two KubeletConfigs of one pool are an error: without a cluster nothing says which is the newer', () => {
+test('two KubeletConfigs of one pool are an error, because without a cluster the newer one is unknown [K34]', () => {
   expect(render(kubelet('a', 1), kubelet('b', 2)).problems).toEqual([
     expect.stringContaining('pool worker is selected by more than one KubeletConfig: a, b'),
   ]);
 });
 
-test('what is wrong is told with object and field', () => {
+test('errors are reported with object and field', () => {
   const bad = object('MachineConfig', 'bad', { kernelArguments: 'nosmt' });
   const { problems } = render(
     bad,
@@ -71,7 +71,7 @@ test('what is wrong is told with object and field', () => {
   expect(render(empty).pools).toMatchObject([{ name: 'p', problem: expect.stringContaining('would select all') }]);
 });
 
-test('fields that nobody reads are told with kind, name, path and the one that was meant; the others go on', () => {
+test('unknown fields are reported with kind, name, path and the most similar known field, and the other fields are applied', () => {
   const WORKERS = {
     machineConfigPoolSelector: { matchLabels: { 'pools.operator.machineconfiguration.openshift.io/worker': '' } },
   };
@@ -95,7 +95,7 @@ test('fields that nobody reads are told with kind, name, path and the one that w
   expect(problems).toEqual([]);
 });
 
-test('templates are filled with all fields of a ControllerConfig, as in a cluster, whose CRD keeps those that it does not know', () => {
+test('templates get all fields of a ControllerConfig, also unknown ones, as in a cluster', () => {
   const tree = new Map([
     ['worker/00-worker/_base/files/a.yaml', 'path: /etc/own\ncontents:\n  inline: "{{ ownWords }}"\n'],
   ]);
@@ -108,7 +108,7 @@ test('templates are filled with all fields of a ControllerConfig, as in a cluste
   expect(JSON.stringify(pools.find(({ name }) => name === 'worker')?.machineConfig)).toContain('kept');
 });
 
-test('a difference shows decoded lines; of private files only a digest', () => {
+test('a difference shows decoded lines, and only a digest of private files', () => {
   const of = (text: string, more?: object) => worker(machineConfig('50-a', text, more))?.machineConfig;
   expect(diffMachineConfigs(of('a%0Ab%0Ac'), of('a%0AB%0Ac'))).toEqual([
     ...['~ file /etc/a', '      mode 0644', '      a', '    - b', '    + B', '      c'],

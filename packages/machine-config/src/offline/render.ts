@@ -27,34 +27,34 @@ import { pullSecretOf } from '../templates/pull-secret.ts';
 import type { TemplateTree } from '../templates/tree.ts';
 import { unknownInSpec } from './unknown.ts';
 
-/** What is rendered without a cluster. */
+/** Input of a rendering without a cluster. */
 export interface OfflineInput {
-  /** MachineConfigs, pools, a ControllerConfig, KubeletConfigs, ContainerRuntimeConfigs and Secrets; others are left out. */
+  /** MachineConfigs, pools, a ControllerConfig, KubeletConfigs, ContainerRuntimeConfigs and Secrets; other objects are ignored. */
   readonly objects: readonly KubeObject[];
   readonly tree: TemplateTree;
   readonly tlsProfile?: TlsProfile;
 }
 
-/** What came of a pool. */
+/** The result for a pool. */
 export interface OfflinePool {
   readonly name: string;
   readonly machineConfig?: MachineConfig;
-  /** Names of what went in, in merge order. */
+  /** Names of the sources, in merge order. */
   readonly sources: readonly string[];
   /** Why there is no MachineConfig. */
   readonly problem?: string;
 }
 
-/** What came of everything. */
+/** The results for all objects. */
 export interface OfflineResult {
   readonly pools: readonly OfflinePool[];
-  /** What is wrong with objects, each with kind, name and field. */
+  /** Errors of objects, each with kind, name and field. */
   readonly problems: readonly string[];
-  /** What has no effect, each with kind, name and field. */
+  /** Fields without effect, each with kind and name. */
   readonly warnings: readonly string[];
 }
 
-/** Nothing is stored, so nothing can be of another version. */
+/** Nothing is stored, so all objects have the same version. */
 const IDENTITY: ControllerIdentity = { version: 'offline', hash: 'offline' };
 
 const builtIn = (name: string): MachineConfigPool =>
@@ -64,7 +64,7 @@ const builtIn = (name: string): MachineConfigPool =>
     spec: { machineConfigSelector: { matchLabels: { [ConfigLabels.Role]: name } } },
   }) as unknown as MachineConfigPool;
 
-/** Renders pools as the controllers would, from objects alone. Pure: the order of the objects changes nothing. */
+/** Renders pools as the controllers do, without a cluster. Pure: the order of the objects does not matter. */
 export function renderOffline({ objects, tree, tlsProfile = { type: 'Intermediate' } }: OfflineInput): OfflineResult {
   const [problems, warnings]: [string[], string[]] = [[], []];
   const given = read(objects, problems, warnings);
@@ -129,7 +129,7 @@ function render(
   }
 }
 
-/** Without a cluster nothing says which of two came last and wins. */
+/** Without a cluster, the order of creation of two objects is unknown. */
 function checkOnePerPool<T extends NodeConfig>(
   { kind }: NodeConfigKind<T>,
   stored: readonly T[],
@@ -140,12 +140,12 @@ function checkOnePerPool<T extends NodeConfig>(
     if (names.length < 2) continue;
     throw new NodeConfigError(
       `pool ${pool.metadata.name} is selected by more than one ${kind}: ${names.toSorted().join(', ')}. ` +
-        'In a cluster the newest one wins; here nothing says which that is: leave one',
+        'In a cluster the newest one has precedence. Here its age is unknown: keep only one of them',
     );
   }
 }
 
-/** As the TemplateController leaves it when it is done. */
+/** The status after the TemplateController has finished. */
 function completed(given: ControllerConfig | undefined): ControllerConfig {
   const config =
     given ?? ({ metadata: { name: CONTROLLER_CONFIG_NAME }, spec: { platform: 'none' } } as ControllerConfig);
@@ -176,13 +176,13 @@ function read(objects: readonly KubeObject[], problems: string[], warnings: stri
       });
       const unknown = unknownInSpec(kind, schema, specOf(object).spec);
       if (unknown !== undefined) warnings.push(`${kind} ${object.metadata.name}: ${unknown}`);
-      // Checked, and as it was given: templates may ask for fields of a ControllerConfig that the schema does not know.
+      // Returns the object as given, because templates may use fields of a ControllerConfig that the schema does not have.
       if (parsed.success) return [{ ...(parsed.data as T), ...(kind === 'ControllerConfig' && specOf(object)) }];
       problems.push(`${kind} ${object.metadata.name}: ${z.prettifyError(parsed.error)}`);
       return [];
     });
   return {
-    // What is rendered or generated is made anew.
+    // Rendered and generated MachineConfigs are generated again.
     machineConfigs: of<MachineConfig>('MachineConfig', machineConfigSchema).filter(
       ({ metadata }) => !metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion],
     ),

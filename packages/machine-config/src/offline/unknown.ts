@@ -6,8 +6,8 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * What of an object's spec nobody reads; undefined if all is read. In a cluster the API server says it of the spec's own
- * fields; what is in `config` is Ignition's.
+ * The unknown fields of an object's spec; undefined for none. In a cluster, the API server reports unknown fields of the spec itself. Fields in
+ * `config` belong to Ignition.
  */
 export function unknownInSpec(kind: string, schema: z.ZodObject, spec: unknown): string | undefined {
   const own = unknownIn(schema, { spec }, '');
@@ -23,7 +23,7 @@ function unknownIn(schema: unknown, value: unknown, path: string): readonly stri
     return value.flatMap((entry, index) => unknownIn(schema.element, entry, `${path}[${index}]`));
   }
   if (!(schema instanceof z.ZodObject) || !isObject(value)) return [];
-  // Such an object is looked into by whoever reads it: Ignition, the kubelet, templates.
+  // The reader of such an object checks its fields: Ignition, the kubelet, or templates.
   const open = schema.def.catchall !== undefined || schema.meta()?.['x-kubernetes-preserve-unknown-fields'] === true;
   const known = Object.keys(schema.shape);
   return Object.entries(value).flatMap(([key, inner]) => {

@@ -16,7 +16,7 @@ import {
   type WorldOptions,
 } from '../testing.ts';
 
-/** What wakes the UpdateController, and what its writes must not do. */
+/** Events that wake the UpdateController, and preconditions of its writes. */
 
 const { DesiredConfig, CurrentConfig, State, Reason, ControlPlaneTopology } = NodeAnnotations;
 const REF = { kind: 'MachineDeployment', namespace: 'default', name: 'pool' };
@@ -41,7 +41,7 @@ const owned = (manifest: object, { kind = '', metadata: { name, uid } }: KubeObj
     },
   }) as never;
 
-/** A pool over a MachineDeployment with one machine, whose node is at an old config. */
+/** A pool over a MachineDeployment with one machine, whose node has an old config. */
 async function machinePool(client: KubeClient, spec: object = {}): Promise<void> {
   await fillWorld(client, { count: 0, spec: { nodeSelector: null, machineRef: REF, ...spec } });
   const made = await client
@@ -56,7 +56,7 @@ async function machinePool(client: KubeClient, spec: object = {}): Promise<void>
   await client.resource(nodes).create({ metadata: { name: 'n0', annotations }, spec: {} });
 }
 
-test('a ControllerConfig that changes reaches the nodes of all pools without another event', () =>
+test('a change of the ControllerConfig reaches the nodes of all pools without another event', () =>
   inWorld({}, async ({ client, clock }) => {
     await fillWorld(client, { count: 2, spec: { paused: false } });
     await clock.advance(30_000);
@@ -66,7 +66,7 @@ test('a ControllerConfig that changes reaches the nodes of all pools without ano
     expect((await nodeNow(client, 'n1')).metadata.annotations?.[ControlPlaneTopology]).toBe('HighlyAvailable');
   }));
 
-test('a taint that somebody sets between look and write stays: the write is a conflict, and made anew', () => {
+test('a taint that a client sets between read and write stays: the write is a conflict and is decided again', () => {
   let user: KubeClient | undefined;
   const taint = { key: 'mine', effect: 'NoSchedule' as const };
   const onWrite = async ({ method, path }: { method: string; path: string }) => {
@@ -85,7 +85,7 @@ test('a taint that somebody sets between look and write stays: the write is a co
   });
 });
 
-test('what a role forbids is said by the pool once, with verb, resource and cure; allowed again it goes on', async () => {
+test('the pool reports a missing permission once, with verb, resource and hint, and continues when it is granted', async () => {
   let allowed = false;
   const wire: WorldOptions['wire'] = (transport) => async (request) => {
     if (allowed || request.method !== 'PATCH' || !request.path.startsWith('/api/v1/nodes/')) return transport(request);
@@ -121,7 +121,7 @@ test('what a role forbids is said by the pool once, with verb, resource and cure
 
 const deploymentNow = (client: KubeClient) => client.resource(machineDeployments, 'default').get('pool');
 
-test('10.4 a pool’s pause is its deployment’s, and ends with it, or with the pool; what a user paused stays so', () =>
+test('the pause of a pool pauses its deployment until it or the pool ends; a deployment that a user paused stays paused [10.4]', () =>
   inWorld({ machines: true }, async ({ client, clock }) => {
     await machinePool(client, { updateStrategy: 'Replace' });
     await clock.advance(30_000);
@@ -154,7 +154,7 @@ test('10.4 a pool’s pause is its deployment’s, and ends with it, or with the
     expect(await isPaused()).toEqual([false, undefined]);
   }));
 
-test('10.4 a new machine whose node has no config yet is on its way to its first, and no cause to replace it', () =>
+test('a new machine whose node has no config yet waits for its first one, and is not replaced [10.4]', () =>
   inWorld({ machines: true }, async ({ client, clock }) => {
     await machinePool(client, { updateStrategy: 'Replace' });
     const none = { [CurrentConfig]: null, [DesiredConfig]: null, [State]: null };
@@ -175,7 +175,7 @@ test('10.4 a new machine whose node has no config yet is on its way to its first
     });
   }));
 
-test('10.4 a rotation of certificates replaces no machine: its node is told the target in place', () =>
+test('a rotation of certificates replaces no machine, and its node gets the target in place [10.4]', () =>
   inWorld({ machines: true, render: { keepRenders: 0 } }, async ({ client, clock }) => {
     await machinePool(client, { updateStrategy: 'Replace' });
     const write = (text: string, kernelArguments: readonly string[] = []) =>
@@ -197,7 +197,7 @@ test('10.4 a rotation of certificates replaces no machine: its node is told the 
       return target;
     };
     const old = await has();
-    // The second render makes the first one one that nobody names: it stays, since machines were made for it.
+    // The second render leaves the first one unused. It stays, because machines were created for it.
     for (const text of ['ca-2', 'ca-3']) {
       await write(text);
       await clock.advance(30_000);
@@ -213,7 +213,7 @@ test('10.4 a rotation of certificates replaces no machine: its node is told the 
     expect(await templateNow()).not.toEqual(first);
   }));
 
-test('10.4 machines that were made for a target and brought elsewhere in place are replaced for it once more, and only once', () =>
+test('machines that were created for a target and updated to another config in place are replaced for the target exactly once [10.4]', () =>
   inWorld({ machines: true }, async ({ client, clock }) => {
     await machinePool(client, { updateStrategy: 'Replace' });
     await clock.advance(30_000);
@@ -236,7 +236,7 @@ test('10.4 machines that were made for a target and brought elsewhere in place a
     expect(await now()).toBe(second);
   }));
 
-test('10.4 a node that its daemon cannot bring to the target is replaced, also when the MachineConfig that it has is gone', () =>
+test('a node whose daemon cannot apply the target is replaced, even if the MachineConfig on its disk is deleted [10.4]', () =>
   inWorld({ machines: true }, async ({ client, clock }) => {
     await machinePool(client, { updateStrategy: 'InPlaceElseReplace' });
     await clock.advance(30_000);
@@ -257,11 +257,11 @@ test('10.4 a node that its daemon cannot bring to the target is replaced, also w
     expect((await template())[ConfigAnnotations.TemplateConfig]).toBe(target);
     expect(conditionOf((await poolNow(client)).status?.conditions, 'RequiresReplacement')).toMatchObject({
       ...{ status: 'True', reason: 'Irreconcilable' },
-      message: `node n0 cannot be brought to ${target} in place, machines are replaced: ignition links section contains changes`,
+      message: `node n0 cannot be updated to ${target} in place, machines are replaced: ignition links section contains changes`,
     });
   }));
 
-test('10.4 rollouts of a deployment wait for the configuration of its pool from the first hand-over until the pool is gone', () =>
+test('rollouts of a deployment wait for the configuration of its pool from the first target until the pool is deleted [10.4]', () =>
   inWorld({ machines: true }, async ({ client, clock }) => {
     await machinePool(client, { updateStrategy: 'Replace' });
     const [
@@ -283,7 +283,7 @@ test('10.4 rollouts of a deployment wait for the configuration of its pool from 
     };
     await clock.advance(30_000);
     expect(await marks()).toEqual(['worker', 'true']);
-    // A failure later does not take it back: the machine has served.
+    // A later failure does not remove the mark, because the machine was in use already.
     const degraded = { [State]: 'Degraded' };
     await client.resource(nodes).patch('n0', { type: 'merge', body: { metadata: { annotations: degraded } } });
     await client
@@ -296,7 +296,7 @@ test('10.4 rollouts of a deployment wait for the configuration of its pool from 
     expect(await marks()).toEqual([undefined, 'true']);
   }));
 
-test('10.5 a MachineSet that is frozen, and one that is not any more, wake the pool over its MachineDeployment', () =>
+test('a change of a frozen MachineSet, in both directions, wakes the pool over its MachineDeployment [10.5]', () =>
   inWorld({ machines: true, render: { renderWhilePaused: true } }, async ({ client, clock }) => {
     await machinePool(client, { paused: true });
     await clock.advance(30_000);
@@ -318,7 +318,7 @@ test('10.5 a MachineSet that is frozen, and one that is not any more, wake the p
   }));
 
 test.each(['InPlace', 'Replace'])(
-  '10.4 a nodeTemplate that lists keys of machine configs is refused with object, field and cure; %s goes on without it',
+  'a nodeTemplate with keys of machine configs is refused with object, field and hint; %s continues without it [10.4]',
   (updateStrategy) =>
     inWorld({ machines: true }, async ({ client, clock }) => {
       await machinePool(client, { updateStrategy });
@@ -336,19 +336,19 @@ test.each(['InPlace', 'Replace'])(
       expect(conditionOf(status?.conditions, 'MachineRefResolved')).toMatchObject({
         ...{ status: 'False', reason: 'Forbidden' },
         message:
-          'MachineDeployment default/pool gives its nodes what only machine configs may: ' +
-          'metadata.annotations[machineconfiguration.openshift.io/desiredConfig]; take it out of spec.template.spec.nodeTemplate',
+          'MachineDeployment default/pool sets keys on its nodes that belong to machine configs: ' +
+          'metadata.annotations[machineconfiguration.openshift.io/desiredConfig]; remove it from spec.template.spec.nodeTemplate',
       });
       expect(conditionOf(status?.conditions, 'Updated')?.status).toBe('False');
-      const told = async () => [
+      const targeted = async () => [
         (await nodeNow(client, 'n0')).metadata.annotations?.[DesiredConfig],
         (await resource.get('pool')).spec.template.metadata?.annotations?.[ConfigAnnotations.TemplateConfig],
       ];
-      expect(await told()).toEqual(['rendered-old', undefined]);
+      expect(await targeted()).toEqual(['rendered-old', undefined]);
       await change({ [DesiredConfig]: null });
       await clock.advance(5_000);
       const target = (await poolNow(client)).spec?.configuration?.name;
-      expect(await told()).toEqual(updateStrategy === 'Replace' ? ['rendered-old', target] : [target, undefined]);
+      expect(await targeted()).toEqual(updateStrategy === 'Replace' ? ['rendered-old', target] : [target, undefined]);
       expect(conditionOf((await poolNow(client)).status?.conditions, 'MachineRefResolved')?.status).toBe('True');
     }),
 );

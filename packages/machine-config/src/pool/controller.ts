@@ -35,8 +35,8 @@ import {
   awaitedBy,
   type DeploymentWrite,
   deploymentWrites,
+  evaluateStrategy,
   hasApplied,
-  judgeStrategy,
   pausedBy,
   releaseWrites,
 } from '../machines/replace.ts';
@@ -50,24 +50,24 @@ import { poolsToWake, poolsToWakeWith } from './wakeups.ts';
 
 /** Options of the UpdateController. */
 export interface UpdateControllerOptions {
-  /** How long changes are gathered before a pool is looked at. */
+  /** How long changes are collected before a pool is processed. */
   readonly delayMs?: number;
-  /** Take candidates out for now. */
+  /** Exclude candidates temporarily. */
   readonly filters?: readonly CandidateFilter[];
-  /** From so many nodes that degraded on the target on, no further one is told it. 0, the default: never. */
+  /** Number of Degraded nodes with the target at which the rollout stops. 0, the default: no limit. */
   readonly haltAt?: number;
-  /** Machines, for pools that refer to them; absent: such pools have no nodes. */
+  /** Machines, for pools with references; absent: such pools have no nodes. */
   readonly machines?: MachineCaches;
 }
 
-/** Nodes written at once. */
+/** Number of nodes that are written in parallel. */
 const PARALLEL_WRITES = 32;
 
-/** The original's are 5 s, so that a pool of a thousand nodes takes minutes more. */
+/** The original waits 5 s, which adds minutes to the update of a pool of a thousand nodes. */
 const DELAY_MS = 1000;
 const RETRY_MS = 60_000;
 
-/** Brings nodes to their pool's target: a thin shell around {@link planPools}. */
+/** Sets the target of nodes and writes the status of pools, with the decisions of {@link planPools}. */
 export function createUpdateController(context: ConfigContext, options: UpdateControllerOptions = {}): Controller {
   const { caches, clock, random, log, metrics } = context;
   const { delayMs = DELAY_MS } = options;
@@ -94,7 +94,7 @@ export function createUpdateController(context: ConfigContext, options: UpdateCo
   return controller;
 }
 
-/** The pool whose certificates a MachineConfig holds. */
+/** The pool with the certificates of a MachineConfig. */
 function poolsOfCertificates(config: MachineConfig): readonly string[] {
   const owner = controllerOf(config);
   return owner?.kind === 'MachineConfigPool' && config.metadata.name === certificatesName(owner.name)
@@ -102,7 +102,7 @@ function poolsOfCertificates(config: MachineConfig): readonly string[] {
     : [];
 }
 
-/** What a pool over machines reads of a machine: its node, its phase, whether it goes, whether it is configured. */
+/** The facts of a machine that matter for a pool: its node, its phase, its deletion, and whether it has applied a configuration. */
 const machineFacts = (machine: Machine): string =>
   JSON.stringify([
     nodeNameOf(machine),
@@ -131,7 +131,7 @@ function watchMachines(
   controller.watch(machines, (change) => {
     if (change.type === 'updated' && machineFacts(change.old) === machineFacts(change.object)) return [];
     const node = caches.nodes.store.get(nodeNameOf(change.object));
-    // The pool by whose selector the node was a member loses it to the one that refers to its machine.
+    // The node may leave the pool that selects it, because another pool refers to its machine.
     const selecting = node ? pools().filter(({ spec }) => selects(spec?.nodeSelector, node)) : [];
     return later([...fleet.poolsOf(change.object, pools()), ...selecting].map(({ metadata }) => metadata.name));
   });
@@ -140,7 +140,7 @@ function watchMachines(
     const above = owner && referring('MachineDeployment', { metadata: { ...object.metadata, name: owner.name } });
     return later([...referring('MachineSet', object), ...(above ?? [])]);
   });
-  // The pool that paused or marked a deployment may be gone: no other controller ends that.
+  // The pool that paused or marked the deployment may be deleted, and no other controller ends the pause.
   controller.watch(deployments, ({ object }) =>
     later([
       ...referring('MachineDeployment', object),
@@ -159,10 +159,10 @@ async function update(context: ConfigContext, options: UpdateControllerOptions, 
   const plans = planPools(snapshotOf(context, options, pool), (one) => snapshotOf(context, options, one));
   for (const planned of plans) {
     const refusal = await carryOut(context, planned);
-    if (refusal !== undefined) return tellRefusal(context, options, planned.pool, refusal);
+    if (refusal !== undefined) return reportRefusal(context, options, planned.pool, refusal);
   }
   const refusal = await unlessForbidden(replaceMachines(context, options, key, caches.pools.store.get(key)));
-  if (refusal !== undefined) return tellRefusal(context, options, pool, refusal);
+  if (refusal !== undefined) return reportRefusal(context, options, pool, refusal);
   const error = plans.find(({ plan }) => plan.error !== undefined)?.plan.error;
   const waits = plans.flatMap(({ plan }) => plan.againMs ?? []);
   if (error === undefined) return waits.length > 0 ? again(Math.min(...waits)) : done;
@@ -170,15 +170,15 @@ async function update(context: ConfigContext, options: UpdateControllerOptions, 
   return again(RETRY_MS);
 }
 
-/** What a role forbids is a matter of the operator's: the pool says it, and it is tried again now and then. */
-async function tellRefusal(
+/** An operator must grant a missing permission. The pool reports it, and the controller retries at an interval. */
+async function reportRefusal(
   context: ConfigContext,
   options: UpdateControllerOptions,
   pool: MachineConfigPool,
   refusal: string,
 ): Promise<Outcome> {
   const plan = planPool({ ...snapshotOf(context, options, pool), refusal });
-  await tellPool(context, pool, { ...plan, events: plan.events.filter(({ type }) => type === 'Warning') });
+  await reportToPool(context, pool, { ...plan, events: plan.events.filter(({ type }) => type === 'Warning') });
   return again(RETRY_MS);
 }
 
@@ -204,7 +204,7 @@ function snapshotOf(
   return snapshot;
 }
 
-/** Hands the target over to MCM, where machines are replaced; last, since the status says what new ones boot with. */
+/** Gives the target to mcm if machines are replaced. This is the last step, because new machines boot with the config in the status. */
 async function replaceMachines(
   { client, caches }: ConfigContext,
   { machines }: UpdateControllerOptions,
@@ -223,7 +223,7 @@ async function replaceMachines(
     ...releaseWrites(name, held, { referred, replaces: handed !== 'not' }),
   ];
   for (const { namespace, name: deployment, uid, resourceVersion, body: change } of writes) {
-    // A template rolls all machines out: a deployment that has changed since is planned again.
+    // A changed template replaces all machines, so the write names the version of the deployment that was read.
     const body = { ...change, metadata: { ...change.metadata, uid, resourceVersion } };
     const answer = await ignoreNotFound(
       client.resource(machineDeployments, namespace).patch(deployment, { type: 'merge', body }),
@@ -232,7 +232,7 @@ async function replaceMachines(
   }
 }
 
-/** What the deployments of a pool need; `not` where no machine of it is replaced, `later` where something is in the way. */
+/** The writes to the deployments of a pool; `not` if none of its machines is replaced, `later` if something blocks it. */
 function handOver(
   pool: MachineConfigPool,
   members: PoolMembers,
@@ -240,32 +240,36 @@ function handOver(
 ): readonly DeploymentWrite[] | 'not' | 'later' {
   if (pool.metadata.deletionTimestamp !== undefined) return 'not';
   if (targetOf(pool) === '' || members.frozen.length > 0 || members.refused.length > 0) return 'later';
-  const { replaces } = judgeStrategy(pool, members.nodes, (name) => caches.machineConfigs.store.get(name));
+  const { replaces } = evaluateStrategy(pool, members.nodes, (name) => caches.machineConfigs.store.get(name));
   return replaces ? deploymentWrites(pool, members, (name) => caches.machineConfigs.store.get(name)) : 'not';
 }
 
-/** @returns why a role does not let it be done; the status is written all the same */
+/** @returns the missing permission; the status is written in any case */
 async function carryOut(context: ConfigContext, { pool, plan }: PlannedPool): Promise<string | undefined> {
   const refusal = await unlessForbidden(
-    inParallel(plan.nodes, PARALLEL_WRITES, (write) => writeNode(context, told(context, pool, write))),
+    inParallel(plan.nodes, PARALLEL_WRITES, (write) => writeNode(context, targeted(context, pool, write))),
   );
-  if (refusal === undefined) await tellPool(context, pool, plan);
+  if (refusal === undefined) await reportToPool(context, pool, plan);
   return refusal;
 }
 
-async function tellPool(context: ConfigContext, pool: MachineConfigPool, { status, events }: PoolPlan): Promise<void> {
+async function reportToPool(
+  context: ConfigContext,
+  pool: MachineConfigPool,
+  { status, events }: PoolPlan,
+): Promise<void> {
   if (status) await writePoolStatus(context, pool, status);
   for (const { type, reason, message } of events) context.recorder.event(pool, type, reason, message);
 }
 
 /**
- * The mark of waiting goes in the write that tells the node its target. The original marks it first, and takes the mark
- * away at its next look: two writes more for each node.
+ * Removes the taint in the write that sets the target of the node. The original writes the taint first and removes it later, with two more writes for
+ * each node.
  */
-function told({ caches }: ConfigContext, pool: MachineConfigPool, write: NodeWrite): NodeWrite {
+function targeted({ caches }: ConfigContext, pool: MachineConfigPool, write: NodeWrite): NodeWrite {
   const desired = write.annotations[NodeAnnotations.DesiredConfig];
   const node = caches.nodes.store.get(write.name);
-  // One that has changed since is a conflict, whatever is written.
+  // The write names the version that was read, so that a changed node is a conflict.
   if (typeof desired !== 'string' || !node) return write;
   const annotations = { ...node.metadata.annotations, [NodeAnnotations.DesiredConfig]: desired };
   const taints = wantedTaints({ ...node, metadata: { ...node.metadata, annotations } }, pool);
@@ -273,7 +277,7 @@ function told({ caches }: ConfigContext, pool: MachineConfigPool, write: NodeWri
   return { ...rest, ...(taints && { taints }) };
 }
 
-/** One write a node, as it was looked at: a node that has changed since is a conflict, and looked at anew. */
+/** Writes a node once, in the version that was read. After a conflict, the controller reads it again. */
 async function writeNode({ client, target = client, caches }: ConfigContext, write: NodeWrite): Promise<void> {
   const { name, resourceVersion, annotations, labels, taints } = write;
   const body = {

@@ -13,16 +13,16 @@ import {
   notReadyReason,
   targetOf,
 } from '../conditions/predicates.ts';
-import { cureIn, withoutCure } from '../config/cure.ts';
+import { hintIn, withoutHint } from '../config/hint.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { PoolConditions } from '../constants/conditions.ts';
 import { DaemonStates } from '../constants/states.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import type { PoolPlan, PoolSnapshot } from './plan.ts';
 import { planPools } from './rollout/arbiter.ts';
-import { judgeMaxUnavailable, maxUnavailableOf } from './rollout/max-unavailable.ts';
+import { checkMaxUnavailable, maxUnavailableOf } from './rollout/max-unavailable.ts';
 
-/** Where a node stands on its way to the pool's target. */
+/** The state of a node on its way to the pool's target. */
 export interface NodeStanding {
   readonly name: string;
   readonly current: string;
@@ -31,29 +31,29 @@ export interface NodeStanding {
   readonly updated: boolean;
   /** It takes a slot of maxUnavailable. */
   readonly unavailable: boolean;
-  /** Why it is not at the target, or what it does about it; '' for a node that is there. */
+  /** Why it does not have the target, or its current step; '' for a node with the target. */
   readonly why: string;
 }
 
-/** Why a pool is where it is. */
+/** The state of a pool, with the reasons. */
 export interface PoolExplanation {
   readonly name: string;
   readonly target: string;
-  /** What all nodes had when they last agreed. */
+  /** The last config that all nodes had. */
   readonly completed: string;
   readonly updateStrategy: string;
   readonly paused: boolean;
   readonly nodes: number;
   readonly updated: number;
   readonly unavailable: number;
-  /** How many nodes may be unavailable at once; absent if the field says no count. */
+  /** Maximum number of unavailable nodes; absent if the field is invalid. */
   readonly maxUnavailable?: number;
-  /** Nodes that are told the target in the controller's next step, by the controller's own decision. */
+  /** Nodes that get the target in the controller's next step. */
   readonly next: readonly string[];
   readonly standing: readonly NodeStanding[];
-  /** What keeps it from going on, in the words of its conditions and of the decision. */
+  /** What blocks the pool, in the words of its conditions and of the decision. */
   readonly blockers: readonly string[];
-  /** What would let it go on. */
+  /** Hints for the user. */
   readonly cures: readonly string[];
 }
 
@@ -62,7 +62,7 @@ const BLOCKING = [
   ...[PoolConditions.RequiresReplacement, PoolConditions.WritesForbidden],
 ];
 
-/** Explains a pool as the controller sees it. Pure. */
+/** Explains a pool with the decisions of the controller. Pure. */
 export function explainPool(
   snapshot: PoolSnapshot,
   snapshotOf: (pool: MachineConfigPool) => PoolSnapshot,
@@ -82,18 +82,18 @@ export function explainPool(
     next: plan?.targeted ?? [],
     standing,
     blockers: blockersOf(snapshot, plan, heldPool(snapshot, standing, held)),
-    cures: curesOf(snapshot, standing, plan),
+    cures: hintsOf(snapshot, standing, plan),
   };
 }
 
 function limitOf({ pool, nodes, replicas = Infinity }: PoolSnapshot): number | undefined {
-  if (judgeMaxUnavailable(pool).problem !== undefined) return undefined;
+  if (checkMaxUnavailable(pool).problem !== undefined) return undefined;
   return Math.min(maxUnavailableOf(pool, nodes.length), Math.max(replicas, 1));
 }
 
-const REPLACED = 'its machine is replaced: a new one comes in its place';
+const REPLACED = 'its machine is replaced by a new one';
 
-/** What holds back every node that is not yet told; undefined: nothing but the room. */
+/** What blocks every node without the target; undefined if only the limit of unavailable nodes does. */
 function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan | undefined): string | undefined {
   if (targetOf(pool) === '') return 'the pool has no target yet';
   if (pool.spec?.paused) return 'the pool is paused';
@@ -101,14 +101,16 @@ function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan
   if (replaces) return REPLACED;
   const said = plan?.conditions ?? [];
   const halted = said.find(({ type, status }) => type === PoolConditions.RolloutHalted && status === 'True');
-  // Only the controller knows after how many degraded nodes it halts.
+  // Only the controller has the limit of Degraded nodes.
   if (halted || (haltAt === undefined && isTrue(pool.status?.conditions, PoolConditions.RolloutHalted))) {
     return 'the rollout is halted';
   }
-  if (plan?.error !== undefined) return withoutCure(plan.error);
+  if (plan?.error !== undefined) return withoutHint(plan.error);
   const canary = said.find(({ type }) => type === PoolConditions.CanaryPassed);
   if (canary?.status === 'False') return `canaries first: ${canary.message ?? ''}`;
-  return plan?.againMs === undefined ? undefined : `canaries are watched for ${Math.ceil(plan.againMs / 1_000)} s more`;
+  return plan?.againMs === undefined
+    ? undefined
+    : `canaries must stay healthy for ${Math.ceil(plan.againMs / 1_000)} s more`;
 }
 
 function standingOf(
@@ -138,43 +140,40 @@ function whyNot(
   const { name } = node.metadata;
   const notReady = notReadyReason(node);
   if (isUpdated(node, pool)) return notReady === undefined ? '' : `has the target, but ${notReady}`;
-  if (plan?.targeted.includes(name)) return 'is told the target next';
+  if (plan?.targeted.includes(name)) return 'gets the target next';
   if (isDegraded(node)) return `${annotationOf(node, NodeAnnotations.State)}: ${degradedReason(node)}`;
   if (isTargeted(node, pool) && !needsTarget(node, pool)) return working(node);
-  if (held !== undefined) return `is not told: ${held}`;
+  if (held !== undefined) return `does not get the target: ${held}`;
   if (!isManaged(node) && !awaitsConfig(node))
-    return 'no daemon has spoken for it yet: annotation currentConfig is not there';
-  if (notReady !== undefined) return `is not told: ${notReady}`;
+    return 'has no annotation currentConfig: its daemon has not reported yet';
+  if (notReady !== undefined) return `does not get the target: ${notReady}`;
   if (!awaitsConfig(node) && annotationOf(node, NodeAnnotations.State) !== DaemonStates.Done)
-    return 'is not told: it is at work on another';
+    return 'does not get the target yet: another update is in progress';
   if (filters.some((filter) => filter(pool, [node]).length > 0))
-    return 'is not told: its machine goes away or is worked on';
-  return 'waits for its turn: as many nodes are unavailable or failing as may be';
+    return 'does not get the target: its machine is being deleted or changed';
+  return 'waits for its turn: the maximum number of nodes is unavailable or failing';
 }
 
-/** What a daemon does about what it was told. */
+/** The current step of a daemon with the target. */
 function working(node: Node): string {
   const { DesiredDrain, LastAppliedDrain, PostConfigAction, State } = NodeAnnotations;
   const asked = annotationOf(node, DesiredDrain);
   if (annotationOf(node, PostConfigAction) === 'Rebooting') return 'reboots';
   if (asked.startsWith('drain-') && asked !== annotationOf(node, LastAppliedDrain)) return 'is drained';
-  if (asked.startsWith('uncordon-') && asked !== annotationOf(node, LastAppliedDrain))
-    return 'is made schedulable again';
+  if (asked.startsWith('uncordon-') && asked !== annotationOf(node, LastAppliedDrain)) return 'is uncordoned';
   return annotationOf(node, State) === DaemonStates.Working
     ? 'its daemon applies the target'
-    : 'was told the target; its daemon has not begun';
+    : 'has the target, but its daemon has not started the update';
 }
 
-/** What holds back the pool: one whose machines are all replaced is held back by nothing. */
+/** What blocks the pool. A pool whose machines are all replaced is not blocked. */
 function heldPool(
   { replaces }: PoolSnapshot,
   standing: readonly NodeStanding[],
   held: string | undefined,
 ): string | undefined {
   if (!replaces || held !== REPLACED) return held;
-  return standing.some(({ updated }) => !updated)
-    ? 'new machines come in place of those with another config'
-    : undefined;
+  return standing.some(({ updated }) => !updated) ? 'new machines replace those with another config' : undefined;
 }
 
 function blockersOf(
@@ -184,7 +183,7 @@ function blockersOf(
 ): readonly string[] {
   const said = BLOCKING.flatMap((type) => {
     const condition = conditionOf(pool.status?.conditions, type);
-    return condition?.status === 'True' ? [`${type}: ${withoutCure(condition.message ?? '')}`] : [];
+    return condition?.status === 'True' ? [`${type}: ${withoutHint(condition.message ?? '')}`] : [];
   });
   const unresolved = memberConditions.filter(
     ({ type, status }) => type === PoolConditions.MachineRefResolved && status === 'False',
@@ -195,14 +194,14 @@ function blockersOf(
       ...said,
       ...why,
       ...[held ?? []].flat(),
-      ...(plan?.error === undefined ? [] : [withoutCure(plan.error)]),
+      ...(plan?.error === undefined ? [] : [withoutHint(plan.error)]),
     ]),
   ];
 }
 
-const RENDER_HINT = 'try what you write before it is applied: mcm config diff FILES';
+const RENDER_HINT = 'check a change before you apply it: mcm config diff FILES';
 
-function curesOf(
+function hintsOf(
   { pool, frozen }: PoolSnapshot,
   standing: readonly NodeStanding[],
   plan: PoolPlan | undefined,
@@ -218,11 +217,11 @@ function curesOf(
     ...(pool.spec?.paused && waiting
       ? [`kubectl patch machineconfigpool ${name} --type merge -p '{"spec":{"paused":false}}'`]
       : []),
-    ...(bad ? [`undo the change that made ${targetOf(pool)}, or mend node ${bad.name}: ${bad.why}`] : []),
-    ...(frozen === undefined ? [] : ['look why MCM froze the set: mcm explain machinedeployment/NAME']),
+    ...(bad ? [`revert the change that led to ${targetOf(pool)}, or repair node ${bad.name}: ${bad.why}`] : []),
+    ...(frozen === undefined ? [] : ['check why mcm froze the set: mcm explain machinedeployment/NAME']),
     ...(degraded?.status === 'True'
-      ? [cureIn(degraded.message ?? '') ?? 'mend the MachineConfig that the condition names', RENDER_HINT]
+      ? [hintIn(degraded.message ?? '') ?? 'correct the MachineConfig in the condition', RENDER_HINT]
       : []),
-    ...[cureIn(plan?.error ?? '') ?? []].flat(),
+    ...[hintIn(plan?.error ?? '') ?? []].flat(),
   ];
 }

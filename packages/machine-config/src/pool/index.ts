@@ -27,8 +27,8 @@ export {
   planPool,
 } from './plan.ts';
 export { type PlannedPool, planPools } from './rollout/arbiter.ts';
-export { type BreakerVerdict, judgeRollout } from './rollout/breaker.ts';
-export { type CanaryVerdict, judgeCanaries } from './rollout/canary.ts';
+export { type BreakerVerdict, evaluateRollout } from './rollout/breaker.ts';
+export { type CanaryVerdict, evaluateCanaries } from './rollout/canary.ts';
 export { byZoneAndAge, type Candidates, candidatesOf, chooseNodes } from './rollout/candidates.ts';
 export { labelsOfBootPool, labelsOfSelector } from './rollout/custom-boot.ts';
 export { deferOperatorNode } from './rollout/defer.ts';

@@ -7,22 +7,22 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { checkSelector, SelectorError, selects } from '../kinds/selectors.ts';
 import type { ClaimsOf } from '../machines/fleet.ts';
 
-/** A node that nothing may be done to, since it is not clear whose it is. */
+/** A node of several pools. The controller does not change it. */
 export class MembershipError extends Error {
   override readonly name = 'MembershipError';
 }
 
-/** Whether a pool is none of those that every cluster has. The arbiter's counts as custom here. */
+/** Whether a pool is not one of the default pools. The arbiter's pool counts as custom here. */
 export const isCustomPool = ({ metadata }: MachineConfigPool): boolean =>
   metadata.name !== MASTER_POOL && metadata.name !== WORKER_POOL;
 
 const isWindows = ({ metadata }: Node): boolean => metadata.labels?.[NodeLabels.OperatingSystem] === 'windows';
 
 /**
- * The pools of a node, the primary one first. The node is counted and updated by its primary pool only.
- * @param claimsOf pools that have the node by reference to its machine: they come before all selectors
- * @returns none for a node that is not managed
- * @throws MembershipError for a node of several custom pools, and when a pool's selector cannot be understood
+ * The pools of a node, the primary one first. Only the primary pool counts and updates the node.
+ * @param claimsOf pools with a reference to the node's machine. They take precedence over all selectors.
+ * @returns an empty list for an unmanaged node
+ * @throws MembershipError for a node of several custom pools. It is also thrown for an invalid selector.
  */
 export function poolsOfNode(
   node: Node,
@@ -63,7 +63,7 @@ export function primaryFirst(node: Node, claiming: readonly MachineConfigPool[])
   return master.length > 0 ? [...master, ...worker] : [...custom, ...worker];
 }
 
-/** The nodes of a pool: those that it selects and that are its first. Nodes of several custom pools belong to none. */
+/** The nodes whose primary pool is this one. Nodes of several custom pools belong to none. */
 export function nodesOfPool(
   pool: MachineConfigPool,
   nodes: readonly Node[],

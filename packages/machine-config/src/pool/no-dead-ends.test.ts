@@ -10,32 +10,32 @@ import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { planPool } from './plan.ts';
 
-/** From any state that crashes and changed minds leave, the controllers and the daemons reach the target without help. */
+/** The controllers and the daemons reach the target from any state that crashes and changes leave, without a user. */
 
 const { CurrentConfig, DesiredConfig, State, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const HOUR = 3_600_000;
 const START = Date.parse('2026-01-01T12:00:00Z');
 const TARGET = 'rendered-worker-good';
-/** Configurations that nodes may have or have been told: one that each node can leave, and one that none can apply. */
+/** Configurations of nodes: one that each node can leave, and one that none can apply. */
 const FORMER = 'rendered-worker-former';
 const BAD = 'rendered-worker-bad';
-/** More steps than a daemon needs between two waits. */
+/** A limit above the number of steps that a daemon needs between two waits. */
 const MOST_STEPS = 50;
 
 const config = fc.constantFrom(TARGET, FORMER, BAD);
 const anyNode = fc.record({
-  /** What the disk has; a bad configuration never gets there. */
+  /** The config on the disk. A bad configuration is never written. */
   stored: fc.constantFrom(TARGET, FORMER, undefined),
   desired: fc.option(config, { nil: undefined }),
   state: fc.constantFrom(...Object.values(DaemonStates), undefined),
-  /** The verb that the daemon asked for last, for which configuration, and whether it was answered. */
+  /** The last request of the daemon: its verb, its configuration, and whether it was answered. */
   drain: fc.option(fc.record({ verb: fc.constantFrom('drain', 'uncordon'), of: config, answered: fc.boolean() }), {
     nil: undefined,
   }),
-  /** What the Node says that it has. A crash or a restore of the cluster makes it differ from the disk. */
+  /** The config that the Node reports. After a crash or a restore of the cluster it may differ from the disk. */
   current: fc.constantFrom('disk', TARGET, FORMER, undefined),
   isNew: fc.boolean(),
-  /** Whether an update of it needs a drain. */
+  /** Whether its update needs a drain. */
   drains: fc.boolean(),
 });
 const anyState = fc.record({
@@ -72,7 +72,7 @@ class PlayedNode {
       [LastAppliedDrain]: drain?.answered ? asked : undefined,
     };
     this.#annotations = Object.fromEntries(Object.entries(all).filter((one): one is [string, string] => !!one[1]));
-    // A drain cordons first; one that was not answered may have, and an uncordon that was not answered has not yet.
+    // A drain cordons first, so a drain without an answer may have cordoned. An uncordon without an answer has not uncordoned.
     this.#unschedulable = drain !== undefined && (drain.verb === 'drain') === drain.answered;
     this.#born = isNew ? START - 60_000 : START - 48 * HOUR;
   }
@@ -102,7 +102,7 @@ class PlayedNode {
     if (taints) this.#taints = taints;
   }
 
-  /** The daemon does what it can without waiting, and the drain controller answers it. */
+  /** The daemon does all steps without waiting, and the drain controller answers it. */
   live(pool: MachineConfigPool, now: number): void {
     for (let steps = 0; steps < MOST_STEPS; steps += 1) {
       this.#answerDrain();
@@ -116,7 +116,7 @@ class PlayedNode {
     throw new Error(`${this.name} does not come to rest: ${JSON.stringify(this.#annotations)}`);
   }
 
-  /** @returns whether there was something to answer */
+  /** @returns whether there was an open request */
   #answerDrain(): boolean {
     const { [DesiredDrain]: asked, [LastAppliedDrain]: answered } = this.#annotations;
     if (asked === undefined || asked === answered) return false;
@@ -145,7 +145,7 @@ class PlayedNode {
     if (step.kind === 'write') this.patch(step.annotations);
     else if (step.kind === 'first') this.#first = targetOf(pool);
     else if (step.kind === 'adopt') this.#stored = step.name;
-    else if (step.kind === 'judge') this.#verdict = { kind: 'fits', drains: this.#drains, target: step.target };
+    else if (step.kind === 'evaluate') this.#verdict = { kind: 'fits', drains: this.#drains, target: step.target };
     else if (step.kind === 'apply' && step.target === BAD) fail(BAD);
     else if (step.kind === 'apply') [this.#stored, this.#failure, this.#verdict] = [step.target, undefined, undefined];
     else throw new Error(`the daemon of ${this.name} does what was not expected: ${step.kind}`);
@@ -154,14 +154,14 @@ class PlayedNode {
 
 const CONTROLLER = { metadata: { name: 'machine-config-controller' }, spec: {} } as unknown as ControllerConfig;
 
-/** Lets the update controller, the daemons and the drain controller take turns. */
+/** Runs the update controller, the daemons and the drain controller in turn. */
 function live(
   { nodes: states, maxUnavailable, haltAt, canary, wasPaused }: AnyState,
   target: string,
 ): {
   readonly played: readonly PlayedNode[];
   readonly pool: MachineConfigPool;
-  /** Names of nodes that served when they were told the target. */
+  /** Names of nodes that were in use when they got the target. */
   readonly disturbed: ReadonlySet<string>;
 } {
   const played = states.map((state, index) => new PlayedNode(`n${index}`, state));
@@ -182,9 +182,9 @@ function live(
       ...{ machineConfig: () => undefined, now: new Date(now).toISOString() },
     });
     for (const { name, annotations: changes, taints } of plan.nodes) {
-      const told = played.find((one) => one.name === name);
-      if (told && isServing(told.node) && plan.targeted.includes(name)) disturbed.add(name);
-      told?.patch(changes, taints);
+      const targeted = played.find((one) => one.name === name);
+      if (targeted && isServing(targeted.node) && plan.targeted.includes(name)) disturbed.add(name);
+      targeted?.patch(changes, taints);
     }
     if (plan.status) pool = { ...pool, status: plan.status };
     for (const one of played) one.live(pool, now);
@@ -206,7 +206,7 @@ function expectArrival(state: AnyState): void {
   expect([left, conditionOf(pool.status?.conditions, 'Updated')?.status]).toEqual([[], 'True']);
 }
 
-/** A bad target stops at as many nodes as may be unavailable, and the pool names each of them with its reason. */
+/** A bad target stops at maxUnavailable nodes, and the pool reports each of them with its reason. */
 function expectHonesty(state: AnyState): void {
   const { played, pool, disturbed } = live(state, BAD);
   const isHarmed = ({ node }: PlayedNode) => annotationOf(node, DesiredConfig) === BAD;
@@ -218,7 +218,7 @@ function expectHonesty(state: AnyState): void {
 
 const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 300), endOnFailure: process.env.MCM_SHRINK !== 'true' };
 
-test('from any state of its nodes a pool reaches its target once faults stop, in a bounded number of rounds', () => {
+test('a pool reaches its target from any state of its nodes, in a limited number of rounds after the faults stop', () => {
   fc.assert(fc.property(anyState, expectArrival), runs);
 });
 

@@ -12,85 +12,85 @@ import type { MachineConfigPool, MachineConfigPoolStatus } from '../kinds/machin
 import { topologyOf } from '../kinds/topology.ts';
 import { bootConfigName } from '../server/boot-config.ts';
 import { isCustomPool } from './membership.ts';
-import { judgeSettings, settingConditions } from './model/settings.ts';
+import { checkSettings, settingConditions } from './model/settings.ts';
 import { wantedTaints } from './model/taints.ts';
-import { judgeRollout } from './rollout/breaker.ts';
-import { judgeCanaries } from './rollout/canary.ts';
+import { evaluateRollout } from './rollout/breaker.ts';
+import { evaluateCanaries } from './rollout/canary.ts';
 import { candidatesOf, chooseNodes } from './rollout/candidates.ts';
 import { labelsOfBootPool } from './rollout/custom-boot.ts';
 import { maxUnavailableOf } from './rollout/max-unavailable.ts';
 import { type MemberFacts, poolStatus } from './status.ts';
 
-/** A candidate that is not to be told now. */
+/** A candidate that gets no target now. */
 export interface Deferred {
   readonly node: Node;
   readonly event?: PlannedEvent;
 }
 
-/** Takes candidates out for now: leaders, nodes whose machine goes away, nodes beyond a canary. */
+/** Excludes candidates temporarily: leaders, nodes whose machine is being deleted, nodes after the canaries. */
 export type CandidateFilter = (pool: MachineConfigPool, candidates: readonly Node[]) => readonly Deferred[];
 
-/** What one look at a pool reads. */
+/** The input of a decision about a pool. */
 export interface PoolSnapshot extends MemberFacts {
   readonly pool: MachineConfigPool;
   readonly pools: readonly MachineConfigPool[];
   /** The pool's own nodes. */
   readonly nodes: readonly Node[];
-  /** Why nodes that the pool selects are not its own, one sentence each. */
+  /** Why selected nodes do not belong to the pool, one sentence each. */
   readonly claims?: readonly string[];
   readonly controllerConfig: ControllerConfig | undefined;
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   readonly filters?: readonly CandidateFilter[];
-  /** From so many degraded nodes on the target on, no further one is told it. 0, the default: never. */
+  /** Number of Degraded nodes with the target at which the rollout stops. 0, the default: no limit. */
   readonly haltAt?: number;
-  /** More than so many cannot be unavailable at once: machines that are asked for. */
+  /** The number of wanted machines. More nodes cannot be unavailable. */
   readonly replicas?: number;
-  /** Nodes are machines of the pool: one that was never told anything is new, and told what new ones boot with. */
-  readonly tellsNew?: boolean;
-  /** Names of nodes whose machine was made for a configuration and has applied none: they are new, however old. */
+  /** The nodes are machines of the pool. A node without a target is new, and gets the config that new machines boot with. */
+  readonly targetsNew?: boolean;
+  /** Names of nodes whose machine was created for a configuration and has applied none. They count as new at any age. */
   readonly unconfigured?: ReadonlySet<string>;
-  /** New machines come in place of the nodes, which are not told. */
+  /** New machines replace the nodes, which get no target. */
   readonly replaces?: boolean;
-  /** Conditions about the pool's machines. */
+  /** Conditions for the pool's machines. */
   readonly memberConditions?: readonly WantedCondition[];
-  /** Nodes outside the pool take so many of its slots. */
+  /** Number of slots that nodes outside the pool take. */
   readonly reserved?: number;
-  /** Why the API server refuses what the pool needs: what a role lacks. */
+  /** The missing permission that blocks the writes of the pool. */
   readonly refusal?: string;
   /** RFC 3339. */
   readonly now: string;
 }
 
-/** What to write to one node. Null removes. */
+/** The changes of a node. Null removes a value. */
 export interface NodeWrite {
   readonly name: string;
-  /** Of the node that was looked at: one that has changed since may be another pool's, and has taints of others. */
+  /** The version of the node that was read. A later one may belong to another pool, or have other taints. */
   readonly resourceVersion?: string;
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly labels: Readonly<Record<string, string>>;
   readonly taints?: readonly Taint[];
 }
 
-/** What to do for a pool. */
+/** The actions for a pool. */
 export interface PoolPlan {
-  /** What keeps it from being done; the status is written all the same. */
+  /** The error that blocks the rollout; the status is written in any case. */
   readonly error?: string;
-  /** One for each node with a change. */
+  /** One for each changed node. */
   readonly nodes: readonly NodeWrite[];
-  /** Look again after so long, if no event comes. */
+  /** Time until the next check without an event. */
   readonly againMs?: number;
-  /** Conditions beside those of the status, to be set in the same write. */
+  /** Conditions in addition to those of the status, for the same write. */
   readonly conditions?: readonly WantedCondition[];
-  /** Nodes that are told the target, in order. */
+  /** Nodes that get the target, in order. */
   readonly targeted: readonly string[];
-  /** Absent: it stays as it is. */
+  /** Absent if it does not change. */
   readonly status?: MachineConfigPoolStatus;
   readonly events: readonly PlannedEvent[];
 }
 
 const NOTHING: PoolPlan = { nodes: [], targeted: [], events: [] };
 
-/** Decides what a pool needs now. Pure. */
+/** Decides the next actions for a pool. Pure. */
 export function planPool(snapshot: PoolSnapshot): PoolPlan {
   const { pool, controllerConfig, nodes } = snapshot;
   const { metadata, spec } = pool;
@@ -105,17 +105,17 @@ export function planPool(snapshot: PoolSnapshot): PoolPlan {
   if (metadata.deletionTimestamp !== undefined || spec?.paused || snapshot.frozen !== undefined || snapshot.replaces) {
     return withStatus(snapshot, onlyNew(snapshot));
   }
-  const { problem } = judgeSettings(snapshot);
+  const { problem } = checkSettings(snapshot);
   if (problem !== undefined) return withStatus(snapshot, { ...onlyNew(snapshot), error: problem });
   const maxUnavailable = Math.min(maxUnavailableOf(pool, nodes.length), Math.max(snapshot.replicas ?? Infinity, 1));
   return withStatus(snapshot, advance(snapshot, maxUnavailable));
 }
 
-/** New machines are told what new ones boot with also where all others stand still. */
+/** New machines get the config for new machines even if the rollout is blocked. */
 function onlyNew(snapshot: PoolSnapshot): PoolPlan {
   const writes = new NodeWrites(snapshot.nodes);
-  tellNew(snapshot, writes);
-  tellCertificates(snapshot, writes);
+  targetNew(snapshot, writes);
+  targetCertificates(snapshot, writes);
   return { ...NOTHING, nodes: writes.list() };
 }
 
@@ -129,15 +129,15 @@ const SELECTING_ALL: PlannedEvent = {
 function advance(snapshot: PoolSnapshot, maxUnavailable: number): PoolPlan {
   const { pool, pools, nodes, machineConfig, filters = [], reserved = 0, haltAt = 0, now } = snapshot;
   const writes = new NodeWrites(nodes);
-  tellNew(snapshot, writes);
-  tellCertificates(snapshot, writes);
+  targetNew(snapshot, writes);
+  targetCertificates(snapshot, writes);
   for (const node of nodes) {
     copyTopology(snapshot, node, writes);
     const taints = wantedTaints(node, pool);
     if (taints) writes.of(node).taints = taints;
   }
-  const breaker = judgeRollout(pool, nodes, haltAt);
-  const canaries = judgeCanaries(pool, nodes, Date.parse(now));
+  const breaker = evaluateRollout(pool, nodes, haltAt);
+  const canaries = evaluateCanaries(pool, nodes, Date.parse(now));
   const found = candidatesOf(pool, nodes, maxUnavailable);
   const deferred = filters.flatMap((filter) => filter(pool, found.nodes));
   const kept = found.nodes.filter((node) => {
@@ -167,9 +167,9 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number): PoolPlan {
   };
 }
 
-/** New machines are unavailable as they are: what they are told takes no room. Older ones wait for their turn. */
-function tellNew({ pool, nodes, tellsNew, unconfigured, now }: PoolSnapshot, writes: NodeWrites): void {
-  const first = tellsNew ? bootConfigName(pool) : undefined;
+/** New machines are unavailable already, so their target takes no slot. Older ones wait for their turn. */
+function targetNew({ pool, nodes, targetsNew, unconfigured, now }: PoolSnapshot, writes: NodeWrites): void {
+  const first = targetsNew ? bootConfigName(pool) : undefined;
   if (first === undefined) return;
   const { CurrentConfig, DesiredConfig } = NodeAnnotations;
   for (const node of nodes) {
@@ -179,8 +179,8 @@ function tellNew({ pool, nodes, tellsNew, unconfigured, now }: PoolSnapshot, wri
   }
 }
 
-/** Certificates disrupt nothing: every node takes them at once, whatever holds its rollout. */
-function tellCertificates({ pool, nodes, machineConfig }: PoolSnapshot, writes: NodeWrites): void {
+/** Certificates disrupt nothing, so every node gets them at once, even if its rollout is blocked. */
+function targetCertificates({ pool, nodes, machineConfig }: PoolSnapshot, writes: NodeWrites): void {
   const config = machineConfig(certificatesName(pool.metadata.name));
   if (!config) return;
   const { CurrentConfig, DesiredCertificates } = NodeAnnotations;
@@ -245,7 +245,7 @@ class NodeWrites {
   }
 }
 
-/** Adds the status, computed from the nodes as they were read, and the events of its transitions. */
+/** Adds the status of the nodes as they were read, and the events of its transitions. */
 function withStatus(snapshot: PoolSnapshot, plan: PoolPlan): PoolPlan {
   const { pool, nodes, now, unresolved, members, frozen, memberConditions = [] } = snapshot;
   const status = poolStatus(pool, nodes, now, {
@@ -270,12 +270,12 @@ function refusalCondition({ pool, refusal }: PoolSnapshot): readonly WantedCondi
   return isTrue(pool.status?.conditions, type) ? [{ type, status: 'False' }] : [];
 }
 
-/** How many nodes a message names: the others are counted. */
+/** Maximum number of nodes in a message; the others are counted. */
 const NAMED = 3;
 
-/** Nodes that several custom pools claim get nothing from any: the original says so in its log only. */
+/** Nodes of several custom pools get no target. The original only logs it. */
 function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly WantedCondition[] {
-  // The workers' pool would not have them either.
+  // The workers' pool would not update these nodes either.
   const claims = isCustomPool(pool) ? given : [];
   const { NodesClaimed, Degraded } = PoolConditions;
   if (claims.length === 0) {
@@ -289,8 +289,8 @@ function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly W
   return [NodesClaimed, Degraded].map((type) => ({ type, status: 'True', reason, message }));
 }
 
-/** Conditions that are told in an event of the same name whenever they say something new. */
-const TOLD = [
+/** Conditions that are also sent as an event with the same name, after each new message. */
+const REPORTED = [
   PoolConditions.WritesForbidden,
   PoolConditions.NodesClaimed,
   PoolConditions.SettingsInvalid,
@@ -300,7 +300,7 @@ function transitionEvents(pool: MachineConfigPool, status: MachineConfigPoolStat
   const { Updated, Updating, RolloutHalted } = PoolConditions;
   const { name } = pool.metadata;
   const old = pool.status?.conditions;
-  const warnings = TOLD.flatMap((type): readonly PlannedEvent[] => {
+  const warnings = REPORTED.flatMap((type): readonly PlannedEvent[] => {
     const { message = '' } = conditionOf(status.conditions, type) ?? {};
     if (message === '' || conditionOf(old, type)?.message === message) return [];
     return [{ type: 'Warning', reason: ConfigEvents[type], message }];

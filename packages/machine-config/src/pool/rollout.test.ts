@@ -26,7 +26,7 @@ async function inWorld(options: WorldOptions, work: (world: World) => Promise<vo
 const worker = (client: KubeClient) => client.resource(machineConfigPools).get('worker');
 const { DesiredConfig, CurrentConfig, State } = NodeAnnotations;
 
-const told = async (client: KubeClient): Promise<number> => {
+const targeted = async (client: KubeClient): Promise<number> => {
   const target = (await worker(client)).spec?.configuration?.name;
   const { items } = await client.resource(nodes).list();
   return items.filter(({ metadata }) => metadata.annotations?.[DesiredConfig] === target).length;
@@ -42,41 +42,41 @@ async function settle({ client, clock }: World, rounds = 20): Promise<void> {
   }
 }
 
-test('canaries go first, the others follow after the soak', () =>
+test('canaries get the target first, and the others after the soak time', () =>
   inWorld({}, async (world) => {
     const { client, clock } = world;
     await fillWorld(client, { count: 6, maxUnavailable: 3 });
     const annotations = { [ConfigAnnotations.Canary]: '1', [ConfigAnnotations.CanarySoak]: '30m' };
     await client.resource(machineConfigPools).patch('worker', { type: 'merge', body: { metadata: { annotations } } });
     await clock.advance(20_000);
-    expect(await told(client)).toBe(1);
+    expect(await targeted(client)).toBe(1);
     await playDaemons(client);
     await clock.advance(25 * 60_000);
-    expect(await told(client)).toBe(1);
+    expect(await targeted(client)).toBe(1);
     expect(conditionOf((await worker(client)).status?.conditions, 'CanaryPassed')).toMatchObject({ status: 'True' });
     await clock.advance(6 * 60_000);
-    expect(await told(client)).toBe(4);
+    expect(await targeted(client)).toBe(4);
     await settle(world);
     expect(conditionOf((await worker(client)).status?.conditions, 'Updated')?.status).toBe('True');
   }));
 
-test('a canary annotation that says no count holds the pool still and is told', () =>
+test('an invalid canary annotation blocks the pool and is reported', () =>
   inWorld({}, async ({ client, clock }) => {
     await fillWorld(client, { count: 2 });
     const annotations = { [ConfigAnnotations.Canary]: 'few' };
     await client.resource(machineConfigPools).patch('worker', { type: 'merge', body: { metadata: { annotations } } });
     await clock.advance(60_000);
-    expect(await told(client)).toBe(0);
+    expect(await targeted(client)).toBe(0);
   }));
 
-test('the breaker halts a rollout whose updated nodes degrade, and undoing the change heals it', () =>
+test('the circuit breaker stops a rollout whose updated nodes become Degraded, until the change is reverted', () =>
   inWorld({ update: { haltAt: 2 } }, async (world) => {
     const { client, clock } = world;
     await fillWorld(client, { count: 12, maxUnavailable: 2 });
     const spec = { config: configOf('good') };
     await client.resource(machineConfigs).create({ metadata: { name: '50-user', labels: WORKER_ROLE }, spec });
     await settle(world, 12);
-    expect(await told(client)).toBe(12);
+    expect(await targeted(client)).toBe(12);
     const good = (await worker(client)).spec?.configuration?.name ?? '';
     await write(client, 'bad');
     for (let round = 0; round < 6; round += 1) {
@@ -88,16 +88,16 @@ test('the breaker halts a rollout whose updated nodes degrade, and undoing the c
       status: 'True',
       message: expect.stringContaining('2 nodes degraded on MachineConfig rendered-worker-'),
     });
-    expect(await told(client)).toBe(2);
+    expect(await targeted(client)).toBe(2);
     await write(client, 'good');
     await settle(world, 6);
-    const healed = await worker(client);
-    expect(healed.spec?.configuration?.name).toBe(good);
-    expect(conditionOf(healed.status?.conditions, 'RolloutHalted')?.status).toBe('False');
-    expect(conditionOf(healed.status?.conditions, 'Updated')?.status).toBe('True');
+    const recovered = await worker(client);
+    expect(recovered.spec?.configuration?.name).toBe(good);
+    expect(conditionOf(recovered.status?.conditions, 'RolloutHalted')?.status).toBe('False');
+    expect(conditionOf(recovered.status?.conditions, 'Updated')?.status).toBe('True');
   }));
 
-test('renders that neither pool nor node names are deleted but for the newest', () =>
+test('unused renders are deleted except the newest', () =>
   inWorld({ render: { keepRenders: 2, renderWhilePaused: true } }, async (world) => {
     const { client, clock } = world;
     await fillWorld(client, { count: 1 });
@@ -118,11 +118,11 @@ test('renders that neither pool nor node names are deleted but for the newest', 
     expect(renders).toHaveLength(4);
   }));
 
-test('S17 a node that leaves its pool in the middle of an update is counted and told by the other one', () =>
+test('a node that moves to another pool during an update is counted and updated by the new pool [S17]', () =>
   inWorld({}, async ({ client, clock }) => {
     await fillWorld(client, { count: 2 });
     await clock.advance(20_000);
-    expect(await told(client)).toBe(1);
+    expect(await targeted(client)).toBe(1);
     await client.resource(machineConfigs).create({
       metadata: { name: '50-infra', labels: { 'machineconfiguration.openshift.io/role': 'infra' } },
       spec: { config: configOf('infra') },
@@ -157,18 +157,18 @@ test('S17 a node that leaves its pool in the middle of an update is counted and 
     );
   }));
 
-test('a node waits with the mark, and loses it in the write that tells it the target', () =>
+test('a node waits with the taint, and the write of its target removes it', () =>
   inWorld({}, async ({ client, clock, writes }) => {
     await fillWorld(client, { count: 2 });
     await clock.advance(20_000);
     const { items } = await client.resource(nodes).list();
     const marked = items.filter(({ spec }) => spec?.taints?.some(({ key }) => key === 'UpdateInProgress'));
     expect(marked.map(({ metadata }) => metadata.annotations?.[DesiredConfig])).toEqual(['rendered-old']);
-    expect(await told(client)).toBe(1);
+    expect(await targeted(client)).toBe(1);
     writes.length = 0;
     await playDaemons(client);
     await clock.advance(20_000);
-    expect(await told(client)).toBe(2);
+    expect(await targeted(client)).toBe(2);
     const { spec } = await client.resource(nodes).get(marked[0]?.metadata.name ?? '');
     expect((spec?.taints ?? []).map(({ key }) => key)).not.toContain('UpdateInProgress');
     expect(writes.filter((one) => one.includes('/nodes/'))).toHaveLength(1);

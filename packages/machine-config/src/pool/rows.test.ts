@@ -40,13 +40,13 @@ test.each<[row: string, roles: string[], expected: string[]]>([
   expect(names(poolsOfNode(node('n', roles), POOLS))).toEqual(expected);
 });
 
-test('P6 P7 two custom pools claim a node, by two labels or one', () => {
+test('two custom pools claim a node, by two labels or one [P6] [P7]', () => {
   expect(() => poolsOfNode(node('n', ['infra', 'infra2']), POOLS)).toThrow('belongs to 2 custom roles');
   const twin = { ...pool('twin'), spec: pool('infra').spec } as MachineConfigPool;
   expect(() => poolsOfNode(node('n', ['infra']), [...POOLS, twin])).toThrow('belongs to 2 custom roles');
 });
 
-test('P8 P13 a windows node has no pool', () => {
+test('a windows node has no pool [P8] [P13]', () => {
   const windows = node('n', ['master', 'worker'], { 'kubernetes.io/os': 'windows' });
   expect(poolsOfNode(windows, POOLS)).toEqual([]);
   expect(nodesOfPool(pool('worker'), [windows], [pool('worker')]).nodes).toEqual([]);
@@ -72,7 +72,7 @@ test.each<[row: string, pool: string, nodes: Node[], pools: MachineConfigPool[],
   expect(nodesOfPool(pool(name), nodes, pools).nodes).toHaveLength(count);
 });
 
-test('P16 P17 selectors that select nothing; the empty one is told of and writes no status', () => {
+test('absent and empty selectors select nothing; an empty one is reported without a status write [P16] [P17]', () => {
   const { nodeSelector: _none, ...rest } = pool('x').spec ?? {};
   const without = { ...pool('x'), spec: rest } as MachineConfigPool;
   const empty = pool('x', { nodeSelector: {} });
@@ -92,7 +92,7 @@ test.each([
 });
 
 type Ready = 'R' | 'NR' | undefined;
-/** A node at `c→d`; Done when equal and Working otherwise, unless a state is given. */
+/** A node at `c→d`; Done if they are equal and Working otherwise, unless a state is given. */
 function at(name: string, current: string, desired: string, ready: Ready = 'R', state?: string): Node {
   const conditions = ready === undefined ? [] : [{ type: 'Ready', status: ready === 'R' ? 'True' : 'False' }];
   return {
@@ -185,7 +185,7 @@ test.each<[row: string, max: number, nodes: Node[], chosen: string[], also: stri
 });
 
 test.each([5, 3])(
-  'C16 where there is room for all candidates, here %i, they are told in the order given, whatever their zones',
+  'with enough capacity for all candidates, here %i, they get the target in the given order, in any zones [C16]',
   (max) => {
     const nodes = old('n2', 'n0', 'n1').map((node, index) => ({
       ...node,
@@ -196,7 +196,7 @@ test.each([5, 3])(
   },
 );
 
-test('C15 zones by bytes, the oldest first within one, nodes without a zone last', () => {
+test('zones by bytes, the oldest first within one, nodes without a zone last [C15]', () => {
   const zoned = (name: string, zone: string | undefined, day: number): Node => {
     const one = at(name, 'V0', 'V0');
     one.metadata.creationTimestamp = `2026-01-0${day}T00:00:00Z`;
@@ -216,7 +216,7 @@ test('C15 zones by bytes, the oldest first within one, nodes without a zone last
   expect(names(byZoneAndAge(nodes))).toEqual(['q', 'r1', 'r2', 'z1', 'z2', 'z3', 'n1', 'n2', 'n3']);
 });
 
-test('C17 C18 the operator’s node waits unless it is the only candidate', () => {
+test('the operator’s node waits unless it is the only candidate [C17] [C18]', () => {
   const operator = deferOperatorNode([{ spec: { nodeName: 'n0' } } as never]);
   expect(operator(pool('master'), old('n0', 'n1', 'n2')).map((one) => one.node.metadata.name)).toEqual(['n0']);
   expect(operator(pool('master'), old('n0'))).toEqual([]);
@@ -266,19 +266,19 @@ test.each<
   expect(find('Degraded')?.status).toBe(g > 0 ? 'True' : 'False');
 });
 
-test('S3 a paused pool says so', () => {
+test('a paused pool reports the pause [S3]', () => {
   const { conditions } = poolStatus(pool('worker', { paused: true }), old('a'), NOW);
   expect(conditions?.find(({ type }) => type === 'Updating')).toMatchObject({
     ...{ status: 'False', message: 'Pool is paused; will not update to MachineConfig V1' },
   });
 });
 
-test('S8 S16 the completed configuration follows, also when only its sources differ', () => {
+test('the completed configuration is updated, also when only its sources differ [S8] [S16]', () => {
   const before = { ...pool('worker'), status: { configuration: { name: 'V1', source: [{ name: 'other' }] } } };
   expect(poolStatus(before as MachineConfigPool, done(1), NOW).configuration).toEqual(before.spec?.configuration);
 });
 
-test('S15 updated and degraded at once, when rendering is what failed', () => {
+test('a pool can be Updated and Degraded when the rendering failed [S15]', () => {
   const conditions = [{ type: 'RenderDegraded', status: 'True' as const, message: 'x' }];
   const status = poolStatus({ ...pool('worker'), status: { conditions } }, done(2), NOW);
   const find = (type: string) => status.conditions?.find((one) => one.type === type);
@@ -286,7 +286,7 @@ test('S15 updated and degraded at once, when rendering is what failed', () => {
   expect(find('Degraded')).toMatchObject({ status: 'True', message: '' });
 });
 
-test('A1 A5 A6 what is written to nodes', () => {
+test('writes to nodes [A1] [A5] [A6]', () => {
   const plan = planPool(snapshot(pool('worker'), old('a')));
   expect(plan.nodes).toEqual([
     {
@@ -304,7 +304,7 @@ test('A1 A5 A6 what is written to nodes', () => {
   expect(planPool(snapshot(pool('worker'), [tainted])).nodes[0]?.taints).toEqual([{ key: 'x', effect: 'NoSchedule' }]);
 });
 
-test('A9 A10 nothing is written where nothing changed', () => {
+test('a plan without changes writes nothing [A9] [A10]', () => {
   const going = planPool(snapshot(pool('worker'), [at('a', 'V1', 'V1'), at('b', 'V0', 'V1')]));
   expect([going.nodes, going.status?.updatedMachineCount, going.status?.unavailableMachineCount]).toEqual([[], 1, 1]);
   const nodes = [at('a', 'V1', 'V1'), at('b', 'V1', 'V1')];
@@ -315,7 +315,7 @@ test('A9 A10 nothing is written where nothing changed', () => {
   expect(planPool(snapshot({ ...one, status: first.status ?? {} }, nodes)).status).toBeUndefined();
 });
 
-test('a node without annotations is given its topology and does not end the process', () => {
+test('a node without annotations gets its topology and does not end the process', () => {
   const bare = { metadata: { name: 'n', labels: { [roleLabel('worker')]: '' } }, spec: {} } as unknown as Node;
   const controllerConfig = {
     metadata: {},
@@ -325,7 +325,7 @@ test('a node without annotations is given its topology and does not end the proc
   expect(write?.annotations[NodeAnnotations.ControlPlaneTopology]).toBe('HighlyAvailable');
 });
 
-test('P18 master, worker and arbiter are not custom pools for rendering; to membership an arbiter is one', () => {
+test('master, worker and arbiter are not custom pools for rendering; for membership an arbiter is one [P18]', () => {
   expect(['master', 'worker', 'arbiter', 'infra'].map((name) => followsWorkers(pool(name)))).toEqual([
     ...[false, false, false, true],
   ]);
@@ -333,12 +333,12 @@ test('P18 master, worker and arbiter are not custom pools for rendering; to memb
   expect(() => poolsOfNode(claimed, [pool('arbiter'), pool('infra')])).toThrow('belongs to 2 custom roles');
 });
 
-test('N7 a node that is not Ready is unavailable although it has its config', () => {
+test('a node that is not Ready is unavailable although it has its config [N7]', () => {
   const nodes = [at('n0', 'V1', 'V1'), at('n1', 'V1', 'V1', 'NR'), at('n2', 'V0', 'V1')];
   expect(names(nodes.filter(isUnavailable))).toEqual(['n1', 'n2']);
 });
 
-test('S12 degraded nodes that have the target are unavailable, those that work toward another one too', () => {
+test('degraded nodes with the target are unavailable, and so are those with an update to another one [S12]', () => {
   const target = pool('worker', { configuration: { name: 'V0' } });
   const nodes = [
     at('a', 'V0', 'V0', undefined, 'Degraded'),
@@ -353,14 +353,14 @@ test('S12 degraded nodes that have the target are unavailable, those that work t
   });
 });
 
-test('trap 10: a node that an administrator cordoned uses up the budget', () => {
+test('a node that an administrator cordoned takes a slot [trap 10]', () => {
   const cordoned = at('x', 'V1', 'V1');
   const nodes = [{ ...cordoned, spec: { unschedulable: true } }, ...old('y')];
   expect(candidatesOf(pool('worker'), nodes, 1)).toMatchObject({ nodes: [], capacity: 0 });
   expect(names(candidatesOf(pool('worker'), nodes, 2).nodes)).toEqual(['y']);
 });
 
-test('trap 11: a node without annotations of a daemon counts as unavailable, which the status shows', () => {
+test('a node without annotations of a daemon counts as unavailable, which the status shows [trap 11]', () => {
   const bare = { metadata: { name: 'x', labels: {} }, spec: {} } as unknown as Node;
   expect(isUnavailable(bare)).toBe(true);
   expect(poolStatus(pool('worker'), [bare, ...done(1)], NOW)).toMatchObject({
@@ -368,14 +368,14 @@ test('trap 11: a node without annotations of a daemon counts as unavailable, whi
   });
 });
 
-test('trap 12: an empty pool is updated, but not while a reference of it is unresolved', () => {
+test('an empty pool is updated, but not while one of its references is unresolved [trap 12]', () => {
   const updated = (facts: object) =>
     poolStatus(pool('worker'), [], NOW, facts).conditions?.find(({ type }) => type === 'Updated')?.status;
   expect(updated({})).toBe('True');
   expect(updated({ unresolved: 'MachineDeployment default/x is not found' })).toBe('False');
 });
 
-test('decisions: keys and states are the original’s, case counts; Ready nodes on another config are counted under the old name only', () => {
+test('decisions: keys and states are the original’s and case-sensitive; Ready nodes on another config count under the old name only', () => {
   const key = (name: string) => `machineconfiguration.openshift.io/${name}`;
   const said = (state: string) =>
     ({
@@ -394,13 +394,13 @@ test('decisions: keys and states are the original’s, case counts; Ready nodes 
   expect([readyMachineCount, readyMachines]).toEqual([0, 3]);
 });
 
-test('the same nodes are told of in the same words, in whichever order a cache has them', () => {
+test('the message about nodes is the same for any order of the cache', () => {
   const sick = ['b', 'a', 'c'].map((name) => at(name, 'V0', 'V1', 'R', 'Degraded'));
   const said = (nodes: readonly Node[]) => poolStatus(pool('worker'), nodes, NOW).conditions;
   expect(JSON.stringify(said(sick.toReversed()))).toBe(JSON.stringify(said(sick)));
 });
 
-test('trap 15: the status keeps the conditions that others write', () => {
+test('the status keeps the conditions of other clients [trap 15]', () => {
   const own = pool('worker');
   const foreign = { type: 'PinnedImageSetsDegraded', status: 'True' as const, lastTransitionTime: NOW };
   own.status = { conditions: [foreign, { ...foreign, type: 'RenderDegraded' }] };

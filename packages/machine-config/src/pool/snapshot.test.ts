@@ -4,7 +4,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { listedFleet } from '../machines/fleet.ts';
 import { poolSnapshot } from './snapshot.ts';
 
-test('10.4 Replace over a set that no deployment owns says that nobody replaces its machines', () => {
+test('Replace over a set without a deployment reports that no controller replaces its machines [10.4]', () => {
   const set = { metadata: { name: 's', namespace: 'n', uid: 's1' }, spec: { replicas: 1 } } as unknown as MachineSet;
   const resolved = (updateStrategy: string, machineRef: object) => {
     const pool = { metadata: { name: 'p' }, spec: { updateStrategy, machineRef } } as unknown as MachineConfigPool;

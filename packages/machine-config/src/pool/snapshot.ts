@@ -13,27 +13,27 @@ import {
   membersOf,
   type PoolMembers,
 } from '../machines/members.ts';
-import { hasApplied, judgeStrategy, keepsMachines } from '../machines/replace.ts';
+import { evaluateStrategy, hasApplied, keepsMachines } from '../machines/replace.ts';
 import { referencesOf } from '../server/machines.ts';
 
 import { nodesOfPool } from './membership.ts';
 import type { CandidateFilter, PoolSnapshot } from './plan.ts';
 
-/** Where what a pool is planned from is looked up. */
+/** Sources of the facts about a pool. */
 export interface PoolSources {
   readonly pools: readonly MachineConfigPool[];
-  /** Nodes among which are all that a pool's selector selects. */
+  /** Nodes that include all nodes that the pool's selector selects. */
   readonly nodesNear: (pool: MachineConfigPool) => readonly Node[];
   readonly node: (name: string) => Node | undefined;
   readonly controllerConfig: ControllerConfig | undefined;
   readonly machineConfig: (name: string) => MachineConfig | undefined;
-  /** Absent: machines are not followed. */
+  /** Absent if the controller does not read machines. */
   readonly fleet?: MachineFleet;
-  /** Why machines cannot be looked at: what a role lacks. */
+  /** The missing permission to read machines. */
   readonly refusal?: string;
 }
 
-/** What of a look does not come from objects. */
+/** Facts that do not come from objects. */
 export interface SnapshotOptions {
   /** RFC 3339. */
   readonly now: string;
@@ -41,7 +41,7 @@ export interface SnapshotOptions {
   readonly haltAt?: number;
 }
 
-/** Everything that `planPool` decides upon. Pure. */
+/** Collects the input of `planPool`. Pure. */
 export function poolSnapshot(
   pool: MachineConfigPool,
   { pools, nodesNear, node, controllerConfig, machineConfig, fleet, refusal }: PoolSources,
@@ -60,17 +60,17 @@ export function poolSnapshot(
 
 const NOT_FOLLOWED: MemberCondition = {
   ...{ type: PoolConditions.MachineRefResolved, status: 'False', reason: 'NotFollowed' },
-  message: 'machines are not followed: start the controller with --machine-pools',
+  message: 'references to machines are not supported: start the controller with --machine-pools',
 };
 
-/** As long as nobody can say whose machine a node is, no pool that selects it tells it: one may refer to it. */
+/** While the controller cannot read machines, a pool with a selector sets no target: another pool may refer to the node's machine. */
 function unclear(pools: readonly MachineConfigPool[], refusal: string | undefined): readonly CandidateFilter[] {
   if (refusal === undefined || pools.every((pool) => referencesOf(pool).length === 0)) return [];
   const isMachine = ({ metadata }: Node): boolean => metadata.labels?.[Labels.MachineName] !== undefined;
   return [(_pool, candidates) => candidates.filter(isMachine).map((node) => ({ node }))];
 }
 
-/** What the machines of a pool mean for its plan. */
+/** The facts about the machines of a pool. */
 function memberFacts(
   pool: MachineConfigPool,
   members: PoolMembers | undefined,
@@ -84,10 +84,10 @@ function memberFacts(
   }
   const { nodes: own, unresolved, reserved, replicas, frozen, refused } = members;
   const names = new Set(own.map(({ metadata }) => metadata.name));
-  const { replaces, condition } = judgeStrategy(pool, own, machineConfig);
+  const { replaces, condition } = evaluateStrategy(pool, own, machineConfig);
   return {
     ...{
-      tellsNew: true,
+      targetsNew: true,
       unconfigured: new Set([...members.machineOf].flatMap(([name, machine]) => (hasApplied(machine) ? [] : [name]))),
       unresolved: unresolved || refused.length > 0,
       reserved,
@@ -104,7 +104,7 @@ function memberFacts(
   };
 }
 
-/** Deployments that MCM updates in place replace nothing either, and what they would do brings no config. */
+/** Deployments with in-place updates replace no machine, and their update does not change the config. */
 function keptMachines({
   refs,
   unresolved,
@@ -122,18 +122,18 @@ function keptMachines({
   };
 }
 
-/** Sets without a deployment replace nothing by themselves: whoever waits for it is told. */
+/** Sets without a deployment replace no machines, and the pool reports it. */
 function bareSets({ refs, unresolved, problems, refused }: PoolMembers): { readonly message: string } | undefined {
   const bare = refs.filter(({ found }) => found && !found.deployment).map(({ ref }) => `${ref.namespace}/${ref.name}`);
   if (bare.length === 0 || unresolved || problems.length > 0 || refused.length > 0) return undefined;
   return {
     message:
-      `MachineSet ${bare.join(', ')} replaces no machine by itself: each gets the target when it is deleted; ` +
-      'refer to a MachineDeployment to have them replaced',
+      `MachineSet ${bare.join(', ')} replaces no machine by itself: a machine gets the target after its deletion; ` +
+      'refer to a MachineDeployment, so that machines are replaced',
   };
 }
 
-/** Nodes whose machine goes away, or is worked on by MCM, are left alone. */
+/** Nodes whose machine is being deleted, or changed by mcm, get no target. */
 const steadyOnly =
   ({ machineOf }: PoolMembers): CandidateFilter =>
   (_pool, candidates) =>

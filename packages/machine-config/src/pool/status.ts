@@ -14,24 +14,24 @@ import { PoolConditions } from '../constants/conditions.ts';
 import type { MachineConfigPool, MachineConfigPoolStatus, PoolConfiguration } from '../kinds/machine-config-pool.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
 
-/** What the members of a pool that are no nodes add. */
+/** Facts about members of a pool that are not nodes. */
 export interface MemberFacts {
-  /** A reference of the pool leads nowhere: then an empty pool is not an updated one. */
+  /** A reference of the pool leads to no object, so an empty pool does not count as updated. */
   readonly unresolved?: boolean;
   /** Fields of the status about machines. */
   readonly members?: Partial<MachineConfigPoolStatus>;
-  /** Why no further node is told, as if the pool were paused. */
+  /** Why no further node gets the target, as in a paused pool. */
   readonly frozen?: string;
 }
 
-/** Facts of members, and conditions of others. */
+/** Facts of members, and additional conditions. */
 export interface StatusFacts extends MemberFacts {
-  /** Conditions besides the status' own; of one type the last one counts, and is set once. */
+  /** Conditions in addition to the status' own. If there are several of one type, the last one counts and is set once. */
   readonly more?: readonly WantedCondition[];
 }
 
 /**
- * The status of a pool from its nodes. Conditions of others are kept; nothing changes if nothing changed.
+ * The status of a pool from its nodes. Conditions of other clients are kept, and unchanged values keep their times.
  * @param now RFC 3339
  */
 export function poolStatus(
@@ -44,12 +44,12 @@ export function poolStatus(
   const updated = nodes.filter((node) => isUpdated(node, pool)).length;
   const ready = nodes.filter((node) => isUpdatedAndReady(node, pool)).length;
   const unavailable = nodes.filter(isUnavailable).length;
-  // Caches have no order: the same nodes are told of in the same words.
+  // Caches have no order, so the nodes are sorted for the message.
   const degraded = byName(nodes.filter(isDegraded));
   const all = !unresolved && updated === nodes.length && ready === nodes.length && unavailable === 0;
-  // Set twice in one look, a condition would have a new time at every look.
+  // A condition that is set twice would get a new time each time.
   const wanted = new Map(
-    [...progress(pool, all, frozen), ...troubles(old.conditions, degraded), ...more].map((one) => [one.type, one]),
+    [...progress(pool, all, frozen), ...warnings(old.conditions, degraded), ...more].map((one) => [one.type, one]),
   );
   const conditions = [...wanted.values()].reduce(
     (list, one) => withCondition(list, one, now),
@@ -71,7 +71,7 @@ export function poolStatus(
   };
 }
 
-/** The same under the names of the first design, for those who still read them. */
+/** The same numbers under the names of the first design, for clients that still read them. */
 const aliases = (pool: MachineConfigPool, counts: { updated: number; unavailable: number; ready: number }) => ({
   currentMachineConfig: targetOf(pool),
   updatingMachines: counts.updated,
@@ -79,7 +79,7 @@ const aliases = (pool: MachineConfigPool, counts: { updated: number; unavailable
   unavailableMachines: counts.unavailable,
 });
 
-/** The target becomes the completed configuration, also when only its sources differ. */
+/** The target becomes the completed configuration, even if only its sources differ. */
 function completed({ spec, status }: MachineConfigPool): PoolConfiguration | undefined {
   const [target, done] = [spec?.configuration, status?.configuration];
   const same = JSON.stringify([target?.name, target?.source]) === JSON.stringify([done?.name, done?.source]);
@@ -111,7 +111,7 @@ function progress(pool: MachineConfigPool, all: boolean, frozen: string | undefi
 const IMAGE_BUILD_DEGRADED = 'ImageBuildDegraded';
 const CLEARED = 'No layered pool objects found, clearing stale build degraded condition';
 
-function troubles(old: readonly ConfigCondition[] | undefined, degraded: readonly Node[]): readonly WantedCondition[] {
+function warnings(old: readonly ConfigCondition[] | undefined, degraded: readonly Node[]): readonly WantedCondition[] {
   const { NodeDegraded, RenderDegraded, Degraded } = PoolConditions;
   const message = degraded
     .map((node) => `Node ${node.metadata.name} is reporting: ${JSON.stringify(degradedReason(node))}`)
@@ -123,7 +123,7 @@ function troubles(old: readonly ConfigCondition[] | undefined, degraded: readonl
           reason: `${degraded.length} nodes are reporting degraded status on sync`,
         }
       : { type: NodeDegraded, status: 'False' };
-  // Nothing builds images here: what a builder left behind would stay for ever.
+  // No controller builds images here, so the condition of a builder would stay forever.
   const stale: readonly WantedCondition[] = isTrue(old, IMAGE_BUILD_DEGRADED)
     ? [{ type: IMAGE_BUILD_DEGRADED, status: 'False', reason: 'NoLayeredObjects', message: CLEARED }]
     : [];

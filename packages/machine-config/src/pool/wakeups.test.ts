@@ -16,7 +16,7 @@ import {
   type WorldOptions,
 } from '../testing.ts';
 
-/** Whose nodes change hands without a word of the nodes: their pools are looked at all the same, and then left alone. */
+/** Changes of pools and machines that move nodes without an event of the nodes. Their pools are processed once. */
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 
@@ -46,7 +46,7 @@ const createPool = (
 const label = (client: KubeClient, name: string, labels: object) =>
   client.resource(nodes).patch(name, { type: 'merge', body: { metadata: { labels } } });
 
-test('a pool that comes takes its nodes out of the counts of another, and one that goes leaves them to be told by it', () =>
+test('a new pool takes its nodes out of the counts of another pool, and a deleted one returns them', () =>
   inWorld({}, async ({ client, clock }) => {
     await fillWorld(client, { count: 2, maxUnavailable: 2 });
     await label(client, 'n1', { infra: '' });
@@ -71,7 +71,7 @@ test('a pool that comes takes its nodes out of the counts of another, and one th
     expect(await desired(client, 'n1')).toBe(worker.spec?.configuration?.name);
   }));
 
-test('a node that comes to be claimed by two custom pools is told of by both, once', () =>
+test('a node that two custom pools claim is reported by both, once', () =>
   inWorld({}, async ({ client, clock, writes }) => {
     await fillWorld(client, { count: 2 });
     for (const name of ['infra', 'gpu']) await createPool(client, name);
@@ -104,7 +104,7 @@ test('a node that fails on its first configuration is reported by its pool, and 
     const body = { spec: { config: configOf('two') } };
     await client.resource(machineConfigs).create({ metadata: { name: '50-user', labels: WORKER_ROLE }, ...body });
     await clock.advance(30_000);
-    // Nothing else happens: the failure alone must wake the pool.
+    // Nothing else changes, so the failure alone must wake the pool.
     await patch({ [State]: 'Degraded', [Reason]: 'cannot write /etc/a' });
     await clock.advance(5_000);
     const { spec, status } = await poolNow(client, 'worker');
@@ -122,7 +122,7 @@ const owned = (manifest: object, { kind = '', metadata: { name, uid } }: KubeObj
     },
   }) as never;
 
-test('10.2 a node that turns out to be a machine of a pool over machines leaves the pool that selects it', () =>
+test('a node that is a machine of a pool over machines leaves the pool that selects it [10.2]', () =>
   inWorld({ machines: true }, async ({ client, clock }) => {
     await fillWorld(client, { count: 0 });
     await createNodes(client, 2);

@@ -24,7 +24,7 @@ const sameRecord = (a: Record<string, string> = {}, b: Record<string, string> = 
 const sameTaints = (a: Node, b: Node): boolean =>
   JSON.stringify(a.spec?.taints ?? []) === JSON.stringify(b.spec?.taints ?? []);
 
-/** Names of the pools of a node; if it is not clear whose it is, of all that claim it: each of them says so. */
+/** Names of the pools of a node. If several custom pools claim it, the names of all of them, because each reports it. */
 function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf: ClaimsOf = () => []): readonly string[] {
   try {
     return poolsOfNode(node, pools, claimsOf).map(({ metadata }) => metadata.name);
@@ -35,7 +35,7 @@ function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf: Clai
   }
 }
 
-/** Whether an update of a node says something that its pool acts upon. Heartbeats do not. */
+/** Whether an update of a node matters for its pool. Heartbeats do not. */
 export function matters(old: Node, node: Node): boolean {
   if (!sameRecord(old.metadata.labels, node.metadata.labels) || !sameTaints(old, node)) return true;
   if (WATCHED.some((key) => annotationOf(old, key) !== annotationOf(node, key))) return true;
@@ -43,8 +43,8 @@ export function matters(old: Node, node: Node): boolean {
 }
 
 /**
- * The pools to look at after a change of a node. A node that moves wakes the pools that it leaves as well, also when it
- * then belongs to none or to too many: their counts have changed.
+ * The pools to process after a change of a node. A node that moves also wakes its former pools, even if it then belongs to none or to several,
+ * because their counts change.
  */
 export function poolsToWake(
   change: Change<Node>,
@@ -63,8 +63,8 @@ const selection = ({ spec }: MachineConfigPool): string =>
   JSON.stringify([spec?.nodeSelector, spec?.machineRef, spec?.machineRefs]);
 
 /**
- * The pools to look at after a change of a pool. One that comes, goes or selects otherwise gives nodes to others or
- * takes them away, and no node tells of it: then all pools.
+ * The pools to process after a change of a pool: all of them if it was created or deleted or its selector changed. Nodes may move then without an own
+ * event.
  */
 export function poolsToWakeWith(
   change: Change<MachineConfigPool>,

@@ -16,20 +16,20 @@ import { isResumed, poolsToRender, poolsToRenderWith } from './wakeups.ts';
 
 /** Options of the RenderController. */
 export interface RenderControllerOptions {
-  /** How long changes are gathered before a pool is rendered. */
+  /** How long changes are collected before a pool is rendered. */
   readonly delayMs?: number;
-  /** Whether a paused pool is rendered all the same, as the original does. Default false. */
+  /** Whether a paused pool is rendered, as in the original. Default false. */
   readonly renderWhilePaused?: boolean;
   readonly storageOverrides?: () => readonly StorageOverride[];
-  /** How many renders that nobody names any more are kept for each pool; negative: all. Default 10. */
+  /** Number of unused renders that are kept for each pool; negative: all. Default 10. */
   readonly keepRenders?: number;
 }
 
 const DELAY_MS = 5000;
-/** A failure that no watched object explains is looked at again after so long. */
+/** Retry interval for a failure that no watched object explains. */
 const RETRY_MS = 60_000;
 
-/** Renders the configuration of pools: a thin shell around {@link planRender}. */
+/** Renders the configuration of pools, with the decisions of {@link planRender}. */
 export function createRenderController(context: ConfigContext, options: RenderControllerOptions = {}): Controller {
   const { caches, clock, random, log, metrics } = context;
   const { delayMs = DELAY_MS } = options;
@@ -44,7 +44,7 @@ export function createRenderController(context: ConfigContext, options: RenderCo
     return [];
   };
   controller.watch(caches.pools, (change) =>
-    // Rendered at once, so that no node is told the target of the time before the pause.
+    // Rendered without a delay, so that no node gets the target of the time before the pause.
     isResumed(change) ? [change.key] : later(poolsToRenderWith(change, all())),
   );
   controller.watch(caches.machineConfigs, (change) => later(poolsToRender(change, all())));
@@ -75,7 +75,7 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
   const newest = await carryOut(context, pool, plan);
   for (const { type, reason, message } of plan.events) recorder.event(newest, type, reason, message);
   const { condition } = plan;
-  // The original says it in the condition only.
+  // The original reports it only in the condition.
   if (condition?.status === 'True') {
     recorder.event(newest, 'Warning', ConfigEvents.RenderFailed, condition.message ?? '');
   }
@@ -85,7 +85,7 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
   return again(RETRY_MS);
 }
 
-/** First the rendered MachineConfig, then the pool that points at it: a crash in between leaves nothing dangling. */
+/** First the rendered MachineConfig, then the target of the pool, so that the target exists after a crash between the two. */
 async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: RenderPlan): Promise<MachineConfigPool> {
   const { client, caches, clock } = context;
   const { certificates, create, update, configuration, condition, degraded } = plan;
@@ -111,7 +111,7 @@ async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: R
   return newest;
 }
 
-/** Deletes renders that nobody needs: after the pool points elsewhere, and never one that a node may be told. */
+/** Deletes unused renders: after the change of the pool's target, and never one that a node may get. */
 async function prune({ client, caches }: ConfigContext, pool: MachineConfigPool, keep: number): Promise<void> {
   if (keep < 0) return;
   const old = oldRenders({

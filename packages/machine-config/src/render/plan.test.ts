@@ -5,7 +5,7 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { planRender, type RenderSnapshot } from './plan.ts';
 
-/** Whole looks of the RenderController. */
+/** Complete runs of the RenderController. */
 
 const ROLE = { 'machineconfiguration.openshift.io/role': 'worker' };
 const withFile = (name: string, data: string): MachineConfig =>
@@ -51,7 +51,7 @@ const made = (pool: MachineConfigPool, config: MachineConfig): MachineConfig => 
   return create;
 };
 
-test('a render of old that somebody changed is restored when it becomes the target again, before a node is told', () => {
+test('an old render that a client changed is restored when it becomes the target again, before a node gets it', () => {
   const pool = poolAt('rendered-worker-other');
   const old = made(pool, withFile('a', 'x'));
   const changed = { ...old, spec: { ...old.spec, kernelArguments: ['mine'] } } as MachineConfig;
@@ -61,7 +61,7 @@ test('a render of old that somebody changed is restored when it becomes the targ
   expect(look(pool, [withFile('a', 'x')], [old]).update).toBeUndefined();
 });
 
-test('a pool that is made again takes over the renders of the one that was deleted, or they would go with it', () => {
+test('a pool that is created again becomes the owner of the renders of the deleted one, which would be deleted otherwise', () => {
   const before = made(poolAt(undefined, 'gone'), withFile('a', 'x'));
   const plan = look(poolAt(undefined, 'new'), [withFile('a', 'x')], [before]);
   expect(plan.create).toBeUndefined();
@@ -74,16 +74,16 @@ const refused = {
   status: { observedGeneration: 1, conditions: [{ type: 'Accepted', status: 'False', message: 'Error: x' }] },
 } as unknown as KubeletConfig;
 
-test('trap 4: R30 a refused KubeletConfig degrades its pools in words, and the rest of them is rendered', () => {
+test('a refused KubeletConfig degrades its pools with a message, and the other settings are rendered [trap 4] [R30]', () => {
   const plan = look(poolAt(undefined), [withFile('a', 'x')], [], { kubeletConfigs: [refused] });
   expect(plan.configuration?.name).toMatch(/^rendered-worker-/);
   expect(plan.condition).toEqual({
     ...{ type: 'RenderDegraded', status: 'True', reason: 'ConfigRejected' },
-    message: expect.stringContaining('Rendered without what was refused: KubeletConfig k was refused: Error: x'),
+    message: expect.stringContaining('Rendered without the refused objects: KubeletConfig k was refused: Error: x'),
   });
 });
 
-test('trap 5: a child without a source that drops the parent’s compression is refused, with file and cure', () => {
+test('a child without a source that removes the parent’s compression is refused, with file and hint [trap 5]', () => {
   const parent = withFile('a', 'x');
   const file = {
     path: '/etc/a',
@@ -100,7 +100,7 @@ test('trap 5: a child without a source that drops the parent’s compression is 
   expect(plan.condition).toMatchObject({ status: 'True', message: expect.stringContaining('/etc/a') });
 });
 
-test('decision, paused: a paused pool is not rendered, unless the controller is asked to', () => {
+test('decision, paused: a paused pool is not rendered, unless an option of the controller requires it', () => {
   const pool = poolAt('rendered-worker-other');
   const paused = { ...pool, spec: { ...pool.spec, paused: true } } as MachineConfigPool;
   expect(look(paused, [withFile('a', 'x')])).toEqual({ events: [] });

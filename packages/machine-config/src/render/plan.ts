@@ -2,8 +2,8 @@ import { formatSelector } from '@mcm/api';
 import { certificatesOfPool } from '../certificates/bundle.ts';
 import type { PlannedEvent } from '../conditions/conditions.ts';
 import { conditionOf, type WantedCondition } from '../conditions/conditions.ts';
-import { CURE_MARK, failureText } from '../config/cure.ts';
 import { RenderError } from '../config/error.ts';
+import { failureText, HINT_MARK } from '../config/hint.ts';
 import { byName } from '../config/order.ts';
 import type { StorageOverride } from '../config/reconcile.ts';
 import { applyMachineConfig } from '../config/render/apply.ts';
@@ -23,10 +23,10 @@ import type { MachineConfigPool, PoolConfiguration } from '../kinds/machine-conf
 import { checkSelector, isSelecting, SelectorError } from '../kinds/selectors.ts';
 import { unknownFieldsText } from '../kinds/unknown-fields.ts';
 
-/** What one look at a pool reads in order to render it. */
+/** The input of a decision about the rendering of a pool. */
 export interface RenderSnapshot {
   readonly pool: MachineConfigPool;
-  /** MachineConfigs among which the pool selects. */
+  /** MachineConfigs that include all that the pool selects. */
   readonly configs: readonly MachineConfig[];
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   readonly controllerConfig: ControllerConfig | undefined;
@@ -34,30 +34,30 @@ export interface RenderSnapshot {
   readonly containerRuntimeConfigs: readonly ContainerRuntimeConfig[];
   readonly identity: ControllerIdentity;
   readonly storageOverrides?: readonly StorageOverride[];
-  /** Whether a paused pool is rendered all the same, as the original does. Default false. */
+  /** Whether a paused pool is rendered, as in the original. Default false. */
   readonly renderWhilePaused?: boolean;
 }
 
-/** What to do for a pool, in this order. */
+/** The actions for a pool, in this order. */
 export interface RenderPlan {
   /** The certificates of the pool, to be created or updated. They do not wait for the rest. */
   readonly certificates?: { readonly write: 'create' | 'update'; readonly machineConfig: MachineConfig };
-  /** To be created, since there is none of its name. */
+  /** To be created, because it does not exist. */
   readonly create?: MachineConfig;
-  /** To be restored, since somebody changed it. */
+  /** To be restored, because a client changed it. */
   readonly update?: MachineConfig;
   /** The pool's new target, or the same with other sources. */
   readonly configuration?: PoolConfiguration;
-  /** RenderDegraded as it should be; absent: it is right. */
+  /** A changed RenderDegraded; absent if it is correct. */
   readonly condition?: WantedCondition;
-  /** Degraded as it should be, for a pool whose nodes nobody counts. */
+  /** A changed Degraded, for a pool whose nodes are not counted. */
   readonly degraded?: WantedCondition;
   readonly events: readonly PlannedEvent[];
-  /** What keeps it from being done, in words for the log. Something that changes will wake the pool again. */
+  /** The error for the log. A change of an object will wake the pool again. */
   readonly error?: string;
 }
 
-/** Decides what a pool's rendering needs now. Pure. */
+/** Decides the next actions for a pool's rendering. Pure. */
 export function planRender(snapshot: RenderSnapshot): RenderPlan {
   const { pool, renderWhilePaused = false } = snapshot;
   if (pool.metadata.deletionTimestamp !== undefined) return { events: [] };
@@ -68,12 +68,12 @@ export function planRender(snapshot: RenderSnapshot): RenderPlan {
   const unclear = selectorProblem(pool);
   if (unclear !== undefined) return { events: [], error: unclear };
   const certificates = planCertificates(snapshot);
-  // Certificates rotate also where a rollout has to wait.
+  // Certificates rotate even if a rollout has to wait.
   if (pool.spec?.paused && !renderWhilePaused) return { ...certificates, events: [] };
   return { ...certificates, ...planTarget(snapshot) };
 }
 
-/** The certificates of the pool as its MachineConfigs have them. What is gone from all of them is no change. */
+/** The certificates of the pool from its MachineConfigs. A certificate that was removed from all of them is not a change. */
 function planCertificates({
   pool,
   configs,
@@ -107,7 +107,7 @@ function planTarget(snapshot: RenderSnapshot): RenderPlan {
   }
 }
 
-/** The API server refuses such selectors; one that is stored all the same is not the configs' fault. */
+/** The API server refuses such selectors. A stored one is not an error of the configs. */
 function selectorProblem({ spec }: MachineConfigPool): string | undefined {
   try {
     checkSelector(spec?.machineConfigSelector ?? undefined);
@@ -125,8 +125,8 @@ const SELECTING_ALL: PlannedEvent = {
 };
 
 /**
- * Templates that make no MachineConfigs stop the rendering of every pool. The original says so of the ControllerConfig
- * alone; while it is at work nothing is wrong yet.
+ * Invalid templates stop the rendering of every pool. The original reports them only in the ControllerConfig. While the TemplateController works,
+ * there is no error yet.
  */
 function failingTemplates(
   pool: MachineConfigPool,
@@ -135,8 +135,10 @@ function failingTemplates(
   const failing = conditionOf(config?.status?.conditions, TemplateConditions.Failing);
   if (!config || failing?.status !== 'True') return {};
   const { name } = config.metadata;
-  const cure = `correct what is named, in the template or in spec of ControllerConfig ${name}`;
-  const error = new RenderError(`ControllerConfig ${name} makes no MachineConfigs: ${failing.message ?? ''}`, { cure });
+  const hint = `correct the template, or the field in spec of ControllerConfig ${name}`;
+  const error = new RenderError(`ControllerConfig ${name} produces no MachineConfigs: ${failing.message ?? ''}`, {
+    hint,
+  });
   const what = `Failed to render configuration for pool ${pool.metadata.name}`;
   const message = failureText(what, error, pool.spec?.configuration?.name);
   return changed(pool, { ...DEGRADED, status: 'True', reason: ConfigEvents.TemplatesFailed, message });
@@ -147,22 +149,22 @@ const DEGRADED = { type: PoolConditions.RenderDegraded } as const;
 const selectsAllNodes = ({ spec }: MachineConfigPool): boolean =>
   Boolean(spec?.nodeSelector) && !isSelecting(spec?.nodeSelector);
 
-/** The original tells of it in an event alone. Whoever counts nodes does nothing for such a pool, so all is said here. */
+/** The original reports it only as an event. The UpdateController does not process such a pool, so all conditions are set here. */
 function selectingAll(
   pool: MachineConfigPool,
   field: 'machineConfigSelector' | 'nodeSelector',
 ): Pick<RenderPlan, 'condition' | 'degraded'> {
   const { name } = pool.metadata;
   const [what, not] =
-    field === 'nodeSelector' ? ['nodes', 'none is told anything'] : ['MachineConfigs', 'nothing is rendered'];
+    field === 'nodeSelector' ? ['nodes', 'no node gets a target'] : ['MachineConfigs', 'nothing is rendered'];
   const message =
     `spec.${field} of MachineConfigPool ${name} is empty, which would select all ${what}: ${not}` +
-    `${CURE_MARK}give it matchLabels or matchExpressions`;
-  const told = { status: 'True', reason: ConfigEvents.SelectingAll, message } as const;
-  const degraded = { type: PoolConditions.Degraded, ...told };
+    `${HINT_MARK}add matchLabels or matchExpressions`;
+  const reported = { status: 'True', reason: ConfigEvents.SelectingAll, message } as const;
+  const degraded = { type: PoolConditions.Degraded, ...reported };
   const same = conditionOf(pool.status?.conditions, degraded.type)?.message === message;
   return {
-    ...changed(pool, { ...DEGRADED, ...told }),
+    ...changed(pool, { ...DEGRADED, ...reported }),
     ...(field === 'nodeSelector' && !same && { degraded }),
   };
 }
@@ -173,7 +175,7 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
   if (configs.length === 0) {
     const selector = pool.spec?.machineConfigSelector;
     throw new RenderError(`no MachineConfigs found matching selector ${selector ? formatSelector(selector) : ''}`, {
-      cure: `correct spec.machineConfigSelector of MachineConfigPool ${pool.metadata.name}, or label MachineConfigs so that it selects them`,
+      hint: `correct spec.machineConfigSelector of MachineConfigPool ${pool.metadata.name}, or label MachineConfigs so that it selects them`,
     });
   }
   const target = pool.spec?.configuration?.name;
@@ -187,7 +189,7 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
   const applied = stored && applyMachineConfig(stored, rendered.machineConfig);
   const configuration = configurationOf(rendered);
   const same = JSON.stringify(configuration) === JSON.stringify(pool.spec?.configuration);
-  // It is the target, or becomes it: whoever changed it, or owned it before, has no say in what nodes get.
+  // It is the target, or becomes it. So changes and owners of other clients are reverted.
   const restore = applied?.modified;
   return {
     ...(!stored && { create: rendered.machineConfig }),
@@ -206,14 +208,14 @@ function generate(input: Parameters<typeof renderPool>[0]): Rendered & { readonl
   return { ...rendered, bytes: framed('size validation failed', () => checkSize(machineConfig, sources)) };
 }
 
-/** Says in the words of the original which part of the rendering failed. */
+/** Adds the part of the rendering that failed, in the words of the original. */
 function framed<T>(what: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
     if (!isRenderFailure(error)) throw error;
-    const cure = error instanceof RenderError ? error.cure : undefined;
-    throw new RenderError(`${what}: ${error.message}`, { cause: error, cure });
+    const hint = error instanceof RenderError ? error.hint : undefined;
+    throw new RenderError(`${what}: ${error.message}`, { cause: error, hint });
   }
 }
 
@@ -239,20 +241,20 @@ function generatedEvents(
   return [generated, { type: 'Normal', reason: ConfigEvents.OSImageURLOverridden, message }];
 }
 
-/** Refused configs degrade the pool, although the rest of it is rendered. */
+/** Refused configs make the pool Degraded, although the rest of it is rendered. */
 function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: readonly string[]): RenderPlan {
   if (rejected.length === 0) {
-    // It is rendered all the same: a selector that is mended finds its target there.
+    // It is rendered in any case, so that the target is ready when the selector is corrected.
     if (selectsAllNodes(pool)) return { ...plan, ...selectingAll(pool, 'nodeSelector') };
     return { ...plan, ...changed(pool, { ...DEGRADED, status: 'False' }) };
   }
   const message =
-    `Rendered without what was refused: ${rejected.join('; ')}` +
-    `${CURE_MARK}correct the fields that are named, or delete what was refused`;
+    `Rendered without the refused objects: ${rejected.join('; ')}` +
+    `${HINT_MARK}correct the fields in the message, or delete the refused objects`;
   return { ...plan, ...changed(pool, { ...DEGRADED, status: 'True', reason: 'ConfigRejected', message }) };
 }
 
-/** A condition that is False already stays as it is, whatever it says. */
+/** A condition that is False already does not change, with any message. */
 function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderPlan, 'condition'> {
   const old = conditionOf(pool.status?.conditions, wanted.type);
   if (old?.status === 'False' && wanted.status === 'False') return {};
@@ -261,7 +263,7 @@ function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderP
   return same ? {} : { condition: wanted };
 }
 
-/** Told when a render is made or comes of other MachineConfigs: what nobody reads looks as if it were in force. */
+/** Reported for a new render or new sources, because unknown fields look as if they were in force. */
 function unknownEvents(configs: readonly MachineConfig[]): readonly PlannedEvent[] {
   const sentences = configs.flatMap(({ metadata, spec }) =>
     unknownIgnitionFields(spec?.config).map((sentence) => `MachineConfig ${metadata.name}: ${sentence}`),
@@ -270,12 +272,12 @@ function unknownEvents(configs: readonly MachineConfig[]): readonly PlannedEvent
   return message === undefined ? [] : [{ type: 'Warning', reason: ConfigEvents.UnknownFields, message }];
 }
 
-/** Told when a render is made, so that there is time before the next file is refused. */
+/** Reported for a new render, so that the user has time before the next file is refused. */
 function sizeEvents({ machineConfig, bytes }: Rendered & { readonly bytes: number }): readonly PlannedEvent[] {
   if (bytes <= MAX_RENDERED_BYTES * LARGE_RENDERED_SHARE) return [];
   const share = Math.floor((bytes / MAX_RENDERED_BYTES) * 100);
   const message =
     `MachineConfig ${machineConfig.metadata.name} has ${bytes} bytes, ${share} % of the ${MAX_RENDERED_BYTES} that are ` +
-    'possible: make files smaller or fetch them from elsewhere';
+    'possible: make files smaller or download them on the node';
   return [{ type: 'Warning', reason: ConfigEvents.RenderedConfigLarge, message }];
 }

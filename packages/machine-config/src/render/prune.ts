@@ -5,24 +5,21 @@ import { KEPT_RENDERS } from '../constants/names.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
-/** What finding old renders reads. */
+/** The input of the search for unused renders. */
 export interface PruneSnapshot {
   readonly pool: MachineConfigPool;
   readonly pools: readonly MachineConfigPool[];
-  /** Rendered MachineConfigs, the pool's own among them. */
+  /** Rendered MachineConfigs, including those of the pool. */
   readonly machineConfigs: readonly MachineConfig[];
-  /** Whether a node has it, is told it or booted with it. */
+  /** Whether a node has it, should have it or booted with it. */
   readonly isOnNode: (name: string) => boolean;
-  /** How many that nobody names are kept. */
+  /** Number of unused renders to keep. */
   readonly keep?: number;
 }
 
 const PREFIX = 'rendered-';
 
-/**
- * A pool's renders that are no longer needed, the oldest first. No pool and no node names them, and the newest ones are
- * kept for looking back.
- */
+/** A pool's unused renders, the oldest first. No pool and no node names them. The newest ones are kept as a history. */
 export function oldRenders({
   pool,
   pools,
@@ -31,7 +28,7 @@ export function oldRenders({
   keep = KEPT_RENDERS,
 }: PruneSnapshot): readonly MachineConfig[] {
   const target = machineConfigs.find(({ metadata }) => metadata.name === pool.spec?.configuration?.name);
-  // Machines may have been made for a config with older certificates. Without it they would look outdated.
+  // Machines may have been created for a config with older certificates. Without it they would look outdated.
   const isOfMachines = (one: MachineConfig): boolean =>
     (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace' &&
     target !== undefined &&

@@ -6,7 +6,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { selects } from '../kinds/selectors.ts';
 import { isCustomPool } from '../pool/membership.ts';
 
-/** The pools that an event of a MachineConfig concerns: its owner, or all that select it. */
+/** The pools of a MachineConfig: its owner, or all that select it. */
 function poolsOf(config: MachineConfig, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
   const owner = controllerOf(config);
   const owning = pools.find(({ metadata }) => metadata.name === owner?.name && metadata.uid === owner.uid);
@@ -16,10 +16,7 @@ function poolsOf(config: MachineConfig, pools: readonly MachineConfigPool[]): re
   return pools.filter(({ spec }) => selects(spec?.machineConfigSelector, config));
 }
 
-/**
- * The pools to look at after a change of a MachineConfig. A change of labels alone counts as well: the pool that it
- * leaves and the one that it comes to both render something else. Other metadata changes nothing.
- */
+/** The pools to render after a change of a MachineConfig. A change of labels matters for the old and the new pool. Other metadata does not matter. */
 export function poolsToRender(change: Change<MachineConfig>, pools: readonly MachineConfigPool[]): readonly string[] {
   const now = poolsOf(change.object, pools);
   if (change.type !== 'updated') return now.map(({ metadata }) => metadata.name);
@@ -30,17 +27,17 @@ export function poolsToRender(change: Change<MachineConfig>, pools: readonly Mac
   return [...new Set([...now, ...before].map(({ metadata }) => metadata.name))];
 }
 
-/** Whether a pool has what the workers have. An arbiter has not, although to membership it is a custom pool. */
+/** Whether a pool inherits from the workers. An arbiter's pool does not, although it is a custom pool for the membership. */
 export const followsWorkers = (pool: MachineConfigPool): boolean =>
   isCustomPool(pool) && pool.metadata.name !== ARBITER_POOL;
 
-/** Whether the pause of a pool ends with a change. */
+/** Whether a change ends the pause of a pool. */
 export const isResumed = (change: Change<MachineConfigPool>): boolean =>
   change.type === 'updated' && change.old.spec?.paused === true && change.object.spec?.paused !== true;
 
 /**
- * The pools to look at after a change of a pool: itself, and with another OS image of the workers all custom pools,
- * which have theirs from them.
+ * The pools to render after a change of a pool: itself. After a change of the workers' OS image, these are also all custom pools,
+ * which inherit it.
  */
 export function poolsToRenderWith(
   change: Change<MachineConfigPool>,

@@ -1,12 +1,12 @@
 import { KubeletConditions } from '../constants/conditions.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
 
-/** How many verdicts are remembered. */
+/** Maximum number of stored results. */
 const REMEMBERED = 3;
 
 /**
- * Adds a verdict to the conditions of a ContainerRuntimeConfig, the newest last. The same one again only refreshes the time.
- * @param problem why it was refused; absent: it was accepted
+ * Adds a result to the conditions of a ContainerRuntimeConfig, the newest last. The same result again only updates the time.
+ * @param problem why the object was refused; absent: it was accepted
  * @param now RFC 3339
  */
 export function withRuntimeVerdict(

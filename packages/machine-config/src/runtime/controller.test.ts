@@ -31,7 +31,7 @@ const configOf = (name: string, containerRuntimeConfig: object, matchLabels: Rec
 });
 const WORKER = { 'pools.operator.machineconfiguration.openshift.io/worker': '' };
 
-test('a ContainerRuntimeConfig becomes a MachineConfig and a part of the render; deleted it takes it along', () =>
+test('a ContainerRuntimeConfig results in a MachineConfig and a new render; its deletion removes them', () =>
   inWorld(async ({ client, clock, writes }) => {
     const resource = client.resource(containerRuntimeConfigs);
     await resource.create(configOf('debug', { logLevel: 'debug' }, WORKER));
@@ -60,7 +60,7 @@ test('a ContainerRuntimeConfig becomes a MachineConfig and a part of the render;
     expect((await resource.list()).items).toEqual([]);
   }));
 
-test('a second ContainerRuntimeConfig of a pool has the next suffix and wins; what another build left over goes', () =>
+test('a second ContainerRuntimeConfig of a pool has the next suffix and takes precedence, and MachineConfigs of another build are deleted', () =>
   inWorld(async ({ client, clock }) => {
     const resource = client.resource(machineConfigs);
     const metadata = (name: string) => ({ name, labels: { other: 'role' }, annotations: generatedBy('old') });
@@ -78,7 +78,7 @@ test('a second ContainerRuntimeConfig of a pool has the next suffix and wins; wh
     expect(names).not.toContain('99-gone-generated-containerruntime');
   }));
 
-test('a refused ContainerRuntimeConfig is told with field and cure in condition, event and pool; corrected it is applied', () =>
+test('a refused ContainerRuntimeConfig is reported with field and hint in condition, event and pool, and applied when it is corrected', () =>
   inWorld(async ({ client, clock, plane }) => {
     const resource = client.resource(containerRuntimeConfigs);
     await resource.create(configOf('few', { pidsLimit: 5 }, WORKER));
@@ -90,8 +90,9 @@ test('a refused ContainerRuntimeConfig is told with field and cure in condition,
       ...{ status: 'True', reason: 'ConfigRejected' },
       message: expect.stringContaining('ContainerRuntimeConfig few was refused'),
     });
-    const cure = 'correct what is named in spec of ContainerRuntimeConfig few, or delete it; nothing of it is on nodes';
-    expect(await eventsOf(plane, 'ContainerRuntimeConfigRefused')).toEqual([`${message}. To mend it: ${cure}`]);
+    const hint =
+      'correct the fields in spec of ContainerRuntimeConfig few, or delete it; none of its settings is applied';
+    expect(await eventsOf(plane, 'ContainerRuntimeConfigRefused')).toEqual([`${message}. To fix it: ${hint}`]);
     const body = { spec: { containerRuntimeConfig: { pidsLimit: 0, logLevel: 'warn' } } };
     await resource.patch('few', { type: 'merge', body });
     await clock.advance(20_000);
@@ -100,7 +101,7 @@ test('a refused ContainerRuntimeConfig is told with field and cure in condition,
     expect(conditionOf(mended.status?.conditions, 'RenderDegraded')?.status).toBe('False');
   }));
 
-test('a ContainerRuntimeConfig that selects no pool, or all by an empty selector, says so', () =>
+test('a ContainerRuntimeConfig that selects no pool, or has an empty selector, is reported', () =>
   inWorld(async ({ client, clock }) => {
     const resource = client.resource(containerRuntimeConfigs);
     for (const [name, labels] of [

@@ -3,7 +3,7 @@ import type { ContainerRuntimeConfiguration } from '../kinds/container-runtime-c
 import { setTomlKey, tomlString } from './toml.ts';
 import { bytesOf } from './validate.ts';
 
-/** CRI-O's nodes have this file; the size of containers' layers stands in it. */
+/** This file exists on nodes with CRI-O, and contains the size of container layers. */
 export const STORAGE_CONF_PATH = '/etc/containers/storage.conf';
 const DROP_INS = '/etc/crio/crio.conf.d/01-ctrcfg-';
 
@@ -11,9 +11,8 @@ const dropIn = (field: string, key: string, value: string): IgnitionFile =>
   textFile(DROP_INS + field, `[crio]\n\n  [crio.runtime]\n    ${key} = ${value}\n`);
 
 /**
- * The files for a node of CRI-O, as the original has them: the storage configuration with another size, and a drop-in for
- * each other setting.
- * @param storageConf what the templates have at {@link STORAGE_CONF_PATH}
+ * The files for a node with CRI-O, as in the original: the storage configuration with another size, and a drop-in for each other setting.
+ * @param storageConf content of the templates for {@link STORAGE_CONF_PATH}
  */
 export function crioFiles(wanted: ContainerRuntimeConfiguration, storageConf: string): readonly IgnitionFile[] {
   const { logLevel = '', pidsLimit = 0, defaultRuntime = '' } = wanted;

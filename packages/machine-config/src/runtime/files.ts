@@ -9,21 +9,20 @@ import { generateForRole } from '../templates/generate.ts';
 import { crioFiles, STORAGE_CONF_PATH } from './crio.ts';
 import { refuse } from './validate.ts';
 
-/** Another value of each setting, to see whether templates use it, and what to do where they do not. */
-const SETTINGS: Readonly<Record<keyof RuntimeSettings, { readonly probe: string | number; readonly cure: string }>> = {
-  logLevel: { probe: 'trace', cure: 'set it in a MachineConfig' },
-  defaultRuntime: { probe: 'crun', cure: 'set it in a MachineConfig' },
-  pidsLimit: { probe: 4242, cure: 'set podPidsLimit in a KubeletConfig' },
-  logSizeMax: { probe: '42Mi', cure: 'set containerLogMaxSize in a KubeletConfig' },
-  overlaySize: { probe: '42Gi', cure: 'limit ephemeral-storage of the pods' },
+/** For each setting: another value, to find whether templates use the setting, and the hint if they do not. */
+const SETTINGS: Readonly<Record<keyof RuntimeSettings, { readonly probe: string | number; readonly hint: string }>> = {
+  logLevel: { probe: 'trace', hint: 'set it in a MachineConfig' },
+  defaultRuntime: { probe: 'crun', hint: 'set it in a MachineConfig' },
+  pidsLimit: { probe: 4242, hint: 'set podPidsLimit in a KubeletConfig' },
+  logSizeMax: { probe: '42Mi', hint: 'set containerLogMaxSize in a KubeletConfig' },
+  overlaySize: { probe: '42Gi', hint: 'limit ephemeral-storage of the pods' },
 };
 
 const isSet = (value: unknown): boolean => value !== undefined && value !== '' && value !== 0;
 
 /**
- * The files of a ContainerRuntimeConfig for a pool. On nodes of CRI-O they are the original's. On others they are the
- * templates' own, filled with the settings (`containerRuntime.logLevel`): those that come out otherwise. So a runtime's
- * configuration is known in one place, its template, and is never patched.
+ * The files of a ContainerRuntimeConfig for a pool. For nodes with CRI-O they are the original's. For other nodes they are the rendered templates
+ * that change with the settings (`containerRuntime.logLevel`). So the format of a runtime's configuration is only in its template.
  * @throws NodeConfigError for a setting that the templates do not use; TemplateError
  */
 export function runtimeFiles(
@@ -38,9 +37,9 @@ export function runtimeFiles(
   if (storage) return crioFiles(wanted, textOf(storage));
   const settings = settingsOf(wanted);
   for (const field of Object.keys(settings) as (keyof RuntimeSettings)[]) {
-    const { probe, cure } = SETTINGS[field];
+    const { probe, hint } = SETTINGS[field];
     const used = [settings[field], probe].some((value) => changed(base, fill({ [field]: value })).length > 0);
-    if (!used) refuse(field, settings[field], `the templates of pool ${metadata.name} do not use it; ${cure}`);
+    if (!used) refuse(field, settings[field], `the templates of pool ${metadata.name} do not use it; ${hint}`);
   }
   return changed(base, fill(settings));
 }

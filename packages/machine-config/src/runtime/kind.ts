@@ -5,7 +5,7 @@ import { withRuntimeVerdict } from './conditions.ts';
 import { runtimeFiles } from './files.ts';
 import { unknownRuntimeFields, validateRuntimeConfig } from './validate.ts';
 
-/** What ContainerRuntimeConfigs are made into. */
+/** ContainerRuntimeConfigs as a kind of node configs. */
 export const RUNTIME_KIND: NodeConfigKind<ContainerRuntimeConfig> = {
   kind: 'ContainerRuntimeConfig',
   naming: {
@@ -21,6 +21,6 @@ export const RUNTIME_KIND: NodeConfigKind<ContainerRuntimeConfig> = {
   withVerdict: withRuntimeVerdict,
 };
 
-/** Decides what a ContainerRuntimeConfig needs now. Pure. */
+/** Decides the next actions for a ContainerRuntimeConfig. Pure. */
 export const planRuntimeConfig = (snapshot: NodeConfigSnapshot<ContainerRuntimeConfig>): NodeConfigPlan =>
   planNodeConfig(RUNTIME_KIND, snapshot);

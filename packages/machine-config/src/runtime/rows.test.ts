@@ -20,7 +20,7 @@ const verdict = (wanted: ContainerRuntimeConfiguration): string => {
   }
 };
 
-test('pidsLimit: nothing or at least 20', () => {
+test('pidsLimit: 0 or at least 20', () => {
   for (const pidsLimit of [0, 20, 4096]) expect(verdict({ pidsLimit })).toBe('valid');
   for (const pidsLimit of [1, 19, -1]) {
     expect(verdict({ pidsLimit })).toBe(
@@ -29,7 +29,7 @@ test('pidsLimit: nothing or at least 20', () => {
   }
 });
 
-test('logSizeMax: a positive one is more than 8192', () => {
+test('logSizeMax: a positive value is more than 8192', () => {
   for (const logSizeMax of [8193, '10Mi', 0, -1, '8.2k']) expect(verdict({ logSizeMax })).toBe('valid');
   for (const logSizeMax of [8192, '8Ki', '8.1k', 1, 'much']) expect(verdict({ logSizeMax })).toContain('logSizeMax');
 });
@@ -39,7 +39,7 @@ test('overlaySize: not negative', () => {
   for (const overlaySize of ['-8G', '8 G']) expect(verdict({ overlaySize })).toContain('overlaySize');
 });
 
-test('logLevel: one of seven, in small letters', () => {
+test('logLevel: one of seven values, in lower case', () => {
   for (const logLevel of ['error', 'fatal', 'panic', 'warn', 'info', 'debug', 'trace', '']) {
     expect(verdict({ logLevel })).toBe('valid');
   }
@@ -47,7 +47,7 @@ test('logLevel: one of seven, in small letters', () => {
   expect(verdict({ defaultRuntime: 'kata' })).toContain('must be one of crun, runc');
 });
 
-test('store path: absolute, of plain signs, no doubled slash; and all stores are behind a gate', () => {
+test('store path: absolute, of plain characters, without a doubled slash; all stores need a feature gate', () => {
   for (const path of ['/var/lib/stores', '/a.b_c-d/1']) {
     expect(verdict({ additionalImageStores: [{ path }] })).toContain('feature gate');
   }
@@ -72,7 +72,7 @@ const CRIO = {
     'path: /etc/containers/storage.conf\nmode: 0644\ncontents:\n  inline: |\n    [storage]\n    driver = "overlay"\n    [storage.options]\n    # size\n    size = ""\n    [storage.options.pull]\n    size = 1\n',
 };
 
-test('nodes of CRI-O get the files of the original, one for each setting', () => {
+test('nodes with CRI-O get the files of the original, one for each setting', () => {
   const wanted = { logLevel: 'debug', pidsLimit: 2048, logSizeMax: '10Mi', overlaySize: '8G', defaultRuntime: 'runc' };
   const files = filesFrom(CRIO, wanted);
   expect(Object.keys(files)).toEqual([
@@ -89,7 +89,7 @@ test('nodes of CRI-O get the files of the original, one for each setting', () =>
   expect(Object.keys(filesFrom(CRIO, { pidsLimit: 0, logLevel: '' }))).toEqual([]);
 });
 
-test('a key of TOML is set in its own table, which is made if there is none', () => {
+test('a key of TOML is set in its own table, which is created if it does not exist', () => {
   expect(setTomlKey('[a]\nsize = 1', 'b', 'size', '2')).toBe('[a]\nsize = 1\n[b]\nsize = 2\n');
   expect(setTomlKey('[a]\n[b]\nsize = 1', 'a', 'size', '2')).toBe('[a]\nsize = 2\n[b]\nsize = 1');
 });
@@ -100,19 +100,19 @@ const CONTAINERD = {
   'other.yaml': 'path: /etc/other\ncontents:\n  inline: other\n',
 };
 
-test('on other nodes the templates that use a setting are filled with it, and only what changes is written', () => {
+test('on other nodes the templates with a setting are rendered with it, and only changed files are written', () => {
   const templates = { ...CONTAINERD, 'config.yaml': CONTAINERD['config.yaml'].replaceAll('"crun"', "'crun'") };
   expect(filesFrom(templates, { logLevel: 'debug', defaultRuntime: 'crun' })).toEqual({
     '/etc/containerd/config.toml': 'debug crun',
   });
-  // What is the default anyhow is used, and changes nothing.
+  // The default value is accepted and changes nothing.
   expect(filesFrom(templates, { defaultRuntime: 'runc' })).toEqual({});
   expect(() => filesFrom(templates, { pidsLimit: 100 })).toThrow(
     'spec.containerRuntimeConfig.pidsLimit is 100: the templates of pool worker do not use it; set podPidsLimit in a KubeletConfig',
   );
 });
 
-test('three verdicts are remembered, the newest last; the same one again only refreshes its time', () => {
+test('three results are stored, the newest last; the same one again only updates its time', () => {
   let conditions = withRuntimeVerdict([], 'a', '1');
   for (const problem of ['b', 'c', undefined]) conditions = withRuntimeVerdict(conditions, problem, '2');
   expect(conditions.map(({ type, message }) => [type, message])).toEqual([

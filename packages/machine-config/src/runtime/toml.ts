@@ -1,12 +1,12 @@
 const HEADER = /^\s*\[([^[\]]+)\]\s*(?:#.*)?$/;
 
-/** A text of TOML in quotes: what JSON escapes, TOML's basic strings escape alike. */
+/** Quotes a text for TOML. TOML's basic strings have the same escapes as JSON. */
 export const tomlString = (text: string): string => JSON.stringify(text);
 
 /**
- * Sets a key of a table in a text of TOML: in place of the line that sets it, or as the table's first line, or in a table
- * at the end. Everything else stays as it is, comments too.
- * @param value as TOML writes it
+ * Sets a key of a table in a TOML text. It replaces the line of the key, adds a first line to the table, or adds a table at the end. Other lines and
+ * comments stay.
+ * @param value in the syntax of TOML
  */
 export function setTomlKey(text: string, table: string, key: string, value: string): string {
   const lines = text.split('\n');

@@ -14,12 +14,12 @@ const RUNTIMES = ['crun', 'runc'];
 const STORE_PATH = /^\/[a-zA-Z0-9/._-]+$/;
 const NANO = 1_000_000_000n;
 
-/** Refuses a field with its whole path, what it holds and what it may hold. */
-export function refuse(field: string, value: unknown, cure: string): never {
-  throw new NodeConfigError(`spec.containerRuntimeConfig.${field} is ${JSON.stringify(value)}: ${cure}`);
+/** Refuses a field with its path, its value and the allowed values. */
+export function refuse(field: string, value: unknown, hint: string): never {
+  throw new NodeConfigError(`spec.containerRuntimeConfig.${field} is ${JSON.stringify(value)}: ${hint}`);
 }
 
-/** A size in whole bytes, rounded up; undefined for none. @throws NodeConfigError */
+/** A size in whole bytes, rounded up; undefined if absent. @throws NodeConfigError */
 export function bytesOf(field: string, value: string | number | undefined): bigint | undefined {
   if (value === undefined || value === '') return undefined;
   const parsed = parseQuantity(value);
@@ -28,7 +28,7 @@ export function bytesOf(field: string, value: string | number | undefined): bigi
   return nano > 0n ? (nano + NANO - 1n) / NANO : nano / NANO;
 }
 
-/** Fields that nobody reads, one sentence each. This package's CRD lets none in; the files of a user and other CRDs may. */
+/** Unknown fields, one sentence each. The CRD of this package refuses them; files of a user and other CRDs may contain some. */
 export function unknownRuntimeFields({ spec }: ContainerRuntimeConfig): readonly string[] {
   const known = Object.keys(containerRuntimeConfigurationSchema.shape);
   return Object.keys(spec?.containerRuntimeConfig ?? {}).flatMap((name) =>
@@ -37,7 +37,7 @@ export function unknownRuntimeFields({ spec }: ContainerRuntimeConfig): readonly
 }
 
 /**
- * Checks what a user wrote, by the rules of the original.
+ * Validates the settings of a user by the rules of the original.
  * @throws NodeConfigError naming the field
  */
 export function validateRuntimeConfig({ spec }: ContainerRuntimeConfig): void {
@@ -59,7 +59,7 @@ export function validateRuntimeConfig({ spec }: ContainerRuntimeConfig): void {
   validateStores(wanted);
 }
 
-/** The stores that the original has behind feature gates, none of which is on here. */
+/** The stores that require a feature gate in the original. No gate is enabled here. */
 const STORES = ['additionalLayerStores', 'additionalImageStores', 'additionalArtifactStores'] as const;
 
 function validateStores(wanted: ContainerRuntimeConfiguration): void {
@@ -69,6 +69,6 @@ function validateStores(wanted: ContainerRuntimeConfiguration): void {
       if (STORE_PATH.test(path) && !path.includes('//')) continue;
       refuse(`${field}[${index}].path`, path, 'must be an absolute path of letters, digits and / . _ - without //');
     }
-    if (stores.length > 0) refuse(field, stores, 'is behind a feature gate that is off; remove it');
+    if (stores.length > 0) refuse(field, stores, 'requires a feature gate that is disabled; remove it');
   }
 }

@@ -9,22 +9,24 @@ import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
-/** Where a daemon finds, once, what its node booted with. */
+/** The file with the annotations of the first boot, which a daemon reads once. */
 export const NODE_ANNOTATIONS_PATH = '/etc/machine-config-daemon/node-annotations.json';
-/** What a kubelet asks for its certificate with. */
+/** The kubeconfig that a kubelet uses to request its certificate. */
 export const BOOTSTRAP_KUBECONFIG_PATH = '/etc/kubernetes/kubeconfig';
-/** The whole MachineConfig of the first boot. */
+/** The complete MachineConfig of the first boot. */
 export const CONTENT_PATH = '/etc/mcs-machine-config-content.json';
 /** The MachineConfig without its Ignition part: OS image and kernel arguments, which the first boot applies. */
 export const ENCAPSULATED_PATH = '/etc/ignition-machine-config-encapsulated.json';
 
 /**
- * Which rendered MachineConfig a new machine of a pool boots with: the target as soon as one node has proven it, before
- * that what all nodes have. A pool that has completed nothing yet has only its target.
+ * The rendered MachineConfig for the boot of a new machine of a pool:
+ * - the target, if at least one node has applied it,
+ * - otherwise the last config of all nodes,
+ * - the target, if the pool has no completed config.
  */
 export function bootConfigName({ spec, status }: MachineConfigPool): string | undefined {
   const [target, completed] = [spec?.configuration?.name, status?.configuration?.name];
-  // Where machines are replaced, the new ones are how the target comes.
+  // If machines are replaced, only new machines get the target.
   if (comesByMachines({ spec, status } as MachineConfigPool)) return target || completed;
   return ((status?.updatedMachineCount ?? 0) > 0 ? target || completed : completed || target) || undefined;
 }
@@ -36,19 +38,19 @@ const comesByMachines = ({ spec, status }: MachineConfigPool): boolean =>
       ({ type, status: value }) => type === PoolConditions.RequiresReplacement && value === 'True',
     ));
 
-/** What a first boot is made of. */
+/** Input of a first boot. */
 export interface BootInput {
   readonly machineConfig: MachineConfig;
   readonly controllerConfig: ControllerConfig | undefined;
   /** The pool's certificates, which may be newer than those of the MachineConfig. */
   readonly certificates?: MachineConfig;
-  /** The bootstrap token that was shown: the kubelet joins with the same. Absent: no kubeconfig is written. */
+  /** The bootstrap token of the request, which the kubelet also uses to join. Absent: no kubeconfig is written. */
   readonly bootstrapToken?: string;
 }
 
 /**
- * The Ignition config of a first boot: the rendered one, and what daemon and kubelet need to begin.
- * @throws ParseError, IgnitionError for a MachineConfig that holds none
+ * The Ignition config of a first boot: the rendered one, with the files that daemon and kubelet need to start.
+ * @throws ParseError, IgnitionError for an invalid MachineConfig
  */
 export function bootIgnition({
   machineConfig,
@@ -82,10 +84,10 @@ export function bootIgnition({
   return mergeIgnition(base, { ...emptyIgnition(), storage: { files: [...rotated, ...files] } });
 }
 
-/** A file of text for root alone. */
+/** A text file that only root can read. */
 const secretFile = (path: string, text: string) => ({ ...textFile(path, text), mode: 0o600 });
 
-/** JSON is YAML, and needs no quoting of its own. */
+/** JSON is valid YAML, so no quoting is necessary. */
 function kubeconfigOf(config: ControllerConfig | undefined, token: string): string | undefined {
   const { apiServerURL: server, kubeAPIServerServingCAData, rootCAData } = config?.spec ?? {};
   if (!server) return undefined;

@@ -15,26 +15,26 @@ import { controllerConfigs, machineConfigPools, machineConfigs } from '../kinds/
 import { bootConfigName, bootIgnition } from './boot-config.ts';
 import { createRateLimiter, type RateLimit } from './limiter.ts';
 import { createMachineTokens, type TokenCaches } from './machines.ts';
+import { bootstrapIdOf, createTokenReviewer, type TokenUser } from './token-reviewer.ts';
 import { versionFor } from './version.ts';
-import { bootstrapIdOf, createTokenJudge, type TokenUser } from './who.ts';
 
-/** What the config server reads and tells. */
+/** Options of the config server. */
 export interface ConfigEndpointOptions {
   /** The cluster of pools, MachineConfigs and machines. */
   readonly control: KubeClient;
-  /** The cluster of the nodes, whose bootstrap tokens are shown. */
+  /** The cluster of the nodes, which issued the bootstrap tokens. */
   readonly target: KubeClient;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Live copies that machines of tokens are looked up in; absent: lists are read. */
+  /** Caches for the machines of tokens; absent: lists are read. */
   readonly caches?: TokenCaches;
-  /** Of one address. */
+  /** For one client address. */
   readonly limit?: RateLimit;
-  /** Told of each answer. */
+  /** Called with the status code of each answer. */
   readonly onAnswer?: (status: number) => void;
 }
 
-/** A machine that boots asks once, and again while it gets no answer; several may share an address. */
+/** A machine that boots sends one request, and repeats it until it gets an answer. Several machines may have the same address. */
 const LIMIT: RateLimit = { burst: 60, perMinute: 120 };
 const POOL_PATH = /^\/config\/([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)$/;
 
@@ -44,7 +44,7 @@ const text = (status: number, body: string, headers: Record<string, string> = {}
   body,
 });
 
-/** Answers machines that boot: `GET /config/<pool>` is the pool's Ignition config for those that belong to it. */
+/** Answers machines that boot: `GET /config/<pool>` returns the pool's Ignition config to its machines. */
 export function createConfigEndpoint(options: ConfigEndpointOptions): (request: PlainRequest) => Promise<PlainAnswer> {
   const { log, onAnswer } = options;
   const endpoint = new Endpoint(options);
@@ -52,7 +52,7 @@ export function createConfigEndpoint(options: ConfigEndpointOptions): (request: 
     const { path, remoteAddress = '' } = request;
     const answer = await endpoint.answer(request).catch((error: unknown) => {
       log.error('Cannot serve the configuration to a machine', { path, remoteAddress, error: errorText(error) });
-      return text(500, 'the configuration could not be looked up; the log of the config server says why\n');
+      return text(500, 'cannot read the configuration; see the log of the config server\n');
     });
     onAnswer?.(answer.status);
     return answer;
@@ -62,14 +62,14 @@ export function createConfigEndpoint(options: ConfigEndpointOptions): (request: 
 class Endpoint {
   readonly #o: ConfigEndpointOptions;
   readonly #limiter;
-  readonly #judge;
+  readonly #reviewer;
   readonly #machines;
 
   constructor(options: ConfigEndpointOptions) {
     this.#o = options;
     const { control, target, clock, caches, limit = LIMIT } = options;
     this.#limiter = createRateLimiter(limit, clock);
-    this.#judge = createTokenJudge(target, clock);
+    this.#reviewer = createTokenReviewer(target, clock);
     this.#machines = createMachineTokens(control, clock, caches);
   }
 
@@ -82,9 +82,9 @@ class Endpoint {
     const seconds = this.#limiter.take(remoteAddress);
     if (seconds !== undefined) return text(429, 'too many requests\n', { 'retry-after': String(seconds) });
     const version = versionFor(accept);
-    if (version === undefined) return text(400, 'no such version of Ignition is served\n');
+    if (version === undefined) return text(400, 'this version of Ignition is not supported\n');
     const token = /^Bearer +(\S+)$/i.exec(request.authorization ?? '')?.[1];
-    const user = token === undefined ? undefined : await this.#judge.userOf(token);
+    const user = token === undefined ? undefined : await this.#reviewer.userOf(token);
     if (token === undefined || !user) return unauthorized();
     return this.#serve({ name, version, token, user, remoteAddress });
   }
@@ -99,12 +99,12 @@ class Endpoint {
       });
       return text(
         403,
-        `${user.username} is not of pool ${name}: nothing that its spec.machineRefs names owns that machine\n`,
+        `${user.username} does not belong to pool ${name}: no object in its spec.machineRefs owns that machine\n`,
       );
     }
-    if (!pool) return text(404, `there is no pool ${name}\n`);
+    if (!pool) return text(404, `pool ${name} does not exist\n`);
     const config = bootConfigName(pool);
-    if (config === undefined) return text(500, `pool ${name} is not rendered yet; ask again\n`);
+    if (config === undefined) return text(500, `pool ${name} is not rendered yet; retry later\n`);
     const [machineConfig, certificates, controllerConfig] = await Promise.all([
       control.resource(machineConfigs).get(config),
       ignoreNotFound(control.resource(machineConfigs).get(certificatesName(name))),
@@ -128,11 +128,11 @@ class Endpoint {
     return { status: 200, headers, body: JSON.stringify(toIgnitionVersion(ignition, version)) };
   }
 
-  /** A machine's own token is of its machine's pool; what other tokens may is said by RBAC. */
+  /** The token of a machine is valid for the pool of its machine. RBAC decides for other tokens. */
   async #isOf(pool: MachineConfigPool | undefined, name: string, user: TokenUser): Promise<boolean> {
     const id = bootstrapIdOf(user);
     if (pool && id !== undefined && (await this.#machines.isOf(pool, id))) return true;
-    return this.#judge.mayBoot(user, name);
+    return this.#reviewer.mayBoot(user, name);
   }
 }
 
@@ -147,6 +147,6 @@ interface Asked {
 const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';
 const notAllowed = () => text(405, 'only GET and HEAD\n', { allow: 'GET, HEAD' });
 const unauthorized = () =>
-  text(401, 'show a bearer token of the cluster, such as the machine’s bootstrap token\n', {
+  text(401, 'a bearer token of the cluster is required, such as the machine’s bootstrap token\n', {
     'www-authenticate': 'Bearer',
   });

@@ -1,23 +1,23 @@
 import type { Clock } from '@mcm/kube';
 
-/** How often somebody may ask. */
+/** Limit of the request rate. */
 export interface RateLimit {
-  /** Requests at once. */
+  /** Maximum number of requests at once. */
   readonly burst: number;
   readonly perMinute: number;
 }
 
-/** Counts requests of each address; forgets those that have been quiet. */
+/** Counts the requests of each address, and forgets inactive addresses. */
 export interface RateLimiter {
-  /** Undefined: go on; else after how many seconds to ask again. */
+  /** Undefined if the request is allowed; otherwise the seconds until a retry. */
   take(address: string): number | undefined;
 }
 
-/** Addresses that are remembered: more only cost memory. */
+/** Maximum number of stored addresses. More would only take memory. */
 const REMEMBERED = 10_000;
 const MINUTE_MS = 60_000;
 
-/** Gives each address a bucket of `burst` requests that fills up again. */
+/** Creates a bucket of `burst` requests for each address, which refills over time. */
 export function createRateLimiter({ burst, perMinute }: RateLimit, clock: Clock): RateLimiter {
   const buckets = new Map<string, { left: number; at: number }>();
   return {
@@ -25,7 +25,7 @@ export function createRateLimiter({ burst, perMinute }: RateLimit, clock: Clock)
       const now = clock.now().getTime();
       const known = buckets.get(address) ?? { left: burst, at: now };
       const left = Math.min(burst, known.left + ((now - known.at) * perMinute) / MINUTE_MS);
-      // Set anew, so that the first of the map is the one that has been quiet for longest.
+      // Inserted again, so that the first entry of the map is the one with the longest inactivity.
       buckets.delete(address);
       const [quietest] = buckets.keys();
       if (quietest !== undefined && buckets.size >= REMEMBERED) buckets.delete(quietest);

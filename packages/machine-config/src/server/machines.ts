@@ -11,13 +11,13 @@ import {
 } from '@mcm/kube';
 import type { MachineConfigPool, MachineRef } from '../kinds/machine-config-pool.ts';
 
-/** Tells whose machine a bootstrap token was made for. */
+/** Finds the machine of a bootstrap token. */
 export interface MachineTokens {
   /** Whether the token's machine belongs to one of the objects that a pool refers to. */
   isOf(pool: MachineConfigPool, tokenId: string): Promise<boolean>;
 }
 
-/** Live copies that tokens are looked up in. Whoever makes them runs them. */
+/** Caches for the lookup of tokens. The caller runs them. */
 export interface TokenCaches {
   readonly machines: Informer<Machine>;
   readonly sets: Informer<MachineSet>;
@@ -25,7 +25,7 @@ export interface TokenCaches {
 
 const TOKEN = 'token';
 
-/** What owners are followed by. */
+/** Keeps the fields that are necessary to follow owners. */
 const bare = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
   const { name, namespace, uid, resourceVersion, creationTimestamp, ownerReferences } = metadata;
   return {
@@ -38,7 +38,7 @@ const bare = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
   };
 };
 
-/** Copies of machines and sets that hold nothing but names and owners. */
+/** Caches of machines and sets with only names and owners. */
 export const createTokenCaches = (client: KubeClient, runtime: InformerRuntime): TokenCaches => ({
   machines: createInformer(client, machines, {
     ...{ ...runtime, project: (machine) => bare(machine) as Machine },
@@ -47,7 +47,7 @@ export const createTokenCaches = (client: KubeClient, runtime: InformerRuntime):
   sets: createInformer(client, machineSets, { ...runtime, project: (set) => bare(set) as MachineSet }),
 });
 
-/** Machines of one namespace, found by their token. */
+/** Machines of one namespace, by their token. */
 interface Fleet {
   machinesOf(tokenId: string): readonly Machine[];
   setOf(uid: string, name: string): MachineSet | undefined;
@@ -57,7 +57,7 @@ interface FleetList extends Fleet {
   readonly at: number;
 }
 
-/** A thousand machines that boot together are one list. */
+/** A list is used for this time, so that a thousand machines that boot together need one list. */
 const KEPT_MS = 2000;
 
 /** The objects that a pool refers to. */
@@ -67,9 +67,8 @@ export const referencesOf = ({ spec }: MachineConfigPool): readonly MachineRef[]
 ];
 
 /**
- * Finds machines when a token of theirs is shown: in the caches, and where those do not know them yet in a list that is
- * kept for two seconds. The id of a machine's token is a digest of its UID, so that no Secret has to be read; who owns it
- * is followed by owner references, never by names.
+ * Finds the machine of a token in the caches, or in a list that is kept for two seconds if it is not there yet. The id of a machine's token is a
+ * digest of its UID, so no Secret is read. Owner references determine the owner, not names.
  */
 export function createMachineTokens(client: KubeClient, clock: Clock, caches?: TokenCaches): MachineTokens {
   const fleets = new Map<string, Promise<FleetList>>();
@@ -97,7 +96,7 @@ export function createMachineTokens(client: KubeClient, clock: Clock, caches?: T
   };
   const isInList = async (reference: MachineRef, tokenId: string, now: number): Promise<boolean> =>
     owns(reference, await fleetOf(reference.namespace, now - KEPT_MS), tokenId) ||
-    // It may have been made since: what is older than this request is read again.
+    // The machine may be newer than the list, so an older list is read again.
     owns(reference, await fleetOf(reference.namespace, now - 1), tokenId);
   return {
     async isOf(pool, tokenId) {
@@ -105,7 +104,7 @@ export function createMachineTokens(client: KubeClient, clock: Clock, caches?: T
       const references = referencesOf(pool);
       if (caches && references.some((reference) => owns(reference, cached(caches, reference.namespace), tokenId)))
         return true;
-      // A machine that is known is of whom it is: only what was made just now may be of this pool unseen.
+      // The owner of a known machine does not change. Only a new machine may be missing from the caches.
       if (caches && isFollowed(caches, tokenId)) return false;
       for (const reference of references) if (await isInList(reference, tokenId, now)) return true;
       return false;
@@ -121,7 +120,7 @@ const cached = ({ machines: all, sets }: TokenCaches, namespace: string): Fleet 
   },
 });
 
-/** Whether the caches know a token's machine and all that owns it. */
+/** Whether the caches have a token's machine and all its owners. */
 function isFollowed(caches: TokenCaches, tokenId: string): boolean {
   const [machine] = caches.machines.store.byIndex(TOKEN, tokenId);
   const owner = machine && controllerOf(machine);

@@ -1,17 +1,17 @@
 import { encodeBase64DataUrl, IGNITION_VERSION } from '../ignition/index.ts';
 
-/** What a machine's user data points with. */
+/** Options of the pointer config in a machine's user data. */
 export interface PointerOptions {
   /** Such as `https://config.example:22623`. */
   readonly server: string;
   readonly pool: string;
   /** The CA of the server, PEM. */
   readonly authority: string;
-  /** What the machine shows: a bootstrap token, or the placeholder that the machine controller fills in. */
+  /** The token of the machine: a bootstrap token, or the placeholder that the machine controller replaces. */
   readonly token: string;
 }
 
-/** The Ignition config of a machine's user data: nothing but where its pool's configuration is, whom to trust, what to show. */
+/** The Ignition config in a machine's user data. It contains only the URL of its pool's configuration, the CA and the token. */
 export const pointerConfig = ({ server, pool, authority, token }: PointerOptions): object => ({
   ignition: {
     version: IGNITION_VERSION,

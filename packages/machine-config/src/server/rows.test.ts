@@ -19,12 +19,12 @@ import { versionFor } from './version.ts';
 const accepting = (...versions: string[]) =>
   versionFor(versions.map((one) => `application/vnd.coreos.ignition+json;version=${one}`).join(', '));
 
-test('W3 a machine is answered in the version of Ignition that it accepts', () => {
+test('a machine gets the version of Ignition that it accepts [W3]', () => {
   for (const version of ['3.1.0', '3.2.0', '3.3.0', '3.4.0', '3.5.0']) expect(accepting(version)).toBe(version);
   expect(accepting('3.1.0; q=0.5', '3.4.0;q=0.9', '3.2.0;q=0.1')).toBe('3.4.0');
 });
 
-test('W4 later minor versions are answered in 3.5, another major version is refused, all else is taken for 2.2', () => {
+test('later minor versions get 3.5, another major version is refused, and everything else gets 2.2 [W4]', () => {
   expect(accepting('3.99.0')).toBe('3.5.0');
   for (const other of ['4.0.0', '4.2.0', '1.1.0']) expect(accepting(other)).toBeUndefined();
   for (const accept of [undefined, '', 'text/plain', '*/*', 'garbage;;=,', 'application/vnd.coreos.ignition+json']) {
@@ -42,11 +42,11 @@ const poolOf = (updatedMachineCount: number | undefined, target?: string, comple
     },
   }) as MachineConfigPool;
 
-test('W5 the target is served as soon as one node has it, before that what all nodes have', () => {
+test('the target is served when one node has it, before that the config of all nodes [W5]', () => {
   expect(bootConfigName(poolOf(0, 'new', 'old'))).toBe('old');
   expect(bootConfigName(poolOf(undefined, 'new', 'old'))).toBe('old');
   expect(bootConfigName(poolOf(1, 'new', 'old'))).toBe('new');
-  // The first machine of a pool that has completed nothing.
+  // The first machine of a pool without a completed config.
   expect(bootConfigName(poolOf(0, 'new'))).toBe('new');
   expect(bootConfigName(poolOf(0))).toBeUndefined();
 });
@@ -68,7 +68,7 @@ const textAt = ({ storage }: IgnitionConfig, path: string): string => {
   return decodeContents(file?.contents?.source, file?.contents?.compression).toString('utf8');
 };
 
-test('to the rendered config are added: annotations of the node, kubeconfig, CAs of registries, the MachineConfig, last the encapsulated one', () => {
+test('the rendered config gets annotations of the node, kubeconfig, CAs of registries, the MachineConfig, and the encapsulated one as the last', () => {
   const controllerConfig = {
     metadata: { name: 'c' },
     spec: {
@@ -107,7 +107,7 @@ test('to the rendered config are added: annotations of the node, kubeconfig, CAs
   }
 });
 
-test('a first boot gets the certificates of the pool in place of older ones, and the note of its daemon', async () => {
+test('a first boot gets the certificates of the pool instead of older ones, and the record for its daemon', async () => {
   const path = '/etc/kubernetes/kubelet-ca.crt';
   const withCa = (text: string, compression?: string) => ({
     metadata: { name: 'certificates-worker' },
@@ -133,7 +133,7 @@ test('a first boot gets the certificates of the pool in place of older ones, and
   });
 });
 
-test('without a bootstrap token, or an API server’s address, there is no kubeconfig', () => {
+test('there is no kubeconfig without a bootstrap token or an API server’s address', () => {
   const paths = (bootstrapToken?: string) =>
     bootIgnition({
       machineConfig: RENDERED,
@@ -144,7 +144,7 @@ test('without a bootstrap token, or an API server’s address, there is no kubec
   expect(paths('abcdef.0123456789abcdef')).not.toContain('/etc/kubernetes/kubeconfig');
 });
 
-test('the pointer config names server, pool and CA, and shows a token', () => {
+test('the pointer config contains server, pool, CA and token', () => {
   const config = pointerConfig({ server: 'https://c:22623/', pool: 'infra', authority: 'PEM', token: 't' });
   expect(config).toEqual({
     ignition: {
@@ -159,7 +159,7 @@ test('the pointer config names server, pool and CA, and shows a token', () => {
   });
 });
 
-test('an address may ask so often at once, and so often a minute; others are not held up', async () => {
+test('each address has its own limits at once and per minute', async () => {
   const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   const limiter = createRateLimiter({ burst: 2, perMinute: 6 }, clock);
   expect([limiter.take('a'), limiter.take('a'), limiter.take('a'), limiter.take('b')]).toEqual([

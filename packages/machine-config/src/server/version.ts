@@ -1,7 +1,7 @@
 import type { ServedVersion } from '../ignition/index.ts';
 
 const MEDIA_TYPE = 'application/vnd.coreos.ignition+json';
-/** What machines that say nothing, or nothing that is understood, are taken to read. */
+/** The version for machines without a valid `Accept` header. */
 const OLDEST: ServedVersion = '2.2.0';
 const NEWEST_MINOR = 5;
 const OLDEST_MINOR = 1;
@@ -12,8 +12,8 @@ interface Wish {
 }
 
 /**
- * The version of Ignition to answer in: of those that the `Accept` header names the one that is preferred most.
- * @returns undefined for a major version that is not served
+ * The version of Ignition for an answer: the most preferred one in the `Accept` header.
+ * @returns undefined for an unsupported major version
  */
 export function versionFor(accept: string | undefined): ServedVersion | undefined {
   const [best] = wishesOf(accept ?? '').toSorted((a, b) => b.quality - a.quality);

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import type { ControllerConfig, ControllerConfigStatus } from '../kinds/controller-config.ts';
 
-/** A certificate as the status of the ControllerConfig tells it. */
-type Told = NonNullable<ControllerConfigStatus['controllerCertificates']>[number];
+/** A certificate in the status of the ControllerConfig. */
+type Reported = NonNullable<ControllerConfigStatus['controllerCertificates']>[number];
 
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
@@ -16,7 +16,7 @@ const FIELDS = [
 /** The API keeps times to the second. */
 const timeOf = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
 
-function certificatesIn(bundleFile: string, base64: string): readonly Told[] {
+function certificatesIn(bundleFile: string, base64: string): readonly Reported[] {
   const pem = Buffer.from(base64, 'base64').toString('utf8');
   return [...pem.matchAll(PEM)].flatMap(([text]) => {
     const certificate = parsed(text);
@@ -29,7 +29,7 @@ function certificatesIn(bundleFile: string, base64: string): readonly Told[] {
 
 const oneLine = (name: string | undefined): string => (name ?? '').split('\n').join(',');
 
-/** What looks like a certificate and is none goes to the nodes as it is, and has no dates to tell. */
+/** An invalid certificate is distributed unchanged, and has no dates for the status. */
 function parsed(text: string): X509Certificate | undefined {
   try {
     return new X509Certificate(text);
@@ -38,8 +38,8 @@ function parsed(text: string): X509Certificate | undefined {
   }
 }
 
-/** The certificates that the controller hands to nodes, in the order of the fields and files that hold them. */
-export function certificatesOf({ spec = {} }: ControllerConfig): readonly Told[] {
+/** The certificates that the controller distributes, in the order of their fields and files. */
+export function certificatesOf({ spec = {} }: ControllerConfig): readonly Reported[] {
   const own = FIELDS.flatMap(([name, field]) => certificatesIn(name, spec[field] ?? ''));
   const bundles = [...(spec.imageRegistryBundleUserData ?? []), ...(spec.imageRegistryBundleData ?? [])];
   return [...own, ...bundles.flatMap(({ file, data }) => certificatesIn(file, data ?? ''))];

@@ -8,7 +8,7 @@ import {
   type Outcome,
   type Secret,
 } from '@mcm/kube';
-import { CURE_MARK } from '../config/cure.ts';
+import { HINT_MARK } from '../config/hint.ts';
 import { ConfigEvents } from '../constants/conditions.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
 import { type ConfigContext, nowText } from '../controllers/caches.ts';
@@ -21,14 +21,14 @@ import type { TemplateTree } from './tree.ts';
 /** Options of the TemplateController. */
 export interface TemplateControllerOptions {
   readonly tree: TemplateTree;
-  /** Secrets among which the pull secret is; absent: a ControllerConfig that names one is refused. */
+  /** Secrets including the pull secret; absent: a ControllerConfig with a pull secret is refused. */
   readonly secrets?: Informer<Secret>;
   readonly settings?: ClusterSettingsSource;
-  /** Whether nobody else says which version the ControllerConfig is of, so that this controller does. Default true. */
+  /** Whether this controller writes the version to the ControllerConfig, because no other program does. Default true. */
   readonly stampVersion?: boolean;
 }
 
-/** Makes the MachineConfigs of the templates, and keeps them as they were made: a thin shell around {@link planTemplates}. */
+/** Creates the MachineConfigs of the templates and reverts their changes, with the decisions of {@link planTemplates}. */
 export function createTemplateController(context: ConfigContext, options: TemplateControllerOptions): Controller {
   const { caches, clock, random, log, metrics } = context;
   const reconcile = (key: Key) => sync(context, options, key);
@@ -76,11 +76,11 @@ async function sync(context: ConfigContext, options: TemplateControllerOptions, 
   for (const one of update) caches.machineConfigs.recordWrite(await client.resource(machineConfigs).update(one));
   if (status) await writeStatus(context, newest, status);
   if (error === undefined) return done;
-  // What is wrong stands in an object that is watched: its change brings the next look.
+  // The object with the error is watched, so its change starts the next run.
   log.warn('Templates are invalid, no MachineConfigs written', { reason: error });
   if (status) {
-    const cure = `correct what is named, in the template or in spec of ControllerConfig ${newest.metadata.name}`;
-    recorder.event(newest, 'Warning', ConfigEvents.TemplatesFailed, `${error}${CURE_MARK}${cure}`);
+    const hint = `correct the template, or the field in spec of ControllerConfig ${newest.metadata.name}`;
+    recorder.event(newest, 'Warning', ConfigEvents.TemplatesFailed, `${error}${HINT_MARK}${hint}`);
   }
   return done;
 }

@@ -1,12 +1,12 @@
 import { Liquid, type LiquidOptions } from 'liquidjs';
 
-/** A template that cannot be read or filled. */
+/** A template that cannot be parsed or rendered. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
 
-// Templates hold no code: Liquid knows variables, filters, conditions and loops. Nothing is read from disk, only own
-// properties are seen, and what is unknown is an error instead of an empty text.
+// Templates contain no code: Liquid has variables, filters, conditions and loops. It reads no files and only own properties. An unknown name is an
+// error, not an empty text.
 const OPTIONS: LiquidOptions = {
   strictVariables: true,
   strictFilters: true,
@@ -22,17 +22,17 @@ const KEY = /^[_a-z]\w*$/;
 const url = (text: unknown): URL => {
   const parsed = URL.parse(String(text));
   if (parsed) return parsed;
-  throw new TemplateError(`${JSON.stringify(text)} is no URL`);
+  throw new TemplateError(`${JSON.stringify(text)} is not a URL`);
 };
 
 const FILTERS: Readonly<Record<string, (value: unknown, given: unknown) => string>> = {
-  /** Keeps a placeholder for somebody else: `{{ "index" | skip }}` becomes `{{.index}}`. */
+  /** Keeps a placeholder for another program: `{{ "index" | skip }}` becomes `{{.index}}`. */
   skip: (key) => {
     if (typeof key === 'string' && KEY.test(key)) return `{{.${key}}}`;
-    throw new TemplateError(`invalid key for skip: ${JSON.stringify(key)} is no name such as "index"`);
+    throw new TemplateError(`invalid key for skip: ${JSON.stringify(key)} is not a name such as "index"`);
   },
   toString: String,
-  /** Indents every line but the first, for texts inside of YAML: `{{ text | indent: 4 }}`. */
+  /** Indents every line except the first, for texts in YAML: `{{ text | indent: 4 }}`. */
   indent: (text, width) => String(text).replaceAll('\n', `\n${' '.repeat(Number(width))}`),
   urlHost: (text) => url(text).hostname,
   urlPort: (text) => {
@@ -43,7 +43,7 @@ const FILTERS: Readonly<Record<string, (value: unknown, given: unknown) => strin
 
 let engine: Liquid | undefined;
 
-/** Made for the first template: it takes longer than the rest of the package, of which most programs fill none. */
+/** Loaded for the first template. It is slower to load than the rest of the package, and most programs render no template. */
 function filling(): Liquid {
   if (engine !== undefined) return engine;
   engine = new Liquid(OPTIONS);
@@ -52,9 +52,9 @@ function filling(): Liquid {
 }
 
 /**
- * Fills a template.
- * @param name for messages: the template's path
- * @throws TemplateError naming template, line and what is unknown there
+ * Renders a template.
+ * @param name the template's path, for messages
+ * @throws TemplateError naming template, line and the unknown name
  */
 export function fillTemplate(name: string, text: string, data: object): string {
   try {

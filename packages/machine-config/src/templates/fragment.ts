@@ -19,20 +19,20 @@ const unitFragment = z.strictObject({
   dropins: optional(z.array(z.strictObject({ name: z.string(), contents: optional(z.string()) }))),
 });
 
-/** Reads a filled template. Modes are octal with a leading zero, as in YAML 1.1. */
+/** Parses a rendered template. Modes are octal with a leading zero, as in YAML 1.1. */
 function read<T extends z.ZodType>(schema: T, path: string, text: string): z.output<T> {
   let raw: unknown;
   try {
     raw = parse(text, { version: '1.1' });
   } catch (error) {
-    throw new TemplateError(`template ${path} makes no YAML: ${(error as Error).message}`, { cause: error });
+    throw new TemplateError(`template ${path} is not valid YAML: ${(error as Error).message}`, { cause: error });
   }
   const parsed = schema.safeParse(raw);
   if (parsed.success) return parsed.data;
   throw new TemplateError(`template ${path}: ${z.prettifyError(parsed.error)}`);
 }
 
-/** The config that a filled template of a file makes. @throws TemplateError */
+/** The config of the rendered template of a file. @throws TemplateError */
 export function fileConfig(path: string, text: string): IgnitionConfig {
   const { contents, ...file } = read(fileFragment, path, text);
   const source = contents?.inline === undefined ? undefined : encodeDataUrl(contents.inline);
@@ -40,7 +40,7 @@ export function fileConfig(path: string, text: string): IgnitionConfig {
   return { ...emptyIgnition(), storage: { files: [{ ...file, ...content }] } };
 }
 
-/** The config that a filled template of a unit makes. @throws TemplateError */
+/** The config of the rendered template of a unit. @throws TemplateError */
 export const unitConfig = (path: string, text: string): IgnitionConfig => ({
   ...emptyIgnition(),
   systemd: { units: [read(unitFragment, path, text)] },

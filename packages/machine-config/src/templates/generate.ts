@@ -14,7 +14,7 @@ import { fileConfig, unitConfig } from './fragment.ts';
 import { overlaysOf, platformOf } from './platform.ts';
 import { type ChosenTemplates, rolesOf, type Template, type TemplateTree, templatesOfRole } from './tree.ts';
 
-/** Everything that generated MachineConfigs are a function of. */
+/** All inputs of generated MachineConfigs. */
 export interface GenerateInput extends TemplateInputs {
   readonly tree: TemplateTree;
   readonly controllerConfig: ControllerConfig;
@@ -22,7 +22,7 @@ export interface GenerateInput extends TemplateInputs {
 
 /**
  * The MachineConfigs of all roles, in order of their names.
- * @param hash what generated objects are marked with
+ * @param hash the mark of generated objects
  * @throws TemplateError
  */
 export function generateMachineConfigs(input: GenerateInput, hash: string): readonly MachineConfig[] {
@@ -52,7 +52,7 @@ function named<T>(role: string, work: () => T): T {
   }
 }
 
-/** Without a UID the object is not stored yet, and cannot own. */
+/** An object without a UID is not stored yet, so it cannot be an owner. */
 const ownerOf = ({ metadata }: ControllerConfig): OwnerReference | undefined =>
   metadata.uid
     ? {
@@ -61,13 +61,13 @@ const ownerOf = ({ metadata }: ControllerConfig): OwnerReference | undefined =>
       }
     : undefined;
 
-/** The directory of a role's templates: custom pools are workers. */
+/** The directory of a role's templates. Custom pools use those of the workers. */
 const directoryOf = (role: string): string =>
   [MASTER_POOL, WORKER_POOL, ARBITER_POOL].includes(role) ? role : WORKER_POOL;
 
 /**
- * The MachineConfigs that the templates of a role make, without owner and mark.
- * @param role name of a pool; the label says it, while the templates of a custom pool are the workers'
+ * The MachineConfigs of a role, without owner and mark.
+ * @param role name of a pool, for the label; a custom pool uses the templates of the workers
  * @throws TemplateError
  */
 export function generateForRole(input: GenerateInput, role: string): readonly MachineConfig[] {

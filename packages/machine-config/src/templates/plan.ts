@@ -14,7 +14,7 @@ import { generateMachineConfigs } from './generate.ts';
 import { pullSecretOf, type SecretLookup } from './pull-secret.ts';
 import type { TemplateTree } from './tree.ts';
 
-/** What one look at the ControllerConfig reads. */
+/** The input of a decision about the ControllerConfig. */
 export interface TemplateSnapshot {
   readonly controllerConfig: ControllerConfig;
   readonly tree: TemplateTree;
@@ -22,27 +22,27 @@ export interface TemplateSnapshot {
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   readonly secret: SecretLookup;
   readonly tlsProfile?: TlsProfile | null;
-  /** Whether nobody else says which version the ControllerConfig is of, so that this controller does. */
+  /** Whether this controller writes the version to the ControllerConfig, because no other program does. */
   readonly stampVersion: boolean;
   /** RFC 3339. */
   readonly now: string;
 }
 
-/** What to do for the ControllerConfig, in this order. */
+/** The actions for the ControllerConfig, in this order. */
 export interface TemplatePlan {
-  /** Annotations of the ControllerConfig as they should be; absent: they are right. */
+  /** New annotations of the ControllerConfig; absent if they are correct. */
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Says that work has begun, so that nobody renders from what is half done; absent: it is said. */
+  /** The status at the start of the work, so that no pool is rendered from an incomplete state; absent if it is set. */
   readonly begin?: ControllerConfigStatus;
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];
-  /** What came of it; absent: it is told already. */
+  /** The status with the result; absent if it is set. */
   readonly status?: ControllerConfigStatus;
-  /** What is wrong with templates, secret or ControllerConfig. */
+  /** The error of templates, secret or ControllerConfig. */
   readonly error?: string;
 }
 
-/** Decides what the ControllerConfig needs now. Pure. */
+/** Decides the next actions for the ControllerConfig. Pure. */
 export function planTemplates(snapshot: TemplateSnapshot): TemplatePlan {
   const { controllerConfig: config, identity, tree, secret, tlsProfile, machineConfig } = snapshot;
   if (config.metadata.deletionTimestamp !== undefined) return { create: [], update: [] };
@@ -72,7 +72,7 @@ function stamp({ controllerConfig, identity, stampVersion }: TemplateSnapshot): 
   return { annotations: { ...annotations, [key]: identity.version } };
 }
 
-/** Work on a new generation is announced first: a crash in between leaves the gate of the others closed. */
+/** The status is written before the work on a new generation, so that the rendering also waits after a crash. */
 function beginning({ controllerConfig, identity, now }: TemplateSnapshot): ControllerConfigStatus | undefined {
   const { metadata, status = {} } = controllerConfig;
   const generation = metadata.generation ?? 0;

@@ -18,7 +18,7 @@ const KNOWN = new Set(
   ].concat(['external', 'nutanix', 'local']),
 );
 const ON_PREM = new Set(['baremetal', 'ovirt', 'openstack', 'vsphere', 'nutanix']);
-/** Platforms whose machines are told that a cloud provider runs elsewhere. */
+/** Platforms with an external cloud provider. */
 const EXTERNAL_CLOUD = new Set([
   'aws',
   'azure',
@@ -37,15 +37,15 @@ const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value
 const platformStatusOf = (config: ControllerConfig): Fields =>
   fieldsOf(fieldsOf(config.spec?.infra?.status).platformStatus);
 
-/** What a cluster runs on, for the choice of templates. */
+/** The platform of a cluster, for the choice of templates. */
 export interface Platform {
   readonly name: string;
-  /** The name that the cluster gave if it is not known; `none` is used then. */
+  /** The name in the cluster if it is unknown. In this case, `none` is used. */
   readonly unknown?: string;
 }
 
 /**
- * The platform of a cluster in lower case: from the Infrastructure, or else `spec.platform`.
+ * The platform of a cluster in lower case: from the Infrastructure object, or else `spec.platform`.
  * @throws TemplateError if there is none
  */
 export function platformOf(config: ControllerConfig): Platform {
@@ -58,10 +58,10 @@ export function platformOf(config: ControllerConfig): Platform {
   return KNOWN.has(name) ? { name } : { name: 'none', unknown: type };
 }
 
-/** What a kubelet's `--cloud-provider` is to be. */
+/** The value for a kubelet's `--cloud-provider`. */
 export const cloudProviderOf = ({ name }: Platform): string => (EXTERNAL_CLOUD.has(name) ? 'external' : '');
 
-/** Whether the cluster serves its own names although it stands in a cloud, and knows its load balancers. */
+/** Whether the cluster runs its own DNS in a cloud, and has the addresses of its load balancers. */
 function hasOwnNames(config: ControllerConfig): boolean {
   const { type, ...platforms } = platformStatusOf(config);
   const own = fieldsOf(platforms[String(type).toLowerCase()]);
@@ -69,7 +69,7 @@ function hasOwnNames(config: ControllerConfig): boolean {
   return balancer.dnsType === 'ClusterHosted' && balancer.clusterHosted !== undefined;
 }
 
-/** Directories of templates that a cluster uses, later ones win. */
+/** Directories of templates for a cluster. Later ones take precedence. */
 export function overlaysOf(config: ControllerConfig, { name }: Platform): readonly string[] {
   const topology = topologyOf(config);
   return [

@@ -5,12 +5,12 @@ import { TemplateError } from './engine.ts';
 const TYPE = 'kubernetes.io/dockerconfigjson';
 const KEY = '.dockerconfigjson';
 
-/** How a Secret is found by namespace and name. */
+/** Finds a Secret by namespace and name. */
 export type SecretLookup = (namespace: string, name: string) => Secret | undefined;
 
 /**
  * The pull secret of a ControllerConfig as compact JSON; undefined if it names none. (The original fails then.)
- * @throws TemplateError naming the Secret and what is wrong with it
+ * @throws TemplateError naming the Secret and its problem
  */
 export function pullSecretOf({ spec, metadata }: ControllerConfig, secretOf: SecretLookup): string | undefined {
   const reference = spec?.pullSecret;
@@ -28,7 +28,7 @@ export function pullSecretOf({ spec, metadata }: ControllerConfig, secretOf: Sec
     return JSON.stringify(JSON.parse(Buffer.from(data, 'base64').toString('utf8')));
   } catch (error) {
     // The parser's message may quote the secret.
-    if (error instanceof SyntaxError) throw new TemplateError(`${what}: key ${KEY} holds no JSON`);
+    if (error instanceof SyntaxError) throw new TemplateError(`${what}: key ${KEY} is not valid JSON`);
     throw error;
   }
 }

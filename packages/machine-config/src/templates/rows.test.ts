@@ -26,19 +26,19 @@ const plan = (stored: readonly MachineConfig[], tree = TREE, platform = 'none') 
   });
 const names = (configs: readonly MachineConfig[]) => configs.map(({ metadata }) => metadata.name);
 
-test('T2 where all is there and equal nothing is written', () => {
+test('correct MachineConfigs are not written [T2]', () => {
   const { create } = plan([]);
   expect(names(create)).toEqual(['00-worker', '01-worker-kubelet']);
   expect(plan(create)).toMatchObject({ create: [], update: [] });
 });
 
-test('T3 the one that is missing is created', () => {
+test('a missing MachineConfig is created [T3]', () => {
   const [first] = plan([]).create;
   const { create, update } = plan(first ? [first] : []);
   expect([names(create), names(update)]).toEqual([['01-worker-kubelet'], []]);
 });
 
-test('T4 the one whose file changed is updated', () => {
+test('a MachineConfig with a changed file is updated [T4]', () => {
   const { create: stored } = plan([]);
   const { create, update } = plan(
     stored,
@@ -47,19 +47,19 @@ test('T4 the one whose file changed is updated', () => {
   expect([names(create), names(update)]).toEqual([[], ['01-worker-kubelet']]);
 });
 
-test('T6 a platform that nobody knows is rendered as none', () => {
+test('an unknown platform is rendered as none [T6]', () => {
   const unknown = platformOf(controllerConfig('Moonbase'));
   expect(unknown).toEqual({ name: 'none', unknown: 'Moonbase' });
   expect(overlaysOf(controllerConfig('Moonbase'), unknown)).toEqual(['_base', 'none']);
   expect(plan([], TREE, 'Moonbase').create[0]?.spec?.config).toEqual(plan([], TREE, 'none').create[0]?.spec?.config);
 });
 
-test('T7 no platform, and the name of the base, are errors', () => {
+test('an absent platform, and the name of the base, are errors [T7]', () => {
   expect(plan([], TREE, '').error).toContain('no platformStatus.type is set');
   expect(plan([], TREE, '_base').error).toContain('platform _base unsupported');
 });
 
-test('T8 skip keeps a placeholder for somebody else, and takes names only', () => {
+test('skip keeps a placeholder for another program, and accepts only names [T8]', () => {
   for (const key of ['', '2two', 'test index']) {
     expect(() => fillTemplate('t', '{{ key | skip }}', { key })).toThrow('invalid key for skip');
   }

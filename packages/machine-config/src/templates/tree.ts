@@ -3,13 +3,13 @@ import { compareBytes } from '../config/order.ts';
 /** Templates by path: `<role>/<MachineConfig>/<overlay>/{files,units,extensions}/<template>`. */
 export type TemplateTree = ReadonlyMap<string, string>;
 
-/** The directory of templates that go into the first MachineConfig of every role. */
+/** The directory of templates for the first MachineConfig of every role. */
 const COMMON = 'common';
 
-/** What a template makes. */
+/** The result of a template. */
 export type TemplateKind = 'files' | 'units' | 'extensions';
 
-/** The templates of one MachineConfig that are in force, by base name, in order. */
+/** The effective templates of one MachineConfig, by base name, in order. */
 export interface ChosenTemplates {
   readonly name: string;
   readonly files: ReadonlyMap<string, Template>;
@@ -17,16 +17,16 @@ export interface ChosenTemplates {
   readonly extensions: readonly string[];
 }
 
-/** A template and where it stands. */
+/** A template and its path. */
 export interface Template {
   readonly path: string;
   readonly text: string;
 }
 
-/** Whether a later template says anything: one that is filled to nothing leaves an earlier one of its name in force. */
+/** Whether a template renders to a text. An empty result does not override an earlier template with the same name. */
 export type SaysSomething = (template: Template) => boolean;
 
-/** Directories directly below another. */
+/** Direct subdirectories. */
 function directories(tree: TemplateTree, parent: string): readonly string[] {
   const prefix = parent === '' ? '' : `${parent}/`;
   const names = [...tree.keys()].flatMap((path) => {
@@ -38,7 +38,7 @@ function directories(tree: TemplateTree, parent: string): readonly string[] {
   return [...new Set(names)].toSorted(compareBytes);
 }
 
-/** The roles that a tree has templates for. */
+/** The roles with templates in a tree. */
 export const rolesOf = (tree: TemplateTree): readonly string[] =>
   directories(tree, '').filter((role) => role !== COMMON);
 
@@ -57,7 +57,7 @@ export function templatesOfRole(
   });
 }
 
-/** Later places win; an empty template takes an earlier one of its name away. */
+/** Later directories take precedence. An empty template removes an earlier one with the same name. */
 function chooseTemplates(
   tree: TemplateTree,
   places: readonly string[],

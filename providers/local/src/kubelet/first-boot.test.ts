@@ -32,7 +32,7 @@ function configServer() {
   const transport: ApiTransport = async ({ path, headers }) => {
     asked.push({ path, headers });
     const { config } = state;
-    if (!config) return new Response('pool worker is not rendered yet; ask again\n', { status: 500 });
+    if (!config) return new Response('pool worker is not rendered yet; retry later\n', { status: 500 });
     return new Response(JSON.stringify(bootIgnition({ machineConfig: config, controllerConfig: undefined })));
   };
   return { asked, state, transport };

@@ -4,7 +4,7 @@ import { RULES } from './differences.ts';
 import { playCase } from './index.ts';
 
 /** Needed by recordings of made-up.test.ts. */
-const ELSEWHERE = ['a token host that cannot answer is Unavailable'];
+const ELSEWHERE = ['a token host that fails is Unavailable'];
 
 let all: Played;
 beforeAll(async () => {
@@ -22,7 +22,7 @@ test('a change of any recording is seen, unless a rule covers it', () => {
 
 test('a rule covers what its row says, and nothing else', () => {
   expect(coverage(all)).toEqual({
-    'IPv6 prefixes are those of the interface’s own entry': [
+    'IPv6 prefixes are read from the interface’s own entry': [
       'another code',
       'the code',
       'the count of calls',
@@ -34,15 +34,20 @@ test('a rule covers what its row says, and nothing else', () => {
       'the count of calls',
       'the text',
     ],
-    'a VM that has been terminated is no VM': ['one more request', 'the code', 'the count of calls', 'the response'],
-    'a call that its caller ends is Canceled': ['another code', 'one more request', 'the count of calls', 'the text'],
-    'a call that outlives its deadline is DeadlineExceeded': [
+    'a terminated VM counts as deleted': ['one more request', 'the code', 'the count of calls', 'the response'],
+    'a call that its caller cancels is Canceled': [
+      'another code',
+      'one more request',
+      'the count of calls',
+      'the text',
+    ],
+    'a call that exceeds its deadline is DeadlineExceeded': [
       'another code',
       'one more request',
       'the code',
       'the count of calls',
     ],
-    'a lack of capacity is not asked about again within the call': [
+    'a lack of capacity is not retried within the call': [
       'a metric',
       'one more request',
       'the code',
@@ -50,7 +55,7 @@ test('a rule covers what its row says, and nothing else', () => {
       'the last request',
       'the response',
     ],
-    'a provider spec is read as the API server keeps it': [
+    'a provider spec is read as the API server stores it': [
       'a metric',
       'another code',
       'one more request',
@@ -62,14 +67,14 @@ test('a rule covers what its row says, and nothing else', () => {
       'the text',
     ],
     'a throttled call is Unavailable': ['the count of calls'],
-    'an answer that is none of EC2 is Internal': [
+    'an answer that does not come from EC2 is Internal': [
       'another code',
       'one more request',
       'the code',
       'the count of calls',
       'the text',
     ],
-    'more IPv6 prefixes than wanted are no fault': ['another code', 'the code', 'the count of calls', 'the text'],
+    'more IPv6 prefixes than wanted are not an error': ['another code', 'the code', 'the count of calls', 'the text'],
   });
 });
 

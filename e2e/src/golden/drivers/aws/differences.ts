@@ -46,7 +46,7 @@ const isThrottledForATime = ({ recorded }: Situation): boolean =>
 
 /** Where the original gives up, ours succeeds after the same requests. */
 const triesOften: Rule = {
-  row: 'a throttled call is tried more often, and counts once',
+  row: 'a throttled call is retried more often, and counts once',
   expect: (expected, situation) => {
     if (!isThrottledForATime(situation)) return undefined;
     const { errorCode, cloudError } = expected.result;
@@ -60,7 +60,7 @@ const triesOften: Rule = {
 const isNoAnswer = (action: string, body: string): boolean => !body.includes(`<${action}Response`);
 
 const noAnswer: Rule = {
-  row: 'an answer that is none of EC2 is Internal',
+  row: 'an answer that does not come from EC2 is Internal',
   expect: (expected, situation) => {
     const odd = scriptOf(situation.recorded).find(
       ({ action, raw }) => raw?.http === 200 && isNoAnswer(action, raw.body),
@@ -87,7 +87,7 @@ function servicesFailed(metrics: Expected['metrics']): Expected['metrics'] {
 }
 
 const noSecondTry: Rule = {
-  row: 'a lack of capacity is not asked about again within the call',
+  row: 'a lack of capacity is not retried within the call',
   expect: (expected, situation) => {
     const lack = scriptOf(situation.recorded).find(
       ({ action, error, times }) =>
@@ -113,7 +113,7 @@ const noSecondTry: Rule = {
 const TOKENS = 5;
 
 const nextToken: Rule = {
-  row: 'a client token that was used for something else gives way to the next',
+  row: 'a client token of another request is replaced by the next one',
   expect: (expected, situation) => {
     const { cloudError } = expected.result;
     const launch = expected.requests.findLast(({ action }) => action === 'RunInstances');
@@ -127,7 +127,7 @@ const COUNTS = ['api_request_duration_seconds_count', 'requests_total'];
 
 /** The original looks at the VM's own check alone, which is that of its first interface. */
 const secondInterface: Rule = {
-  row: 'a second interface whose check is on is switched off',
+  row: 'the source/destination check is disabled on every interface',
   expect: (expected, situation) => {
     const instance = instanceOf(situation);
     const interfaces = (instance?.networkInterfaces ?? []).filter((each) => !/^efa/.test(each.interfaceType ?? ''));
@@ -161,7 +161,7 @@ const ABSENT = 'AWS plugin is returning no VM instances backing this machine obj
 
 /** EC2 returns a terminated VM for an hour when it is requested by ID. */
 const terminatedIsNone: Rule = {
-  row: 'a VM that has been terminated is no VM',
+  row: 'a terminated VM counts as deleted',
   expect: (expected, situation) => {
     const { method, providerID = '' } = situation.step;
     const id = /[^/]*$/.exec(providerID)?.[0];
@@ -222,7 +222,7 @@ const spotTags: Rule = {
 
 /** Of calls that follow one another: an image that was read is known, and so is the VM that was just made. */
 const readBefore: Rule = {
-  row: 'what was read a moment ago is not read again',
+  row: 'recent results are not read again',
   expect: (expected, situation) => {
     const before = (situation.recorded.steps ?? []).slice(0, situation.index);
     const images = before.flatMap(({ requests }) => requests).filter(({ action }) => action === 'DescribeImages');
@@ -254,14 +254,14 @@ const isLoginDown = (_: ExpectedRequest, { step }: Situation): boolean => {
 
 /** Ways in which a call is meant to differ; each is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
-  specIsKeptOtherwise('a provider spec is read as the API server keeps it', ['InvalidArgument', 'Internal']),
+  specIsKeptOtherwise('a provider spec is read as the API server stores it', ['InvalidArgument', 'Internal']),
   triesOften,
   throttledIsUnavailable('a throttled call is Unavailable', isThrottling),
   noAnswer,
-  endedByCaller('a call that its caller ends is Canceled', callerEnd),
-  outlivesDeadline('a call that outlives its deadline is DeadlineExceeded', ({ callerDeadlineMs }) => callerDeadlineMs),
+  endedByCaller('a call that its caller cancels is Canceled', callerEnd),
+  outlivesDeadline('a call that exceeds its deadline is DeadlineExceeded', ({ callerDeadlineMs }) => callerDeadlineMs),
   noSecondTry,
-  tokenHostIsDown('a token host that cannot answer is Unavailable', isLogin, isLoginDown),
+  tokenHostIsDown('a token host that fails is Unavailable', isLogin, isLoginDown),
   nextToken,
   secondInterface,
   ownEntry,

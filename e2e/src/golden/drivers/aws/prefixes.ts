@@ -85,5 +85,5 @@ function found(
   });
 }
 
-export const ownEntry = reread('IPv6 prefixes are those of the interface’s own entry', ORIGINAL, OWN_ENTRY);
-export const moreIsFine = reread('more IPv6 prefixes than wanted are no fault', OWN_ENTRY, OURS);
+export const ownEntry = reread('IPv6 prefixes are read from the interface’s own entry', ORIGINAL, OWN_ENTRY);
+export const moreIsFine = reread('more IPv6 prefixes than wanted are not an error', OWN_ENTRY, OURS);

@@ -5,9 +5,9 @@ import { playCase } from './index.ts';
 
 /** Needed by recordings of another cloud, or by those of made-up.test.ts. */
 const ELSEWHERE = [
-  'a provider spec is read as the API server keeps it',
-  'a token host that cannot answer is Unavailable',
-  'a 404 without a code of the cloud says nothing',
+  'a provider spec is read as the API server stores it',
+  'a token host that fails is Unavailable',
+  'a 404 without a code of the cloud is not an absence',
 ];
 
 let all: Played;
@@ -37,7 +37,7 @@ test('a rule covers what its row says, and nothing else', () => {
       'one more request',
       'the count of calls',
     ],
-    'a driver without initialize makes no call of it': ['another code', 'the code', 'the text'],
+    'a driver without initialize sends no call for it': ['another code', 'the code', 'the text'],
     'a request that Azure throttles is Unavailable': ['the count of calls'],
     'a request that Azure throttles is Unavailable + a field that only Azure sets is not sent': ['the count of calls'],
     'a resource provider is registered by its user + a field that only Azure sets is not sent': [
@@ -49,7 +49,7 @@ test('a rule covers what its row says, and nothing else', () => {
       'the response',
       'the words of the cloud',
     ],
-    'what ends the original does not end ours': ['a metric', 'the count of calls'],
+    "Input that ends the original's process is an error here": ['a metric', 'the count of calls'],
   });
 });
 

@@ -79,7 +79,7 @@ const answerTo = ({ recorded }: Situation, request: ExpectedRequest): string => 
 };
 
 const registration: Rule = {
-  row: 'a resource provider is registered by its user',
+  row: 'only a user registers a resource provider',
   expect: (expected, situation) => {
     const isRefused = (each: ExpectedRequest): boolean => answerTo(situation, each).includes(UNREGISTERED);
     if (!expected.requests.some(isRefused)) return undefined;
@@ -124,7 +124,7 @@ const UPDATE = 'virtual_machine_update';
 
 /** The original compares the NIC's ARM id with its name, so that the NIC never counts as the machine's. */
 const ownNic: Rule = {
-  row: 'a NIC that would stay is made to go with its VM',
+  row: 'a NIC that would stay is deleted with its VM',
   expect: (expected, situation) => {
     const { requests, metrics } = expected;
     const read = requests.find((each) => each.method === 'GET' && isOfVm(each));
@@ -180,7 +180,7 @@ function namedMachines({ recorded }: Situation): readonly string[] {
 }
 
 const dataDiskAlone: Rule = {
-  row: 'a data disk alone is no machine',
+  row: 'a data disk alone is not a machine',
   expect: (expected, situation) => {
     const list = expected.result.response?.machineList as Readonly<Record<string, string>> | null | undefined;
     if (situation.step.method !== 'ListMachines' || !list) return undefined;
@@ -309,7 +309,7 @@ const DISK_VERSION = { 'api-version': '2023-04-02' };
 
 /** The original takes any 404 for the cloud's word; only one with a code is. */
 const nobodysNotFound: Rule = {
-  row: 'a 404 without a code of the cloud says nothing',
+  row: 'a 404 without a code of the cloud is not an absence',
   expect: (expected, situation) => {
     const isNobodys = (each: ExpectedRequest): boolean => {
       const { status, headers = {}, body, text = '' } = firstReply(situation.recorded.cloud, each) ?? {};
@@ -326,11 +326,11 @@ const nobodysNotFound: Rule = {
 
 /** Ways in which a call is meant to differ; each is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
-  methodIsAbsent('a driver without initialize makes no call of it', 'InitializeMachine'),
-  endsOriginal('what ends the original does not end ours', ['InvalidArgument', 'Internal', 'NotFound']),
-  specIsKeptOtherwise('a provider spec is read as the API server keeps it', ['InvalidArgument', 'Internal']),
+  methodIsAbsent('a driver without initialize sends no call for it', 'InitializeMachine'),
+  endsOriginal("Input that ends the original's process is an error here", ['InvalidArgument', 'Internal', 'NotFound']),
+  specIsKeptOtherwise('a provider spec is read as the API server stores it', ['InvalidArgument', 'Internal']),
   throttledIsUnavailable('a request that Azure throttles is Unavailable', isThrottling),
-  outlivesDeadline('a call that outlives its time is DeadlineExceeded', deadlineOf),
+  outlivesDeadline('a call that exceeds its deadline is DeadlineExceeded', deadlineOf),
   leftOvers,
   imageUrn,
   registration,
@@ -341,5 +341,5 @@ export const RULES: readonly Rule[] = [
   quotes,
   token,
   readOnlyFields,
-  tokenHostIsDown('a token host that cannot answer is Unavailable', isLogin, isDown),
+  tokenHostIsDown('a token host that fails is Unavailable', isLogin, isDown),
 ];

@@ -86,7 +86,7 @@ const untagged: Rule = {
 const REPLAYS = 5;
 
 const doneAtOnce: Rule = {
-  row: 'a VM whose operation was done at once is looked for',
+  row: 'a VM is verified if its operation completes at once',
   expect: (expected, situation) => {
     const insertion = expected.requests.find(isInsertion);
     if (situation.step.method !== 'CreateMachine' || !insertion) return undefined;
@@ -103,7 +103,7 @@ const doneAtOnce: Rule = {
 };
 
 const takenName: Rule = {
-  row: 'a name that is taken is looked at',
+  row: 'an existing VM with the name is checked',
   expect: (expected, situation) => {
     const insertion = expected.requests.find(isInsertion);
     if (situation.step.method !== 'CreateMachine' || !insertion) return undefined;
@@ -148,7 +148,7 @@ function foreignTokenHost({ secret }: RecordedCase): string | undefined {
 }
 
 const tokenHost: Rule = {
-  row: 'a token host that is not of Google is refused',
+  row: 'a token host outside of Google is refused',
   expect: (expected, situation) => {
     const host = foreignTokenHost(situation.recorded);
     const isRefusedBefore = / on \w+: machine codes error/.test(expected.result.errorText ?? '');
@@ -168,7 +168,7 @@ const isBeyond53Bits = (value: unknown): boolean =>
     : typeof value === 'object' && value !== null && Object.values(value).some(isBeyond53Bits);
 
 const bigNumber: Rule = {
-  row: 'a number beyond 53 bits is refused',
+  row: 'a number over 53 bits is refused',
   expect: (expected, situation) => {
     const isRefused = / on decodeProviderSpec:|requested for Provider/.test(expected.result.errorText ?? '');
     if (!isBeyond53Bits(situation.recorded.providerSpec) || isRefused) return undefined;
@@ -207,14 +207,14 @@ const isDown = ({ method, host = '', path }: ExpectedRequest, { recorded }: Situ
 
 /** Ways in which a call is meant to differ; each is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
-  methodIsAbsent('a method that a driver lacks is known by its absence', 'InitializeMachine'),
-  endsOriginal('what ends the original is an error', ['Internal']),
-  specIsKeptOtherwise('a provider spec is read as the API server keeps it', ['Internal']),
+  methodIsAbsent('an unsupported method of a driver is absent', 'InitializeMachine'),
+  endsOriginal("Input that ends the original's process is an error", ['Internal']),
+  specIsKeptOtherwise('a provider spec is read as the API server stores it', ['Internal']),
   throttledIsUnavailable('a throttled request is Unavailable', isThrottling),
   quota,
   doneAtOnce,
   takenName,
-  tokenHostIsDown('a token host that cannot answer is Unavailable', isLogin, isDown),
+  tokenHostIsDown('a token host that fails is Unavailable', isLogin, isDown),
   tokenHost,
   bigNumber,
   untagged,

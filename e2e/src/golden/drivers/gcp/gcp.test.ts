@@ -4,10 +4,7 @@ import { RULES } from './differences.ts';
 import { playCase } from './index.ts';
 
 /** Needed by recordings of another cloud, or by those of made-up.test.ts. */
-const ELSEWHERE = [
-  'a provider spec is read as the API server keeps it',
-  'a token host that cannot answer is Unavailable',
-];
+const ELSEWHERE = ['a provider spec is read as the API server stores it', 'a token host that fails is Unavailable'];
 
 let all: Played;
 beforeAll(async () => {
@@ -34,9 +31,9 @@ test('a rule covers what its row says, and nothing else', () => {
       'the last request',
       'the response',
     ],
-    'a method that a driver lacks is known by its absence': ['another code', 'the code', 'the text'],
-    'a name that is taken is looked at': ['one more request'],
-    'a number beyond 53 bits is refused': [
+    'an unsupported method of a driver is absent': ['another code', 'the code', 'the text'],
+    'an existing VM with the name is checked': ['one more request'],
+    'a number over 53 bits is refused': [
       'a metric',
       'one more request',
       'the code',
@@ -46,7 +43,7 @@ test('a rule covers what its row says, and nothing else', () => {
       'the response',
     ],
     'a throttled request is Unavailable': ['the count of calls'],
-    'a token host that is not of Google is refused': [
+    'a token host outside of Google is refused': [
       'a metric',
       'one more request',
       'the code',
@@ -57,7 +54,7 @@ test('a rule covers what its row says, and nothing else', () => {
     ],
     'quota refused at the insertion is ResourceExhausted': ['the count of calls'],
     'volumes are requested one at a time': ['the count of calls'],
-    'what ends the original is an error': ['a metric', 'the count of calls'],
+    "Input that ends the original's process is an error": ['a metric', 'the count of calls'],
   });
 });
 

@@ -2,7 +2,7 @@ import { isFields } from '../actions.ts';
 import type { Recorded } from '../recordings/recording.ts';
 import type { Rule } from './rules.ts';
 
-const ROW = 'Steps of a birth, a death, a drain';
+const ROW = 'Steps of a creation, a deletion, a drain';
 const COUNTS = /^\.status\.(replicas|fullyLabeledReplicas|updatedReplicas)$/;
 const ROLLOUT_MARK = /^\.metadata\.annotations\.cluster-autoscaler\.kubernetes\.io\/scale-down-disabled(-by-mcm)?$/;
 const PROGRESS = /^\.status\.conditions\[Progressing\]\.(reason|message|status)$/;

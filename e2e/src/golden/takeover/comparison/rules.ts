@@ -32,7 +32,7 @@ export interface Courses {
   readonly theirs: Course;
 }
 
-const PACE = 'Steps of a birth, a death, a drain';
+const PACE = 'Steps of a creation, a deletion, a drain';
 const NODE_FINALIZER = 'node.machine.sapcloud.io/machine-controller';
 const REVISION = '.metadata.annotations.deployment.kubernetes.io/revision';
 const SYNCED = '.metadata.annotations.node.machine.sapcloud.io/last-applied-anno-labels-taints';
@@ -148,7 +148,7 @@ export const RULES: readonly Rule[] = [
     excusesStep: ({ lane, ours }) => lane.endsWith('deployment.kubernetes.io/revision-history') && ours === undefined,
   },
   {
-    row: 'In-place: another template meanwhile',
+    row: 'In-place: another template during an update',
     what: 'which template a node was selected for',
     kinds: ['Node'],
     excuses: ({ path, theirs }) => path === SELECTED_FOR && theirs === undefined,

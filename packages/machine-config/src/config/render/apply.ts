@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { OwnerReference } from '@mcm/kube';
 import type { MachineConfig, MachineConfigSpec } from '../../kinds/machine-config.ts';
 
-/** What an object becomes when what is required is applied to it. */
+/** The stored object with the required fields. */
 export interface Applied {
   readonly modified: boolean;
   readonly machineConfig: MachineConfig;
@@ -10,7 +10,7 @@ export interface Applied {
 
 type Pairs = Record<string, string>;
 
-/** Keys of others stay, required ones win; a required key that ends in `-` takes the key before it away. */
+/** Keeps other keys, and required ones take precedence. A required key with a trailing `-` removes the key. */
 function mergePairs(existing: Pairs = {}, required: Pairs = {}): Pairs {
   const merged = { ...existing };
   for (const [key, value] of Object.entries(required)) {
@@ -20,7 +20,7 @@ function mergePairs(existing: Pairs = {}, required: Pairs = {}): Pairs {
   return merged;
 }
 
-/** Owners are the same by kind and name; what is required of them wins. */
+/** Owners are equal by kind and name; the required one takes precedence. */
 function mergeOwners(
   existing: readonly OwnerReference[] = [],
   required: readonly OwnerReference[] = [],
@@ -57,9 +57,8 @@ function mergeSpec(existing: MachineConfigSpec, required: MachineConfigSpec): Ma
 }
 
 /**
- * Applies a generated MachineConfig to the stored one: labels, annotations and owners of others survive, the content is
- * restored. The same content in another order of keys is no change.
- * Source: machine-config-operator, lib/resourcemerge.
+ * Applies a generated MachineConfig to the stored one. Other labels, annotations and owners stay, and the content is restored. The order of keys is
+ * not a change. Source: machine-config-operator, lib/resourcemerge.
  */
 export function applyMachineConfig(existing: MachineConfig, required: MachineConfig): Applied {
   const { labels, annotations, ownerReferences } = existing.metadata;

@@ -1,16 +1,16 @@
 import type { MachineConfig } from '../../kinds/machine-config.ts';
 import { type Irreconcilable, irreconcilable, type StorageOverride } from '../reconcile.ts';
 
-/** What the search for the guilty MachineConfig needs. */
+/** The input of the search for the MachineConfig that causes a refusal. */
 export interface Case {
-  /** What the nodes have. */
+  /** The config of the nodes. */
   readonly current: MachineConfig;
-  /** What was refused. */
+  /** The refused config. */
   readonly rendered: MachineConfig;
   readonly refusal: Irreconcilable;
-  /** What it was made of, in merge order. */
+  /** Its sources, in merge order. */
   readonly sources: readonly MachineConfig[];
-  /** Names of what `current` was made of. */
+  /** Names of the sources of `current`. */
   readonly formerSources: readonly string[];
   readonly overrides: readonly StorageOverride[];
   /** Renders without one of the sources. @throws RenderError, IgnitionError */
@@ -18,9 +18,9 @@ export interface Case {
 }
 
 /**
- * Says why a render was refused and names the MachineConfig to change: the one without which it would be accepted, or
- * one that is gone. The original compares each source alone with the whole of the current config and so blames the
- * first for what another lacks, and never one without an Ignition section.
+ * Explains why a render was refused and names the MachineConfig to change: the one without which it would be accepted, or a deleted one. The original
+ * compares each source with the whole current config. So it names the first one for fields that another one lacks, and never one without an Ignition
+ * section.
  */
 export function explainRefusal(incident: Case): string {
   const { current, rendered, refusal, sources, formerSources } = incident;

@@ -6,7 +6,7 @@ import type { KubeletConfig } from '../../kinds/kubelet-config.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 import { selects } from '../../kinds/selectors.ts';
 
-/** Why the ControllerConfig is not ready to be rendered from; undefined if it is. */
+/** Why the ControllerConfig cannot be rendered yet; undefined if it can. */
 export function controllerConfigGate(config: ControllerConfig | undefined): string | undefined {
   if (!config) return 'controllerconfig.machineconfiguration.openshift.io "machine-config-controller" not found';
   const { status } = config;
@@ -29,19 +29,19 @@ function observationGate(kind: string, { metadata, status }: Observed): string |
   return `status for ${kind} ${metadata.name} is being reported for ${seen}, expecting it for ${wanted}`;
 }
 
-/** What the KubeletConfigs and ContainerRuntimeConfigs of a pool say about rendering it. */
+/** The state of the KubeletConfigs and ContainerRuntimeConfigs of a pool, before its rendering. */
 export interface ConfigGate {
-  /** One of them is not yet worked in: wait. */
+  /** One of them has no MachineConfig yet: wait. */
   readonly waiting?: string;
-  /** Those that were refused. Rendering goes on without them, and the pool says so. */
+  /** The refused ones. The rendering continues without them, and the pool reports them. */
   readonly rejected: readonly string[];
 }
 
 type NodeConfig = KubeletConfig | ContainerRuntimeConfig;
 
 /**
- * Looks at the configs of a pool's kubelets and container runtimes. Those with an empty selector belong to no pool; in
- * the original one of them stops every pool, and a refused one all of its pools, without a word.
+ * Checks the KubeletConfigs and ContainerRuntimeConfigs of a pool. A config with an empty selector belongs to no pool. In the original such a config
+ * stops every pool, and a refused one stops all of its pools, without a message.
  */
 export function nodeConfigGate(
   pool: MachineConfigPool,
@@ -65,7 +65,7 @@ export function nodeConfigGate(
   return { rejected };
 }
 
-/** True for accepted, a text for refused, undefined for neither yet. The last entry counts: earlier ones are history. */
+/** True if accepted, a message if refused, undefined if neither yet. The last entry counts, because earlier ones are history. */
 function verdictOf({ status }: NodeConfig): true | string | undefined {
   const last = status?.conditions?.at(-1);
   if (!last) return undefined;

@@ -4,13 +4,16 @@ import { DaemonPaths } from '../daemon-paths.ts';
 import { RenderError } from '../error.ts';
 import { ignitionOf } from '../parsed.ts';
 
-/** Configs of caches are shared and never changed. */
+/** Configs of caches are shared and never changed, so each is checked once. */
 const fine = new WeakSet<object>();
 
 /**
- * Finds what Ignition's own rules let through and no daemon can write, or must not: names of units that lead out of
- * their directory, paths that are none, what the daemon itself keeps, and content that is not in the config.
- * @throws RenderError naming field and cure
+ * Finds entries that Ignition's rules allow and that a daemon cannot or must not write:
+ * - names of units that lead out of their directory,
+ * - invalid paths,
+ * - files of the daemon,
+ * - content that is not in the config.
+ * @throws RenderError naming field and hint
  */
 export function checkWritable(machineConfig: MachineConfig): void {
   const config = ignitionOf(machineConfig);
@@ -21,27 +24,27 @@ export function checkWritable(machineConfig: MachineConfig): void {
   fine.add(config);
 }
 
-function refuse(field: string, value: string, problem: string, cure: string): never {
-  throw new RenderError(`spec.config.${field} ${JSON.stringify(value)} ${problem}`, { cure });
+function refuse(field: string, value: string, problem: string, hint: string): never {
+  throw new RenderError(`spec.config.${field} ${JSON.stringify(value)} ${problem}`, { hint });
 }
 
 const isFileName = (name: string): boolean => !name.includes('/') && !name.includes('\0');
 
 function checkUnitNames({ systemd }: IgnitionConfig): void {
-  const problem = 'is not the name of a file: it would be written outside of the directory of units';
-  const cure = 'write the name alone, such as "x.service" or "10-x.conf"';
+  const problem = 'is not a file name: it would be written outside of the directory of units';
+  const hint = 'write the name alone, such as "x.service" or "10-x.conf"';
   for (const [index, { name, dropins = [] }] of (systemd?.units ?? []).entries()) {
     const at = `systemd.units.${index}`;
-    if (!isFileName(name)) refuse(`${at}.name`, name, problem, cure);
+    if (!isFileName(name)) refuse(`${at}.name`, name, problem, hint);
     for (const [which, dropin] of dropins.entries()) {
-      if (!isFileName(dropin.name)) refuse(`${at}.dropins.${which}.name`, dropin.name, problem, cure);
+      if (!isFileName(dropin.name)) refuse(`${at}.dropins.${which}.name`, dropin.name, problem, hint);
     }
   }
 }
 
 const { Certificates, CurrentConfig, Journal, NodeAnnotations, NodeAnnotationsRead, Originals, NoOriginals } =
   DaemonPaths;
-/** A config that held one of them would change what the daemon knows about it, for ever. */
+/** A config with one of these files would overwrite the state of the daemon. */
 const KEPT_FILES: ReadonlySet<string> = new Set([
   Certificates,
   CurrentConfig,
@@ -56,7 +59,7 @@ const isKept = (path: string): boolean =>
   KEPT_DIRECTORIES.some((directory) => path === directory || path.startsWith(`${directory}/`)) ||
   [...KEPT_FILES].some((file) => path.startsWith(`${file}/`));
 
-/** Where almost no path is, so that the rest is looked at for these only. */
+/** Almost no path is below it, so only few paths are compared with the list. */
 const KEPT_BELOW = '/etc/machine-config-daemon';
 
 function checkPaths({ storage = {} }: IgnitionConfig): void {
@@ -66,11 +69,11 @@ function checkPaths({ storage = {} }: IgnitionConfig): void {
       const path = entries[index]?.path ?? '';
       if (path !== '/' && !path.includes('\0') && !path.startsWith(KEPT_BELOW)) continue;
       const field = `storage.${list}.${index}.path`;
-      if (path === '/') refuse(field, path, 'is the root directory', 'name what is below it');
+      if (path === '/') refuse(field, path, 'is the root directory', 'use a path below it');
       if (path.includes('\0'))
-        refuse(field, path, 'holds a NUL character', 'take it out: no file system knows such paths');
+        refuse(field, path, 'contains a NUL character', 'remove it: no file system supports such paths');
       if (list === 'directories' ? isKept(path) || path === KEPT_BELOW : isKept(path)) {
-        refuse(field, path, 'is what the machine-config-daemon keeps for itself', 'choose another path');
+        refuse(field, path, 'is a file of the machine-config-daemon', 'choose another path');
       }
     }
   }
@@ -88,8 +91,8 @@ function checkSources({ storage = {} }: IgnitionConfig): void {
 function checkSource({ source, compression }: IgnitionResource, at: string): void {
   if (source === undefined) return;
   if (!source.startsWith('data:')) {
-    const cure = 'write the content itself, as a data: URL: running nodes fetch nothing';
-    refuse(`${at}.source`, source, 'is not in the config', cure);
+    const hint = 'write the content itself, as a data: URL: running nodes download nothing';
+    refuse(`${at}.source`, source, 'is not in the config', hint);
   }
   if (compression === undefined || compression === '') return;
   try {
@@ -97,7 +100,7 @@ function checkSource({ source, compression }: IgnitionResource, at: string): voi
   } catch (error) {
     if (!(error instanceof DataUrlError)) throw error;
     throw new RenderError(`spec.config.${at}.source: ${error.message}`, {
-      cure: `compress the content with ${compression}, or leave ${at}.compression out`,
+      hint: `compress the content with ${compression}, or remove ${at}.compression`,
     });
   }
 }

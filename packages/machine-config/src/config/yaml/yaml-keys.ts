@@ -1,10 +1,10 @@
-// The original has the letters and digits of Unicode 15. Later ones could only stand in keys that Ignition does not have.
+// The original has the letters and digits of Unicode 15. Ignition has no keys with later ones.
 const LETTER = /^\p{L}$/u;
 const DIGIT = /^\p{Nd}$/u;
 
 /**
- * Compares keys as yaml.v2 sorts them: digits by their value, other signs before letters. For keys that mix digits and
- * letters in one place this is no total order; Ignition has no such keys. Source: go-yaml v2, sorter.go.
+ * Compares keys as yaml.v2 sorts them: digits by their value, other characters before letters. This is not a total order for keys that mix digits and
+ * letters at one position, but Ignition has no such keys. Source: go-yaml v2, sorter.go.
  */
 export function compareKeys(a: string, b: string): number {
   if (a === b) return 0;
@@ -43,7 +43,7 @@ function digitsFrom(text: readonly string[], start: number): readonly string[] {
   return text.slice(start, end);
 }
 
-/** The original computes in 64 bits, and counts every digit of Unicode from the ASCII zero. */
+/** The original uses 64 bits, and counts every Unicode digit from the ASCII zero. */
 const numberOf = (digits: readonly string[], started: bigint): bigint =>
   digits.reduce((value, digit) => BigInt.asIntN(64, value * 10n + BigInt(codeOf(digit) - 0x30)), started);
 

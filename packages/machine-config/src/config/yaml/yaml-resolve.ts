@@ -14,10 +14,10 @@ const WORDS: ReadonlySet<string> = new Set(
 /** Whether a text is one of the words that YAML 1.1 reads as a boolean, null or a special float. */
 export const isWord = (text: string): boolean => WORDS.has(text);
 
-/** An integer with its radix mark; decimal integers are floats of the next pattern as well. */
+/** An integer with a radix prefix. Decimal integers match the next pattern. */
 const MARKED_INTEGER = /^([-+]?)0(?:[xX]([0-9a-fA-F]+)|[oO]([0-7]+)|[bB]([01]+))$/;
 const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
-/** A float without an integer part: an underscore separates two digits. */
+/** A float without an integer part, with underscores between digits. */
 const FRACTION = /^\.\d+(_\d+)*([eE][-+]?\d+(_\d+)*)?$/;
 const BASE_60 = /^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/;
 const TIMESTAMP =
@@ -26,7 +26,7 @@ const TIMESTAMP =
 const MAX_INT = 2n ** 63n;
 const MAX_UINT = 2n ** 64n;
 
-/** Whether an unquoted text would be read back as anything but a text. */
+/** Whether YAML would read an unquoted text as another type. */
 export function resolves(text: string): boolean {
   // The original does not quote a merge key.
   if (text === '<<') return false;
@@ -38,10 +38,10 @@ export function resolves(text: string): boolean {
   return isMarkedInteger(plain) || (FLOAT.test(plain) && isFiniteFloat(plain));
 }
 
-/** Go refuses a float that overflows, and then reads a text. */
+/** Go refuses a float that overflows, and reads it as a text. */
 const isFiniteFloat = (text: string): boolean => Number.isFinite(Number(text));
 
-/** An integer beyond 64 bits is a text. Only an integer without a sign may use all 64 bits. */
+/** An integer over 64 bits is a text. Only an unsigned integer may use all 64 bits. */
 function isMarkedInteger(text: string): boolean {
   const [, sign, hex, octal, binary] = MARKED_INTEGER.exec(text) ?? [];
   if (sign === undefined) return false;
@@ -50,7 +50,7 @@ function isMarkedInteger(text: string): boolean {
   return sign === '-' ? value <= MAX_INT : value < MAX_INT;
 }
 
-/** Whether Go reads a text as a date, or as a date with a time. */
+/** Whether Go reads a text as a date, with or without a time. */
 function isTimestamp(text: string): boolean {
   const match = TIMESTAMP.exec(text);
   if (!match) return false;

@@ -1,21 +1,21 @@
 import { isWord, resolves } from './yaml-resolve.ts';
 
-/** Lines are broken at blanks beyond this column. */
+/** Lines are folded at blanks after this column. */
 const WIDTH = 80;
-/** A key of more bytes is written after a `?`. */
+/** A longer key is written after a `?`. */
 const SIMPLE_KEY_BYTES = 128;
 
-// Source of all rules here: go-yaml v2, encode.go and emitterc.go. They are kept to the byte, since the name
-// of a rendered config is a hash of the text: with another text every node of a taken-over cluster would be updated.
+// Source of all rules here: go-yaml v2, encode.go and emitterc.go. The output is equal to the byte, because the name of a rendered config is a hash
+// of the text. Another text would update every node after a take-over.
 
-/** The usual case: no blank, no sign that could mean something. */
+/** The usual case: no blank and no special character. */
 const SIMPLE = /^[A-Za-z/$();\\^_][!-~]*$/;
 
 const isSimple = (text: string): boolean => SIMPLE.test(text) && !text.endsWith(':') && !isWord(text);
 
 /**
- * Prints a key that fits on its line.
- * @returns undefined for a key that is too long or has several lines: it stands after a `?`, printed as a value
+ * Prints a key on one line.
+ * @returns undefined for a long key or one with several lines, which is printed as a value after a `?`
  */
 export function printKey(key: string): string | undefined {
   if (isSimple(key) && key.length <= SIMPLE_KEY_BYTES) return key;
@@ -24,10 +24,9 @@ export function printKey(key: string): string | undefined {
 }
 
 /**
- * Prints a text as the value of a key or an entry of a list. A block of lines that ends with a break ends its
- * line itself.
+ * Prints a text as the value of a key or an entry of a list. A block scalar with a trailing line break ends its own line.
  * @param indent columns before further lines
- * @param column column at which the text begins
+ * @param column column of the first character
  */
 export const printText = (text: string, indent: number, column: number): string => print(text, indent, column, false);
 
@@ -48,13 +47,13 @@ interface Traits {
   readonly literal: boolean;
 }
 
-/** Characters that the original calls unprintable: only escapes hold them. */
+/** Characters that the original does not print: they are escaped. */
 const SPECIAL = /[^\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/;
 const BREAK = /[\r\n\u0085\u2028\u2029]/;
-/** The breaks that are printable, and so may stand in a text as they are. */
+/** Printable line breaks, which are not escaped. */
 const LINE_END = /[\n\u2028\u2029]/;
 
-/** Which styles a text allows. */
+/** Returns the styles that a text allows. */
 function analyze(text: string): Traits {
   const special = SPECIAL.test(text);
   const indicators =
@@ -76,8 +75,8 @@ function analyze(text: string): Traits {
 const newLine = (indent: number): string => `\n${' '.repeat(indent)}`;
 
 /**
- * Plain and single-quoted texts: broken at single blanks. U+2028 and U+2029 begin a line by themselves, which the
- * original then indents; the quote at the end is no part of that line.
+ * Prints plain and single-quoted texts, folded at single blanks. The original indents the line after U+2028 and U+2029. The closing quote is not part
+ * of that line.
  */
 function folded(text: string, indent: number, start: number, key: boolean, quoted: boolean): string {
   let column = start;
@@ -135,7 +134,7 @@ function escaped(character: string): string {
 
 function doubleQuoted(text: string, indent: number, start: number, key: boolean): string {
   const characters = [...text];
-  // The original asks whether the text begins with a byte-order mark, wherever it stands, and then escapes everything.
+  // The original searches the byte-order mark only at the start, and then escapes the whole text.
   const marked = text.startsWith('\ufeff');
   let column = start + 1;
   let result = '';
@@ -165,7 +164,7 @@ function doubleQuoted(text: string, indent: number, start: number, key: boolean)
   return `"${result}"`;
 }
 
-/** A block of lines. Every break ends a line, and a line gets its indent with its first character. */
+/** Prints a block scalar. Every break ends a line, and the first character of a line adds its indent. */
 function literal(text: string, indent: number): string {
   const hint = /^[ \n\u2028\u2029]/.test(text) ? '2' : '';
   const [last = '', before = ''] = [text.at(-1), text.at(-2)];

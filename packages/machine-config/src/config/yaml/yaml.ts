@@ -1,7 +1,7 @@
 import { compareKeys } from './yaml-keys.ts';
 import { printKey, printText } from './yaml-scalar.ts';
 
-/** A value that YAML cannot hold. */
+/** A value that YAML cannot represent. */
 export class YamlError extends Error {
   override readonly name = 'YamlError';
 }
@@ -9,8 +9,8 @@ export class YamlError extends Error {
 const FORBIDDEN = /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]/;
 
 /**
- * Prints JSON as the YAML that the original hashes: keys sorted, lists not indented, texts quoted where needed. Every
- * byte counts, see {@link renderedName}.
+ * Prints JSON as the YAML that the original hashes: sorted keys, lists without indent, quotes where necessary. Every byte counts, see {@link
+ * renderedName}.
  * @throws YamlError for control characters
  */
 export function printYaml(value: unknown): string {
@@ -19,12 +19,12 @@ export function printYaml(value: unknown): string {
   return pieces.length === 0 ? rest : pieces.join('') + rest;
 }
 
-/** Takes a piece of the text. */
+/** Receives a piece of the text. */
 export type YamlSink = (piece: string) => void;
 
 /**
- * The same piece by piece: a text of megabytes is never there as a whole.
- * @returns what no sink has got yet
+ * Prints in pieces, so that a text of megabytes is never in memory as a whole.
+ * @returns the last piece, which the sink has not received
  * @throws YamlError for control characters
  */
 export function printTo(sink: YamlSink, value: unknown): string {
@@ -34,8 +34,8 @@ export function printTo(sink: YamlSink, value: unknown): string {
 }
 
 /**
- * A text that grows is a tree of its pieces. While it is small it is gone before the collector has to move it; a whole
- * config of ten thousand files is moved again and again, which takes longer than the printing.
+ * JavaScript builds a growing text as a tree of its pieces. A small text is freed before the garbage collector moves it. A whole config of ten
+ * thousand files is moved many times, which takes longer than the printing.
  */
 const PIECE = 8192;
 
@@ -49,10 +49,10 @@ const pad = (width: number): string => {
   return pads[width];
 };
 
-/** Keys and their texts, for the few hundred names that occur again and again. */
+/** Printed keys, for the few hundred names that occur often. */
 const keyTexts = new Map<string, string>();
 
-/** A key that fits on its line; undefined for one that stands after a `?`. */
+/** A key on one line; undefined for a key after a `?`. */
 function keyText(key: string): string | undefined {
   const known = keyTexts.get(key);
   if (known !== undefined) return known;
@@ -61,7 +61,7 @@ function keyText(key: string): string | undefined {
   return printed;
 }
 
-/** Orders of keys that were found out: thousands of files have the same four. A step for each key, in the given order. */
+/** Cached orders of keys, because thousands of files have the same four keys. One step for each key, in the given order. */
 interface KeyOrders {
   readonly next: Map<string, KeyOrders>;
   sorted?: readonly string[];
@@ -86,7 +86,7 @@ function sortedKeys(keys: readonly string[]): readonly string[] {
   return at.sorted;
 }
 
-/** Returns the text with the object after it: one text that grows is cheaper than a list of a hundred thousand pieces. */
+/** Returns the text with the object appended: one growing text is cheaper than a list of a hundred thousand pieces. */
 function printObject(
   sink: YamlSink,
   fields: Readonly<Record<string, unknown>>,
@@ -118,7 +118,7 @@ function printObject(
   return text;
 }
 
-/** The value of a key that has a line of its own begins beside the colon, and so do objects and lists. */
+/** The value of a long key starts after the colon, and so do objects and lists. */
 function printAfterLongKey(sink: YamlSink, value: unknown, indent: number, before: string): string {
   const text = `${before}${pad(indent)}: `;
   if (isFilledObject(value)) return printObject(sink, value, indent + 2, text, true);
@@ -126,7 +126,7 @@ function printAfterLongKey(sink: YamlSink, value: unknown, indent: number, befor
   return text + line(printScalar(value, indent + 2, indent + 2));
 }
 
-/** Ends a line. A block of lines may have ended it already, also with U+2028 or U+2029. */
+/** Ends a line. A block scalar may have ended it already, also with U+2028 or U+2029. */
 function line(text: string): string {
   const last = text.charCodeAt(text.length - 1);
   return last === 0x0a || last === 0x2028 || last === 0x2029 ? text : `${text}\n`;
@@ -168,8 +168,8 @@ function printScalar(value: unknown, indent: number, column: number): string {
 const UNREADABLE = 'error converting JSON to YAML: yaml: ';
 
 /**
- * The original writes JSON first and reads it as YAML: the reader refuses control characters, and takes U+0085 for the
- * end of a line. Halves of surrogate pairs are U+FFFD since the API server read them.
+ * The original writes JSON and reads it as YAML. The reader refuses control characters, and treats U+0085 as a line end. The API server replaces
+ * halves of surrogate pairs by U+FFFD.
  */
 function clean(text: string): string {
   if (!/[\u007f-\u009f\ud800-\udfff\ufffe\uffff]/.test(text)) return text;
@@ -181,7 +181,7 @@ function clean(text: string): string {
   return whole.replace(/ *\u0085[ \u0085]*/g, (breaks) => '\n'.repeat(breaks.replaceAll(' ', '').length - 1) || ' ');
 }
 
-/** A reader of YAML finds the colon of a key on the key's own line, and within this many characters of JSON. */
+/** The YAML reader finds the colon of a key only on the same line and within this number of characters. */
 const KEY_CHARACTERS = 1024;
 
 function cleanKey(key: string): string {
@@ -193,7 +193,7 @@ function cleanKey(key: string): string {
   return clean(key);
 }
 
-/** Integers of 64 bits as they are, all else as Go prints a float64: with an exponent below -4 and from 6 on. */
+/** Prints 64-bit integers as they are, other numbers as Go prints a float64: with an exponent below -4 and from 6 on. */
 function printNumber(value: number): string {
   if (Number.isSafeInteger(value)) return String(value);
   if (Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 64) return BigInt(value).toString();

@@ -1,4 +1,4 @@
-/** A file as a config wants it. Owners are ids or names; absent: root. */
+/** A file of a config. Owners are ids or names; absent: root. */
 export interface WantedFile {
   readonly kind: 'file';
   readonly content: Uint8Array;
@@ -8,14 +8,14 @@ export interface WantedFile {
   readonly group?: string | number;
 }
 
-/** A link as a config wants it. */
+/** A link of a config. */
 export interface WantedLink {
   readonly kind: 'link';
   readonly target: string;
   readonly hard?: boolean;
 }
 
-/** A directory as a config wants it. */
+/** A directory of a config. */
 export interface WantedDirectory {
   readonly kind: 'directory';
   readonly mode: number;
@@ -23,33 +23,30 @@ export interface WantedDirectory {
   readonly group?: string | number;
 }
 
-/** What may be at a path. */
+/** An entry at a path. */
 export type Entry = WantedFile | WantedLink | WantedDirectory;
 
-/**
- * A node's disk. Every change is whole or absent after a crash, and lasts once its promise is kept. Paths are absolute
- * and seen from the node.
- */
+/** The disk of a node. Every change is atomic, and durable when its promise resolves. Paths are absolute, as the node sees them. */
 export interface NodeDisk {
-  /** Undefined: nothing is there. Owners are ids. Hard links are files. */
+  /** Undefined if nothing exists there. Owners are ids. Hard links are files. */
   read(path: string): Promise<Entry | undefined>;
-  /** Puts a file, link or directory there in place of what is there; parents are made. */
+  /** Writes a file, link or directory, replaces an existing entry, and creates parent directories. */
   put(path: string, entry: Entry): Promise<void>;
-  /** Nothing there is fine. Directories go only if empty. */
+  /** An absent path is not an error. Only empty directories are removed. */
   remove(path: string): Promise<void>;
-  /** Whether a file that was read has the owner that is wanted. */
+  /** Whether a file has the wanted owner. */
   owned(found: Entry, wanted: Entry): Promise<boolean>;
 }
 
 const decoder = new TextDecoder();
 
-/** Content of a text file; undefined if there is none. */
+/** Content of a text file; undefined if it does not exist. */
 export async function readText(disk: NodeDisk, path: string): Promise<string | undefined> {
   const entry = await disk.read(path);
   return entry?.kind === 'file' ? decoder.decode(entry.content) : undefined;
 }
 
-/** A file of text. @param mode permission bits */
+/** A text file. @param mode permission bits */
 export const textEntry = (text: string, mode = 0o600): WantedFile => ({
   ...{ kind: 'file', content: new TextEncoder().encode(text), mode },
 });

@@ -3,21 +3,21 @@ import type { MachineConfig } from '../../kinds/machine-config.ts';
 import type { PostAction } from '../disruption.ts';
 import type { NodeDisk } from './disk.ts';
 
-/** The machine that a daemon looks after. */
+/** The machine of a daemon. */
 export interface DaemonHost {
   readonly disk: NodeDisk;
   /** Changes with every boot. */
   bootId(): Promise<string>;
-  /** The kernel's command line of the next boot. */
+  /** The kernel's command line for the next boot. */
   commandLine(): Promise<string>;
-  /** Whole or not at all, like the disk. */
+  /** Atomic, like writes to the disk. */
   setCommandLine(line: string): Promise<void>;
-  /** Reload, restart or daemon-reload; repeating it is fine. */
+  /** Reload, restart or daemon-reload; can be repeated. */
   act(action: PostAction): Promise<void>;
-  /** May never come back. */
+  /** May never return. */
   reboot(): Promise<void>;
-  /** Called before files are written; what it throws fails the update. */
+  /** Called before files are written. An error fails the update. */
   prepare?(to: MachineConfig): Promise<void>;
-  /** What of a change this machine has no means for, in words; undefined: nothing. */
+  /** The part of a change that this machine does not support, as a message; undefined if it supports all. */
   unsupported?(diff: ConfigDiff, wanted: MachineConfig): string | undefined;
 }

@@ -1,9 +1,9 @@
-/** Splits at blanks outside of quotes: one entry of a config may hold several arguments. */
+/** Splits at blanks outside of quotes, because one entry of a config may contain several arguments. */
 export function splitArguments(entries: readonly string[]): readonly string[] {
   return entries.flatMap((entry) => entry.match(/(?:[^\s"']|"[^"]*"|'[^']*'|["'])+/g) ?? []);
 }
 
-/** What brings a machine's kernel arguments from one config to another: first all old ones go, then all new ones come. */
+/** The operations from the kernel arguments of one config to those of another: first all old ones are deleted, then all new ones are added. */
 export function kernelArgumentOperations(old: readonly string[], wanted: readonly string[]): readonly string[] {
   return [
     ...splitArguments(old).map((argument) => `--delete-if-present=${argument}`),
@@ -11,7 +11,7 @@ export function kernelArgumentOperations(old: readonly string[], wanted: readonl
   ];
 }
 
-/** A kernel's command line after {@link kernelArgumentOperations}. Arguments of others keep their order. */
+/** A kernel's command line after {@link kernelArgumentOperations}. Other arguments keep their order. */
 export function nextCommandLine(line: string, old: readonly string[], wanted: readonly string[]): string {
   const present = [...splitArguments([line])];
   for (const argument of splitArguments(old)) {

@@ -1,20 +1,20 @@
 import { posix } from 'node:path';
 import type { Entry, NodeDisk } from './disk.ts';
 
-/** An entry as JSON has it. */
+/** An entry as JSON. */
 type StoredEntry =
   | Exclude<Entry, { kind: 'file' }>
   | (Omit<Extract<Entry, { kind: 'file' }>, 'content'> & { content: string });
 
-/** What a disk in memory holds, as JSON. */
+/** The content of a disk in memory, as JSON. */
 export type DiskImage = Readonly<Record<string, StoredEntry>>;
 
-/** A disk in memory, for machines that are played and for tests. It refuses what a real one refuses. */
+/** A disk in memory, for simulated machines and tests. It refuses the same operations as a real disk. */
 export class MemoryDisk implements NodeDisk {
   readonly #entries = new Map<string, Entry>();
   readonly #onChange: (() => void) | undefined;
 
-  /** @param onChange told after every change */
+  /** @param onChange called after every change */
   constructor(image: DiskImage = {}, onChange?: () => void) {
     this.#onChange = onChange;
     for (const [path, entry] of Object.entries(image)) {
@@ -25,7 +25,7 @@ export class MemoryDisk implements NodeDisk {
     }
   }
 
-  /** All of it, as JSON. */
+  /** The whole content, as JSON. */
   image(): DiskImage {
     return Object.fromEntries(
       [...this.#entries].map(([path, entry]) => [

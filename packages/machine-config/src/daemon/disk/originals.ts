@@ -5,7 +5,7 @@ import { textEntry } from './disk.ts';
 const originalOf = (path: string): string => `${DaemonPaths.Originals}${path}.mcdorig`;
 const noOriginalOf = (path: string): string => `${DaemonPaths.NoOriginals}${path}.mcdnoorig`;
 
-/** What the system had at a path before any config came: kept when the first one is about to replace it. */
+/** The entries of the system before any config. The daemon stores each one before its first replacement. */
 export class Originals {
   readonly #disk: NodeDisk;
 
@@ -13,7 +13,7 @@ export class Originals {
     this.#disk = disk;
   }
 
-  /** Notes what is there, once: after a crash it may already be a config's. */
+  /** Stores the entry once. After a crash, the path may already have an entry of a config. */
   async keep(path: string): Promise<void> {
     const disk = this.#disk;
     if ((await disk.read(originalOf(path))) || (await disk.read(noOriginalOf(path)))) return;
@@ -22,13 +22,13 @@ export class Originals {
     else await disk.put(noOriginalOf(path), textEntry(''));
   }
 
-  /** Content that was there; empty if there was none. */
+  /** The original content; empty if the file did not exist. */
   async content(path: string): Promise<Uint8Array> {
     const kept = await this.#disk.read(originalOf(path));
     return kept?.kind === 'file' ? kept.content : new Uint8Array();
   }
 
-  /** Puts back what was there, or takes away what is. The note stays until {@link forget}. */
+  /** Restores the original entry, or removes the path if there was none. The record stays until {@link forget}. */
   async restore(path: string): Promise<void> {
     const kept = await this.#disk.read(originalOf(path));
     if (kept) await this.#disk.put(path, kept);

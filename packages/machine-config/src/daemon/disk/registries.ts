@@ -1,4 +1,4 @@
-/** A registry of containers' registries.conf, or a mirror of one. */
+/** A registry of registries.conf, or one of its mirrors. */
 interface Endpoint {
   readonly fields: Record<string, unknown>;
   readonly mirrors: Endpoint[];
@@ -10,8 +10,8 @@ interface Registries {
 }
 
 /**
- * Whether a changed registries.conf can harm no running pod: only what is pulled by digest was added, and search
- * registries at the end. What this cannot read counts as unsafe. Source: pkg/daemon/drain.go.
+ * Whether a change of registries.conf affects no running pod: it only adds pulls by digest, or search registries at the end. A file that cannot be
+ * parsed is unsafe. Source: pkg/daemon/drain.go.
  */
 export function isSafeRegistriesChange(before: string, after: string): boolean {
   const [old, next] = [readRegistries(before), readRegistries(after)];
@@ -38,7 +38,7 @@ function onlyDigestsAdded(old: readonly Endpoint[], next: readonly Endpoint[], b
   return left.size === 0;
 }
 
-/** A mirror says it itself, or its registry for all; a registry is so if it has mirrors and all of them are. */
+/** A mirror has the setting itself or inherits that of its registry. A registry is pulled by digest if it has mirrors and all of them are. */
 function isByDigest({ fields, mirrors }: Endpoint, inherited: boolean): boolean {
   if (inherited || fields['mirror-by-digest-only'] === true || fields['pull-from-mirror'] === 'digest-only')
     return true;
@@ -48,7 +48,7 @@ function isByDigest({ fields, mirrors }: Endpoint, inherited: boolean): boolean 
 const sameFields = (a: Record<string, unknown>, b: Record<string, unknown>): boolean =>
   JSON.stringify(Object.entries(a).toSorted()) === JSON.stringify(Object.entries(b).toSorted());
 
-/** Reads the part of TOML that registries.conf has; undefined for anything else. */
+/** Parses the subset of TOML that registries.conf uses; undefined for anything else. */
 function readRegistries(text: string): Registries | undefined {
   const registries: Endpoint[] = [];
   let at: Record<string, unknown> = {};
@@ -77,7 +77,7 @@ function readRegistries(text: string): Registries | undefined {
   return Array.isArray(search) ? { search: search.map(String), registries } : undefined;
 }
 
-/** Lines without comments; a list may go over several. */
+/** Lines without comments. A list may have several lines. */
 function logicalLines(text: string): readonly string[] {
   const lines: string[] = [];
   let open = '';

@@ -7,8 +7,8 @@ import { Originals } from './originals.ts';
 import { wantedDisk } from './wanted.ts';
 
 /**
- * Like {@link wantedDisk}, with what takes a look at the disk filled in: units of the system, originals of appended files,
- * and certificates. A config may be older than the certificates: it never brings back those of its time.
+ * Like {@link wantedDisk}, with the parts that depend on the disk: units of the system, originals of appended files, and certificates. The
+ * certificates on the disk may be newer than the config, and stay.
  */
 export async function resolveWanted(
   disk: NodeDisk,

@@ -1,6 +1,6 @@
 import { DaemonPaths } from '../../config/daemon-paths.ts';
 
-/** Where systemd links a unit that is enabled, by its section Install. */
+/** The links that systemd creates for an enabled unit, by its section Install. */
 export function installLinks(name: string, contents: string): readonly string[] {
   const links: string[] = [];
   let inInstall = false;

@@ -5,19 +5,19 @@ import type { MachineConfig } from '../../kinds/machine-config.ts';
 import type { Entry, WantedFile } from './disk.ts';
 import { installLinks } from './unit-links.ts';
 
-/** Content of a file that comes from two places: what the config says, and what the disk had before any config. */
+/** Content from two sources: the config, and the file on the disk before any config. */
 export interface AppendedFile extends Omit<WantedFile, 'content'> {
-  /** Undefined: the original's. */
+  /** Undefined: the original file. */
   readonly base: Uint8Array | undefined;
   readonly append: Uint8Array;
 }
 
-/** What a config puts on a disk, by path. */
+/** The entries that a config writes to a disk, by path. */
 export interface WantedDisk {
   readonly entries: ReadonlyMap<string, Entry>;
-  /** Files whose content begins with what the disk had. */
+  /** Files whose content starts with the original content. */
   readonly appended: ReadonlyMap<string, AppendedFile>;
-  /** Paths that must be absent: links of units that are not enabled. */
+  /** Paths that must be absent: links of disabled units. */
   readonly absent: ReadonlySet<string>;
 }
 
@@ -27,8 +27,8 @@ const DIRECTORY_MODE = 0o755;
 const ownerOf = ({ id, name }: { id?: number; name?: string } = {}): string | number | undefined => name ?? id;
 
 /**
- * Everything that a config puts on a disk. Pure.
- * @param vendorUnit text of a unit that the system brings
+ * All entries that a config writes to a disk. Pure.
+ * @param vendorUnit text of a unit of the system
  * @throws DataUrlError for content that is not in the config, IgnitionError
  */
 export function wantedDisk(
@@ -85,7 +85,7 @@ function addUnit(
   const path = `${DaemonPaths.Units}/${name}`;
   const text = (content: string): Entry => ({ kind: 'file', content: Buffer.from(content), mode: FILE_MODE });
   for (const dropin of dropins) {
-    // An empty drop-in says nothing, and is how a template takes one away.
+    // An empty drop-in has no effect. A template uses it to remove one.
     if (dropin.contents) entries.set(`${path}.d/${dropin.name}`, text(dropin.contents));
   }
   if (mask) {
@@ -102,13 +102,13 @@ function addUnit(
   }
 }
 
-/** Paths that a config puts something at; of units of the system only what the config says itself. */
+/** Paths that a config writes. For units of the system, only the entries of the config itself. */
 export function wantedPaths(config: MachineConfig): readonly string[] {
   const { entries, appended } = wantedDisk(config);
   return [...entries.keys(), ...appended.keys()];
 }
 
-/** A text as an Ignition file, as tests and tools write it. */
+/** A text as an Ignition file, for tests and tools. */
 export const fileOf = (path: string, text: string, mode = FILE_MODE) => ({
   ...{ path, mode, overwrite: true, contents: { source: encodeDataUrl(text) } },
 });

@@ -1,9 +1,6 @@
 import type { IgnitionConfig } from '../versions/schema.ts';
 
-/**
- * A config as it is written: objects and lists without content say nothing and are left out. Entries of lists stay.
- * The config itself is not changed; what needs no change is shared.
- */
+/** A config without empty objects and lists. Entries of lists stay. The config is not changed, and unchanged parts are shared. */
 export const compactIgnition = (config: IgnitionConfig): IgnitionConfig => compact(config) as IgnitionConfig;
 
 function compact(value: unknown): unknown {

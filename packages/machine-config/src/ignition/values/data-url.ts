@@ -1,12 +1,12 @@
 import { gunzipSync } from 'node:zlib';
 
-/** Text that cannot be decoded. */
+/** A text that cannot be decoded. */
 export class DataUrlError extends Error {
   override readonly name = 'DataUrlError';
 }
 
 const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`{|}~-]";
-/** Types that are known, and those that say themselves that they are not. */
+/** Known media types, and experimental ones with `x-`. */
 const TYPE = `(?:(?:text|image|audio|video|application|message|multipart)${TOKEN}*|[xX]-${TOKEN}*)`;
 const MEDIA_TYPE = new RegExp(`^(?:${TYPE}/${TOKEN}*)?(?:;${TOKEN}+=(?:${TOKEN}+|"(?:[^"\\\\]|\\\\.)*"))*$`);
 const BAD_ESCAPE = /=(?!")[^;]*%(?![0-9A-Fa-f]{2})/;
@@ -33,7 +33,7 @@ export function parseDataUrl(url: string): DataUrl {
   return { data: base64 ? fromBase64(unescapePercent(text).toString('latin1')) : unescapePercent(text) };
 }
 
-/** A quoted parameter may hold commas. */
+/** A quoted parameter may contain commas. */
 function commaOf(url: string): number {
   let quoted = false;
   for (let index = 5; index < url.length; index += 1) {
@@ -79,9 +79,9 @@ export const encodeBase64DataUrl = (text: string): string =>
   `data:text/plain;charset=utf-8;base64,${Buffer.from(text, 'utf8').toString('base64')}`;
 
 /**
- * The content that a resource of an Ignition config holds in itself.
+ * The content of a resource of an Ignition config.
  * @param source the `data:` URL; absent: empty content
- * @throws DataUrlError for any other URL, and for content that its compression does not fit
+ * @throws DataUrlError for any other URL, and for content with another compression
  */
 export function decodeContents(source: string | undefined, compression: string | undefined): Buffer {
   if (source === undefined) return Buffer.alloc(0);
@@ -101,6 +101,6 @@ export function decodeContents(source: string | undefined, compression: string |
   }
 }
 
-/** Whether data begins as RFC 1952 says: magic number, the method deflate, and the rest of the ten bytes. */
+/** Whether data starts as RFC 1952 requires: magic number, the method deflate, and the rest of the ten bytes. */
 const hasGzipHeader = (data: Buffer): boolean =>
   data.length >= 10 && data[0] === 0x1f && data[1] === 0x8b && data[2] === 8;

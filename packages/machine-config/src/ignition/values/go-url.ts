@@ -1,17 +1,16 @@
-/** What matters of a URL that Go can read. */
+/** The used parts of a URL that Go accepts. */
 export interface GoUrl {
   /** In lower case; '' for none. */
   readonly scheme: string;
-  /** What follows the scheme where that is no slash. */
+  /** The text after the scheme if it does not start with a slash. */
   readonly opaque: string;
-  /** The text behind the question mark. */
+  /** The text after the question mark. */
   readonly query: string;
 }
 
 /**
- * Reads a URL as Go's `url.Parse` does: what it refuses is undefined, what it leaves alone (blanks in a path, anything in
- * a query) is left alone. The URL of the platform is stricter here and laxer there.
- * Source: net/url, parse and parseAuthority.
+ * Parses a URL as Go's `url.Parse` does; undefined if Go refuses it. The URL class of the platform is stricter for some URLs and less strict for
+ * others. Source: net/url, parse and parseAuthority.
  */
 export function parseGoUrl(text: string): GoUrl | undefined {
   const hash = text.indexOf('#');
@@ -35,7 +34,7 @@ export function parseGoUrl(text: string): GoUrl | undefined {
   return isAuthority(authority) && isEscaped(path) ? read : undefined;
 }
 
-/** Values of a parameter; what cannot be read of a query is passed over. */
+/** Values of a parameter. Invalid parts of the query are skipped. */
 export function queryValues(query: string, name: string): readonly string[] {
   return query.split('&').flatMap((pair) => {
     const [, key = '', value = ''] = /^([^=]*)=?([\s\S]*)$/.exec(pair) ?? [];
@@ -43,7 +42,7 @@ export function queryValues(query: string, name: string): readonly string[] {
   });
 }
 
-/** Every percent sign begins an escaped byte. */
+/** Every percent sign starts an escaped byte. */
 const isEscaped = (text: string): boolean => !/%(?![0-9A-Fa-f]{2})/.test(text);
 
 const USER_INFO = /^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/;
@@ -56,10 +55,10 @@ function isAuthority(authority: string): boolean {
 
 function isHost(host: string): boolean {
   const port = host.startsWith('[') ? /\](:\d*)?$/ : /^[^:]*(?::\d*)?$/;
-  // A name may hold more than one colon, only the last must begin a port.
+  // A host name may contain several colons. Only the last one must start a port.
   const checked = host.startsWith('[') ? host : host.slice(Math.max(host.lastIndexOf(':'), 0));
   if (!port.test(checked)) return false;
-  // Only bytes beyond ASCII are escaped in a host, and the percent sign itself.
+  // In a host, only bytes beyond ASCII and the percent sign are escaped.
   if (/%(?![89A-Fa-f][0-9A-Fa-f]|25)/.test(host)) return false;
   return !/[ \\^`{|}@?#]/.test(host);
 }

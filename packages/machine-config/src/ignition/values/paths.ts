@@ -1,4 +1,4 @@
-/** The shortest path that means the same, as Go's `path.Clean`. */
+/** The shortest equivalent path, as Go's `path.Clean`. */
 export function cleanPath(path: string): string {
   if (path === '') return '.';
   const absolute = path.startsWith('/');
@@ -12,16 +12,16 @@ export function cleanPath(path: string): string {
   return absolute ? `/${parts.join('/')}` : parts.join('/') || '.';
 }
 
-/** Joins and cleans paths, as Go's `path.Join`: empty ones are skipped. */
+/** Joins and cleans paths, as Go's `path.Join`. Empty paths are skipped. */
 export const joinPaths = (...paths: readonly string[]): string => {
   const given = paths.filter((path) => path !== '');
   return given.length === 0 ? '' : cleanPath(given.join('/'));
 };
 
-/** The usual case, told at once: no empty part, and none that begins with a dot. */
+/** A fast check for the usual case: no empty part, and none that starts with a dot. */
 const SHORTEST = /^(?:\/[^/.][^/]*)+$/;
 
-/** What is wrong with a path: undefined for an absolute one in its shortest form. */
+/** The problem of a path: undefined for an absolute one in its shortest form. */
 export function pathProblem(path: string): string | undefined {
   if (SHORTEST.test(path)) return undefined;
   if (path === '') return 'path not specified';

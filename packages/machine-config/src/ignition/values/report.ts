@@ -1,14 +1,14 @@
-/** Something wrong with a config. */
+/** A problem of a config. */
 export interface Issue {
   /** `$.storage.files.0.path`. */
   readonly path: string;
   readonly message: string;
 }
 
-/** A config that cannot be used, in the original's words. */
+/** An invalid config, in the original's words. */
 export class IgnitionError extends Error {
   override readonly name = 'IgnitionError';
-  /** What is wrong where; empty when it is the config as a whole. */
+  /** The problems with their paths; empty if the config as a whole is invalid. */
   readonly issues: readonly Issue[];
   constructor(message: string, issues: readonly Issue[] = [], options?: ErrorOptions) {
     super(message, options);

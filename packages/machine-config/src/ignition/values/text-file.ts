@@ -3,7 +3,7 @@ import { encodeBase64DataUrl } from './data-url.ts';
 
 const MODE = 0o644;
 
-/** A file of text as generated MachineConfigs hold it: readable to all, never compressed, in place of what is there. */
+/** A text file of a generated MachineConfig: readable for all, never compressed, replaces an existing file. */
 export const textFile = (path: string, text: string): IgnitionFile => ({
   path,
   mode: MODE,

@@ -1,6 +1,6 @@
 /**
- * Where a value is, `$.storage.files.0.mode`, in parts that whoever walks pushes and pops: it is made a text only for what is
- * wrong, not for each of ten thousand files.
+ * The path of a value, `$.storage.files.0.mode`, in parts that the traversal pushes and pops. It becomes a text only for a problem, not for each of
+ * ten thousand files.
  */
 export class Trail {
   readonly parts: (string | number)[] = ['$'];
@@ -10,5 +10,5 @@ export class Trail {
   }
 }
 
-/** A path, or where somebody is: both are a text in a template. */
+/** A path as a text or a trail. Templates print both as a text. */
 export type At = string | Trail;

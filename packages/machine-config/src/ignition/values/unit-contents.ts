@@ -4,9 +4,9 @@ type PrintText = (text: string) => string;
 const MAX_LINE = 2048;
 
 /**
- * What is wrong with the contents of a unit: undefined if systemd can read it. Text before the first section is
- * ignored, as the original's parser does. Source: coreos/go-systemd, unit/deserialize.go.
- * @param print how the message shows text behind the name of a section; Ignition 2 uses {@link printBytes}
+ * The problem of the contents of a unit: undefined if systemd can read it. Text before the first section is ignored, as in the original's parser.
+ * Source: coreos/go-systemd, unit/deserialize.go.
+ * @param print formats text after the name of a section for the message; Ignition 2 uses {@link printBytes}
  */
 export function unitProblem(contents: string | undefined, print: PrintText = JSON.stringify): string | undefined {
   if (contents === undefined) return undefined;
@@ -19,7 +19,7 @@ export function unitProblem(contents: string | undefined, print: PrintText = JSO
 
 const isComment = (character: string): boolean => character === '#' || character === ';';
 
-/** What Go counts as space: U+0085 is, the byte order mark is not. */
+/** The white space of Go: U+0085 is included, the byte order mark is not. */
 const SPACE = /^\p{White_Space}$/u;
 const SPACE_AT_THE_ENDS = /^\p{White_Space}+|\p{White_Space}+$/gu;
 const trimSpace = (text: string): string => text.replace(SPACE_AT_THE_ENDS, '');

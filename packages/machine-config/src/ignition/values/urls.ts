@@ -1,15 +1,15 @@
 import { parseDataUrl } from './data-url.ts';
 import { parseGoUrl, queryValues } from './go-url.ts';
 
-/** The scheme of a URL: '' for none, undefined for what cannot be read. */
+/** The scheme of a URL: '' for none, undefined for an invalid URL. */
 export const schemeOf = (url: string): string | undefined => parseGoUrl(url)?.scheme;
 
-/** The usual case, told at once: plain text without escapes. */
+/** A fast check for the usual case: plain text without escapes. */
 const PLAIN = /^data:,[A-Za-z0-9\-_.!~*'();/?:@&=+$,]*$/;
 
 /**
- * What is wrong with the URL of a resource: undefined for one that Ignition can fetch.
- * @param minor version 3.x of the config that names it: later ones know more schemes
+ * The problem of the URL of a resource: undefined if Ignition can fetch it.
+ * @param minor version 3.x of the config; later versions support more schemes
  */
 export function urlProblem(url: string, minor = 5): string | undefined {
   if (PLAIN.test(url)) return undefined;

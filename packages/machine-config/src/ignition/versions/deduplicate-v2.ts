@@ -2,10 +2,13 @@ import { IgnitionError } from '../values/report.ts';
 import type { FileV2, IgnitionV2, UnitV2, UserV2 } from './schema-v2.ts';
 
 /**
- * Makes entries of a version 2 config unique, which version 3 asks for: the last file of a path and the last unit of a
- * name stay, a unit with the drop-ins of all; the keys of all entries of the user core are collected. Files and units
- * come out in reverse order, as from the original: the order counts for the name of a rendered config.
- * Source: machine-config-operator, pkg/controller/common/helpers.go.
+ * Removes duplicate entries of a version 2 config, which version 3 does not allow.
+ * - The last file of a path stays.
+ * - The last unit of a name stays, with the drop-ins of all.
+ * - The keys of all entries of the user core are combined.
+ *
+ * The order of files and units is reversed, as in the original, because it counts for the name of a rendered config. Source: machine-config-operator,
+ * pkg/controller/common/helpers.go.
  * @throws IgnitionError for users other than core
  */
 export function deduplicateV2(config: IgnitionV2): IgnitionV2 {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-// Ignition 1, as far as its decoder refuses configs. Source: coreos/ignition v0.35, config/v1/types.
+// The part of Ignition 1 that its decoder checks. Source: coreos/ignition v0.35, config/v1/types.
 
 const text = () => z.exactOptional(z.string());
 const flag = () => z.exactOptional(z.boolean());

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { planOf } from '../plan.ts';
 
-// Ignition 2.2, as far as configs of it are read. Source: coreos/ignition v0.35, config/v2_2/types/schema.go.
+// The part of Ignition 2.2 that this package reads. Source: coreos/ignition v0.35, config/v2_2/types/schema.go.
 
 const text = () => z.exactOptional(z.string());
 const flag = () => z.exactOptional(z.boolean());
@@ -125,5 +125,5 @@ export type FileV2 = z.infer<typeof file>;
 export type UnitV2 = z.infer<typeof unit>;
 export type UserV2 = z.infer<typeof user>;
 
-/** What decoding needs to know of it. */
+/** The decoding plan of {@link ignitionV2Schema}. */
 export const IGNITION_V2_PLAN = planOf(ignitionV2Schema);

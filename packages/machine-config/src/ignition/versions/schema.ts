@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { list, planOf } from '../plan.ts';
 
-// Ignition 3.5. Fields stand in the order in which the original walks them, so that reports come in its order.
-// Source: ignition, config/v3_5/types/schema.go; keys from the Key() methods next to it.
+// Ignition 3.5. Fields are in the order of the original, so that reports have the same order. Source: ignition, config/v3_5/types/schema.go; keys
+// from the Key() methods next to it.
 
 const text = () => z.exactOptional(z.string());
 const flag = () => z.exactOptional(z.boolean());
@@ -19,7 +19,7 @@ const resource = z.object({
   verification,
 });
 
-/** Where content comes from. */
+/** The source of content. */
 export type IgnitionResource = z.infer<typeof resource>;
 
 const resources = (rule: { append?: true } = {}) =>
@@ -195,11 +195,11 @@ export const ignitionConfigSchema = z.object({
 /** An Ignition config of version 3.5.0. */
 export type IgnitionConfig = z.infer<typeof ignitionConfigSchema>;
 
-/** What decoding, merging and checking need to know of it. */
+/** The plan of {@link ignitionConfigSchema} for decoding, merging and validation. */
 export const IGNITION_PLAN = planOf(ignitionConfigSchema);
 
-/** The version that everything is read into. */
+/** The version that all configs are converted to. */
 export const IGNITION_VERSION = '3.5.0';
 
-/** A config that says nothing. */
+/** An empty config. */
 export const emptyIgnition = (): IgnitionConfig => ({ ignition: { version: IGNITION_VERSION } });

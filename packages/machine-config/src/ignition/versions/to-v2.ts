@@ -8,9 +8,9 @@ const refuse = (what: string): never => {
 const ROOT = 'root';
 
 /**
- * A config of version 3 as one of version 2.2. What version 2 cannot tell from absent is left out.
- * Source: coreos/ign-converter, translate/v32tov22.
- * @throws IgnitionError for what version 2 has no place for
+ * Converts a config of version 3 to version 2.2. Values that version 2 does not distinguish from absent ones are omitted. Source:
+ * coreos/ign-converter, translate/v32tov22.
+ * @throws IgnitionError for fields that version 2 does not have
  */
 export function toV2(config: IgnitionConfig): object {
   check(config);
@@ -69,7 +69,7 @@ function check({ ignition, storage = {} }: IgnitionConfig): void {
   }
 }
 
-/** Says on which filesystem a path lies, and where there. */
+/** Returns the filesystem of a path, and the path within it. */
 function placing(filesystems: readonly { path?: string }[]) {
   const mounts = filesystems.flatMap(({ path }) => path ?? []).toSorted((a, b) => b.length - a.length);
   return <T extends { path: string }>(node: T): T & { filesystem: string } => {
@@ -79,7 +79,7 @@ function placing(filesystems: readonly { path?: string }[]) {
   };
 }
 
-/** Version 2 has one content a file: each further one is an entry that appends. */
+/** Version 2 has one content for each file. Each further content becomes an entry that appends. */
 function fileParts({ append = [], contents, ...file }: IgnitionFile & { filesystem: string }): object[] {
   const overwrite = file.overwrite ?? false;
   const own = contents?.source !== undefined || append.length === 0;
@@ -89,7 +89,7 @@ function fileParts({ append = [], contents, ...file }: IgnitionFile & { filesyst
   ];
 }
 
-/** Without fields that are undefined, and without objects and lists that become empty. */
+/** Removes fields that are undefined, and objects and lists that become empty. */
 function dropUndefined(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(dropUndefined);
   if (typeof value !== 'object' || value === null) return value;

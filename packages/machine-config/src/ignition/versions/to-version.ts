@@ -4,15 +4,15 @@ import { IgnitionError, printIssues } from '../values/report.ts';
 import { IGNITION_VERSION, type IgnitionConfig } from './schema.ts';
 import { toV2 } from './to-v2.ts';
 
-/** Versions that a config can be served in. */
+/** Versions in which the config server can serve a config. */
 export const SERVED_VERSIONS = ['2.2.0', '3.1.0', '3.2.0', '3.3.0', '3.4.0', IGNITION_VERSION] as const;
 
-/** A version that a config can be served in. */
+/** A version in which the config server can serve a config. */
 export type ServedVersion = (typeof SERVED_VERSIONS)[number];
 
-/** What a version of spec 3 cannot say, and how its absence is reported. */
+/** A feature that a version of spec 3 does not have, and the error for it. */
 interface Missing {
-  /** First minor version that can. */
+  /** First minor version with the feature. */
   readonly since: number;
   readonly used: (config: IgnitionConfig) => boolean;
   readonly message: string;
@@ -73,9 +73,9 @@ const MISSING: readonly Missing[] = [
 ];
 
 /**
- * Writes a config in the version that a machine asks for.
+ * Writes a config in the requested version.
  * @param raw a config of spec 3
- * @throws IgnitionError naming what the version has no place for
+ * @throws IgnitionError naming the feature that the version does not have
  */
 export function toIgnitionVersion(raw: unknown, version: string): object {
   const parsed = parseIgnition(raw);
@@ -92,7 +92,7 @@ export function toIgnitionVersion(raw: unknown, version: string): object {
   const minor = version === '2.2.0' ? 2 : Number(version.split('.')[1]);
   const missing = MISSING.find(({ since, used }) => minor < since && used(config));
   if (missing) throw new IgnitionError(missing.message);
-  // A scheme, a filesystem: values that the version does not know either.
+  // Finds values that the version does not support either, such as a scheme or a filesystem.
   const issues = validateIgnition(config, minor);
   if (issues.length > 0) {
     throw new IgnitionError(`Converted spec has unexpected fatal error:\n${printIssues(issues)}`, issues);

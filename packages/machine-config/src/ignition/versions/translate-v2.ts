@@ -13,7 +13,7 @@ const refuse = (message: string): never => {
   throw new IgnitionError(PREFIX + message);
 };
 
-/** An object without the fields that are undefined, or that version 2 cannot tell from absent ones. */
+/** Removes fields that are undefined, or that version 2 does not distinguish from absent ones. */
 const given = <T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>;
@@ -26,9 +26,8 @@ const section = <T extends object>(fields: T) => {
 };
 
 /**
- * A config of version 2.2, made unique before, as one of version 3.5.
- * Source: coreos/ign-converter, translate/v23tov30.
- * @throws IgnitionError for what version 3 has no place for
+ * Converts a config of version 2.2 without duplicates to version 3.5. Source: coreos/ign-converter, translate/v23tov30.
+ * @throws IgnitionError for fields that version 3 does not have
  */
 export function translateV2({ ignition, networkd, passwd, storage = {}, systemd }: IgnitionV2): IgnitionConfig {
   if (networkd?.units?.length) refuse('config includes deprecated networkd section - use Files instead');
@@ -73,7 +72,7 @@ export function translateV2({ ignition, networkd, passwd, storage = {}, systemd 
   }) as IgnitionConfig;
 }
 
-/** Version 2 counts partitions in sectors, version 3 in MiB: neither can be told from the other. */
+/** Version 2 counts partitions in sectors, version 3 in MiB. The size of a sector is unknown, so neither can be converted. */
 function checkPartitions({ disks = [] }: Storage): void {
   const partitions = disks.flatMap((disk) => disk.partitions ?? []);
   const used = [
@@ -83,7 +82,7 @@ function checkPartitions({ disks = [] }: Storage): void {
   if (used.length > 0) refuse(`Invalid input config:\n${used.join('\n')}`);
 }
 
-/** Paths are unique over all lists, and none goes through a link of the config. */
+/** Paths are unique over all lists, and no path leads through a link of the config. */
 function checkNodes({ files = [], directories = [], links = [] }: Storage): void {
   const linkPaths = links.map(pathOf);
   const seen = new Map<string, string>();
@@ -110,7 +109,7 @@ function checkNodes({ files = [], directories = [], links = [] }: Storage): void
   for (const link of links) check('Link', link);
 }
 
-/** Every filesystem but root is refused before, so that a file of an undeclared one stands at its own path. */
+/** Only the root filesystem reaches this point, so the path of a file is its final path. */
 const pathOf = ({ path = '' }: NodeV2): string => joinPaths('/', path);
 
 const translateOwner = (owner: FileV2['user']) => owner && section({ id: owner.id, name: some(owner.name) });
@@ -124,7 +123,7 @@ const translateNode = (node: NodeV2) => ({
   path: pathOf(node),
 });
 
-/** Files of version 2 replace what is there unless they say otherwise; an appending one must not. */
+/** Files of version 2 replace an existing file by default. A file that appends must not. */
 function translateFile({ append = false, contents, mode, ...node }: FileV2) {
   const { compression, source = '', verification } = contents ?? {};
   const content = given({ compression: some(compression), source, verification });

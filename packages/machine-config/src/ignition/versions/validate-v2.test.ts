@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseIgnition } from '../read.ts';
 import { IgnitionError } from '../values/report.ts';
 
-/** What is wrong with a config of version 2.`minor`: '' for nothing. */
+/** The problems of a config of version 2.`minor`: '' for none. */
 function problems(config: object, minor = 2): string {
   try {
     parseIgnition({ ...config, ignition: { ...(config as { ignition?: object }).ignition, version: `2.${minor}.0` } });
@@ -19,7 +19,7 @@ const disk = (...partitions: object[]) => ({ storage: { disks: [{ device: '/dev/
 const file = (fields: object) => ({ storage: { files: [{ filesystem: 'root', path: '/a', ...fields }] } });
 const user = (fields: object) => ({ passwd: { users: [{ name: 'core', create: {}, ...fields }] } });
 
-describe('version 2 is judged by its own rules', () => {
+describe('a config of version 2 is validated by the rules of version 2', () => {
   test.each<[config: object, problem: string]>([
     [filesystem({}), 'filesystem is missing mount or path'],
     [filesystem({ mount: ext4, path: '/a' }), 'filesystem has both mount and path defined'],
@@ -62,7 +62,7 @@ describe('version 2 is judged by its own rules', () => {
     expect(problems(config)).toBe('');
   });
 
-  test('what came later is unknown to an older one, and what it could not leave out is written', () => {
+  test('fields of a later version are unknown to an older one, and fields that it required are written', () => {
     expect(problems(filesystem({ mount: { ...ext4, format: 'vfat' } }), 1)).toBe('');
     expect(problems(filesystem({ mount: { ...ext4, format: 'vfat' } }), 0)).toContain('invalid filesystem format');
     expect(problems(file({ contents: { source: 's3://bucket/key' } }), 0)).toContain('invalid url scheme');

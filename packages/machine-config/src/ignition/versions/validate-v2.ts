@@ -10,9 +10,9 @@ type Storage = NonNullable<IgnitionV2['storage']>;
 type Reference = NonNullable<NonNullable<IgnitionV2['ignition']['config']>['replace']>;
 
 /**
- * What is wrong with a config of version 2; empty for a valid one. Duplicates are not wrong there, and paths need only
- * be absolute. Source: ignition 0.35, config/v2_0/types to config/v2_2/types.
- * @param minor version 2.x whose rules hold
+ * The problems of a config of version 2; empty for a valid one. Duplicates are valid there, and paths need only be absolute. Source: ignition 0.35,
+ * config/v2_0/types to config/v2_2/types.
+ * @param minor version 2.x of the rules
  */
 export function validateIgnitionV2(config: IgnitionV2, minor = 2): readonly Issue[] {
   const { issues, add } = collector();
@@ -38,7 +38,7 @@ function checkReferences({ ignition: { config, security } }: IgnitionV2, minor: 
   }
 }
 
-/** Fields of a user that say the same as those of its older `create` object. */
+/** Fields of a user that duplicate those of its older `create` object. */
 const CREATE_FIELDS = ['gecos', 'groups', 'homeDir', 'noCreateHome', 'noLogInit', 'noUserGroup'] as const;
 const MORE_CREATE_FIELDS = ['primaryGroup', 'shell', 'system', 'uid'] as const;
 
@@ -98,7 +98,7 @@ function checkDevices({ disks = [], filesystems = [], raid = [] }: Storage, mino
 type Disk = NonNullable<Storage['disks']>[number];
 type Partition = NonNullable<Disk['partitions']>[number];
 
-/** Sectors of one MiB: partitions begin at whole ones. */
+/** Sectors of one MiB. Partitions start at a multiple of it. */
 const ALIGNMENT = 2_048;
 
 function checkDisk({ device = '', partitions = [] }: Disk, at: string, add: Add): void {
@@ -118,7 +118,7 @@ function checkDisk({ device = '', partitions = [] }: Disk, at: string, add: Add)
   }
 }
 
-/** A partition that starts at 0 is placed where there is room; equal ones are taken for the same by the original. */
+/** A partition that starts at 0 is placed in free space. The original treats equal partitions as the same one. */
 function overlap(one: Partition, other: Partition): boolean {
   if (!one.start || !other.start || isSame(one, other)) return false;
   const end = ({ start = 0, size = 0 }: Partition) => (size === 0 ? start : start + size - 1);
@@ -146,7 +146,7 @@ function checkFilesystem(
   if (path !== undefined) add(at, 'filesystem has both mount and path defined');
   if (create && wipeFilesystem) add(at, 'cannot use both create object and wipeFilesystem field');
   if (create && options.length > 0) add(at, 'cannot use both create object and mount-level options field');
-  // Version 2.0 knows the first three.
+  // Version 2.0 supports the first three.
   if (!FORMATS.slice(0, minor === 0 ? 3 : 5).includes(format)) add(`${at}.mount.format`, 'invalid filesystem format');
   checkPath(device, `${at}.mount.device`, add);
   add(`${at}.mount.label`, filesystemLabelProblem(format, label));

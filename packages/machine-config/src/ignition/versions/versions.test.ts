@@ -4,7 +4,7 @@ import { parseGoUrl, queryValues } from '../values/go-url.ts';
 import { IgnitionError } from '../values/report.ts';
 import { toIgnitionVersion } from './to-version.ts';
 
-/** What is wrong with a config of version 3.`minor`: '' for nothing. */
+/** The problems of a config of version 3.`minor`: '' for none. */
 function problems(minor: number, config: object): string {
   try {
     parseIgnition({ ...config, ignition: { ...(config as { ignition?: object }).ignition, version: `3.${minor}.0` } });
@@ -22,7 +22,7 @@ const luks = (clevis: object) => ({ storage: { luks: [{ name: 'l', device: '/dev
 const SHA256 = { verification: { hash: `sha256-${'b'.repeat(64)}` } };
 const TANG = { tang: [{ url: 'http://t', thumbprint: 'x' }] };
 
-describe('a config is judged by the rules of the version that it names', () => {
+describe('a config is validated by the rules of its own version', () => {
   test.each<[what: string, since: number, config: object]>([
     ['sha256', 1, file('data:,x', SHA256)],
     ['gs', 2, file('gs://bucket/key')],
@@ -42,25 +42,25 @@ describe('a config is judged by the rules of the version that it names', () => {
       0,
       { ignition: { config: { replace: { verification: { hash: `sha512-${'a'.repeat(128)}` } } } } },
     ],
-  ])('%s was let through until 3.%i', (_what, until, config) => {
+  ])('%s was allowed until 3.%i', (_what, until, config) => {
     const verdicts = [0, 1, 2, 3, 4, 5].map((minor) => problems(minor, config) === '');
     expect(verdicts).toEqual([0, 1, 2, 3, 4, 5].map((minor) => minor <= until));
   });
 
-  test('what came later is unknown to an older version, whatever it holds', () => {
+  test('fields of a later version are unknown to an older one, with any value', () => {
     expect(problems(2, { kernelArguments: 7 })).toBe('');
     expect(problems(3, { kernelArguments: 7 })).toContain('$.kernelArguments');
     expect(problems(1, { storage: { LUKS: [7] } })).toBe('');
   });
 
-  test('custom clevis beside others, and a pin without a name, as each version sees them', () => {
+  test('each version validates custom clevis with other pins, and a pin without a name, by its own rules', () => {
     expect(problems(2, luks({ ...TANG, custom: {} }))).toContain('cannot use custom clevis config');
     expect(problems(3, luks({ ...TANG, custom: {} }))).toBe('');
     expect(problems(2, luks({ custom: { needsNetwork: true } }))).toBe('');
     expect(problems(3, luks({ custom: { needsNetwork: true } }))).toContain('missing required custom clevis pin');
   });
 
-  test('texts that could not be absent before 3.3 are written, a partition of number 0 is not', () => {
+  test('texts that were required before 3.3 are written, a partition of number 0 is not', () => {
     const config = {
       storage: { links: [{ path: '/a' }], disks: [{ device: '/d', partitions: [{ number: 0, label: 'x' }] }] },
     };
@@ -74,14 +74,14 @@ describe('a config is judged by the rules of the version that it names', () => {
     expect(() => parseIgnition({ ignition: { version: '3.5.0+x' } })).toThrow('unknown version');
   });
 
-  test('a version that does not know a value is not served', () => {
+  test('a version that does not support a value is not served', () => {
     const config = { ...file('gs://bucket/key'), ignition: { version: '3.5.0' } };
     expect(toIgnitionVersion(config, '3.2.0')).toMatchObject({ ignition: { version: '3.2.0' } });
     expect(() => toIgnitionVersion(config, '3.1.0')).toThrow('invalid url scheme');
   });
 });
 
-describe('URLs are read as Go reads them', () => {
+describe('URLs are parsed as in Go', () => {
   test.each([
     ['http://h/a b', 'http'],
     ['http://h/%zz', undefined],
@@ -106,7 +106,7 @@ describe('URLs are read as Go reads them', () => {
     expect(parseGoUrl(url)?.scheme).toBe(scheme);
   });
 
-  test('values of a query, those that cannot be read left out', () => {
+  test('returns the values of a query without the invalid ones', () => {
     expect(queryValues('v=1&v&w=2&v=%zz&v=3;4&v=5', 'v')).toEqual(['1', '', '5']);
   });
 });

@@ -4,21 +4,21 @@ import { IGNITION_PLAN } from './schema.ts';
 import { ignitionV1Schema } from './schema-v1.ts';
 import { IGNITION_V2_PLAN } from './schema-v2.ts';
 
-/** Versions that are read, as the original's error texts list them. */
+/** Supported versions, as the original's error texts list them. */
 export const SUPPORTED_VERSIONS = '2.2,3.0,3.1,3.2,3.3,3.4,3.5';
 
-/** A version that is read, by its parts. */
+/** A supported version, by its parts. */
 export interface ReadableVersion {
   readonly major: 2 | 3;
   readonly minor: number;
 }
 
-// Versions 2.0 and 2.1 are subsets of 2.2 and are read although the texts do not name them.
+// Versions 2.0 and 2.1 are subsets of 2.2. They are supported although the error texts do not name them.
 const READABLE = /^(?:2\.[012]|3\.[0-5])\.0$/;
 
 /**
- * Finds out what version a text names. Leading zeros do not count, build metadata does.
- * @returns `invalid` for what is no version, `unknown` for one that is not read
+ * Parses a version. Leading zeros are ignored, build metadata is not.
+ * @returns `invalid` for an invalid version, `unknown` for an unsupported one
  */
 export function readVersion(text: string): ReadableVersion | 'invalid' | 'unknown' {
   const parts = /^(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/.exec(text);
@@ -29,7 +29,7 @@ export function readVersion(text: string): ReadableVersion | 'invalid' | 'unknow
   return { major: major === 2 ? 2 : 3, minor };
 }
 
-/** Fields by the minor version that they came with. Source: ignition, docs/migrating-configs.md. */
+/** The first minor version of each field. Source: ignition, docs/migrating-configs.md. */
 type Later = Readonly<Record<string, number>>;
 
 const LATER: Later = {
@@ -91,7 +91,7 @@ const hash = (text: string): boolean => text.includes('-');
 const unsigned = (number: number): boolean => number >= 0;
 const unsigned32 = (number: number): boolean => number >= 0 && number <= 0xff_ff_ff_ff;
 
-/** What a decoder accepts in a field, by the path of the field. */
+/** The values that a decoder accepts, by the path of the field. */
 type Limits = Readonly<{
   texts: Readonly<Record<string, (text: string) => boolean>>;
   numbers: Readonly<Record<string, (number: number) => boolean>>;
@@ -119,7 +119,7 @@ const LIMITS_V2_0: Limits = {
 
 const plans = new Map<string, Plan>();
 
-/** How configs of a version are decoded: what came later is unknown to it, whatever it holds. */
+/** The decoding plan of a version. Fields of later versions are unknown to it, with any value. */
 export function planOfVersion({ major, minor }: ReadableVersion): Plan {
   const name = `${major}.${minor}`;
   const known = plans.get(name) ?? (major === 2 ? planOfV2(minor) : until(IGNITION_PLAN, minor, LATER, []));
@@ -157,5 +157,5 @@ function limited(plan: Plan, limits: Limits, path: readonly string[]): Plan {
   return plan;
 }
 
-/** How configs of version 1 are decoded. */
+/** The decoding plan of version 1. */
 export const IGNITION_V1_PLAN = limited(planOf(ignitionV1Schema), LIMITS_V2_0, []);

@@ -4,7 +4,7 @@ import { NODE_LABEL_INDEX } from '../../controllers/caches.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 import { isSelecting } from '../../kinds/selectors.ts';
 
-/** Sets of index terms, of which every node that a selector selects has one. */
+/** Sets of index terms. Every selected node has at least one term of each set. */
 function termSets({ matchLabels = {}, matchExpressions = [] }: LabelSelector): readonly (readonly string[])[] {
   const labels = Object.entries(matchLabels).map(([key, value]) => [`${key}=${value}`]);
   const expressed = matchExpressions.flatMap(({ key, operator, values = [] }) => {
@@ -15,8 +15,8 @@ function termSets({ matchLabels = {}, matchExpressions = [] }: LabelSelector): r
 }
 
 /**
- * Nodes among which are all that a pool selects: as few as the index of labels tells apart, so that a look at a small
- * pool does not grow with the fleet. A selector that only excludes has all of them.
+ * Nodes that include all nodes of a pool: the smallest set in the index of labels. So the cost for a small pool does not grow with
+ * the fleet. For a selector with only exclusions, these are all nodes.
  */
 export function nodesNear({ spec }: MachineConfigPool, store: Store<Node>): readonly Node[] {
   const selector = spec?.nodeSelector;

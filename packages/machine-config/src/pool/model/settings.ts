@@ -2,26 +2,26 @@ import { conditionOf, type WantedCondition } from '../../conditions/conditions.t
 import { PoolConditions } from '../../constants/conditions.ts';
 import type { PoolSnapshot } from '../plan.ts';
 import { canaryProblem } from '../rollout/canary.ts';
-import { judgeMaxUnavailable, type MaxUnavailableVerdict } from '../rollout/max-unavailable.ts';
+import { checkMaxUnavailable, type MaxUnavailableVerdict } from '../rollout/max-unavailable.ts';
 
-/** What is to be said about the settings of a pool by which nodes are told, with field and cure. */
-export function judgeSettings({ pool, replaces }: Pick<PoolSnapshot, 'pool' | 'replaces'>): MaxUnavailableVerdict {
-  // Where machines are replaced, their deployment says how many at once.
+/** The problem or note for the rollout settings of a pool, with field and hint. */
+export function checkSettings({ pool, replaces }: Pick<PoolSnapshot, 'pool' | 'replaces'>): MaxUnavailableVerdict {
+  // If machines are replaced, the limit is that of their deployment.
   if (replaces) return {};
-  const limit = judgeMaxUnavailable(pool);
+  const limit = checkMaxUnavailable(pool);
   const problems = [limit.problem, canaryProblem(pool)].filter((problem) => problem !== undefined);
   return problems.length > 0 ? { problem: problems.join('. ') } : limit;
 }
 
-/** The condition that says so; the original has a log line. A note degrades nothing. */
+/** The condition for the settings; the original has a log line. A note does not make the pool Degraded. */
 export function settingConditions(snapshot: PoolSnapshot): readonly WantedCondition[] {
   const { SettingsInvalid: type, Degraded } = PoolConditions;
-  const { problem, note } = judgeSettings(snapshot);
+  const { problem, note } = checkSettings(snapshot);
   if (problem !== undefined) {
-    const told = { status: 'True', reason: 'CannotBeApplied', message: problem } as const;
+    const targeted = { status: 'True', reason: 'CannotBeApplied', message: problem } as const;
     return [
-      { type, ...told },
-      { type: Degraded, ...told },
+      { type, ...targeted },
+      { type: Degraded, ...targeted },
     ];
   }
   if (note !== undefined) return [{ type, status: 'False', reason: 'CountsAsOne', message: note }];

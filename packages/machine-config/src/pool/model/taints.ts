@@ -7,7 +7,7 @@ import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 const isOurs = ({ key, effect }: Taint): boolean =>
   key === UPDATE_IN_PROGRESS_TAINT.key && effect === UPDATE_IN_PROGRESS_TAINT.effect;
 
-/** Whether a node is where the pool wants it, as far as it was told: a node that leaves image mode is not. */
+/** Whether a node has the right target. A node that leaves image mode has not. */
 const isTold = (node: Node, pool: MachineConfigPool): boolean => {
   const annotations = node.metadata.annotations ?? {};
   const inImageMode =
@@ -16,9 +16,8 @@ const isTold = (node: Node, pool: MachineConfigPool): boolean => {
 };
 
 /**
- * The taints that a node should have: marked as long as it waits to be told the target. The mark goes when the node is
- * told, not when it has finished.
- * @returns undefined if they are right
+ * The taints of a node: marked while it waits for the target. The write of the target removes the mark.
+ * @returns undefined if they are correct
  */
 export function wantedTaints(node: Node, pool: MachineConfigPool): readonly Taint[] | undefined {
   const taints = node.spec?.taints ?? [];

@@ -4,16 +4,16 @@ import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 import { topologyOf } from '../../kinds/topology.ts';
 import { type PoolPlan, type PoolSnapshot, planPool } from '../plan.ts';
 
-/** Topology in which masters and an arbiter keep quorum together: only one node of both may be away. */
+/** Topology in which masters and an arbiter form the quorum. Only one node of both pools may be unavailable. */
 const ARBITER_TOPOLOGY = 'HighlyAvailableArbiter';
 
-/** A plan of one pool. */
+/** The plan of one pool. */
 export interface PlannedPool {
   readonly pool: MachineConfigPool;
   readonly plan: PoolPlan;
 }
 
-/** Decides what a pool needs, and for a pool of masters in an arbiter's cluster also what the arbiter needs. */
+/** Decides the actions for a pool. For a pool of masters in a cluster with an arbiter, it also decides those for the arbiter. */
 export function planPools(
   snapshot: PoolSnapshot,
   snapshotOf: (pool: MachineConfigPool) => PoolSnapshot,
@@ -32,7 +32,7 @@ export function planPools(
   return alone(planPool(snapshot));
 }
 
-/** The arbiter goes by itself only while the masters stand still on purpose; otherwise their look takes it along. */
+/** The arbiter's pool is processed alone only while the masters' pool is paused. Otherwise both are processed together. */
 function planArbiter(
   snapshot: PoolSnapshot,
   master: MachineConfigPool | undefined,
@@ -42,7 +42,7 @@ function planArbiter(
   return free ? planPool(snapshot) : statusOnly(snapshot);
 }
 
-/** Masters go first; the arbiter only when no master is away or about to be. */
+/** The masters go first. The arbiter goes only if no master is or becomes unavailable. */
 function together(master: PoolSnapshot, arbiter: PoolSnapshot): readonly PlannedPool[] {
   const blocked = arbiter.nodes.some(isUnavailable);
   const masterPlan = planPool(blocked ? withoutSlots(master) : master);

@@ -2,13 +2,13 @@ import type { Node } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { ConfigAnnotations, NodeAnnotations } from '../../constants/annotations.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
-import { judgeCanaries } from './canary.ts';
+import { evaluateCanaries } from './canary.ts';
 
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const SOAK_MS = 30 * 60_000;
 const at = (config: string) => ({ [CurrentConfig]: config, [DesiredConfig]: config, [State]: 'Done' });
 
-/** A pool whose canary passed with a target. */
+/** A pool whose canary succeeded with a target. */
 const pool = (target: string, passed: string, since: string) =>
   ({
     metadata: {
@@ -26,12 +26,12 @@ const pool = (target: string, passed: string, since: string) =>
     },
   }) as unknown as MachineConfigPool;
 
-test('a soak that another target had is not counted for this one', () => {
+test('the soak time of another target does not count', () => {
   const nodes = [{ metadata: { name: 'n', annotations: at('b') } }] as unknown as Node[];
   const long = new Date(0).toISOString();
-  const anew = judgeCanaries(pool('b', 'a', long), nodes, SOAK_MS * 4);
+  const anew = evaluateCanaries(pool('b', 'a', long), nodes, SOAK_MS * 4);
   expect(anew).toMatchObject({ room: 0, condition: { status: 'False' } });
   expect(anew.againMs).toBeGreaterThan(0);
-  expect(judgeCanaries(pool('b', 'b', long), nodes, SOAK_MS - 1)).toMatchObject({ room: 0, againMs: 1 });
-  expect(judgeCanaries(pool('b', 'b', long), nodes, SOAK_MS).room).toBeGreaterThan(1);
+  expect(evaluateCanaries(pool('b', 'b', long), nodes, SOAK_MS - 1)).toMatchObject({ room: 0, againMs: 1 });
+  expect(evaluateCanaries(pool('b', 'b', long), nodes, SOAK_MS).room).toBeGreaterThan(1);
 });

@@ -4,20 +4,20 @@ import { compareBytes } from '../../config/order.ts';
 import { NodeLabels } from '../../constants/labels.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 
-/** Which nodes may be told the target now. */
+/** The nodes that may get the target now. */
 export interface Candidates {
   /** In the order given. */
   readonly nodes: readonly Node[];
-  /** How many of them. */
+  /** Maximum number of them. */
   readonly capacity: number;
 }
 
 const NONE: Candidates = { nodes: [], capacity: 0 };
 
 /**
- * Finds the nodes that may be told the pool's target. Nodes that fail on this target take capacity, so that a bad
- * config stops at maxUnavailable nodes; nodes that fail on another may be told again, which is how an undone config heals.
- * @param maxUnavailable as {@link maxUnavailableOf} says
+ * Finds the nodes that may get the pool's target. Nodes that fail with this target take capacity, so that a bad config stops at maxUnavailable nodes.
+ * Nodes that fail with another target may get this one, which repairs them after a revert.
+ * @param maxUnavailable the result of {@link maxUnavailableOf}
  */
 export function candidatesOf(pool: MachineConfigPool, nodes: readonly Node[], maxUnavailable: number): Candidates {
   const unavailable = nodes.filter(isUnavailable).length;
@@ -31,7 +31,7 @@ export function candidatesOf(pool: MachineConfigPool, nodes: readonly Node[], ma
 
 const zoneOf = ({ metadata }: Node): string | undefined => metadata.labels?.[NodeLabels.Zone];
 
-/** Orders nodes by zone, within a zone the oldest first; nodes without a zone come last. */
+/** Orders nodes by zone, and within a zone by age, the oldest first. Nodes without a zone are last. */
 export function byZoneAndAge(nodes: readonly Node[]): Node[] {
   const zoned = nodes.map((node) => ({ node, zone: zoneOf(node), born: Date.parse(node.metadata.creationTimestamp) }));
   return zoned.toSorted((a, b) => compareZones(a.zone, b.zone) || a.born - b.born).map(({ node }) => node);
@@ -42,6 +42,6 @@ function compareZones(a: string | undefined, b: string | undefined): number {
   return compareBytes(a, b);
 }
 
-/** The nodes to tell: all candidates if there is room for all, in their order; otherwise the first by zone and age. */
+/** The nodes that get the target: all candidates in their order if the capacity allows; otherwise the first by zone and age. */
 export const chooseNodes = (candidates: readonly Node[], capacity: number): readonly Node[] =>
   candidates.length <= capacity ? candidates : byZoneAndAge(candidates).slice(0, Math.max(capacity, 0));

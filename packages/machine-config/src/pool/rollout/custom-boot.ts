@@ -6,7 +6,7 @@ import { MASTER_POOL, WORKER_POOL } from '../../constants/names.ts';
 import type { MachineConfig } from '../../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 
-/** The labels that make a node match a selector, as far as they follow from it. */
+/** The labels that make a node match a selector, if the selector determines them. */
 export function labelsOfSelector(selector: LabelSelector | undefined): Readonly<Record<string, string>> {
   const expressed = (selector?.matchExpressions ?? []).flatMap(({ key, operator, values = [] }) => {
     if (operator === 'Exists') return [[key, '']] as const;
@@ -16,9 +16,8 @@ export function labelsOfSelector(selector: LabelSelector | undefined): Readonly<
 }
 
 /**
- * The labels that a node lacks because it booted straight into a custom pool's config: by its kubelet it is a worker
- * only. Undefined if there are none to give, so that the node is treated as any other; the original drops a node from
- * the candidates for ever if its pool's selector says no labels.
+ * The labels of a custom pool that a node lacks because it booted with the pool's config, and its kubelet registers it as a worker. Undefined if
+ * there are none, and the node is treated as any other. The original never updates such a node if the selector determines no labels.
  */
 export function labelsOfBootPool(
   node: Node,

@@ -4,8 +4,8 @@ import { MASTER_POOL } from '../../constants/names.ts';
 import type { CandidateFilter } from '../plan.ts';
 
 /**
- * Leaves the node that runs the operator for last among the masters: the operator would move and start anew for nothing.
- * @param operators pods of the operator; several or none: nothing is left out
+ * Updates the node of the operator last among the masters. Otherwise the operator would restart more often than necessary.
+ * @param operators pods of the operator; with none or several, no node is deferred
  */
 export const deferOperatorNode =
   (operators: readonly Pod[]): CandidateFilter =>

@@ -1,44 +1,43 @@
 import { parseIntOrPercent } from '@mcm/api';
-import { CURE_MARK } from '../../config/cure.ts';
+import { HINT_MARK } from '../../config/hint.ts';
 import { ARBITER_POOL } from '../../constants/names.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 
-/** A maxUnavailable that is neither a count nor a percentage. */
+/** A maxUnavailable that is neither a number nor a percentage. */
 export class MaxUnavailableError extends Error {
   override readonly name = 'MaxUnavailableError';
 }
 
-/** What is to be said about a pool's maxUnavailable; nothing: it is what it says. */
+/** The result of the check of a pool's maxUnavailable; empty if it is valid. */
 export interface MaxUnavailableVerdict {
-  /** Why no node is told anything. */
+  /** Why no node gets a target. */
   readonly problem?: string;
-  /** What else it counts as. */
+  /** The value that is used instead. */
   readonly note?: string;
 }
 
-const CURE = 'give it a count such as 1, or a percentage from "1%" to "100%"';
+const HINT = 'set a number such as 1, or a percentage from "1%" to "100%"';
 const WHOLE = 100;
 
-/**
- * Whether a pool's maxUnavailable makes sense. The original takes a share below nothing or beyond all as it is, and tells of
- * a malformed one in its log only.
- */
-export function judgeMaxUnavailable({ metadata, spec }: MachineConfigPool): MaxUnavailableVerdict {
+/** Checks a pool's maxUnavailable. The original accepts a percentage below 0 or over 100, and reports a malformed value only in its log. */
+export function checkMaxUnavailable({ metadata, spec }: MachineConfigPool): MaxUnavailableVerdict {
   const value = spec?.maxUnavailable;
   if (metadata.name === ARBITER_POOL || value === undefined || value === null) return {};
   const parsed = parseIntOrPercent(value);
   const what = `spec.maxUnavailable of MachineConfigPool ${metadata.name} is ${JSON.stringify(value)}`;
-  const refused = (why: string) => ({ problem: `${what}, ${why}: no node is told anything${CURE_MARK}${CURE}` });
-  if (!parsed) return refused('neither a count nor a percentage');
-  if (parsed.value < 0) return refused('less than none');
-  if (parsed.kind === 'percent' && parsed.value > WHOLE) return refused('more than all');
+  const refused = (why: string) => ({ problem: `${what}, ${why}: no node gets a target${HINT_MARK}${HINT}` });
+  if (!parsed) return refused('neither a number nor a percentage');
+  if (parsed.value < 0) return refused('less than 0');
+  if (parsed.kind === 'percent' && parsed.value > WHOLE) return refused('more than 100%');
   if (parsed.value > 0) return {};
-  return { note: `${what}, which counts as 1: every pool gets on${CURE_MARK}to hold its nodes set spec.paused` };
+  return {
+    note: `${what}, which counts as 1: every pool must make progress${HINT_MARK}to pause the pool, set spec.paused`,
+  };
 }
 
 /**
- * How many nodes of a pool may be unavailable at once. One if it says nothing or comes to none, so that every pool gets
- * on; always one for the arbiter's.
+ * Maximum number of unavailable nodes of a pool. It is 1 if the value is absent or rounds to 0, so that every pool makes progress. It is always 1 for
+ * the arbiter's pool.
  * @throws MaxUnavailableError
  */
 export function maxUnavailableOf({ metadata, spec }: MachineConfigPool, nodeCount: number): number {
@@ -55,5 +54,5 @@ export function maxUnavailableOf({ metadata, spec }: MachineConfigPool, nodeCoun
   return count === 0 ? 1 : count;
 }
 
-/** Rounded towards less, also below zero as the original does it: a negative share allows nothing. */
+/** Rounds down, also below zero as the original does it. A negative percentage allows no node. */
 const floorPercent = (total: number, percent: number): number => Math.floor((total * percent) / 100);

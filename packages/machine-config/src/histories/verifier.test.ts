@@ -4,9 +4,9 @@ import { annotationOf, isDone, isFailing, targetOf } from '../conditions/predica
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { configOf } from '../testing.ts';
 import { PoolsWorld } from './pools.testing.ts';
-import { unhealed, unrest } from './rest.testing.ts';
+import { notRecovered, unnecessaryWrites } from './rest.testing.ts';
 
-/** What proves nothing unless it can see: controllers that are broken on purpose, and the judge that must say so. */
+/** Tests of the verifier: each controller here has a deliberate bug, and the verifier must report it. */
 
 type Broken = (transport: Transport, world: () => PoolsWorld) => Transport;
 
@@ -19,8 +19,8 @@ const tell = (world: PoolsWorld, name: string, config: string) =>
     body: { metadata: { annotations: { [DesiredConfig]: config } } },
   });
 
-/** What a request tells a node. */
-function telling({ method, path, body }: TransportRequest): { node: string; config: string } | undefined {
+/** The node and the target of a request. */
+function targetOfRequest({ method, path, body }: TransportRequest): { node: string; config: string } | undefined {
   const node = /^\/api\/v1\/nodes\/([^/?]+)(\?|$)/.exec(path)?.[1];
   const config = method === 'PATCH' && body ? new RegExp(`"${DesiredConfig}":"([^"]+)"`).exec(body)?.[1] : undefined;
   return node === undefined || config === undefined ? undefined : { node, config };
@@ -29,29 +29,29 @@ function telling({ method, path, body }: TransportRequest): { node: string; conf
 const isPoolStatus = ({ method, path }: TransportRequest): boolean =>
   method === 'PATCH' && /\/machineconfigpools\/worker\/status/.test(path);
 
-/** Three workers and another pool; the workers' files change, and what is seen of it until all should be quiet. */
+/** Changes the files of three workers next to another pool, and returns the reported problems. */
 async function story(broken: Broken | undefined, { bad = false } = {}): Promise<readonly string[]> {
   const world = await PoolsWorld.start({ nodes: { worker: 3, infra: 1 }, single: bad, ...(broken && { broken }) });
   try {
     if (bad) await world.break('worker');
     else await world.write('worker', configOf('b', '/etc/worker'));
     await world.world.clock.advance(10 * MINUTE);
-    return [...world.judge.problems, ...(await unrest(world)), ...(bad ? [] : await unhealed(world))];
+    return [...world.verifier.problems, ...(await unnecessaryWrites(world)), ...(bad ? [] : await notRecovered(world))];
   } finally {
     await world.end();
   }
 }
 
-/** Tells all at once what it tells one. */
-const tellsAll: Broken = (transport, world) => async (request) => {
+/** Sets the target of all nodes at once. */
+const targetsAll: Broken = (transport, world) => async (request) => {
   const answer = await transport(request);
-  const told = telling(request);
-  if (!told?.config.startsWith('rendered-worker-')) return answer;
-  for (const name of ['n0', 'n1', 'n2']) await tell(world(), name, told.config);
+  const write = targetOfRequest(request);
+  if (!write?.config.startsWith('rendered-worker-')) return answer;
+  for (const name of ['n0', 'n1', 'n2']) await tell(world(), name, write.config);
   return answer;
 };
 
-/** Never too many at once, but goes on although nodes fail. */
+/** Respects maxUnavailable, but continues although nodes fail. */
 const goesOn: Broken = (transport, world) => async (request) => {
   const answer = await transport(request);
   if (!isPoolStatus(request)) return answer;
@@ -62,7 +62,7 @@ const goesOn: Broken = (transport, world) => async (request) => {
   return answer;
 };
 
-/** Says again and again what is said. */
+/** Repeats a write every minute. */
 const repeats: Broken = (transport, world) => {
   const again = (request: TransportRequest): void =>
     void world().world.clock.setTimeout(() => {
@@ -72,7 +72,7 @@ const repeats: Broken = (transport, world) => {
   let begun = false;
   return async (request) => {
     const answer = await transport(request);
-    if (!begun && telling(request)) {
+    if (!begun && targetOfRequest(request)) {
       begun = true;
       again({ ...request, body: JSON.stringify({ metadata: { annotations: { said: 'again' } } }) });
     }
@@ -80,38 +80,41 @@ const repeats: Broken = (transport, world) => {
   };
 };
 
-/** Takes it for done that one node is told. */
+/** Does not set the target of one node. */
 const forgets: Broken = (transport) => (request) =>
-  telling(request)?.node === 'n1'
+  targetOfRequest(request)?.node === 'n1'
     ? transport({ ...request, method: 'GET', body: undefined } as unknown as TransportRequest)
     : transport(request);
 
-/** Hears nothing any more of what a pool is to have. */
+/** Loses the target of a pool. */
 const sleeps: Broken = (transport, world) => async (request) => {
   const answer = await transport(request);
   if (isPoolStatus(request)) world().wire.hold('machineconfigs', world().world.clock, 24 * 60 * MINUTE);
   return answer;
 };
 
-/** Tells a node what another pool has. */
+/** Sets the target of another pool. */
 const mixesUp: Broken = (transport, world) => async (request) => {
-  const told = telling(request);
-  if (told?.node !== 'n1') return transport(request);
+  const write = targetOfRequest(request);
+  if (write?.node !== 'n1') return transport(request);
   const other = targetOf((await world().pool('infra')) ?? ({} as never));
-  return transport({ ...request, body: (request.body ?? '').replace(told.config, other) });
+  return transport({ ...request, body: (request.body ?? '').replace(write.config, other) });
 };
 
 test.each([
-  ['tells all at once', tellsAll, false, /^worker: too many are unavailable: n0, n1, n2 of 1$/],
+  ['tells all at once', targetsAll, false, /^worker: too many are unavailable: n0, n1, n2 of 1$/],
   ['goes on although nodes fail', goesOn, true, /^worker: too many are harmed: n0, n1 of 1$/],
   ['writes what is written', repeats, false, /^written in a quiet world: PATCH \/api\/v1\/nodes\/n\d$/],
   ['forgets a node', forgets, false, /^n1 has rendered-worker-\w+ of rendered-worker-\w+, not rendered-worker-/],
   ['sleeps', sleeps, false, /^worker: configuration is left to be rendered$/],
-  ['mixes up pools', mixesUp, false, /^n1 of pool worker is told rendered-infra-/],
-] as const)('a controller that %s is seen', async (_, broken, bad, seen) => {
+  ['mixes up pools', mixesUp, false, /^n1 of pool worker gets the target rendered-infra-/],
+] as const)('the verifier reports a controller that %s', async (_, broken, bad, seen) => {
   expect(await story(broken, { bad })).toContainEqual(expect.stringMatching(seen));
 });
 
-test.each([false, true])('a healthy controller is not blamed, with a config that is bad: %j', async (bad) => {
-  expect(await story(undefined, { bad })).toEqual([]);
-});
+test.each([false, true])(
+  'the verifier reports no problem of a correct controller, with a config that is bad: %j',
+  async (bad) => {
+    expect(await story(undefined, { bad })).toEqual([]);
+  },
+);

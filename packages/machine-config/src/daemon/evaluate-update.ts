@@ -6,23 +6,23 @@ import type { Verdict } from './decide.ts';
 import type { DaemonHost } from './disk/host.ts';
 import { DEFAULT_POLICY, type DisruptionPolicy, isSafeRegistries, needsDrain, postActions } from './disruption.ts';
 
-/** The verdict on a config that is not there. */
+/** The result for a config that does not exist. */
 export const missing = (name: string): Exclude<Verdict, { kind: 'fits' }> => ({
   ...{ kind: 'missing', reason: `MachineConfig ${JSON.stringify(name)} not found` },
 });
 
 /**
- * Whether a machine can go from one config to another, and whether it has to be drained for it.
- * @param from undefined: the machine has none yet
+ * Whether a machine can change from one config to another, and whether it must be drained first.
+ * @param from undefined if the machine has none yet
  */
-export function judge(
+export function evaluateUpdate(
   from: MachineConfig | undefined,
   to: MachineConfig,
   on: { readonly host: DaemonHost; readonly policy: DisruptionPolicy | undefined },
 ): Verdict {
   const { host, policy = DEFAULT_POLICY } = on;
   try {
-    // What was never anything may become all that can be written to a disk.
+    // A machine without a config can get every config that can be written to a disk.
     const refused = from && irreconcilable(from, to)?.message;
     if (refused !== undefined) return { kind: 'refused', reason: refused };
     const diff = diffConfigs(from, to);

@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import type { Clock, KubeClient } from '@mcm/kube';
 import { GROUP } from '../kinds/group.ts';
 
-/** Whom the API server knows a token as. */
+/** The user of a token, as the API server returns it. */
 export interface TokenUser {
   readonly username: string;
   readonly uid?: string;
   readonly groups?: readonly string[];
 }
 
-/** Asks an API server about tokens and rights. */
-export interface TokenJudge {
-  /** Undefined for a token that nobody issued. */
+/** Asks an API server for the users of tokens and their permissions. */
+export interface TokenReviewer {
+  /** Undefined for an invalid token. */
   userOf(token: string): Promise<TokenUser | undefined>;
   /** Whether RBAC lets a user get `machineconfigpools/bootconfig` of a pool. */
   mayBoot(user: TokenUser, pool: string): Promise<boolean>;
@@ -20,15 +20,15 @@ export interface TokenJudge {
 /** A bootstrap token's user: the id is the part of the token before the dot. */
 const BOOTSTRAP_USER = /^system:bootstrap:([a-z0-9]{6})$/;
 
-/** The id of the bootstrap token that a user came with. */
+/** The id of a user's bootstrap token. */
 export const bootstrapIdOf = ({ username }: TokenUser): string | undefined => BOOTSTRAP_USER.exec(username)?.[1];
 
-/** As kube-apiserver's delegated authenticators keep an answer. */
+/** The time for which delegated authenticators of kube-apiserver cache an answer. */
 const KEPT_MS = 10_000;
 const KEPT_MOST = 1024;
 
-/** Asks by TokenReview and SubjectAccessReview. What a token stands for is remembered for 10 s, by its digest only. */
-export function createTokenJudge(client: KubeClient, clock: Clock): TokenJudge {
+/** Uses TokenReview and SubjectAccessReview. The user of a token is cached for 10 s, by a digest of the token. */
+export function createTokenReviewer(client: KubeClient, clock: Clock): TokenReviewer {
   const kept = new Map<string, { readonly until: number; readonly user: Promise<TokenUser | undefined> }>();
   const ask = async (token: string): Promise<TokenUser | undefined> => {
     const { status } = await review<{ authenticated?: boolean; user?: TokenUser }>(

@@ -8,21 +8,21 @@ import { maxUnavailableOf } from '../pool/rollout/max-unavailable.ts';
 
 const { DesiredConfig } = NodeAnnotations;
 
-/** What was true of a pool so long ago may be all that a cache knows of it. */
+/** The maximum age of the state in a cache. */
 const STALE_MS = 120_000;
 
 /** Name of the pool that a config was rendered for. */
 const poolOfConfig = (name: string): string => /^rendered-(.+)-[0-9a-f]{32}$/.exec(name)?.[1] ?? '';
 
 /**
- * Watches what is done to nodes, and says what must never be. It looks at the API server's own order of things, with
- * nobody's cache in between.
+ * Watches Nodes and pools, and reports violations of the rules of a rollout. It reads the events in the order of the API server,
+ * without the caches of the controllers.
  *
- * A node that was Done once and is told something else is charged to the pool that told it, until it is Done and
- * schedulable, or has left the pool: what somebody else moves is nobody's doing here. One that was never Done is new,
- * and unavailable as it is.
+ * - A pool that changes the target of a node is responsible for the node, until it is Done and schedulable or leaves the pool.
+ * - This holds for nodes that were Done before. A node that was never Done is new, and unavailable already.
+ * - Changes by other clients count for no pool.
  */
-export class PoolJudge {
+export class PoolVerifier {
   readonly problems: string[] = [];
   readonly #clock: Clock;
   readonly #bad: ReadonlySet<string>;
@@ -30,12 +30,12 @@ export class PoolJudge {
   readonly #charges = new Map<string, string>();
   readonly #nodes = new Map<string, Node>();
   readonly #pools = new Map<string, MachineConfigPool>();
-  /** What each pool allowed, and until when. */
+  /** The limits of each pool with their end times. */
   readonly #limits = new Map<string, { readonly value: MachineConfigPool['spec']; until: number }[]>();
-  /** When somebody last changed whose a node is by changing pools. */
+  /** When a change of pools last moved nodes between pools. */
   #poolsChanged = Number.NEGATIVE_INFINITY;
 
-  /** @param bad names of configs that no node can have */
+  /** @param bad names of configs that no node can apply */
   constructor(clock: Clock, bad: ReadonlySet<string>) {
     [this.#clock, this.#bad] = [clock, bad];
   }
@@ -76,14 +76,14 @@ export class PoolJudge {
     this.#nodes.set(name, node);
     this.#discharge(node);
     const desired = annotationOf(node, DesiredConfig);
-    const told = old !== undefined && this.#settled.has(name) && annotationOf(old, DesiredConfig) !== desired;
-    if (told) this.#told(old, node, desired);
+    const reported = old !== undefined && this.#settled.has(name) && annotationOf(old, DesiredConfig) !== desired;
+    if (reported) this.#reported(old, node, desired);
     if (isDone(node) && node.spec?.unschedulable !== true) {
       this.#settled.add(name);
       this.#charges.delete(name);
     }
     const pool = this.#charges.get(name);
-    if (pool !== undefined && (told || isDegraded(node))) this.#count(pool);
+    if (pool !== undefined && (reported || isDegraded(node))) this.#count(pool);
   }
 
   #poolOf(node: Node): string {
@@ -101,17 +101,17 @@ export class PoolJudge {
     if (charge !== undefined && this.#poolOf(node) !== charge) this.#charges.delete(name);
   }
 
-  #told(old: Node, node: Node, desired: string): void {
+  #reported(old: Node, node: Node, desired: string): void {
     const [pool, from] = [this.#poolOf(node), poolOfConfig(desired)];
     if (pool === from) {
-      // One that another pool left behind, drained and failed, is lost as it is: what it is told is its only way back.
+      // A drained and failed node of another pool is unavailable already, and only a new target can repair it.
       const stranded = isFailing(old) && old.spec?.unschedulable === true;
       if (!stranded) this.#charges.set(node.metadata.name, pool);
       return;
     }
-    // Whose node it is was another matter a moment ago.
+    // The node may have belonged to another pool a moment ago.
     if (this.#clock.now().getTime() - this.#poolsChanged < STALE_MS) return;
-    this.problems.push(`${node.metadata.name} of pool ${pool || 'none'} is told ${desired}`);
+    this.problems.push(`${node.metadata.name} of pool ${pool || 'none'} gets the target ${desired}`);
   }
 
   #count(pool: string): void {
@@ -130,7 +130,7 @@ export class PoolJudge {
     if (harmed.length > limit) say('too many are harmed', harmed);
   }
 
-  /** The most that the pool allowed as far back as a cache may be. */
+  /** The highest limit of the pool within the maximum age of a cache. */
   #limitOf(name: string): number {
     const since = this.#clock.now().getTime() - STALE_MS;
     const own = [...this.#nodes.values()].filter((node) => this.#poolOf(node) === name).length;
