@@ -29,6 +29,7 @@ export function notReadyReason(node: Node): string | undefined {
   return node.spec?.unschedulable ? `${reporting} Unschedulable` : undefined;
 }
 
+/** Whether the node is ready: see {@link notReadyReason}. */
 export const isReady = (node: Node): boolean => notReadyReason(node) === undefined;
 
 /** Whether the daemon has reported the config of the node. Without a daemon, the state of the node is unknown. */

@@ -4,6 +4,7 @@ export const CONTROLLER_CONFIG_NAME = 'machine-config-controller';
 /** Taint of nodes that wait for an update, so that the scheduler prefers other nodes. */
 export const UPDATE_IN_PROGRESS_TAINT = { key: 'UpdateInProgress', effect: 'PreferNoSchedule' } as const;
 
+/** Name of the built-in pool of control plane nodes. */
 export const MASTER_POOL = 'master';
 /** The default pool of nodes. */
 export const WORKER_POOL = 'worker';

@@ -102,12 +102,12 @@ const mixesUp: Broken = (transport, world) => async (request) => {
 };
 
 test.each([
-  ['tells all at once', targetsAll, false, /^worker: too many are unavailable: n0, n1, n2 of 1$/],
-  ['goes on although nodes fail', goesOn, true, /^worker: too many are harmed: n0, n1 of 1$/],
-  ['writes what is written', repeats, false, /^written in a quiet world: PATCH \/api\/v1\/nodes\/n\d$/],
+  ['gives the target to all nodes at once', targetsAll, false, /^worker: too many are unavailable: n0, n1, n2 of 1$/],
+  ['continues although nodes fail', goesOn, true, /^worker: too many are harmed: n0, n1 of 1$/],
+  ['repeats a write without a change', repeats, false, /^written in a quiet world: PATCH \/api\/v1\/nodes\/n\d$/],
   ['forgets a node', forgets, false, /^n1 has rendered-worker-\w+ of rendered-worker-\w+, not rendered-worker-/],
-  ['sleeps', sleeps, false, /^worker: configuration is left to be rendered$/],
-  ['mixes up pools', mixesUp, false, /^n1 of pool worker gets the target rendered-infra-/],
+  ['does not render a change', sleeps, false, /^worker: configuration is left to be rendered$/],
+  ['sets the target of another pool', mixesUp, false, /^n1 of pool worker gets the target rendered-infra-/],
 ] as const)('the verifier reports a controller that %s', async (_, broken, bad, seen) => {
   expect(await story(broken, { bad })).toContainEqual(expect.stringMatching(seen));
 });

@@ -26,7 +26,7 @@ test('a change of any recording is seen, unless a rule covers it', () => {
 
 test('a rule covers what its row says, and nothing else', () => {
   expect(coverage(all)).toEqual({
-    'a call that outlives its time is DeadlineExceeded + a field that only Azure sets is not sent': [
+    'a call that exceeds its deadline is DeadlineExceeded + a field that only Azure sets is not sent': [
       'another code',
       'one more request',
       'the code',
@@ -40,7 +40,7 @@ test('a rule covers what its row says, and nothing else', () => {
     'a driver without initialize sends no call for it': ['another code', 'the code', 'the text'],
     'a request that Azure throttles is Unavailable': ['the count of calls'],
     'a request that Azure throttles is Unavailable + a field that only Azure sets is not sent': ['the count of calls'],
-    'a resource provider is registered by its user + a field that only Azure sets is not sent': [
+    'only a user registers a resource provider + a field that only Azure sets is not sent': [
       'another code',
       'one more request',
       'the code',

@@ -134,7 +134,7 @@ function escaped(character: string): string {
 
 function doubleQuoted(text: string, indent: number, start: number, key: boolean): string {
   const characters = [...text];
-  // The original searches the byte-order mark only at the start, and then escapes the whole text.
+  // For each character, the original checks whether the text starts with a byte-order mark. It escapes such a text completely.
   const marked = text.startsWith('\ufeff');
   let column = start + 1;
   let result = '';

@@ -18,10 +18,10 @@ export function settingConditions(snapshot: PoolSnapshot): readonly WantedCondit
   const { SettingsInvalid: type, Degraded } = PoolConditions;
   const { problem, note } = checkSettings(snapshot);
   if (problem !== undefined) {
-    const targeted = { status: 'True', reason: 'CannotBeApplied', message: problem } as const;
+    const invalid = { status: 'True', reason: 'CannotBeApplied', message: problem } as const;
     return [
-      { type, ...targeted },
-      { type: Degraded, ...targeted },
+      { type, ...invalid },
+      { type: Degraded, ...invalid },
     ];
   }
   if (note !== undefined) return [{ type, status: 'False', reason: 'CountsAsOne', message: note }];

@@ -47,7 +47,7 @@ export function maxUnavailableOf({ metadata, spec }: MachineConfigPool, nodeCoun
   if (!parsed) {
     throw new MaxUnavailableError(
       `maxUnavailable: invalid value for IntOrString: ${JSON.stringify(value)} of MachineConfigPool ${metadata.name} ` +
-        'is neither a count nor a percentage such as "10%"',
+        'is neither a number nor a percentage such as "10%"',
     );
   }
   const count = parsed.kind === 'count' ? parsed.value : floorPercent(nodeCount, parsed.value);
