@@ -1,18 +1,16 @@
 import type { GoldenSet, Outcome } from '../set.ts';
+import type { Call } from './calls/call.ts';
+import { ignitionCalls } from './calls/ignition.ts';
+import { kubeletCalls } from './calls/kubelet.ts';
+import { kubeletNameCalls } from './calls/kubelet-names.ts';
+import { nodeSyncCalls } from './calls/node-sync.ts';
+import { nodeCalls } from './calls/nodes.ts';
+import { parseCase, type RecordedCase, readRecordings } from './calls/recording.ts';
+import { renderCalls } from './calls/render.ts';
+import { renderSyncCalls } from './calls/render-sync.ts';
+import { templateCalls } from './calls/templates.ts';
 import { differenceOf } from './differences/compare.ts';
 import { corrected } from './differences/corrections.ts';
-import { ignitionCalls } from './ignition.ts';
-import { kubeletCalls } from './kubelet.ts';
-import { kubeletNameCalls } from './kubelet-names.ts';
-import { nodeSyncCalls } from './node-sync.ts';
-import { nodeCalls } from './nodes.ts';
-import { parseCase, type RecordedCase, readRecordings } from './recording.ts';
-import { renderCalls } from './render.ts';
-import { renderSyncCalls } from './render-sync.ts';
-import { templateCalls } from './templates.ts';
-
-/** How one function of the original is called here: the answer in the recordings' shape. */
-export type Call = (input: never) => Record<string, unknown> | Promise<Record<string, unknown>>;
 
 const CALLS: Readonly<Record<string, Call>> = {
   ...ignitionCalls,
@@ -25,7 +23,7 @@ const CALLS: Readonly<Record<string, Call>> = {
   ...kubeletNameCalls,
 };
 
-/** What the original's machine-config functions answered, case by case. */
+/** The recorded results of the original's machine-config functions. */
 export const machineConfig: GoldenSet = {
   name: 'machine-config',
   async *run(dir: string): AsyncIterable<Outcome> {
@@ -43,7 +41,7 @@ export const machineConfig: GoldenSet = {
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** A case that cannot be played, or whose answer cannot be compared, is one failed case. */
+/** Plays one case. A case that cannot be played or compared is one failed case. */
 async function play(recorded: RecordedCase): Promise<string | undefined> {
   try {
     return compare(recorded, await answerOf(recorded));
@@ -52,14 +50,14 @@ async function play(recorded: RecordedCase): Promise<string | undefined> {
   }
 }
 
-/** Our answer to a recorded call. @throws Error for a function that is not here */
+/** Returns our result for a recorded call. @throws Error for an unknown function */
 export async function answerOf(recorded: RecordedCase): Promise<unknown> {
   const call = CALLS[recorded.fn];
-  if (!call) throw new Error(`there is no function ${recorded.fn} here`);
+  if (!call) throw new Error(`function ${recorded.fn} does not exist here`);
   return await call(recorded.input as never);
 }
 
-/** Where our answer differs from the recorded one, other than on purpose; undefined: nowhere. */
+/** Returns the unintended difference between our result and the recorded one; undefined if there is none. */
 export function compare(recorded: RecordedCase, answer: unknown): string | undefined {
   try {
     const { expected, actual } = corrected(recorded, answer);

@@ -57,6 +57,9 @@ test('a case that cannot be read, played or compared is one failed case, and the
   await writeFile(join(dir, 'machine-config', 'wrong.json'), JSON.stringify(file));
   const all = await outcomes(dir);
   expect(all.map(({ failure }) => failure === undefined)).toEqual([false, false, false, false, true]);
-  expect(all[0]).toMatchObject({ name: 'wrong.json case 0', failure: expect.stringContaining('is no recorded case') });
+  expect(all[0]).toMatchObject({
+    name: 'wrong.json case 0',
+    failure: expect.stringContaining('is not a recorded case'),
+  });
   expect(all[2]?.failure).toContain('cannot be played: ');
 });

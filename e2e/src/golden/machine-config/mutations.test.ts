@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { parseCase, type RecordedCase, readRecordings } from './calls/recording.ts';
 import { answerOf, compare } from './index.ts';
-import { parseCase, type RecordedCase, readRecordings } from './recording.ts';
 
 const OWN_COPY = fileURLToPath(new URL('../../../testdata', import.meta.url));
 

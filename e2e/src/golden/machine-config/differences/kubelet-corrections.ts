@@ -1,5 +1,5 @@
 import { ConfigAnnotations } from '@mcm/machine-config';
-import type { Correction } from './corrections.ts';
+import type { Correction } from './correction.ts';
 
 type Fields = Record<string, unknown>;
 const isObject = (value: unknown): value is Fields =>

@@ -1,5 +1,5 @@
 import { selectorMatches } from '@mcm/api';
-import type { Correction } from './corrections.ts';
+import type { Correction } from './correction.ts';
 
 type Fields = Record<string, unknown>;
 const isObject = (value: unknown): value is Fields =>

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isEmptySelector, selectorMatches } from '@mcm/api';
 import { SUPPORTED_EXTENSIONS } from '@mcm/machine-config';
-import { renderSync } from '../render-sync.ts';
+import { renderSync } from '../calls/render-sync.ts';
 import { differenceOf } from './compare.ts';
-import type { Compared, Correction } from './corrections.ts';
+import type { Compared, Correction } from './correction.ts';
 
 type Fields = Record<string, unknown>;
 

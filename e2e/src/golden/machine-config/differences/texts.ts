@@ -95,7 +95,7 @@ const RULES: readonly TextRule[] = [
       /invalid value for IntOrString: (invalid value .*strconv|invalid type: )/.test(text)
         ? before(/invalid value for IntOrString/)(text)
         : undefined,
-    ours: (text) => (/neither a count nor a percentage/.test(text) ? 'maxUnavailable:<parser>' : text),
+    ours: (text) => (/neither a number nor a percentage/.test(text) ? 'maxUnavailable:<parser>' : text),
   },
   rule("Go's numbers", /strconv\./, /strconv\./),
   rule('gzip', GZIP, GZIP),

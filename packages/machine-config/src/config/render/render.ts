@@ -210,7 +210,10 @@ function checkReconcilable(input: RenderInput, { machineConfig, sources }: Rende
  * @param sources its sources, so that the message can name the largest files
  * @throws RenderError naming size and limit
  */
-export function checkSize(machineConfig: MachineConfig, sources: readonly MachineConfig[] = []): number {
+export function checkSize(
+  machineConfig: { readonly metadata: { readonly name: string }; readonly spec?: object },
+  sources: readonly MachineConfig[] = [],
+): number {
   const bytes = Buffer.byteLength(JSON.stringify(machineConfig));
   if (bytes <= MAX_RENDERED_BYTES) return bytes;
   throw new RenderError(

@@ -13,8 +13,7 @@ import {
   type StorageOverride,
   selectMachineConfigs,
 } from '@mcm/machine-config';
-import { attempt, errorOf } from './ignition.ts';
-import type { Call } from './index.ts';
+import { attempt, type Call, errorOf } from './call.ts';
 
 interface MergeInput {
   readonly configs: readonly MachineConfig[];
@@ -72,7 +71,7 @@ export const renderCalls: Readonly<Record<string, Call>> = {
       ...{ kernelArguments: ['x'.repeat(kernelArgumentLength)], extensions: null },
       ...{ fips: false, kernelType: '' },
     };
-    return attempt(() => ({ serialisedBytes: checkSize({ metadata: { name }, spec } as unknown as MachineConfig) }));
+    return attempt(() => ({ serialisedBytes: checkSize({ metadata: { name }, spec }) }));
   },
   reconcile: ({ old, new: wanted, storageOverrides }: ReconcileInput) => {
     const refusal = irreconcilable(old, wanted, storageOverrides);

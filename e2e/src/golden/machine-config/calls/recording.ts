@@ -26,7 +26,7 @@ export interface RawCase {
 /** Reads a case. @returns what is wrong with one that cannot be read */
 export function parseCase(raw: unknown): RecordedCase | string {
   const parsed = recordedCase.safeParse(raw);
-  return parsed.success ? parsed.data : `is no recorded case: ${z.prettifyError(parsed.error)}`;
+  return parsed.success ? parsed.data : `is not a recorded case: ${z.prettifyError(parsed.error)}`;
 }
 
 /** The recordings: `golden/machine-config/*.json` below `dir`, or below it without `golden/`. */
@@ -36,11 +36,11 @@ export async function readRecordings(dir: string): Promise<readonly RawCase[]> {
     const files = (await readdir(folder)).filter((name) => name.endsWith('.json')).toSorted();
     return (await Promise.all(files.map((name) => read(join(folder, name))))).flat();
   }
-  throw new Error(`${dir} has no folder golden/machine-config/: --from names the folder that holds it`);
+  throw new Error(`${dir} has no folder golden/machine-config/: --from must name its parent folder`);
 }
 
 async function read(path: string): Promise<readonly RawCase[]> {
   const parsed = recording.safeParse(JSON.parse(await readFile(path, 'utf8')));
   if (parsed.success) return parsed.data.cases.map((raw, index) => ({ place: `${basename(path)} case ${index}`, raw }));
-  throw new Error(`${path} is no recording of format 1: ${z.prettifyError(parsed.error)}`);
+  throw new Error(`${path} is not a recording of format 1: ${z.prettifyError(parsed.error)}`);
 }

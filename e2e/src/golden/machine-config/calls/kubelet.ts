@@ -16,8 +16,7 @@ import {
   validateStaticPodPath,
   withLatency,
 } from '@mcm/machine-config';
-import { attempt, errorOf } from './ignition.ts';
-import type { Call } from './index.ts';
+import { attempt, type Call, errorOf } from './call.ts';
 import { templateTree } from './templates.ts';
 
 interface OriginalInput {

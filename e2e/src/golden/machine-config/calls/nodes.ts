@@ -26,8 +26,7 @@ import {
   type WantedCondition,
   withCondition,
 } from '@mcm/machine-config';
-import { attempt } from './ignition.ts';
-import type { Call } from './index.ts';
+import { attempt, type Call } from './call.ts';
 
 /** The time that recordings write as `<now>`. */
 const NOW = '<now>';

@@ -9,7 +9,7 @@ import {
   type PoolSnapshot,
   planPools,
 } from '@mcm/machine-config';
-import type { Call } from './index.ts';
+import type { Call } from './call.ts';
 import { recordedStatus } from './nodes.ts';
 
 interface Input {

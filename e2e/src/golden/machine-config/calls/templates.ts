@@ -4,9 +4,8 @@ import {
   generateMachineConfigs,
   type MachineConfig,
 } from '@mcm/machine-config';
+import { attempt, type Call } from './call.ts';
 import { toLiquid } from './go-templates.ts';
-import { attempt } from './ignition.ts';
-import type { Call } from './index.ts';
 
 interface Input {
   readonly templates: Readonly<Record<string, string>>;

@@ -7,26 +7,7 @@ import {
   toIgnitionVersion,
   validateMachineConfigSpec,
 } from '@mcm/machine-config';
-import type { Call } from './index.ts';
-
-/** The text of an error, or null. */
-export const errorOf = (work: () => void): string | null => {
-  try {
-    work();
-    return null;
-  } catch (error) {
-    return (error as Error).message;
-  }
-};
-
-/** Runs something that may fail: its answer, or the text of the error. */
-export function attempt(work: () => Record<string, unknown>): Record<string, unknown> {
-  try {
-    return { error: null, ...work() };
-  } catch (error) {
-    return { error: (error as Error).message };
-  }
-}
+import { attempt, type Call, errorOf } from './call.ts';
 
 export const ignitionCalls: Readonly<Record<string, Call>> = {
   validate: ({ spec, rawConfigText }: { spec?: object; rawConfigText?: string }) => ({

@@ -12,8 +12,7 @@ import {
   type TlsProfile,
   withVerdict,
 } from '@mcm/machine-config';
-import { attempt } from './ignition.ts';
-import type { Call } from './index.ts';
+import { attempt, type Call } from './call.ts';
 import { templateTree } from './templates.ts';
 
 const NOW = '<now>';

@@ -12,7 +12,7 @@ import {
   type StorageOverride,
   withCondition,
 } from '@mcm/machine-config';
-import type { Call } from './index.ts';
+import type { Call } from './call.ts';
 
 type Step = { sync: string } | { putMachineConfig: MachineConfig } | { deleteMachineConfig: string };
 

@@ -1,0 +1,21 @@
+/** Calls one function of the original in this project. Returns the result in the format of the recordings. */
+export type Call = (input: never) => Record<string, unknown> | Promise<Record<string, unknown>>;
+
+/** Returns the message of the error that the function throws, or null. */
+export const errorOf = (work: () => void): string | null => {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+/** Returns the result of a function with `error: null`, or the message of its error. */
+export function attempt(work: () => Record<string, unknown>): Record<string, unknown> {
+  try {
+    return { error: null, ...work() };
+  } catch (error) {
+    return { error: (error as Error).message };
+  }
+}
