@@ -21,7 +21,7 @@ import {
 import type { MachineConfigPool, MachineRef } from '../kinds/machine-config-pool.ts';
 import { referencesOf } from '../server/machines.ts';
 import { MachineAccess } from './access.ts';
-import { awaitedBy, pausedBy } from './replace.ts';
+import { awaitedBy, pausedBy } from './holds.ts';
 
 /** Caches of machines and their owners, in the cluster of the MachineConfigs. */
 export interface MachineCaches {
@@ -76,6 +76,12 @@ export interface ResolvedRef {
   readonly machines: readonly Machine[];
   /** The number of wanted machines. */
   readonly replicas: number;
+}
+
+/** A reference of a pool with its object; undefined if the object does not exist. */
+export interface PoolRef {
+  readonly ref: MachineRef;
+  readonly found: ResolvedRef | undefined;
 }
 
 /** Name of the Node in the label of a machine; '' if it has none yet. */

@@ -4,15 +4,15 @@ import type { WantedCondition } from '../conditions/conditions.ts';
 import { isReady } from '../conditions/predicates.ts';
 import { compareBytes } from '../config/order.ts';
 import { PoolConditions } from '../constants/conditions.ts';
-import type { MachineConfigPool, MachineConfigPoolStatus, MachineRef } from '../kinds/machine-config-pool.ts';
+import type { MachineConfigPool, MachineConfigPoolStatus } from '../kinds/machine-config-pool.ts';
 import { referencesOf } from '../server/machines.ts';
-import { type MachineFleet, nodeNameOf, type ResolvedRef } from './fleet.ts';
+import { type MachineFleet, nodeNameOf, type PoolRef } from './fleet.ts';
 import { claimedTemplates } from './node-template.ts';
 
 /** The members of a pool by its references. */
 export interface PoolMembers {
   readonly nodes: readonly Node[];
-  readonly refs: readonly { readonly ref: MachineRef; readonly found: ResolvedRef | undefined }[];
+  readonly refs: readonly PoolRef[];
   readonly machines: readonly Machine[];
   /** Machines by the name of their node. */
   readonly machineOf: ReadonlyMap<string, Machine>;

@@ -1,7 +1,7 @@
 import type { MachineSpec } from '@mcm/api';
 import { UPDATE_IN_PROGRESS_TAINT } from '../constants/names.ts';
 import { PREFIX } from '../kinds/group.ts';
-import type { PoolMembers } from './members.ts';
+import type { PoolRef } from './fleet.ts';
 
 const FIELD = 'spec.template.spec.nodeTemplate';
 
@@ -10,7 +10,7 @@ const FIELD = 'spec.template.spec.nodeTemplate';
  * without a rollout, so the pool waits until they are removed.
  * @returns one sentence for each template, with object, field and hint
  */
-export const claimedTemplates = (refs: PoolMembers['refs']): readonly string[] =>
+export const claimedTemplates = (refs: readonly PoolRef[]): readonly string[] =>
   refs.flatMap(({ ref, found }) => {
     const [set] = found?.sets ?? [];
     const template = (ref.kind === 'MachineDeployment' ? found?.deployment : set)?.spec.template?.spec?.nodeTemplate;

@@ -10,6 +10,7 @@ import { PoolConditions } from '../constants/conditions.ts';
 import { DaemonStates } from '../constants/states.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { awaitedBy, pausedBy } from './holds.ts';
 import type { PoolMembers } from './members.ts';
 
 /** How the running machines of a pool get its target. */
@@ -166,10 +167,6 @@ export const hasApplied = ({ metadata: { annotations = {} } }: Machine): boolean
   annotations[ConfigAnnotations.TemplateConfig] === undefined ||
   annotations[ConfigAnnotations.ConfigApplied] === TRUE_LOWER;
 
-/** The pool whose configuration the rollouts of a deployment wait for; '' if there is none. */
-export const awaitedBy = ({ metadata }: Pick<MachineDeployment, 'metadata'>): string =>
-  metadata.annotations?.[ConfigAnnotations.AwaitedByPool] ?? '';
-
 /**
  * Whether mcm updates the deployment in place. Then a new template does not change the config of its nodes, and only the pool may set their target.
  */
@@ -193,10 +190,6 @@ export const releaseWrites = (
     const marks = { ...pause?.marks, ...(isAwaited && { [ConfigAnnotations.AwaitedByPool]: null }) };
     return writeOf(deployment, marks, { ...pause?.spec });
   });
-
-/** The pool that paused a deployment; '' if no pool did. */
-export const pausedBy = ({ metadata }: Pick<MachineDeployment, 'metadata'>): string =>
-  metadata.annotations?.[ConfigAnnotations.PausedByPool] ?? '';
 
 /** A pool ends only its own pause, which the annotation names. */
 function pauseOf(

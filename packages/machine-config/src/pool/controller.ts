@@ -30,14 +30,13 @@ import {
   machineFleet,
   nodeNameOf,
 } from '../machines/fleet.ts';
+import { awaitedBy, pausedBy } from '../machines/holds.ts';
 import { membersOf, type PoolMembers } from '../machines/members.ts';
 import {
-  awaitedBy,
   type DeploymentWrite,
   deploymentWrites,
   evaluateStrategy,
   hasApplied,
-  pausedBy,
   releaseWrites,
 } from '../machines/replace.ts';
 import { referencesOf } from '../server/machines.ts';
