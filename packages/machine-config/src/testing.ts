@@ -1,5 +1,5 @@
 import { crds as machineCrds } from '@mcm/api';
-import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
+import { type RestorablePlane, startRestorablePlane } from '@mcm/control-plane';
 import {
   type Controller,
   createClient,
@@ -39,7 +39,7 @@ import type { TemplateTree } from './templates/tree.ts';
 
 /** The environment of a test of the controllers, with a virtual clock. */
 export interface World {
-  readonly plane: ControlPlane;
+  readonly plane: RestorablePlane;
   /** A client of a user: its writes are not counted. */
   readonly client: KubeClient;
   readonly clock: VirtualClock;
@@ -94,7 +94,7 @@ export const TREE: TemplateTree = new Map([
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   const random = seededRandom(options.seed ?? 7);
-  const plane = await startControlPlane({
+  const plane = await startRestorablePlane({
     ...{ clock, random: () => random.next(), controllers: false },
     crds: [...(options.crds ?? machineConfigCrds), ...(options.machines ? machineCrds : [])],
   });

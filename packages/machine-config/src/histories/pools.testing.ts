@@ -33,7 +33,10 @@ export type PoolAct =
   | { readonly kind: 'crash'; readonly requests: number; readonly done: boolean }
   | { readonly kind: 'harm'; readonly chance: number }
   | { readonly kind: 'hold'; readonly plural: string; readonly ms: number }
-  | { readonly kind: 'cut' };
+  | { readonly kind: 'cut' }
+  | { readonly kind: 'backup' }
+  /** Restores the cluster from the last backup. With `bump`, resource versions do not decrease. */
+  | { readonly kind: 'restore'; readonly bump: boolean };
 
 /** Options of a world of pools. */
 export interface PoolsOptions {
@@ -58,6 +61,7 @@ export class PoolsWorld {
   readonly #stop = new AbortController();
   readonly options: PoolsOptions;
   #made = 0;
+  #backup: ReturnType<World['plane']['snapshot']> | undefined;
 
   static async start(options: PoolsOptions = {}): Promise<PoolsWorld> {
     let world: World | undefined;
@@ -221,8 +225,25 @@ export class PoolsWorld {
         return this.wire.hold(one.plural, this.world.clock, one.ms);
       case 'cut':
         return this.wire.cut();
+      case 'backup':
+        this.#backup = this.world.plane.snapshot();
+        return;
+      case 'restore':
+        return this.restore(one.bump);
       default:
         return this.#toNode(one);
+    }
+  }
+
+  /** Restores the last backup. Nodes that are younger than it register again, as their kubelets do after a restart. */
+  async restore(bump = false): Promise<void> {
+    if (!this.#backup) return;
+    const before = await this.nodes();
+    await this.world.plane.restore(this.#backup, { bumpRevision: bump ? 1_000_000 : 0 });
+    const known = new Set((await this.nodes()).map(({ metadata }) => metadata.name));
+    for (const { metadata, spec } of before.filter((node) => !known.has(node.metadata.name))) {
+      const { name, labels = {} } = metadata;
+      await this.client.resource(nodes).create({ metadata: { name, labels }, spec });
     }
   }
 

@@ -45,7 +45,7 @@ export class PoolVerifier {
     const pools = createInformer<MachineConfigPool>(client, machineConfigPools, runtime);
     pools.onChange(({ type, object }) => this.#poolChanged(type, object));
     const all = createInformer<Node>(client, nodes, runtime);
-    all.onChange(({ type, object }) => this.#nodeChanged(type, object));
+    all.onChange(({ type, object }) => (all.doubted ? this.#relearn(type, object) : this.#nodeChanged(type, object)));
     for (const one of [pools, all]) void one.run(signal).catch((error: unknown) => this.problems.push(String(error)));
   }
 
@@ -62,6 +62,17 @@ export class PoolVerifier {
     if (last) last.until = now;
     this.#limits.set(name, [...limits, { value: pool.spec, until: Number.POSITIVE_INFINITY }]);
     for (const node of this.#nodes.values()) this.#discharge(node);
+  }
+
+  /** Stores the state of a node after a restore. No controller is responsible for this change. */
+  #relearn(type: string, node: Node): void {
+    const { name } = node.metadata;
+    this.#poolsChanged = this.#clock.now().getTime();
+    this.#charges.delete(name);
+    this.#settled.delete(name);
+    if (type === 'deleted') this.#nodes.delete(name);
+    else this.#nodes.set(name, node);
+    if (type !== 'deleted' && isDone(node) && node.spec?.unschedulable !== true) this.#settled.add(name);
   }
 
   #nodeChanged(type: string, node: Node): void {
