@@ -32,7 +32,7 @@ const parse = async (...argv: string[]) => {
   return parsed.values as FlagValues<CommonFlags> & FlagValues<typeof flags>;
 };
 
-test('flags have their defaults, and what is wrong is named', async () => {
+test('flags have defaults, and errors name the invalid flag', async () => {
   expect(await parse()).toMatchObject({ port: 8797, 'keep-renders': 10, 'halt-degraded': 0, 'leader-elect': true });
   await expect(parse('--keep-renders=-2')).rejects.toThrow('--keep-renders');
   const values = await parse('--tls-profile=New');
@@ -41,7 +41,7 @@ test('flags have their defaults, and what is wrong is named', async () => {
   ]);
 });
 
-test('CRDs that are missing or of another version are warned of: those of all its kinds', () => {
+test('the binary checks the CRDs of all its kinds for their existence and version', () => {
   const kinds = machineConfigController.crds?.map(({ spec }) => spec.names.kind);
   expect(kinds?.toSorted()).toEqual([
     'ContainerRuntimeConfig',
@@ -56,7 +56,7 @@ const TREE = new Map([
   ['worker/00-worker/_base/files/motd.yaml', 'mode: 0644\npath: /etc/motd\ncontents:\n  inline: hello\n'],
 ]);
 
-test('the units of the binary bring a node from templates to the target', async () => {
+test('the units of the binary render the templates and update a node to the target', async () => {
   const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   const random = seededRandom(3);
   const plane = await startControlPlane({
@@ -103,7 +103,7 @@ test('the units of the binary bring a node from templates to the target', async 
 test.each([
   [[], 'NotFollowed', false],
   [['--machine-pools'], 'NotFound', true],
-])('the binary with %j says of a pool over machines: %s', async (argv, reason, follows) => {
+])('the binary with %j reports for a pool over machines: %s', async (argv, reason, follows) => {
   const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   const random = seededRandom(3);
   const crds = [...machineConfigCrds, ...machineCrds];
@@ -141,7 +141,7 @@ test.each([
   }
 });
 
-test('without the right to list machines pools over them say so with verb and resource, and the rest goes on', async () => {
+test('without permission to list machines, pools over machines report verb and resource, and other pools continue', async () => {
   const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   const random = seededRandom(3);
   const crds = [...machineConfigCrds, ...machineCrds];
@@ -183,7 +183,7 @@ test('without the right to list machines pools over them say so with verb and re
     }
     const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
     const annotations = { [CurrentConfig]: 'old', [DesiredConfig]: 'old', [State]: 'Done' };
-    // One of nobody's, and one that may be a machine of a pool's.
+    // A node without a machine, and a node that may belong to a pool over machines.
     for (const [name, labels] of [
       ['plain', role],
       ['born', { ...role, [Labels.MachineName]: 'm' }],
@@ -205,7 +205,7 @@ test('without the right to list machines pools over them say so with verb and re
       target,
       'old',
     ]);
-    // The role is mended: no restart is needed.
+    // The role is corrected. This needs no restart.
     allowed = true;
     await clock.advance(60_000);
     expect([(await resolved())?.reason, await told('born')]).toEqual(['NotFound', target]);

@@ -12,10 +12,10 @@ import { loadTemplates, machineConfigCrds } from '@mcm/machine-config';
 import { serverNames, startConfigServer } from './config-server.ts';
 import { CONTROLLERS, createConfigControllers, DEFAULT_CONFIG_SETTINGS } from './controllers.ts';
 
-/** The templates that come with the binary. */
+/** The built-in templates. */
 export const TEMPLATES = fileURLToPath(new URL('../templates', import.meta.url));
 
-/** Of `deploy/`. */
+/** Name of the Service in `deploy/`. */
 const SERVICE = 'machine-config-controller';
 const VERSION = '0.1.0';
 const PROFILES = ['Old', 'Intermediate', 'Modern'];
@@ -98,7 +98,7 @@ const flags = {
   }),
 } as const;
 
-/** What no single flag can know is wrong. */
+/** Validates values that a flag cannot validate itself. */
 function check(given: FlagValues<typeof flags>): readonly string[] {
   const profile = given['tls-profile'];
   return PROFILES.includes(profile)

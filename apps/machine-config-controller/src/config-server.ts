@@ -16,21 +16,21 @@ import { createConfigEndpoint, createTokenCaches, type RateLimit } from '@mcm/ma
 
 const FLAGS = { port: '--config-server-port', certificates: '--config-server-cert-dir' } as const;
 
-/** Where the config server serves, and with which certificate. */
+/** Address and certificate of the config server. */
 export interface ConfigServerSettings {
   readonly host: string;
-  /** 0: not at all. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Holds `tls.crt` and `tls.key`; empty: the certificates are our own. */
+  /** Directory with `tls.crt` and `tls.key`; empty for self-signed certificates. */
   readonly certificates: string;
-  /** Of certificates of our own. */
+  /** Settings of self-signed certificates. */
   readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names'>;
-  /** Machines of tokens are looked up in a live copy; false where their kinds may not be there. */
+  /** Look up the machines of tokens in a cache; false if the CRDs of machines may be absent. */
   readonly machinePools: boolean;
   readonly limit: RateLimit;
 }
 
-/** What it needs of the process. */
+/** Dependencies of the config server. */
 export interface ConfigServerContext {
   readonly control: KubeClient;
   readonly target: KubeClient;
@@ -41,7 +41,7 @@ export interface ConfigServerContext {
   readonly served: ServedCertificate;
 }
 
-/** A server that runs. */
+/** A running config server. */
 export interface ConfigServer {
   readonly port: number;
   close(): Promise<void>;
@@ -52,13 +52,13 @@ export function registerConfigServerMetrics(meters: Meters): (status: number) =>
   const name = 'mcc_config_server_requests_total';
   const count = meters.counter({
     name,
-    help: 'Requests of machines that boot, by the code of the answer',
+    help: 'Requests of machines that boot, by status code',
     labels: ['code'],
   });
   return (status) => count({ code: String(status) });
 }
 
-/** The names by which machines of the same cluster call a Service; others need `--config-server-names`. */
+/** The DNS names of a Service in its cluster. Machines outside of it need `--config-server-names`. */
 export const serverNames = (service: string, namespace: string): readonly string[] => [
   `${service}.${namespace}.svc`,
   `${service}.${namespace}.svc.cluster.local`,
@@ -89,13 +89,13 @@ async function serveSelfMade(settings: ConfigServerSettings, serve: Serve, conte
   };
   const kept = keepSelfMadeCertificates({ ...settings.selfMade, ...shared, use }, stopping.signal);
   const stop = () => {
-    stopping.abort(new Error('the process ends'));
+    stopping.abort(new Error('the process is stopping'));
     return kept;
   };
   return { server, stop } satisfies Served;
 }
 
-/** Serves the configuration of first boots, in every replica, until it is closed. */
+/** Serves the configuration of first boots until `close`. Every replica does this. */
 export async function startConfigServer(
   settings: ConfigServerSettings,
   context: ConfigServerContext,
@@ -113,7 +113,7 @@ export async function startConfigServer(
   return {
     port: server.port,
     close: async () => {
-      caching.abort(new Error('the process ends'));
+      caching.abort(new Error('the process is stopping'));
       await Promise.all([stop(), server.close(), ...cached]);
     },
   };

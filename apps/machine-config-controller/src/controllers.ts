@@ -46,8 +46,8 @@ import {
   watchedSettings,
 } from '@mcm/machine-config';
 
-/** What the controllers reach the world through. */
-export interface ConfigSurroundings {
+/** Clients and other dependencies of the controllers. */
+export interface ConfigControllerOptions {
   /** The cluster of the MachineConfigs. */
   readonly control: KubeClient;
   /** The cluster of the nodes. */
@@ -57,15 +57,15 @@ export interface ConfigSurroundings {
   readonly nodeRecorder: EventRecorder;
   readonly runtime: InformerRuntime;
   readonly metrics?: QueueMetrics;
-  /** Where pools tell how they are; absent: nowhere. */
+  /** Registers the metrics of pools; absent for none. */
   readonly meters?: Meters;
   readonly tree: TemplateTree;
   readonly identity: ControllerIdentity;
 }
 
-/** What an operator may choose. */
+/** Settings from flags. */
 export interface ConfigSettings {
-  /** Drains worked on at once; the other queues are short. */
+  /** Number of drains in parallel. The other queues are short. */
   readonly concurrency: number;
   readonly pullSecretNamespace: string;
   /** `Old`, `Intermediate` or `Modern`. */
@@ -75,11 +75,11 @@ export interface ConfigSettings {
   readonly renderWhilePaused: boolean;
   readonly keepRenders: number;
   readonly haltDegraded: number;
-  /** Pools may refer to MachineDeployments and MachineSets, whose kinds must be there then. */
+  /** Pools may refer to MachineDeployments and MachineSets. This requires their CRDs. */
   readonly machinePools: boolean;
 }
 
-/** Settings in effect without flags. */
+/** Settings without flags. */
 export const DEFAULT_CONFIG_SETTINGS: ConfigSettings = {
   concurrency: 5,
   pullSecretNamespace: 'openshift-config',
@@ -92,7 +92,7 @@ export const DEFAULT_CONFIG_SETTINGS: ConfigSettings = {
   machinePools: false,
 };
 
-/** Their names. */
+/** Names of the controllers. */
 export const CONTROLLERS = [
   'template',
   'kubelet-config',
@@ -106,19 +106,19 @@ export const CONTROLLERS = [
 /** The controllers of this binary. */
 export interface ConfigControllers {
   readonly units: readonly Unit[];
-  /** True when no controller has anything to do within `withinMs` (default 0). */
+  /** Whether no controller has work within `withinMs` (default 0). */
   idle(withinMs?: number): boolean;
 }
 
 const MACHINE_KINDS: readonly ResourceDefinition<KubeObject>[] = [machines, machineSets, machineDeployments];
 
-/** Nobody makes a node schedulable whose machine is being deleted. */
-const stays =
+/** A node may be uncordoned unless its machine is being deleted. */
+const mayUncordon =
   (fleet: MachineFleet) =>
   ({ metadata }: Node): boolean =>
     fleet.machinesOf(metadata.name).every((machine) => machine.metadata.deletionTimestamp === undefined);
 
-/** What a drain reads of a pod. */
+/** The fields of a pod that a drain needs. */
 const projectPod = ({ apiVersion, kind, metadata, spec, status }: Pod): Pod => {
   const { nodeName, priority, terminationGracePeriodSeconds, volumes } = spec;
   const { phase, conditions } = status ?? {};
@@ -138,9 +138,9 @@ const projectPod = ({ apiVersion, kind, metadata, spec, status }: Pod): Pod => {
 
 const nodeOf = ({ spec }: Pod): readonly string[] => (spec.nodeName === undefined ? [] : [spec.nodeName]);
 
-/** Builds caches and controllers; nothing happens before their units run. */
+/** Creates caches and controllers. Their units start them. */
 export function createConfigControllers(
-  { control, target, recorder, nodeRecorder, runtime, metrics, meters, tree, identity }: ConfigSurroundings,
+  { control, target, recorder, nodeRecorder, runtime, metrics, meters, tree, identity }: ConfigControllerOptions,
   chosen: Partial<ConfigSettings> = {},
 ): ConfigControllers {
   const settings = { ...DEFAULT_CONFIG_SETTINGS, ...chosen };
@@ -179,7 +179,7 @@ export function createConfigControllers(
     { ...context, recorder: nodeRecorder },
     {
       ...{ pods: podCache, budgets, concurrency },
-      ...(machineCaches && { mayUncordon: stays(machineFleet(machineCaches)) }),
+      ...(machineCaches && { mayUncordon: mayUncordon(machineFleet(machineCaches)) }),
     },
   );
   const companions = machineCaches ? [createCompanionController(context, machineCaches)] : [];

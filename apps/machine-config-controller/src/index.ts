@@ -9,9 +9,9 @@ export {
 } from './config-server.ts';
 export {
   CONTROLLERS,
+  type ConfigControllerOptions,
   type ConfigControllers,
   type ConfigSettings,
-  type ConfigSurroundings,
   createConfigControllers,
   DEFAULT_CONFIG_SETTINGS,
 } from './controllers.ts';

@@ -23,7 +23,7 @@ const ROLES = ['master', 'worker'];
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Fields of the ControllerConfig that hold certificates, CA bundles and pull secrets. */
+/** Fields of the ControllerConfig with certificates, CA bundles and pull secrets. */
 const ROTATING = {
   kubeAPIServerServingCAData: base64,
   rootCAData: base64,
@@ -37,7 +37,7 @@ const ROTATING = {
 type Field = keyof typeof ROTATING;
 const FIELDS = Object.keys(ROTATING) as Field[];
 
-/** What a pool gets from the templates that come with the binary, all fields at version 1 but those given. */
+/** The rendered configuration of a pool with the built-in templates. All fields have version 1, except the given ones. */
 function rendered(platform: string, role: string, second: readonly Field[] = []) {
   const versionOf = (field: Field) => ROTATING[field](second.includes(field) ? '2' : '1');
   const { pullSecret, ...bytes } = Object.fromEntries(FIELDS.map((field) => [field, versionOf(field)]));
@@ -59,7 +59,7 @@ const filesOf = (config: MachineConfig | undefined): readonly string[] =>
 const cases = PLATFORMS.flatMap((platform) => ROLES.map((role) => [platform, role] as const));
 
 test.each(cases)(
-  'on %s, %s: rotating any certificate, CA bundle or pull secret drains and reboots nothing',
+  'on %s, %s: the rotation of a certificate, CA bundle or pull secret causes no drain and no reboot',
   (platform, role) => {
     const before = rendered(platform, role);
     for (const fields of [...FIELDS.map((field) => [field]), FIELDS]) {
@@ -68,7 +68,7 @@ test.each(cases)(
       expect(diff.files.filter((path) => !isCertificatePath(path))).toEqual([]);
       const actions = postActions(diff, DEFAULT_POLICY);
       expect([actions.some(({ type }) => type === 'Reboot'), needsDrain(actions, () => false)]).toEqual([false, false]);
-      // Every change reaches nodes outside of a rollout as well.
+      // Nodes get every change outside of a rollout too.
       const rotated = diffConfigs(before.certificates, after.certificates).files;
       expect(rotated).toEqual(expect.arrayContaining([...diff.files]));
       expect(rotated.length).toBeGreaterThan(0);
@@ -76,7 +76,7 @@ test.each(cases)(
   },
 );
 
-test('every template that holds a certificate, a CA bundle or a pull secret writes a file that rotates', () => {
+test('every template with a certificate, a CA bundle or a pull secret writes a rotatable file', () => {
   const words = FIELDS.map((field) => new RegExp(`\\b${field}\\b`));
   const holding = [...tree].filter(([, text]) => words.some((word) => word.test(text)));
   expect(holding.length).toBeGreaterThan(3);
@@ -85,7 +85,7 @@ test('every template that holds a certificate, a CA bundle or a pull secret writ
   }
 });
 
-test('every other file and unit of the templates is known here: its change drains and reboots a node', () => {
+test('all other files and units of the templates are listed here: their change causes a drain and a reboot', () => {
   const files = new Set(cases.flatMap(([platform, role]) => filesOf(rendered(platform, role).config)));
   expect([...files].filter((path) => !isCertificatePath(path)).toSorted()).toEqual([
     '/etc/chrony/conf.d/10-cloud.conf',

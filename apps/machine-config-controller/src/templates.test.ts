@@ -31,7 +31,7 @@ const filesOf = (configs: readonly MachineConfig[]): Record<string, IgnitionFile
 const textOf = (file: IgnitionFile | undefined) =>
   decodeContents(file?.contents?.source, file?.contents?.compression).toString('utf8');
 
-test('the templates that come with the binary make three valid MachineConfigs for each role, on every platform', () => {
+test('the built-in templates result in three valid MachineConfigs for each role, on every platform', () => {
   for (const platform of ['none', 'aws', 'azure', 'gcp', 'local', 'vsphere', 'openstack', 'external']) {
     const configs = made({ platform, clusterDNSIP: '10.96.0.10', rootCAData: CA, apiServerURL: 'https://api:6443' });
     expect(configs.map(({ metadata }) => metadata.name)).toEqual(
@@ -43,7 +43,7 @@ test('the templates that come with the binary make three valid MachineConfigs fo
   }
 });
 
-test('kubelet.conf holds the settings that a node needs, the cluster’s names and its TLS profile', () => {
+test('kubelet.conf contains the settings of a node, the names of the cluster and its TLS profile', () => {
   const config = generateForRole({ tree, controllerConfig: configOf({ clusterDNSIP: '10.96.0.10' }), ...TLS }, 'infra');
   const conf = parseKubeletConf(config.map(kubeletConfOf).find((text) => text !== undefined) ?? '');
   expect(conf).toMatchObject({
@@ -63,7 +63,7 @@ test('kubelet.conf holds the settings that a node needs, the cluster’s names a
   expect(of('worker')).not.toContain('clusterDNS');
 });
 
-test('what a cluster does not say makes no file; its pull secret is for root alone', () => {
+test('an absent field of the ControllerConfig creates no file, and only root can read the pull secret', () => {
   const bare = filesOf(made());
   const optional = ['/var/lib/kubelet/config.json', '/etc/kubernetes/root-ca.crt', '/etc/kubernetes/apiserver-url.env'];
   for (const path of optional) expect(bare[path]).toBeUndefined();
@@ -76,7 +76,7 @@ test('what a cluster does not say makes no file; its pull secret is for root alo
   );
 });
 
-test('a platform has its variants: the clock of the cloud, and who is told that a cloud provider runs elsewhere', () => {
+test('a platform sets the clock of the cloud and the flag for an external cloud provider', () => {
   const clock = (platform: string) => textOf(filesOf(made({ platform }))['/etc/chrony/conf.d/10-cloud.conf']);
   expect(clock('aws')).toContain('169.254.169.123');
   expect(clock('gcp')).toContain('metadata.google.internal');
@@ -89,7 +89,7 @@ test('a platform has its variants: the clock of the cloud, and who is told that 
   expect(unit('none')).toContain('--kubeconfig=/var/lib/kubelet/kubeconfig \\\n  --system-reserved=');
 });
 
-test('values of the cluster stay values: they cannot become other files, nor code', () => {
+test('values of the ControllerConfig cannot create other files or run code', () => {
   const evil = { clusterDomain: 'x\nmode: 0777\npath: /etc/passwd', platform: 'none' };
   expect(() => made(evil)).toThrow(/template .*kubelet-conf\.yaml/);
   const harmless = filesOf(made({ clusterDomain: '{{ pullSecret }}' }, '{"auths":"secret"}'));

@@ -28,7 +28,7 @@ const flags = {
     'disruption-policy': textFlag({
       placeholder: '<file>',
       default: '',
-      help: 'YAML file with files, units and sshkey: the action after a change, instead of a drain and a reboot; default: the built-in policy',
+      help: 'YAML file with the actions after a change of files, units or sshkey, instead of a drain and a reboot; default: built-in',
     }),
     'reboot-command': textFlag({
       placeholder: '<command>',
@@ -43,12 +43,11 @@ const flags = {
   }),
 } as const;
 
-/** The `machine-config-daemon` binary: one on each node. */
+/** The `machine-config-daemon` binary, which runs on each node. */
 export const machineConfigDaemon: BinaryDefinition<typeof flags> = {
   name: 'machine-config-daemon',
   version: '0.1.0',
-  description:
-    'Keeps the configuration of the machine it runs on: files, units, kernel arguments, and says how it goes.',
+  description: 'Applies files, units and kernel arguments to its machine, and reports the progress on the Node.',
   metricsPrefix: 'mcd_',
   defaults: { port: 8798, concurrency: 1, controllers: [], leaderElect: false },
   crds: machineConfigCrds.filter(({ spec }) => spec.names.kind === 'MachineConfig'),

@@ -27,17 +27,17 @@ import { machineHost } from './machine-host.ts';
 import { RootDisk } from './root-disk.ts';
 import { rootFolder } from './root-folder.testing.ts';
 
-/** The daemon's own loop: woken by its Node and its disk, on a folder that is a machine's root directory. */
+/** Tests of the daemon's loop with changes of its Node and its disk. A folder is the root directory of the machine. */
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain, PostConfigAction } =
   NodeAnnotations;
-/** After so long a daemon that cannot write, or reboot, has tried again. */
+/** A daemon that cannot write or reboot retries within this time. */
 const RETRIED_MS = 70_000;
 
 interface Fault {
-  /** Requests that change something, and programs, until the process dies at the next. Writes: see machine.test.ts. */
+  /** Number of writing requests and programs before the process dies. For writes to the disk, see machine.test.ts. */
   left: number;
-  /** Whether that one is carried out all the same. */
+  /** Whether the last one still has its effect. */
   readonly done: boolean;
 }
 
@@ -48,13 +48,13 @@ class Machine implements AsyncDisposable {
   readonly root: string;
   readonly programs: string[] = [];
   boots = 1;
-  /** Writes that there is room for. */
+  /** Number of writes before the disk is full. */
   room = Number.POSITIVE_INFINITY;
-  /** Why programs fail. */
+  /** The error of all programs. */
   broken: string | undefined;
   fault: Fault | undefined;
   died = 0;
-  /** The system has told of a change of the disk. */
+  /** Whether the system has reported a change of the disk. */
   changed = Promise.withResolvers<void>();
   readonly #plane: Awaited<ReturnType<typeof startControlPlane>>;
   #stop = new AbortController();
@@ -113,7 +113,7 @@ class Machine implements AsyncDisposable {
     await this.changed.promise;
   };
 
-  /** Time passes, and the drain controller answers. */
+  /** Advances the clock, and answers as the drain controller. */
   async pass(ms = 5_000): Promise<void> {
     for (let round = 0; round < 4; round += 1) {
       await this.clock.advance(ms / 4);
@@ -123,11 +123,11 @@ class Machine implements AsyncDisposable {
     await this.clock.advance(10);
   }
 
-  /** Starts the process; another one must have ended. */
+  /** Starts the process. The previous one must have ended. */
   run(): void {
     const stop = new AbortController();
     this.#stop = stop;
-    /** A process that dies never hears of what became of its last step, and takes no other. */
+    /** A dead process gets no result of its last step, and starts no other step. */
     const alive = <T>(work: () => Promise<T>): Promise<T> =>
       stop.signal.aborted ? new Promise(() => undefined) : work();
     const step = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -150,7 +150,7 @@ class Machine implements AsyncDisposable {
       monotonic: () => this.clock.monotonic(),
       setTimeout: (work: () => void, ms: number) => {
         const timer = this.clock.setTimeout(work, ms);
-        // So long the watch of the disk waits for quiet.
+        // The watch of the disk waits for this time.
         if (ms === 500) this.changed.resolve();
         return timer;
       },
@@ -209,7 +209,7 @@ class Machine implements AsyncDisposable {
 
 const done = (name: string) => ({ [CurrentConfig]: name, [DesiredConfig]: name, [State]: 'Done' });
 
-/** A machine that has `one`. */
+/** A machine with the config `one`. */
 async function withOne(): Promise<Machine> {
   const machine = await Machine.start();
   machine.run();
@@ -218,7 +218,7 @@ async function withOne(): Promise<Machine> {
   return machine;
 }
 
-test('what its Node says is brought to the machine by a drain and a reboot; what no pod notices by a reload alone', async () => {
+test('the daemon applies the target with a drain and a reboot, or only with a reload if no pod is affected', async () => {
   await using machine = await withOne();
   expect(await machine.annotations()).toMatchObject({ ...done('one'), [LastAppliedDrain]: 'uncordon-one' });
   expect([await machine.text('etc/a'), await machine.text('etc/kernel/cmdline')]).toEqual(['1', 'ro one\n']);
@@ -234,10 +234,10 @@ test('what its Node says is brought to the machine by a drain and a reboot; what
   ]);
 });
 
-test('a process that dies at any request or program, before or after it, is followed by one that comes to the same end', async () => {
+test('a daemon that dies at any request or program, before or after its effect, reaches the same state after a restart', async () => {
   await using machine = await withOne();
   let ended = false;
-  // Until an update ends before the fault comes.
+  // Repeats until an update ends before the fault occurs.
   for (let left = 0; !ended; left += 1) {
     for (const carriedOut of [false, true]) {
       const name = carriedOut ? 'one' : 'two';
@@ -261,10 +261,10 @@ test('a process that dies at any request or program, before or after it, is foll
 });
 
 test.each([0, 2, 4])(
-  'a disk that is full after %i writes is told; with room again the update goes on, or is taken back, by itself',
+  'a disk that is full after %i writes is reported, and with free space the update continues or is reverted automatically',
   async (room) => {
     await using machine = await withOne();
-    // Told back first, and then held on to.
+    // With free space, the target is first the old config, and then the new one.
     for (const name of ['one', 'two']) {
       machine.room = room;
       await machine.tell({ [DesiredConfig]: 'two' });
@@ -283,7 +283,7 @@ test.each([0, 2, 4])(
   },
 );
 
-test('a file that somebody changes is told at once, holds updates back, and is forgotten when it is repaired', async () => {
+test('a changed file is reported immediately and stops updates until it is repaired', async () => {
   await using machine = await withOne();
   await machine.write('etc/a', 'mine');
   await machine.pass();
@@ -299,7 +299,7 @@ test('a file that somebody changes is told at once, holds updates back, and is f
   expect(await machine.annotations()).toMatchObject(done('two'));
 });
 
-test('a machine that cannot be rebooted says so on its Node, and goes on when it can', async () => {
+test('a failed reboot is reported on the Node, and the update continues when a reboot is possible', async () => {
   await using machine = await withOne();
   machine.broken = 'systemctl: not found';
   await machine.tell({ [DesiredConfig]: 'two' });
@@ -314,7 +314,7 @@ test('a machine that cannot be rebooted says so on its Node, and goes on when it
   expect((await machine.annotations())[PostConfigAction]).toBeUndefined();
 });
 
-test('a config that cannot be written is taken back and told; told back the node is as before', async () => {
+test('a config that cannot be written is reverted and reported, and with the old target the node is as before', async () => {
   await using machine = await withOne();
   await machine.config('bad', { '/etc/a': '9', '/etc/kernel/cmdline/x': 'x' });
   await machine.tell({ [DesiredConfig]: 'bad' });

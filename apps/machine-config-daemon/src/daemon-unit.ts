@@ -10,13 +10,13 @@ import {
 } from '@mcm/machine-config';
 import { DiskWatch } from './watch-disk.ts';
 
-/** What the daemon of this machine is made of. */
+/** Dependencies of the daemon. */
 export interface DaemonUnitOptions {
   readonly nodeName: string;
   readonly root: string;
   readonly host: DaemonHost;
   readonly policy: DisruptionPolicy;
-  /** The one Node. */
+  /** Informer of the daemon's own Node. */
   readonly informer: Informer<Node>;
   readonly runtime: InformerRuntime;
   /** The cluster of the Node. */
@@ -26,7 +26,7 @@ export interface DaemonUnitOptions {
   readonly recorder: EventRecorder;
 }
 
-/** The daemon as a unit of a binary: wakes with its Node and with the disk. */
+/** Creates the daemon as a unit of a binary. Changes of its Node and of the disk start a pass. */
 export function createDaemonUnit(options: DaemonUnitOptions): Unit {
   const { nodeName, root, host, policy, informer, runtime, nodeClient, configClient, recorder } = options;
   const { clock, random, log } = runtime;
@@ -37,7 +37,7 @@ export function createDaemonUnit(options: DaemonUnitOptions): Unit {
       run: (work: () => Promise<void>) => {
         const task = work()
           .catch((error: unknown) => {
-            if (!signal.aborted) log.error('the daemon failed', { error });
+            if (!signal.aborted) log.error('Daemon failed', { error });
           })
           .finally(() => working.delete(task));
         working.add(task);
@@ -52,10 +52,14 @@ export function createDaemonUnit(options: DaemonUnitOptions): Unit {
       ...{ nodeName, client: nodeClient, configs: configClient, node, host, clock, random, log, recorder, policy },
       ended: () => signal.aborted,
       onStored: (config) =>
-        watch.follow(wantedPaths(config)).catch((error: unknown) => log.warn('the disk is not watched', { error })),
+        watch
+          .follow(wantedPaths(config))
+          .catch((error: unknown) =>
+            log.warn('Cannot watch the disk for changes; a restart of the daemon finds them', { error }),
+          ),
     });
     const driver = new DaemonDriver(daemon, life, random, (error) =>
-      log.warn('a look at the node did not come to its end, trying again', { error }),
+      log.warn('Reconcile of the node failed; retrying', { error }),
     );
     const watch = new DiskWatch(root, clock, () => {
       daemon.diskChanged();

@@ -1,17 +1,19 @@
 import { lstat, readlink } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 
-/** As many links as Linux follows. */
+/** The limit of Linux. */
 const MAX_LINKS = 40;
 
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 
 /**
- * Where a path of the node is on this machine, with the links of its parents followed as the node would: one that is
- * absolute starts at the root directory, and none leads out of it. The last part is not followed.
- * @param root where the node's root directory is
- * @param path absolute, as the node sees it
+ * Returns the path in the file system of this process for a path of the node.
+ * - Links in the parents are resolved in the node's root directory. An absolute link starts there, and no link leads out of it.
+ * - A link at the end of the path is not resolved.
+ * @param root path of the node's root directory
+ * @param path absolute path in the file system of the node
+ * @throws Error after too many links
  */
 export async function pathInRoot(root: string, path: string): Promise<string> {
   const todo = posix

@@ -1,16 +1,16 @@
 import { type NodeDisk, readText } from '@mcm/machine-config';
 
-/** What kernel-install makes boot entries of. */
+/** kernel-install creates boot entries from this file. */
 const CMDLINE = '/etc/kernel/cmdline';
-/** The entries that are there already, as the Boot Loader Specification has them. */
+/** Directory of the existing boot entries, defined by the Boot Loader Specification. */
 const ENTRIES = '/boot/loader/entries';
 
-/** Boot entries by path; listing them is the machine's, since a disk knows paths only. */
+/** Returns the paths of boot entries. A NodeDisk has no operation to list files. */
 export type ListEntries = (directory: string) => Promise<readonly string[]>;
 
 const optionsOf = (text: string): string => /^options[ \t]+(.*)$/m.exec(text)?.[1]?.trim() ?? '';
 
-/** The command line of the next boot: what new entries are made with, else what the newest entry has. */
+/** The command line of the next boot: that of new entries, or else that of the newest entry. */
 export async function readCommandLine(disk: NodeDisk, list: ListEntries): Promise<string> {
   const text = await readText(disk, CMDLINE);
   if (text !== undefined) return text.trim();
@@ -18,7 +18,10 @@ export async function readCommandLine(disk: NodeDisk, list: ListEntries): Promis
   return newest === undefined ? '' : optionsOf((await readText(disk, newest)) ?? '');
 }
 
-/** Gives it to every boot entry, and last to those to come: that one is read, so a crash before it begins anew. */
+/**
+ * Writes the command line to all boot entries, and then to the file for new entries. `readCommandLine` reads that file, so the write is repeated after
+ * a crash.
+ */
 export async function writeCommandLine(disk: NodeDisk, list: ListEntries, line: string): Promise<void> {
   for (const path of await list(ENTRIES)) {
     const entry = await disk.read(path);

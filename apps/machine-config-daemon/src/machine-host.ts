@@ -13,27 +13,27 @@ import {
 import { pathInRoot } from './in-root.ts';
 import { readCommandLine, writeCommandLine } from './kernel-command-line.ts';
 
-/** Runs a program to its end. @throws Error with what it wrote to stderr */
+/** Runs a program and waits for its end. @throws Error with its stderr */
 export type RunProgram = (argv: readonly string[]) => Promise<void>;
 
-/** What of a machine a daemon reaches. */
+/** Access of the daemon to its machine. */
 export interface MachineHostOptions {
-  /** Where the node's root directory is. */
+  /** Path of the node's root directory. */
   readonly root: string;
   readonly disk: NodeDisk;
   readonly run: RunProgram;
-  /** The file that holds the id of this boot, as this process sees it. */
+  /** Path of the file with the ID of the current boot, in the file system of this process. */
   readonly bootIdFile: string;
   readonly readFile: (path: string) => Promise<string>;
-  /** What reboots the machine; empty: nothing does, somebody else will. */
+  /** Command that reboots the machine; empty if a user reboots it. */
   readonly reboot: readonly string[];
 }
 
 const run = promisify(execFile);
-/** A service that does not come back in this time is told as a failure. */
+/** A program that runs longer than this time counts as failed. */
 const PROGRAM_LIMIT_MS = 120_000;
 
-/** Runs programs in the node's root directory, with its own systemd. */
+/** Runs programs in the node's root directory, with the systemd of the node. */
 export const programsIn =
   (root: string): RunProgram =>
   async ([program = '', ...args]) => {
@@ -66,7 +66,7 @@ export function machineHost({
     act: (action) => act(program, action),
     reboot: async () => {
       if (reboot.length > 0) await program(reboot);
-      // The machine takes this process with it; until then nothing else is to be done.
+      // The reboot ends this process. It must do nothing else until then.
       await new Promise(() => undefined);
     },
     unsupported,
@@ -79,7 +79,7 @@ async function act(program: RunProgram, action: PostAction): Promise<void> {
   if (action.type === 'Restart') return onService(program, 'restart', action.restart.serviceName);
 }
 
-/** Services of the built-in policy: a machine with another container runtime, or another system, has not all of them. */
+/** Services of the built-in policy. Machines with another container runtime or operating system lack some of them. */
 const OPTIONAL_SERVICES: ReadonlySet<string> = new Set(servicesOf(DEFAULT_POLICY));
 
 async function onService(program: RunProgram, verb: 'reload' | 'restart', service: string): Promise<void> {
@@ -98,7 +98,7 @@ async function isInstalled(program: RunProgram, service: string): Promise<boolea
   }
 }
 
-/** Images, kernels and packages are the image's of the machine: a pool that replaces machines brings them. */
+/** Image, kernel and packages belong to the image of the machine. A pool must replace machines to change them. */
 function unsupported(diff: ConfigDiff): string | undefined {
   const cannot = [
     ...(diff.osImage ? ['osImageURL'] : []),
@@ -107,5 +107,5 @@ function unsupported(diff: ConfigDiff): string | undefined {
     ...(diff.fips ? ['fips'] : []),
   ];
   if (cannot.length === 0) return undefined;
-  return `this daemon cannot change ${cannot.join(', ')} of a running machine: use an image that has it, and updateStrategy Replace`;
+  return `this daemon cannot change ${cannot.join(', ')} of a running machine: use an image with the change, and updateStrategy Replace`;
 }

@@ -20,12 +20,12 @@ import { rootFolder } from './root-folder.testing.ts';
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const CMDLINE = 'etc/kernel/cmdline';
 
-/** A folder that is a node's root directory, its Node, and daemons that can be ended between any two writes. */
+/** A folder as the root directory of a node, its Node, and daemons that can die between any two writes. */
 class Machine implements AsyncDisposable {
   readonly root: string;
   readonly programs: string[] = [];
   boots = 1;
-  /** Writes to the disk until the process dies. */
+  /** Number of writes to the disk before the process dies. */
   left = Number.POSITIVE_INFINITY;
   readonly #plane: Awaited<ReturnType<typeof startControlPlane>>;
   readonly #clock = new VirtualClock();
@@ -68,7 +68,7 @@ class Machine implements AsyncDisposable {
   path = (path: string) => join(this.root, path);
   text = (path: string) => readFile(this.path(path), 'utf8');
 
-  /** A daemon on what the disk has now; the drain controller answers at once. */
+  /** Starts a daemon on the current disk. The drain controller answers immediately. */
   async play(): Promise<'died' | 'waits'> {
     this.#death = Promise.withResolvers();
     const daemon = this.#daemon();
@@ -131,7 +131,7 @@ const file = (path: string, text: string, more: object = {}) => ({
 });
 const UNIT = '[Unit]\nDescription=x\n[Install]\nWantedBy=multi-user.target\n';
 
-test('files, units, links, drop-ins and kernel arguments come to a machine, and go again as if they had never been', async () => {
+test('files, units, links, drop-ins and kernel arguments are applied, and their removal restores the original state', async () => {
   await using machine = await Machine.start();
   const gzip = `data:;base64,${gzipSync('packed').toString('base64')}`;
   const rich = {
@@ -189,7 +189,7 @@ test('files, units, links, drop-ins and kernel arguments come to a machine, and 
   ]);
 });
 
-test('a process that is killed between any two writes comes to the same end', async () => {
+test('a daemon that is killed between any two writes reaches the same state after a restart', async () => {
   await using machine = await Machine.start();
   await machine.config(
     'one',
@@ -226,7 +226,7 @@ test('a process that is killed between any two writes comes to the same end', as
   expect(deaths).toBeGreaterThan(20);
 });
 
-test('what cannot be written is told in words and leaves nothing behind', async () => {
+test('a failed write is reported with its reason and leaves no files', async () => {
   await using machine = await Machine.start();
   await machine.config('one', { storage: { files: [file('/etc/a', 'a')] } });
   await machine.config('bad', { storage: { files: [file('/etc/b', 'b'), file('/etc/issue/x', 'x')] } });
@@ -239,7 +239,7 @@ test('what cannot be written is told in words and leaves nothing behind', async 
   for (const [name, reason, state] of [
     ['bad', 'cannot write /etc/issue/x: one of its parents is not a directory', 'Degraded'],
     ['held', 'cannot write /etc/held: it is a directory', 'Degraded'],
-    ['owner', 'cannot write /etc/b: there is no "nobody-here" in /etc/passwd', 'Degraded'],
+    ['owner', 'cannot write /etc/b: "nobody-here" does not exist in /etc/passwd', 'Degraded'],
     ['image', 'this daemon cannot change osImageURL of a running machine', 'Unreconcilable'],
   ] as const) {
     await machine.tell({ [DesiredConfig]: name });
@@ -256,7 +256,7 @@ test('what cannot be written is told in words and leaves nothing behind', async 
   }
 });
 
-test('a file in whose place somebody puts a directory is told, and nothing in it is touched; with the file again the node is Done', async () => {
+test('a directory in the place of a file is reported and not changed, and the node is Done when the file exists again', async () => {
   await using machine = await Machine.start();
   await machine.config('one', { storage: { files: [file('/etc/a', 'a')] } });
   await machine.config('none', { storage: { files: [file('/etc/b', 'b')] } });
@@ -278,7 +278,7 @@ test('a file in whose place somebody puts a directory is told, and nothing in it
   expect((await readdir(machine.path('etc'))).toSorted()).toEqual(['b', 'issue', 'kernel', 'machine-config-daemon']);
 });
 
-test('links of the machine are followed within its root directory, and never out of it', async () => {
+test('links of the machine are resolved within its root directory, and never lead out of it', async () => {
   await using machine = await Machine.start();
   await mkdir(machine.path('var/real'), { recursive: true });
   await symlink('/var/real', machine.path('etc/absolute'));
@@ -291,7 +291,7 @@ test('links of the machine are followed within its root directory, and never out
   await expect(disk.read('/etc/loop/x')).rejects.toThrow('too many links on the way to /etc/loop/x');
 });
 
-test('a policy is read from a file, and what is wrong with it is named', async () => {
+test('a policy is read from a file, and errors name the invalid field', async () => {
   await using machine = await Machine.start();
   const path = machine.path('policy.yaml');
   await writeFile(
@@ -307,11 +307,11 @@ test('a policy is read from a file, and what is wrong with it is named', async (
   await expect(readPolicy(path)).rejects.toThrow(`--disruption-policy ${path}: files.0.path`);
 });
 
-test('a CRD of MachineConfigs that is missing or of another version is warned of', () => {
+test('the daemon checks the CRD of MachineConfigs for its existence and version', () => {
   expect(machineConfigDaemon.crds?.map(({ spec }) => spec.names.kind)).toEqual(['MachineConfig']);
 });
 
-test('a service of the built-in policy that the machine does not have is left out; one of a user must be there', async () => {
+test('a missing service of the built-in policy is skipped, and a missing service of a custom policy is an error', async () => {
   const programs: string[] = [];
   const host = machineHost({
     ...{ root: '/', disk: new RootDisk('/nowhere'), bootIdFile: 'boot', readFile: async () => '', reboot: [] },

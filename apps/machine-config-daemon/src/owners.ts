@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { pathInRoot } from './in-root.ts';
 
-/** Finds the id of a user or group in the node's own files. Numbers are ids. @throws Error for a name that is not there */
+/** Finds the ID of a user or group in the node's own files. Numbers are IDs. @throws Error for an unknown name */
 export async function ownerId(
   root: string,
   file: '/etc/passwd' | '/etc/group',
@@ -12,6 +12,7 @@ export async function ownerId(
   const text = await readFile(await pathInRoot(root, file), 'utf8').catch(() => '');
   const line = text.split('\n').find((one) => one.startsWith(`${owner}:`));
   const id = Number(line?.split(':')[2]);
-  if (line === undefined || !Number.isInteger(id)) throw new Error(`there is no ${JSON.stringify(owner)} in ${file}`);
+  if (line === undefined || !Number.isInteger(id))
+    throw new Error(`${JSON.stringify(owner)} does not exist in ${file}`);
   return id;
 }

@@ -23,14 +23,14 @@ const PERMISSIONS = 0o7777;
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 /**
- * A node's disk below a directory. Files and links are made beside what they replace and renamed into place, content
- * and directory are flushed: after a loss of power there is the old one or the new one.
+ * A node's disk below a directory. Writes are atomic: a new file or link is created next to the old one and renamed. Content and directory are
+ * flushed, so after a power failure the old or the new version exists.
  */
 export class RootDisk implements NodeDisk {
   readonly #root: string;
   readonly #onWrite: (path: string) => void;
 
-  /** @param onWrite told the path of the node before each change, so that who watches the disk knows its own */
+  /** @param onWrite called with the path of the node before each change, so that a watch can ignore the daemon's own changes */
   constructor(root: string, onWrite: (path: string) => void = () => undefined) {
     this.#root = root;
     this.#onWrite = onWrite;
@@ -50,7 +50,7 @@ export class RootDisk implements NodeDisk {
       }));
       if (stat.isLink) return { kind: 'link', target: await readlink(real) };
       if (stat.isDirectory) return { kind: 'directory', mode, user, group };
-      if (!stat.isFile) throw new Error(`${path} is neither a file nor a directory nor a link`);
+      if (!stat.isFile) throw new Error(`${path} is not a file, directory or link`);
       return { kind: 'file', content: await readFile(real), mode, user, group };
     } catch (error) {
       if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
@@ -90,7 +90,7 @@ export class RootDisk implements NodeDisk {
     return found.user === user && found.group === group;
   }
 
-  /** Without a word about the owner it is who runs the daemon: root, on a machine. */
+  /** The default owner is the user of this process, which is root on a machine. */
   async #ownerOf(entry: Exclude<Entry, { kind: 'link' }>): Promise<{ user: number; group: number }> {
     const [user, group] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
     return {
@@ -130,7 +130,7 @@ export class RootDisk implements NodeDisk {
 
   async #writeFile(path: string, entry: Extract<Entry, { kind: 'file' }>): Promise<void> {
     const { user, group } = await this.#ownerOf(entry);
-    // Nobody else sees the content before owner and mode are right.
+    // Other users cannot read the content before owner and mode are set.
     const file = await open(path, 'wx', 0o600);
     try {
       await file.writeFile(entry.content);
@@ -143,7 +143,7 @@ export class RootDisk implements NodeDisk {
   }
 }
 
-/** Makes the names in a directory last. */
+/** Flushes the names in a directory to the disk. */
 async function flush(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   try {

@@ -3,8 +3,8 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** In memory where there is such a place: daemons flush every write, which disks of test machines are slow at. */
-const PLACE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+/** In memory if possible, because daemons flush every write, which is slow on disks. */
+const PARENT = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-/** A new folder that is a machine's root directory. */
-export const rootFolder = (): Promise<string> => mkdtemp(join(PLACE, 'mcd-'));
+/** Creates the root directory of a machine. */
+export const rootFolder = (): Promise<string> => mkdtemp(join(PARENT, 'mcd-'));

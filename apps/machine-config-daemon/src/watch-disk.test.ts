@@ -7,12 +7,12 @@ import { type Clock, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { DiskWatch } from './watch-disk.ts';
 
-/** A watch of a folder: what it told, and a promise of the next change that the system reports. */
+/** A watch of a folder with its reports, and a promise for the next change that the system reports. */
 async function watched(work: (root: string, watch: DiskWatch, seen: Seen) => Promise<void>): Promise<void> {
   const root = await mkdtemp(join(tmpdir(), 'watch-'));
   const virtual = new VirtualClock();
   const seen: Seen = { told: 0, next: Promise.withResolvers<void>(), clock: virtual };
-  // Whoever waits for quiet has just been told of a change by the system.
+  // The watch has just received a change from the system.
   const clock = {
     now: () => virtual.now(),
     setTimeout: (run: () => void, ms: number) => {
@@ -40,14 +40,14 @@ interface Seen {
   readonly clock: VirtualClock;
 }
 
-/** Writes until the system has reported it. */
+/** Writes until the system has reported the change. */
 async function change(seen: Seen, path: string): Promise<void> {
   seen.next = Promise.withResolvers<void>();
   await writeFile(path, 'x');
   await seen.next.promise;
 }
 
-test('a burst of changes beside what a config wrote is told once, when it is over', () =>
+test('a burst of changes in a watched directory is reported once, at its end', () =>
   watched(async (root, watch, seen) => {
     await watch.follow(['/etc/a/one', '/etc/a/two', '/etc/nowhere/three']);
     await change(seen, join(root, 'etc/a/one'));
@@ -59,7 +59,7 @@ test('a burst of changes beside what a config wrote is told once, when it is ove
     expect(seen.told).toBe(1);
   }));
 
-test('directories that a config no longer writes to are left, new ones are watched, and the end is one', () =>
+test('directories that a config no longer writes to are not watched, and new ones are', () =>
   watched(async (root, watch, seen) => {
     await watch.follow(['/etc/a/one']);
     await watch.follow(['/etc/b/one']);
@@ -67,7 +67,7 @@ test('directories that a config no longer writes to are left, new ones are watch
     void seen.next.promise.then(() => {
       reported = true;
     });
-    // Another watch of the same directory says when the system has reported the change to all of them.
+    // A second watch of the same directory shows when the system has reported the change.
     const fence = watchDirectory(join(root, 'etc/a'));
     const reached = once(fence, 'change');
     await writeFile(join(root, 'etc/a/one'), 'x');

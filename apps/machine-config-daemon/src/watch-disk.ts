@@ -3,10 +3,10 @@ import { dirname } from 'node:path';
 import type { Clock } from '@mcm/kube';
 import { pathInRoot } from './in-root.ts';
 
-/** Changes come in bursts; a look at the whole disk waits for their end. */
+/** Changes occur in bursts. The check of the whole disk waits for the end of a burst. */
 const QUIET_MS = 500;
 
-/** Tells when somebody touches what a config put on a disk. */
+/** Reports changes in the directories that a config writes to. */
 export class DiskWatch {
   readonly #root: string;
   readonly #clock: Clock;
@@ -20,7 +20,7 @@ export class DiskWatch {
     this.#onChange = onChange;
   }
 
-  /** Watches the directories of these paths, and no others any more. */
+  /** Watches the directories of these paths, and stops the other watches. */
   async follow(paths: Iterable<string>): Promise<void> {
     const wanted = new Set<string>();
     for (const path of paths) wanted.add(dirname(await pathInRoot(this.#root, path)));
@@ -37,11 +37,11 @@ export class DiskWatch {
   #add(directory: string): void {
     try {
       const watcher = watch(directory, { persistent: false }, () => this.#changed());
-      // A directory that goes away is a change; the next look finds what is missing.
+      // A deleted directory is a change. The next check finds the missing files.
       watcher.on('error', () => this.#changed());
       this.#watchers.set(directory, watcher);
     } catch (error) {
-      // Not there: the look that has just been found what is missing in it.
+      // The directory does not exist. The last check has already reported its missing files.
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
     }
   }
