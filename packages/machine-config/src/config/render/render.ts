@@ -169,8 +169,7 @@ function nameOf(pool: MachineConfigPool, spec: Merged['spec']): string {
   }
 }
 
-/** Rendered MachineConfigs are deleted with their pool. */
-/** The pool as the owner of its MachineConfigs. */
+/** The pool as the owner of its rendered MachineConfigs, so that they are deleted with it. */
 export const ownerOf = ({ metadata }: MachineConfigPool): OwnerReference => ({
   apiVersion: API_VERSION,
   kind: 'MachineConfigPool',
