@@ -4,7 +4,7 @@ import { errorText } from '@mcm/kube';
 import { z } from 'zod';
 
 /** A request that the original sent. */
-export const recordedRequest = z.looseObject({
+const recordedRequest = z.looseObject({
   /** EC2's Query API. */
   action: z.string().default(''),
   params: z.record(z.string(), z.string()).default({}),

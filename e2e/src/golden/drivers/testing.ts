@@ -8,7 +8,7 @@ import { type PlayCase, runCases } from './run-set.ts';
 export const LONGEST_MS = 300_000;
 
 /** The copy of the recordings in this repository. */
-export const COPY = fileURLToPath(new URL('../../../testdata', import.meta.url));
+const COPY = fileURLToPath(new URL('../../../testdata', import.meta.url));
 
 /** Everything that comes of playing a cloud's recordings. */
 export interface Played {

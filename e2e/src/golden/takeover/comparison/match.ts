@@ -11,7 +11,7 @@ export interface Pairing {
   readonly rules: readonly Rule[];
 }
 
-export interface Pair<T> {
+interface Pair<T> {
   readonly ours: T;
   readonly theirs: T;
   readonly pairing: Pairing;

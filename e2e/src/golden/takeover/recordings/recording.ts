@@ -50,7 +50,7 @@ export interface Section {
   readonly last: number;
 }
 
-export const keyOf = ({ kind, metadata: { name } }: KubeObject): string => `${kind}/${name}`;
+const keyOf = ({ kind, metadata: { name } }: KubeObject): string => `${kind}/${name}`;
 
 /** Reads all recordings of a folder. @throws Error that names the file and what is wrong with it */
 export async function readHistories(dir: string): Promise<readonly History[]> {
