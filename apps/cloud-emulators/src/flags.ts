@@ -1,7 +1,7 @@
 import { reportRefusals } from '@mcm/kube/flags';
 import { Command, InvalidArgumentError, Option } from 'commander';
 
-export const PROVIDERS = ['aws', 'azure', 'gcp'] as const;
+const PROVIDERS = ['aws', 'azure', 'gcp'] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
 /** The command line of `cloud-emulator`, checked. */

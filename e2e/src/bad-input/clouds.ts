@@ -38,7 +38,7 @@ interface Surroundings {
 const failing = (code: string, message: string): Error => Object.assign(new Error(message), { code });
 
 /** Connection errors, by a part of the host name. */
-export const FAILURES: Readonly<Record<string, (host: string) => Error>> = {
+const FAILURES: Readonly<Record<string, (host: string) => Error>> = {
   'eu-west-9': (host) => failing('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`),
   'eu-west-8': (host) => failing('ECONNREFUSED', `connect ECONNREFUSED ${host}:443`),
   'eu-west-7': () => failing('SELF_SIGNED_CERT_IN_CHAIN', 'self-signed certificate in certificate chain'),

@@ -11,7 +11,7 @@ import {
 import { expect } from 'vitest';
 
 /** Credentials that nothing but the tests know. */
-export const KEYS = {
+const KEYS = {
   CONFORMANCE_KEY_ID: 'AKIAFAKEREEF00000001',
   CONFORMANCE_KEY: 'fake/secret+reef-1',
 } as const;

@@ -1,5 +1,5 @@
 /** A rule of RBAC. */
-export interface Rule {
+interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];

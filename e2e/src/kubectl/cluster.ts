@@ -14,7 +14,7 @@ export const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio:
 /** Longest that one command may take, in milliseconds; reached only by one that hangs. */
 const COMMAND_TIMEOUT_MS = 25_000;
 
-export interface Outcome {
+interface Outcome {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;

@@ -5,7 +5,7 @@ const OLDEST_NODE = [22, 19] as const;
  * The sentence for a Node.js that is too old; undefined for a supported one.
  * @param version such as `20.20.2`
  */
-export function oldNode(name: string, version: string): string | undefined {
+function oldNode(name: string, version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [oldestMajor, oldestMinor] = OLDEST_NODE;
   if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return undefined;

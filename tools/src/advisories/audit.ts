@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { ROOT } from '../root.ts';
 
 /** A known vulnerability of a shipped package. */
-export interface Advisory {
+interface Advisory {
   readonly package: string;
   readonly versions: string;
   readonly severity: string;

@@ -39,7 +39,7 @@ export interface Fixture {
 }
 
 /** Where an answer differs: path, recorded value, value of the plane. */
-export type Diff = readonly [path: string, expected: unknown, actual: unknown];
+type Diff = readonly [path: string, expected: unknown, actual: unknown];
 
 export interface Failure {
   /** Counted from 1; 0 for the set-up of a case. */

@@ -23,7 +23,7 @@ const diffLines = ({ failure }: Difference, indent: string): readonly string[] =
     ]);
 
 /** The request of a difference and where the answers differ. */
-export function detailLines(difference: Difference): readonly string[] {
+function detailLines(difference: Difference): readonly string[] {
   const { body, text, headers } = difference.case.steps[difference.step] ?? {};
   const sent = text ?? (body === undefined ? '' : JSON.stringify(body));
   return [

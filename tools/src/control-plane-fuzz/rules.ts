@@ -20,7 +20,7 @@ const messageOf = ({ expected: { body } }: Difference): string => (isJsonObject(
 const NULL_AGAIN = /"([^"]+)":(?:"[^"]*"|[\w.-]+)(?:,"[^"]+":(?:"[^"]*"|[\w.-]+))*,"\1":null/;
 
 /** The rules, each as narrow as its reason. */
-export const rules: readonly Rule[] = [
+const rules: readonly Rule[] = [
   {
     name: 'node ports in Tables',
     reason:

@@ -12,7 +12,7 @@ export interface Descriptor {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-export interface Platform {
+interface Platform {
   readonly architecture: string;
   readonly os: string;
 }

@@ -63,7 +63,7 @@ export function printed(counts: Counts): string {
   return `{\n${lines.join(',\n')}\n}\n`;
 }
 
-export function sum(counts: Counts, rule: Rule): number {
+function sum(counts: Counts, rule: Rule): number {
   return Object.values(counts).reduce((total, own) => total + (own[rule] ?? 0), 0);
 }
 

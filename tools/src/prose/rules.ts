@@ -16,9 +16,9 @@ export interface Violation {
 /** Removed phrases and their replacements. */
 export type Phrases = Readonly<Record<string, string>>;
 
-export const MAX_CELL = 200;
+const MAX_CELL = 200;
 /** The longest sentence in words. Titles and table cells are not full sentences. */
-export const MAX_WORDS: Partial<Record<Kind, number>> = { doc: 25, comment: 25, message: 20 };
+const MAX_WORDS: Partial<Record<Kind, number>> = { doc: 25, comment: 25, message: 20 };
 
 /** Nouns for persons. After these, `who` is right. */
 const PERSONS = new Set(

@@ -95,7 +95,7 @@ function calleeName(callee: Expression): string | undefined {
 }
 
 /** The text with one word for each piece of code, so that names count as words and are not searched. */
-export function withoutCode(text: string): string {
+function withoutCode(text: string): string {
   return text
     .replace(/```[\s\S]*?```/g, '')
     .replace(/\{@link [^}]*\}|`[^`]*`|https?:\/\/[^\s)>]+/g, CODE)

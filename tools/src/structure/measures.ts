@@ -7,7 +7,7 @@ const MAX_FILES = 15;
 const MAX_LINES = 80;
 
 /** One weakness of the structure, in the package that contains `path`. */
-export interface Weakness {
+interface Weakness {
   path: string;
   text: string;
 }

@@ -243,7 +243,7 @@ const labelText = ({ method, path }: TransportRequest): string => {
   return `${method} ${kind}`;
 };
 
-export const refusal = (
+const refusal = (
   status: number,
   code: string,
   message: string,

@@ -4,7 +4,7 @@ export type Element = readonly [name: string, content: Content];
 
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-export const render = (elements: readonly Element[]): string =>
+const render = (elements: readonly Element[]): string =>
   elements
     .map(
       ([name, content]) =>

@@ -27,7 +27,7 @@ async function on<T, Spec, Credentials>(
 }
 
 /** Calls of the cloud from a fleet's birth to its end, and what it costs while nothing happens. */
-export async function* lives(machines: number): AsyncGenerator<Figure> {
+async function* lives(machines: number): AsyncGenerator<Figure> {
   const { life, idle } = await on(aws(), async (fleet) => {
     await fleet.make(machines);
     await fleet.untilRunning(machines);
@@ -97,7 +97,7 @@ const OTHERS = [
 ] as const;
 
 /** Many machines, nothing to do: listings in an orphan period. @param elsewhere Machines on the other clouds, whose births take the bench longer */
-export async function* idle(onAws: number, elsewhere: number): AsyncGenerator<Figure> {
+async function* idle(onAws: number, elsewhere: number): AsyncGenerator<Figure> {
   const clouds = [['AWS', aws() as FleetProvider<unknown, unknown>, '', () => 1] as const, ...OTHERS];
   for (const [name, provider, , pagesOf] of clouds) {
     const machines = name === 'AWS' ? onAws : elsewhere;
@@ -121,7 +121,7 @@ export async function* idle(onAws: number, elsewhere: number): AsyncGenerator<Fi
 }
 
 /** Many machines at once while the cloud takes few calls a second. */
-export async function* throttled(machines: number): AsyncGenerator<Figure> {
+async function* throttled(machines: number): AsyncGenerator<Figure> {
   const { ms, counts, refused } = await on(
     aws({ networkInterfaces: PLAIN, srcAndDstChecksEnabled: true }),
     async (fleet) => {
@@ -145,7 +145,7 @@ export async function* throttled(machines: number): AsyncGenerator<Figure> {
 const PLAIN = [{ subnetID: 'subnet-a', securityGroupIDs: ['sg-1'] }];
 
 /** Many machines of a class whose zone has no room. */
-export async function* exhausted(machines: number): AsyncGenerator<Figure> {
+async function* exhausted(machines: number): AsyncGenerator<Figure> {
   const { first, hour } = await on(aws({ networkInterfaces: PLAIN, srcAndDstChecksEnabled: true }), async (fleet) => {
     fleet.cloud.faults.order({ on: '^RunInstances$', refuse: { status: 500, code: 'InsufficientInstanceCapacity' } });
     const launches = (): number => fleet.cloud.faults.list()[0]?.met ?? 0;
@@ -162,7 +162,7 @@ export async function* exhausted(machines: number): AsyncGenerator<Figure> {
 }
 
 /** The same of the other clouds, where what has to be sent is what the births took: a stall counts against us. */
-export async function* throttledElsewhere(machines: number): AsyncGenerator<Figure> {
+async function* throttledElsewhere(machines: number): AsyncGenerator<Figure> {
   for (const [name, provider] of OTHERS) {
     const { ms, calls, refused } = await on(provider, async (fleet) => {
       fleet.cloud.faults.order({ on: '.', perSecond: PER_SECOND });
@@ -181,7 +181,7 @@ export async function* throttledElsewhere(machines: number): AsyncGenerator<Figu
 }
 
 /** Many machines of a class whose zone has no room, where the operation says so. */
-export async function* exhaustedElsewhere(machines: number): AsyncGenerator<Figure> {
+async function* exhaustedElsewhere(machines: number): AsyncGenerator<Figure> {
   const codes = { Azure: 'ZonalAllocationFailed', GCP: 'ZONE_RESOURCE_POOL_EXHAUSTED' } as const;
   for (const [name, provider, launch] of OTHERS) {
     const { first, hour, left } = await on(provider, async (fleet) => {
@@ -201,7 +201,7 @@ export async function* exhaustedElsewhere(machines: number): AsyncGenerator<Figu
 }
 
 /** Every figure of the drivers. */
-export async function* driverFigures(): AsyncGenerator<Figure> {
+async function* driverFigures(): AsyncGenerator<Figure> {
   const back = await inAwsEnvironment();
   try {
     yield* lives(100);

@@ -17,7 +17,7 @@ export interface Block {
 }
 
 /** How a block is run, or why it is not run. */
-export type Run =
+type Run =
   | { readonly by: 'us'; readonly after: readonly string[]; readonly script: string; readonly until?: string }
   | { readonly by: 'test'; readonly path: string }
   | { readonly by: 'nobody'; readonly because: string };

@@ -129,7 +129,7 @@ export const succeeds = (
 });
 
 /** The metrics with these series replaced. */
-export const withMetrics = (expected: Expected, change: Readonly<Record<string, number | string>>): Expected => ({
+const withMetrics = (expected: Expected, change: Readonly<Record<string, number | string>>): Expected => ({
   ...expected,
   metrics: expected.metrics && { ...expected.metrics, ...change },
 });

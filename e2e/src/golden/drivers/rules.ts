@@ -138,7 +138,7 @@ const canonical = (raw: string): string => JSON.stringify(JSON.parse(raw));
 const withoutBlanks = (raw: string): string => raw.replaceAll(/("(?:\\.|[^"\\])*")|\s+/g, '$1');
 
 /** Whether the API server keeps a raw provider spec with other values: repeated keys, numbers in other forms. */
-export const isKeptOtherwise = ({ providerSpecRaw: raw }: RecordedCase): boolean =>
+const isKeptOtherwise = ({ providerSpecRaw: raw }: RecordedCase): boolean =>
   raw !== undefined && raw !== '' && withoutBlanks(raw) !== canonical(raw);
 
 /**

@@ -56,12 +56,12 @@ const MARKED = 'machine.sapcloud.io/marked-for-deletion-time';
 /** What the controllers say of a node; everything else is its kubelet's. */
 const SAID_BY_CONTROLLERS = new Set(['Terminating', 'InPlaceUpdate', 'Preserved', 'NodeTermination']);
 
-export const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A merge patch that turns `before` into `after`. */
-export function mergePatch(before: unknown, after: unknown): unknown {
+function mergePatch(before: unknown, after: unknown): unknown {
   if (!isFields(before) || !isFields(after)) return after;
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   return Object.fromEntries(

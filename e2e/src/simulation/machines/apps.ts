@@ -34,7 +34,7 @@ const workload = (kind: string, plural: string): ResourceDefinition<Workload> =>
 const replicaSets = workload('ReplicaSet', 'replicasets');
 const statefulSets = workload('StatefulSet', 'statefulsets');
 
-export const GRACE_SECONDS = 5;
+const GRACE_SECONDS = 5;
 export const CSI_DRIVER = 'csi.example';
 
 /** Creates an application. The controllers of the control plane create its pods. */

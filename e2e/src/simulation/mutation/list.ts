@@ -16,7 +16,7 @@ export const TOPICS = [
   ...['deletion', 'finalizers', 'orphans', 'idempotency', 'drain', 'budget', 'breaker', 'freeze', 'fence', 'names'],
   'pools',
 ] as const;
-export type Topic = (typeof TOPICS)[number];
+type Topic = (typeof TOPICS)[number];
 
 const CORE = 'packages/core/src';
 const M = ['machines'] as const;

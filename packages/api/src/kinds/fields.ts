@@ -5,7 +5,7 @@ import { parseQuantity, QUANTITY_PATTERN } from '../values/quantity.ts';
 import type { ObjectMeta } from './object-meta.ts';
 
 /** Largest int32: counters beyond it would make the original's typed list fail for the whole kind. */
-export const MAX_INT32 = 2_147_483_647;
+const MAX_INT32 = 2_147_483_647;
 
 /** A CEL rule of `x-kubernetes-validations`; the message says what is allowed. */
 export interface CelRule {

@@ -4,7 +4,7 @@ import { crd, flag, knownText, labelMap, optional, stringMap, text, time } from 
 import { CONDITION_FIELDS } from './shared.ts';
 
 /** A taint of a node. Two taints are the same one if key and effect are. */
-export const taintSchema = z
+const taintSchema = z
   .object({
     key: z.string().min(1, { error: 'must not be empty' }).meta({ description: 'Taint key.' }),
     effect: z

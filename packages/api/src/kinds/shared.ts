@@ -36,7 +36,7 @@ export const legacyClassReferenceSchema = crd(
 export type ClassReference = z.infer<typeof classReferenceSchema>;
 
 /** One requirement of a label selector. */
-export const labelSelectorRequirementSchema = crd(
+const labelSelectorRequirementSchema = crd(
   z.object({
     key: labelKey('Label key.'),
     operator: z

@@ -20,7 +20,7 @@ export const required = (path: string, message: string): FieldError => ({ path, 
 export const invalid = (path: string, message: string): FieldError => ({ path, type: 'FieldValueInvalid', message });
 
 /** Joins path elements as Kubernetes prints them. */
-export function fieldPath(base: string, elements: readonly PropertyKey[]): string {
+function fieldPath(base: string, elements: readonly PropertyKey[]): string {
   return elements.reduce<string>((path, element) => {
     if (typeof element === 'number') return `${path}[${element}]`;
     const name = String(element);
@@ -70,7 +70,7 @@ export const rule =
   };
 
 /** The object's spec, or undefined if there is none. */
-export const specOf = (object: unknown): unknown =>
+const specOf = (object: unknown): unknown =>
   typeof object === 'object' && object !== null && 'spec' in object ? object.spec : undefined;
 
 /** Form errors of `spec`, then what the rules say about it. */

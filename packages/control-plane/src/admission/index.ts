@@ -8,7 +8,7 @@ import { resourceQuota } from './quota/plugin.ts';
 import { mutatingWebhooks, validatingWebhooks } from './webhook/plugins.ts';
 import { httpsTransport, type WebhookTransport } from './webhook/transport.ts';
 
-export type { WebhookCall, WebhookReply, WebhookTransport } from './webhook/transport.ts';
+export type { WebhookTransport } from './webhook/transport.ts';
 
 /**
  * Adds what users decide about admission by: limits, pod security, webhooks, policies and quotas. It comes after the plugins of built-in kinds, in

@@ -9,7 +9,7 @@ const YES: Verdict = { allowed: true, reason: '' };
 const refuse = (reason: string): Verdict => ({ allowed: false, reason });
 
 /** What every node may do that asks for no relation between it and an object (the node role). */
-export const NODE_RULES: readonly PolicyRule[] = [
+const NODE_RULES: readonly PolicyRule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   {
     apiGroups: ['authorization.k8s.io'],

@@ -1,7 +1,7 @@
 import type { ControlPlane } from '../plane.ts';
 
 /** JSON of an answer that tests look into: `?.` goes down any path, and what stands at its end the assertion tells. */
-export interface Loose {
+interface Loose {
   readonly [key: string]: Loose;
 }
 

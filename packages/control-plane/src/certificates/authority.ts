@@ -25,7 +25,7 @@ export interface KeyPair {
 }
 
 /** The subject of a certificate; in Kubernetes, the name and groups of a user. */
-export interface Subject {
+interface Subject {
   readonly commonName: string;
   readonly organizations?: readonly string[];
 }
@@ -41,7 +41,7 @@ export interface CertificateAuthority extends KeyPair {
 }
 
 /** The content of a requested certificate. */
-export interface Leaf {
+interface Leaf {
   readonly subject: Subject;
   readonly publicKey: KeyObject;
   readonly notBefore: Date;

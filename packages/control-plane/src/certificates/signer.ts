@@ -24,13 +24,13 @@ export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest';
 }
 
-export const CLIENT = 'kubernetes.io/kube-apiserver-client';
+const CLIENT = 'kubernetes.io/kube-apiserver-client';
 export const KUBELET_CLIENT = 'kubernetes.io/kube-apiserver-client-kubelet';
-export const KUBELET_SERVING = 'kubernetes.io/kubelet-serving';
+const KUBELET_SERVING = 'kubernetes.io/kubelet-serving';
 const LEGACY = 'kubernetes.io/legacy-unknown';
 
-export const NODES_GROUP = 'system:nodes';
-export const NODE_USER_PREFIX = 'system:node:';
+const NODES_GROUP = 'system:nodes';
+const NODE_USER_PREFIX = 'system:node:';
 
 /** The default and maximum lifetime of certificates (`--cluster-signing-duration`). */
 const DEFAULT_SECONDS = 365 * 24 * 60 * 60;

@@ -34,7 +34,6 @@ import { replicaSetController, replicationController } from './workloads/replica
 import { statefulSetController } from './workloads/stateful-set/index.ts';
 
 export type { EvictionRules } from './node/zones.ts';
-export type { PlaneClient } from './runtime/api.ts';
 export type { ControllerEnvironment } from './runtime/controller.ts';
 
 /** All controllers. Those that watch every kind are last, because they share the caches of the others. */

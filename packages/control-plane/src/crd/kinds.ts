@@ -56,7 +56,7 @@ export interface CustomKindDefinition extends KindDefinition {
 }
 
 /** Order of versions: stable before beta before alpha, higher numbers first; other names last. Positive: `a` is the better one. */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   const rank = (name: string): readonly number[] => {
     const parts = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(name);
     if (parts === null) return [0, 0, 0];

@@ -3,7 +3,7 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { type Fields, record, records, text, texts } from './fields.ts';
 
 /** A condition in the status of a CRD. */
-export interface CrdCondition {
+interface CrdCondition {
   type: string;
   status: 'True' | 'False' | 'Unknown';
   lastTransitionTime: string;

@@ -1,4 +1,4 @@
-import { labelProblems, subdomainProblems } from '../apimachinery/errors/names.ts';
+import { labelProblems } from '../apimachinery/errors/names.ts';
 
 /** Validation of strings, with the texts of the real server. Functions return [] for valid ones. */
 
@@ -76,4 +76,4 @@ export function searchDomainProblems(name: string): string[] {
   return problems;
 }
 
-export { labelProblems, subdomainProblems };
+export { labelProblems };

@@ -15,18 +15,18 @@ export interface Struct {
 }
 
 /** Pairs of any name and value. With `extensions`, names that start with `x-` are written there. */
-export interface Pairs {
+interface Pairs {
   readonly pairs: Field;
   readonly extensions?: number;
 }
 
 /** One of several forms, which the value selects. */
-export interface OneOf {
+interface OneOf {
   readonly pick: (value: unknown) => Field;
 }
 
 /** A message for one value or a list of values, without names in JSON. */
-export interface Wrapper {
+interface Wrapper {
   readonly wraps: Field;
 }
 

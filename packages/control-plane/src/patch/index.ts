@@ -1,10 +1,10 @@
 export { applyJsonPatch } from './jsonPatch.ts';
-export { type ApplyInput, checkTyped, serverSideApply } from './managed/apply.ts';
+export { checkTyped, serverSideApply } from './managed/apply.ts';
 export { differInTimes } from './managed/fields/entries.ts';
 export { isTyped } from './managed/fields/typed.ts';
 export { layOver, typedProblems } from './managed/lay-over.ts';
 export { parentEntries, type ReplicasPath, scaleEntries } from './managed/replicas.ts';
-export { trackUpdate, type UpdateInput } from './managed/update.ts';
+export { trackUpdate } from './managed/update.ts';
 export { applyMergePatch } from './mergePatch.ts';
 export { patchProblem } from './patchProblem.ts';
 export { goPlain } from './strategic/directives.ts';

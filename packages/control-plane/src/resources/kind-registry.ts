@@ -68,7 +68,7 @@ export interface ServedGroup {
 }
 
 /** `v2` before `v1` before `v1beta2` before `v1alpha1` before anything else by name (apimachinery's version order). */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   const rank = (version: string): [number, number, number] => {
     const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
     if (match === null) return [-1, 0, 0];

@@ -42,7 +42,7 @@ function unprintableCauses(manager: string): StatusCause[] {
   return causes;
 }
 
-export function dryRunCauses(values: readonly string[]): StatusCause[] {
+function dryRunCauses(values: readonly string[]): StatusCause[] {
   return values.every((value) => value === 'All') ? [] : [unsupportedValue('dryRun', [...values], ['All'])];
 }
 
@@ -60,7 +60,7 @@ export function parseInteger(value: string | null): number | undefined {
 }
 
 /** The part of the user agent that is the manager if the query has none. */
-export const managerOf = (userAgent: string): string => (userAgent.split('/')[0] || 'unknown').slice(0, MANAGER_LIMIT);
+const managerOf = (userAgent: string): string => (userAgent.split('/')[0] || 'unknown').slice(0, MANAGER_LIMIT);
 
 /**
  * Parses `dryRun`, `fieldManager`, `fieldValidation` and `force`.

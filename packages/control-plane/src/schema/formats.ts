@@ -34,7 +34,7 @@ function isUri(text: string): boolean {
   return /^[a-zA-Z][a-zA-Z0-9+.-]*:/.test(text) && URL.canParse(text);
 }
 
-export function isCidr(text: string): boolean {
+function isCidr(text: string): boolean {
   const slash = text.lastIndexOf('/');
   if (slash < 0) return false;
   const family = isIP(text.slice(0, slash));

@@ -12,7 +12,7 @@ export interface Term {
 }
 
 /** Whether a stored object matches. */
-export type FieldSelector = (record: StoredRecord) => boolean;
+type FieldSelector = (record: StoredRecord) => boolean;
 
 /** A parsed field selector. */
 export interface ParsedFieldSelector {

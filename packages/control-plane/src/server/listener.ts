@@ -18,7 +18,7 @@ export interface ListenOptions {
 }
 
 /** Timeouts for clients, in milliseconds. A slower client is disconnected. The duration of an answer is not limited. */
-export interface Patience {
+interface Patience {
   readonly handshakeMs: number;
   readonly headersMs: number;
   /** For a whole request with its body. */

@@ -19,7 +19,7 @@ import { answerHealth, healthPaths, isHealth } from './health.ts';
 import type { RequestInfo } from './request-info.ts';
 
 /** What `/version` answers: the server whose behavior this is. */
-export const VERSION = {
+const VERSION = {
   major: '1',
   minor: '36',
   emulationMajor: '1',

@@ -6,7 +6,7 @@ export const LABEL = 'label:';
 export const ABSENT = '\u0000';
 
 /** A requirement for a record: `field` is `metadata.name`, `metadata.namespace`, a selectable field of its kind, or a label. */
-export interface Equality {
+interface Equality {
   readonly field: string;
   readonly value: string;
 }

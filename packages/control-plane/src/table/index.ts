@@ -3,7 +3,6 @@ import type { ApiObject, ObjectMeta } from '../apimachinery/objects/object.ts';
 import { columnsOf } from './columns.ts';
 
 export { ageOf, humanDuration } from './age.ts';
-export { CREATED_DESCRIPTION, NAME_DESCRIPTION } from './columns.ts';
 export { compileJsonPath, JsonPathError } from './jsonPath.ts';
 
 /** Options of a Table. */

@@ -181,7 +181,7 @@ function parseFilter(text: string): (item: unknown) => boolean {
 }
 
 /** The most values that a path may meet in one object: with several `..` in a deep object they grow without bounds. */
-export const MAX_VALUES = 100_000;
+const MAX_VALUES = 100_000;
 
 /** A path has met too many values. */
 class TooMany extends Error {}

@@ -37,16 +37,16 @@ interface Group {
 }
 
 /** Number of different messages of one object and reason from which on they are combined, as in client-go. */
-export const MAX_SIMILAR = 10;
+const MAX_SIMILAR = 10;
 /** A reason without events for this time starts a new count, as in client-go. */
-export const SIMILAR_WINDOW_MS = 10 * 60_000;
+const SIMILAR_WINDOW_MS = 10 * 60_000;
 /** Maximum number of groups in memory. The least recently used one is dropped first, as in client-go. */
 const MAX_GROUPS = 4096;
 const COMBINED_PREFIX = '(combined from similar events): ';
 /** The limit of `note` in events.k8s.io/v1, which is stored as the same object. */
-export const MAX_MESSAGE_LENGTH = 1024;
+const MAX_MESSAGE_LENGTH = 1024;
 
-export const capped = (message: string): string =>
+const capped = (message: string): string =>
   message.length <= MAX_MESSAGE_LENGTH ? message : `${message.slice(0, MAX_MESSAGE_LENGTH - 3)}...`;
 
 const startSeries = (event: Recorded, message: string): Series => ({

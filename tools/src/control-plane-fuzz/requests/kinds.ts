@@ -18,7 +18,7 @@ export interface Kind {
   readonly collection: string;
 }
 
-export interface Review {
+interface Review {
   readonly collection: string;
   readonly object: JsonObject;
 }
@@ -85,12 +85,3 @@ export function sharedKinds(
     };
   });
 }
-
-/** Resources that both should serve and one does not. */
-export const unshared = (
-  real: ReadonlyMap<string, Resource>,
-  plane: ReadonlyMap<string, Resource>,
-): { readonly onlyReal: readonly string[]; readonly onlyPlane: readonly string[] } => ({
-  onlyReal: [...real.keys()].filter((key) => !plane.has(key)),
-  onlyPlane: [...plane.keys()].filter((key) => !real.has(key)),
-});

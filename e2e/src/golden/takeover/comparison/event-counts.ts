@@ -12,7 +12,7 @@ export interface EventRule {
 }
 
 /** How often an event of a kind of object was seen on either side. */
-export interface EventDifference {
+interface EventDifference {
   readonly kind: string;
   readonly reason: string;
   readonly ours: number;

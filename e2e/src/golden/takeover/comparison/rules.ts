@@ -15,7 +15,7 @@ export interface Rule {
 }
 
 /** The two objects that differ. */
-export interface Sides {
+interface Sides {
   readonly ours: Picture;
   readonly theirs: Picture;
 }
@@ -27,7 +27,7 @@ export interface Step {
   readonly theirs: string | undefined;
 }
 
-export interface Courses {
+interface Courses {
   readonly ours: Course;
   readonly theirs: Course;
 }

@@ -17,7 +17,7 @@ interface Times {
 }
 
 /** When a machine that was loaded joined and left, in seconds of the recording; undefined: it did not. */
-export interface LoadedTimes {
+interface LoadedTimes {
   readonly joinAt: number | undefined;
   /** Whether its deletion had begun. */
   readonly isLeaving: boolean;

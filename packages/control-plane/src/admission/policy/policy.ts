@@ -138,7 +138,7 @@ export function compileMutatingPolicy(object: ApiObject): MutatingPolicy {
 }
 
 /** The parameter reference of a binding. */
-export interface ParamRef {
+interface ParamRef {
   readonly name: string;
   /** '': the namespace of the request. */
   readonly namespace: string;

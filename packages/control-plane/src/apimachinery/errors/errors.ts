@@ -10,7 +10,7 @@ export const qualifiedResource = (kind: Named): string =>
   kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`;
 
 /** `Deployment.apps`, or `Pod` in the core group. */
-export const qualifiedKind = (kind: Pick<KindDefinition, 'group' | 'kind'>): string =>
+const qualifiedKind = (kind: Pick<KindDefinition, 'group' | 'kind'>): string =>
   kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
 
 /** Details in the order and with the omissions of the real server. */

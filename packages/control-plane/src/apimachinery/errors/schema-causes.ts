@@ -30,7 +30,7 @@ export function goFloat(value: number): string {
 }
 
 /** An invalid value as a message of `field.Error` prints it. */
-export function goValue(value: unknown): string {
+function goValue(value: unknown): string {
   if (typeof value === 'string') return goQuote(value);
   if (typeof value === 'number') return goFloat(value);
   if (typeof value === 'boolean' || typeof value === 'bigint') return String(value);

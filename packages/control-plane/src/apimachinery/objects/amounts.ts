@@ -34,7 +34,7 @@ export const isMore = (a: Quantity, b: Quantity): boolean => a.nanos > b.nanos;
 export const showAmount = (quantity: Quantity | undefined): string => formatQuantity(quantity ?? ZERO);
 
 /** The amounts as a `ResourceList`. */
-export const shownAmounts = (amounts: Amounts): Record<string, string> =>
+const shownAmounts = (amounts: Amounts): Record<string, string> =>
   Object.fromEntries([...amounts].map(([name, quantity]) => [name, formatQuantity(quantity)]));
 
 function addAll(to: Amounts, amounts: Amounts): void {
@@ -53,7 +53,7 @@ function raiseTo(sum: Amounts, amounts: Amounts): void {
  * The requests or limits of the containers of a pod spec. An init container runs together with the restartable init containers
  * before it. All other containers run together.
  */
-export function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
+function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
   const of = (container: Plain): Amounts => amountsOf(look(container, 'resources', field));
   const sum: Amounts = new Map();
   const initial: Amounts = new Map();

@@ -156,6 +156,3 @@ export const resourceId = (kind: Pick<KindDefinition, 'group' | 'plural'>): stri
 /** `v1` or `group/version`. */
 export const apiVersionOf = (kind: Pick<KindDefinition, 'group' | 'version'>): string =>
   kind.group === '' ? kind.version : `${kind.group}/${kind.version}`;
-
-/** The body of a kind as plain JSON. */
-export const bodyOf = (object: ApiObject): JsonObject => object as unknown as JsonObject;

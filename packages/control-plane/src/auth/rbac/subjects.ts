@@ -7,7 +7,7 @@ export interface Subject {
   readonly namespace?: string;
 }
 
-export const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
+const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
 
 /** The key of a subject in the index; undefined for kinds that RBAC does not support. */
 export function subjectKey({ kind, name, namespace = '' }: Subject, bindingNamespace: string): string | undefined {

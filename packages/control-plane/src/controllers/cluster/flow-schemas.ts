@@ -11,7 +11,7 @@ const MANAGER = 'api-priority-and-fairness-config-consumer-v1';
 const levelOf = (schema: ApiObject): string => text(look(schema, 'spec', 'priorityLevelConfiguration'), 'name');
 
 /** What a schema says of its level: whether it hangs in the air. */
-export function danglingCondition(schema: ApiObject, isThere: boolean): Plain {
+function danglingCondition(schema: ApiObject, isThere: boolean): Plain {
   const about = `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(levelOf(schema))}`;
   return isThere
     ? { type: 'Dangling', status: 'False', reason: 'Found', message: `${about} and it exists` }

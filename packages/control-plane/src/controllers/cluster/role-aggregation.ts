@@ -9,7 +9,7 @@ import { CLUSTER_ROLES } from '../runtime/resources.ts';
 type SelectorSpec = Parameters<typeof selectorOf>[0];
 
 /** The rules of all roles that an aggregating role selects, each once, in the order of the roles' names. */
-export function aggregatedRules(role: ApiObject, roles: readonly ApiObject[]): unknown[] {
+function aggregatedRules(role: ApiObject, roles: readonly ApiObject[]): unknown[] {
   const rules: unknown[] = [];
   const byName = [...roles].sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
   for (const selector of items(look(role, 'aggregationRule'), 'clusterRoleSelectors')) {

@@ -20,7 +20,7 @@ const dataOf = (secret: ApiObject, key: string): string =>
 const NAME = /^bootstrap-token-([a-z0-9]{6})$/;
 
 /** When a bootstrap token ends, in milliseconds since the epoch: never without a time, at once with one that is none. */
-export function expirationOf(secret: ApiObject): number {
+function expirationOf(secret: ApiObject): number {
   const expiration = dataOf(secret, 'expiration');
   if (expiration === '') return Number.POSITIVE_INFINITY;
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(expiration);
@@ -59,7 +59,7 @@ export const tokenCleaner: Controller = { name: 'token-cleaner', setup: setupCle
 const base64url = (value: string | Buffer): string => Buffer.from(value).toString('base64url');
 
 /** A detached JWS of the kubeconfig, keyed with the token. A client that has the token can trust the kubeconfig. */
-export function detachedSignature(content: string, tokenId: string, tokenSecret: string): string {
+function detachedSignature(content: string, tokenId: string, tokenSecret: string): string {
   const header = base64url(JSON.stringify({ alg: 'HS256', kid: tokenId }));
   const signed = `${header}.${base64url(content)}`;
   return `${header}..${createHmac('sha256', tokenSecret).update(signed).digest('base64url')}`;

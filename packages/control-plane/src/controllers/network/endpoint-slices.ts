@@ -27,7 +27,7 @@ const SELF = 'endpointslice-controller.k8s.io';
 const HEADLESS = 'service.kubernetes.io/headless';
 
 /** The groups of a service's endpoints: pods that have its ports at the same numbers together. */
-export function sliceGroups(
+function sliceGroups(
   service: ApiObject,
   pods: readonly ApiObject[],
   nodeOf: (pod: ApiObject) => ApiObject | undefined,

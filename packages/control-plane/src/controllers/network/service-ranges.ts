@@ -34,7 +34,7 @@ const contains = (object: ApiObject, inner: Range): boolean =>
   rangesOf(object).some((outer) => holdsRange(outer, inner));
 
 /** Whether a range may be deleted: other ranges contain each of its parts, or no address of a service is in this range alone. */
-export function mayGo(dying: ApiObject, ranges: readonly ApiObject[], addresses: Iterable<ApiObject>): boolean {
+function mayGo(dying: ApiObject, ranges: readonly ApiObject[], addresses: Iterable<ApiObject>): boolean {
   const others = ranges.filter(({ metadata }) => metadata.name !== dying.metadata.name);
   if (rangesOf(dying).every((part) => others.some((other) => contains(other, part)))) return true;
   for (const { metadata } of addresses) {

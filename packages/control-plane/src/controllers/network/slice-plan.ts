@@ -3,7 +3,7 @@ import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { items, type Plain } from '../../apimachinery/objects/plain.ts';
 
 /** Endpoints of one slice at most. */
-export const MOST = 100;
+const MOST = 100;
 
 /** What a slice should hold; of a group, all endpoints that have the same ports at the same numbers. */
 export interface SliceContent {

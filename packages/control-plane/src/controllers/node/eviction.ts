@@ -15,7 +15,7 @@ const expelling = (node: ApiObject | undefined): Plain[] =>
  * it tolerates for a limited time. Undefined if the pod may stay.
  * A taint without `timeAdded` counts from the time when it was `seen`.
  */
-export function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Date = now): Date | undefined {
+function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Date = now): Date | undefined {
   const tolerations = items(look(pod, 'spec'), 'tolerations');
   let first: number | undefined;
   for (const taint of taints) {

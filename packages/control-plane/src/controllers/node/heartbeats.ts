@@ -1,7 +1,7 @@
 /** Without a sign of life for this long a node counts as lost (`--node-monitor-grace-period`). */
-export const GRACE_MS = 50_000;
+const GRACE_MS = 50_000;
 /** A node that has never reported gets a little longer (`--node-startup-grace-period`). */
-export const STARTUP_GRACE_MS = 60_000;
+const STARTUP_GRACE_MS = 60_000;
 
 /**
  * Stores when each node last sent a heartbeat, by the clock of the controller and not by the times that nodes write.

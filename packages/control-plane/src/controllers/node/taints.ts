@@ -2,8 +2,8 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 
 const PREFIX = 'node.kubernetes.io';
-export const NOT_READY = `${PREFIX}/not-ready`;
-export const UNREACHABLE = `${PREFIX}/unreachable`;
+const NOT_READY = `${PREFIX}/not-ready`;
+const UNREACHABLE = `${PREFIX}/unreachable`;
 const UNSCHEDULABLE = `${PREFIX}/unschedulable`;
 
 /** Taints that a condition with a status brings. */

@@ -11,7 +11,7 @@ import { WorkQueue } from './queue.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS } from './resources.ts';
 
 /** Makes a token of a service account that lasts as long as the object that it is bound to. */
-export type AccountTokenMaker = (account: ApiObject, bound: BoundObject) => string | undefined;
+type AccountTokenMaker = (account: ApiObject, bound: BoundObject) => string | undefined;
 
 /** What the controllers run with. */
 export interface ControllerEnvironment {

@@ -17,7 +17,7 @@ export interface EventSubject {
 
 export type EventType = 'Normal' | 'Warning';
 
-export const subjectOf = ({ apiVersion, kind, metadata }: ApiObject): EventSubject => ({
+const subjectOf = ({ apiVersion, kind, metadata }: ApiObject): EventSubject => ({
   apiVersion,
   kind,
   namespace: metadata.namespace ?? '',

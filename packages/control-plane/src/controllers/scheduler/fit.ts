@@ -79,7 +79,7 @@ export function isTolerated(pod: ApiObject, node: ApiObject): boolean {
 }
 
 /** The resources that the node lacks. If the request exceeds the capacity, the removal of other pods cannot help. */
-export function lacking(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undefined {
+function lacking(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undefined {
   const allocatable = allocatableOf(node);
   if (allocatable.size === 0) return undefined;
   const name = node.metadata.name ?? '';

@@ -9,11 +9,11 @@ import { CLAIMS, CSI_DRIVERS, NODES, PODS, VOLUME_ATTACHMENTS, VOLUMES } from '.
 import { claimNamesOf } from '../scheduler/volumes.ts';
 
 /** The name of an attachment in the real controller: `csi-` and a hash. */
-export const attachmentName = (handle: string, driver: string, node: string): string =>
+const attachmentName = (handle: string, driver: string, node: string): string =>
   `csi-${createHash('sha256').update(`${handle}${driver}${node}`).digest('hex')}`;
 
 /** The unique name of a CSI volume in the status of nodes. */
-export const volumeId = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
+const volumeId = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
 /** A volume that pods of a node use. */
 interface Wanted {
@@ -34,7 +34,7 @@ function isShared(volume: ApiObject): boolean {
 
 /** How long an unhealthy node may keep a volume that no pod of it needs any more. */
 const FORCE_DETACH_MS = 6 * 60 * 1000;
-export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 /** Whether an administrator has marked the node as permanently down. */
 export const isOutOfService = (node: ApiObject | undefined): boolean =>

@@ -29,7 +29,7 @@ interface ReplicaKind {
 }
 
 /** What kept a set from having its pods; undefined: nothing. */
-export interface ReplicaFailure {
+interface ReplicaFailure {
   readonly reason: 'FailedCreate' | 'FailedDelete';
   readonly message: string;
 }
@@ -45,7 +45,7 @@ function conditionsWith(set: ApiObject, failure: ReplicaFailure | undefined, now
 }
 
 /** The status of a set with these pods, in the fields of its type. */
-export function replicaSetStatus(
+function replicaSetStatus(
   set: ApiObject,
   pods: readonly ApiObject[],
   terminating: number | undefined,
@@ -66,7 +66,7 @@ export function replicaSetStatus(
 }
 
 /** Whether the status already has these values. Zero and absent are equal, except for the number of terminating pods. */
-export const saysAlready = (object: ApiObject, status: Plain): boolean => {
+const saysAlready = (object: ApiObject, status: Plain): boolean => {
   const old = look(object, 'status');
   return (
     Object.entries(status).every(([field, value]) =>

@@ -72,7 +72,7 @@ export function ruleFindings(findings: Findings, rule: Plain, at: string): void 
 }
 
 /** Validates the selectors and the match policy of a webhook, a policy or a binding. */
-export function matchFindings(findings: Findings, holder: Plain, at: string): void {
+function matchFindings(findings: Findings, holder: Plain, at: string): void {
   if (holder.matchPolicy !== undefined) findings.oneOf(`${at}.matchPolicy`, holder.matchPolicy, MATCHES);
   for (const field of ['namespaceSelector', 'objectSelector']) {
     if (isPlain(holder[field])) findings.add(selectorCauses(holder[field], `${at}.${field}`));

@@ -4,7 +4,7 @@ import { isPlain, look, type Plain, strings, text } from '../../apimachinery/obj
 import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 import { selectorCauses } from '../workloads/selector.ts';
 
-export const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
+const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 export const VOLUME_MODES = ['Block', 'Filesystem'];
 
 /** Which ways a volume may be mounted; the one for a single pod goes with no other. */

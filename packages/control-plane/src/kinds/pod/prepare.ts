@@ -24,7 +24,7 @@ export function qosClass(spec: Plain): string {
 }
 
 /** RFC 3339, to the second. */
-export const timestamp = (now: Date): string => `${now.toISOString().slice(0, 19)}Z`;
+const timestamp = (now: Date): string => `${now.toISOString().slice(0, 19)}Z`;
 
 const gated = (now: Date): Plain => ({
   type: 'PodScheduled',

@@ -55,7 +55,7 @@ function carry(from: Plain, field: string, to: Plain): void {
 }
 
 /** Restores the old node affinity, and removes an affinity that is then empty. */
-export function freezeNodeAffinity(frozen: Plain, before: Plain): void {
+function freezeNodeAffinity(frozen: Plain, before: Plain): void {
   const old = look(before, 'affinity').nodeAffinity;
   if (jsonEquals(look(frozen, 'affinity').nodeAffinity, old)) return;
   const affinity = isPlain(frozen.affinity) ? frozen.affinity : {};

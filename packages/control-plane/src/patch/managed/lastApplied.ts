@@ -7,7 +7,7 @@ import { compareObjects, type Scope } from './compare.ts';
 import { difference, EMPTY_SET, type FieldSet } from './fields/fieldSet.ts';
 
 /** The annotation of client-side `kubectl apply` with its last configuration. */
-export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** The manager of `kubectl apply --server-side`. Only this one takes over from client-side apply. */
 export const KUBECTL = 'kubectl';

@@ -17,7 +17,7 @@ const KNOWN: ReadonlyMap<string, ServedKind> = new Map(
 );
 
 /** How the body of a subresource is read. @throws Error for one that this server does not know */
-export function carriedKind(name: string): ServedKind {
+function carriedKind(name: string): ServedKind {
   const served = KNOWN.get(name);
   if (served === undefined) throw new Error(`no body of a request is a ${name}`);
   return served;

@@ -237,7 +237,7 @@ function compacted(token: { namespace: string; name: string } | undefined, curre
 }
 
 /** The text of an item in a list. Items of built-in kinds have no apiVersion and kind. */
-export function itemText(served: ServedKind, record: StoredRecord): string {
+function itemText(served: ServedKind, record: StoredRecord): string {
   const text = served.textOf(record);
   if (served.kind.custom) return text;
   const prefix = `{"apiVersion":"${served.apiVersion}","kind":"${served.kind.kind}",`;

@@ -52,7 +52,7 @@ const isPlain = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns a function that patches the live object. Its result is not decoded yet. */
-export function patcher(type: PatchType, bytes: Uint8Array, served: ServedKind): (target: JsonObject) => JsonObject {
+function patcher(type: PatchType, bytes: Uint8Array, served: ServedKind): (target: JsonObject) => JsonObject {
   const patch = parsePatch(bytes, type === 'application/strategic-merge-patch+json' ? '' : 'error decoding patch: ');
   if (type === 'application/json-patch+json') return (target) => applyJsonPatch(target, patch);
   if (patch === null && type === 'application/merge-patch+json') throw badRequest('Invalid JSON Patch');

@@ -145,7 +145,7 @@ export function nodeOfField({ node, isResource }: ObjectType, field: string): Sc
 }
 
 /** The fields of metadata that rules can access. */
-export const METADATA: ObjectType = {
+const METADATA: ObjectType = {
   kind: 'object',
   name: 'kubernetes.ObjectMeta',
   node: nodeOf({ type: 'object', properties: { name: { type: 'string' }, generateName: { type: 'string' } } }),

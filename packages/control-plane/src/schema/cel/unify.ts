@@ -15,7 +15,7 @@ const takesNull = (type: CelType): boolean =>
   ['object', 'timestamp', 'duration', 'opaque', 'null', 'dyn'].includes(type.kind);
 
 /** Whether a value of type `given` is assignable to `wanted`. Binds type parameters. */
-export function assignable(wanted: CelType, given: CelType, bindings: Bindings): boolean {
+function assignable(wanted: CelType, given: CelType, bindings: Bindings): boolean {
   if (wanted.kind === 'param') {
     const bound = bindings.get(wanted.name);
     if (bound === undefined || bound.kind === 'dyn') {

@@ -11,7 +11,7 @@ export interface Authority {
 }
 
 /** The certificate that is served. */
-export interface Serving extends ServingPair {
+interface Serving extends ServingPair {
   readonly names: readonly string[];
   readonly until: Date;
   /** Certificate of the authority that signed the serving certificate. */

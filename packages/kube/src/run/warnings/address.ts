@@ -14,7 +14,7 @@ export interface Addressed {
 }
 
 /** Why an API server cannot be used yet, and a hint. */
-export function addressSentence({ name, server, source }: Addressed, error: unknown): string {
+function addressSentence({ name, server, source }: Addressed, error: unknown): string {
   const fault = unreached(error);
   const words = errorText(error);
   if (fault !== undefined)

@@ -8,7 +8,7 @@ export interface DatedAnswer {
 }
 
 /** Smallest skew that is reported. Leases, token expiry and time limits have a precision of seconds. */
-export const SKEW_WARNING_MS = 10_000;
+const SKEW_WARNING_MS = 10_000;
 
 /**
  * The minimum by which the server's clock is ahead (positive) or behind (negative), in milliseconds. 0 when both may be equal.

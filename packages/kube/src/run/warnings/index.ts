@@ -1,5 +1,4 @@
 export { warnOfAddress } from './address.ts';
-export { type CertificateInUse, expiryMeter } from './certificates.ts';
 export type { ExpectedCrd } from './crd-fields.ts';
 export { CertificatesInUse, servedCertificate } from './in-use.ts';
 export { checkMemory } from './memory.ts';

@@ -21,7 +21,7 @@ const startedAt = (job: ApiObject): number =>
   new Date(text(look(job, 'status'), 'startTime') || (job.metadata.creationTimestamp ?? 0)).getTime();
 
 /** The latest run that is due and was not started, and when the next one is. */
-export function dueRun(
+function dueRun(
   cronJob: ApiObject,
   schedule: Schedule,
   now: Date,
@@ -68,7 +68,7 @@ export function zonedTimestamp(at: Date, zone: string): string {
 }
 
 /** The job of one run: its name tells the minute for which it is meant. */
-export function jobOf(cronJob: ApiObject, at: Date): Plain {
+function jobOf(cronJob: ApiObject, at: Date): Plain {
   const template = look(cronJob, 'spec', 'jobTemplate');
   const { labels, annotations } = look(template, 'metadata');
   const zone = text(look(cronJob, 'spec'), 'timeZone');

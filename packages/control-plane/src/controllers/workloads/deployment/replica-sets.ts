@@ -7,7 +7,7 @@ import { parseRevision } from '../revision.ts';
 import { growNew } from './rollout.ts';
 import { DESIRED, MAX, sizeAnnotations } from './scale.ts';
 
-export const HASH_LABEL = 'pod-template-hash';
+const HASH_LABEL = 'pod-template-hash';
 export const REVISION = 'deployment.kubernetes.io/revision';
 /** The annotation that requests a rollback to a revision. */
 export const ROLLBACK = 'deprecated.deployment.rollback.to';

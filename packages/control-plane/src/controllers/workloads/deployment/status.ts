@@ -9,7 +9,7 @@ const NO_DEADLINE = 2_147_483_647;
 const PROGRESSING = 'Progressing';
 const REPLICA_FAILURE = 'ReplicaFailure';
 const COMPLETE = 'NewReplicaSetAvailable';
-export const TIMED_OUT = 'ProgressDeadlineExceeded';
+const TIMED_OUT = 'ProgressDeadlineExceeded';
 const PAUSED = 'DeploymentPaused';
 
 /** How long a rollout may go without progress, in milliseconds; undefined: for ever. */

@@ -9,7 +9,7 @@ import { judgeFailure } from './policy.ts';
 /** The maximum number of pod ends in the status, to keep it small. More ends follow when these are counted. */
 const MOST_NOTED = 500;
 
-export interface JobEvent {
+interface JobEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;

@@ -9,7 +9,7 @@ import { CLAIMS } from '../../runtime/resources.ts';
 import { claimName, claimTemplates, inRange } from './identity.ts';
 
 /** The owners of a claim by the retention policy of the set. The claim is deleted together with its owner. */
-export function claimOwners(
+function claimOwners(
   set: ApiObject,
   ordinal: number,
   pod: ApiObject | undefined,

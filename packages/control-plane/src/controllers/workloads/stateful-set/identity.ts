@@ -3,7 +3,7 @@ import { copyJson } from '../../../apimachinery/objects/object-text.ts';
 import { items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { podOf, replicasOf } from '../pods.ts';
 
-export const REVISION_LABEL = 'controller-revision-hash';
+const REVISION_LABEL = 'controller-revision-hash';
 const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name';
 const INDEX_LABEL = 'apps.kubernetes.io/pod-index';
 

@@ -16,7 +16,7 @@ import { isRunningAndReady, planStatefulSet } from './plan.ts';
 const HASH_LABEL = 'controller.kubernetes.io/hash';
 
 /** Names of the revision that a set comes from and of the one that it goes to: of its template. */
-export interface SetRevisions {
+interface SetRevisions {
   readonly current: string;
   readonly update: string;
 }
@@ -36,7 +36,7 @@ function revisionsOf(set: ApiObject, { current: update, duplicates, old }: Revis
 }
 
 /** The status of a set with these pods (`updateStatus`, `completeRollingUpdate`). */
-export function statefulStatus(
+function statefulStatus(
   set: ApiObject,
   { current, update }: SetRevisions,
   pods: readonly ApiObject[],

@@ -44,7 +44,7 @@ const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
 const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
 
 /** Whether a resource is somebody's own (`example.dev/gpu`): counted in whole pieces, and never given twice. */
-export const isExtended = (name: string): boolean =>
+const isExtended = (name: string): boolean =>
   !isNative(name) && !name.startsWith('requests.') && qualifiedNameProblems(`requests.${name}`).length === 0;
 
 const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePages(name);

@@ -79,19 +79,6 @@ export function sameSet(a: FieldSet, b: FieldSet): boolean {
   return true;
 }
 
-/** The set without one path below its root. */
-export function without(set: FieldSet, path: readonly string[]): FieldSet {
-  const [first, ...rest] = path;
-  if (first === undefined) return EMPTY_SET;
-  const child = set.children.get(first);
-  if (child === undefined) return set;
-  const reduced = rest.length === 0 ? EMPTY_SET : without(child, rest);
-  const children = new Map(set.children);
-  if (isEmptySet(reduced)) children.delete(first);
-  else children.set(first, reduced);
-  return fieldSet(set.self, children);
-}
-
 /** The paths in the order of structured-merge-diff: the members of a level, then the paths below each. */
 export function* paths(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
   const keys = [...set.children.keys()].sort();
