@@ -1,7 +1,7 @@
 import { forbidden, invalid, notSupported, required } from '../apimachinery/errors/schema-causes.ts';
 import { isRecord, own } from '../apimachinery/objects/json-value.ts';
 import type { StatusCause } from '../apimachinery/objects/status.ts';
-import { RegExpError, readRegExp } from '../schema/regexp.ts';
+import { RegExpError, readRegExp } from '../schema/model/regexp.ts';
 import { validateDefaults } from './default-values.ts';
 import { type Fields, record, text, texts } from './fields.ts';
 

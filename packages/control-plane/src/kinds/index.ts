@@ -1,7 +1,7 @@
 export { systemObjects } from './bootstrap.ts';
 
 import type { KindDefinition } from '../apimachinery/objects/kind.ts';
-import { defineReview } from './define.ts';
+import { defineReview } from './base/define.ts';
 import { clusterKinds } from './groups/cluster.ts';
 import { coreKinds } from './groups/core.ts';
 import { workloadKinds } from './groups/workloads.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
-import { cidrProblems, cidrWarnings, ipProblems, ipWarnings, strictIpProblems } from './addresses.ts';
+import { cidrProblems, cidrWarnings, ipProblems, ipWarnings, strictIpProblems } from './base/addresses.ts';
 import { builtinKinds } from './index.ts';
 
 const kindOf = (kind: string, version = 'v1'): KindDefinition => {

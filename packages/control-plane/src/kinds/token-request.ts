@@ -1,5 +1,5 @@
 import type { KindDefinition } from '../apimachinery/objects/kind.ts';
-import { defineReview } from './define.ts';
+import { defineReview } from './base/define.ts';
 
 /** The body of `serviceaccounts/NAME/token`. */
 export const tokenRequestKind: KindDefinition = defineReview({

@@ -2,7 +2,7 @@ import { cloneJson, isRecord } from '../apimachinery/objects/json-value.ts';
 import type { JsonSchema } from '../apimachinery/objects/kind.ts';
 import type { JsonObject } from '../apimachinery/objects/object.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
-import { nodeOf } from '../schema/node.ts';
+import { nodeOf } from '../schema/model/node.ts';
 import { goTypeName } from './errors.ts';
 import { mergeMaps } from './strategic/merge.ts';
 

@@ -1,11 +1,11 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { versionNamed } from '../admission/match.ts';
+import { versionNamed } from '../admission/matching/match.ts';
 import { ruleAllows } from '../auth/rbac/rules.ts';
 import { TestPlane } from '../controllers/testing.ts';
 import { Registry } from '../resources/registry.ts';
 import { startTestPlane } from '../testing.ts';
 
-vi.mock(import('../admission/match.ts'), async (original) => {
+vi.mock(import('../admission/matching/match.ts'), async (original) => {
   const match = await original();
   return {
     ...match,
@@ -22,7 +22,7 @@ vi.mock(import('../admission/webhook/hook.ts'), async (original) => {
   const hook = await original();
   return { ...hook, hooksOf: vi.fn(hook.hooksOf) };
 });
-const { namespacePasses, objectPasses } = await import('../admission/match.ts');
+const { namespacePasses, objectPasses } = await import('../admission/matching/match.ts');
 const { hooksOf } = await import('../admission/webhook/hook.ts');
 
 afterEach(() => vi.restoreAllMocks());

@@ -4,7 +4,7 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { dropNulls, setDefaults } from './defaults.ts';
 import { validateLists } from './lists.ts';
-import { nodeOf, type SchemaNode } from './node.ts';
+import { nodeOf, type SchemaNode } from './model/node.ts';
 import { pruneValue } from './prune.ts';
 import { validateRules } from './rules.ts';
 import { validateValue } from './validate.ts';

@@ -1,5 +1,5 @@
 import { cloneJson, isRecord, own, put } from '../apimachinery/objects/json-value.ts';
-import type { SchemaNode } from './node.ts';
+import type { SchemaNode } from './model/node.ts';
 
 const takesDefault = (value: unknown, node: SchemaNode): boolean => value === null && !node.nullable;
 

@@ -1,7 +1,7 @@
 import { duplicate } from '../apimachinery/errors/schema-causes.ts';
 import { equalJson, isRecord, own, sortedJson } from '../apimachinery/objects/json-value.ts';
 import type { StatusCause } from '../apimachinery/objects/status.ts';
-import type { SchemaNode } from './node.ts';
+import type { SchemaNode } from './model/node.ts';
 
 function keysOf(item: unknown, names: readonly string[]): Record<string, unknown> {
   const keys: Record<string, unknown> = {};

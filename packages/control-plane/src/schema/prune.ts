@@ -1,5 +1,5 @@
 import { isRecord } from '../apimachinery/objects/json-value.ts';
-import type { SchemaNode } from './node.ts';
+import type { SchemaNode } from './model/node.ts';
 
 const RESOURCE_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);
 

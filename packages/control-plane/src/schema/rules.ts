@@ -11,9 +11,9 @@ import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { compileCel, type Declaration, type Program } from './cel/compile.ts';
 import { CelRuntimeError, NONE, Optional, toCel } from './cel/runtime/values.ts';
 import { CelCompileError } from './cel/syntax/ast.ts';
-import { optionalOf, typeOfNode } from './cel/types.ts';
+import { optionalOf, typeOfNode } from './cel/types/types.ts';
 import { isUntouched, itemKey, oldItems } from './lists.ts';
-import type { RuleSpec, SchemaNode } from './node.ts';
+import type { RuleSpec, SchemaNode } from './model/node.ts';
 
 /** A compiled rule of a schema. */
 interface Rule {

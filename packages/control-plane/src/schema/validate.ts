@@ -13,8 +13,8 @@ import { equalJson, goJson, isRecord, own } from '../apimachinery/objects/json-v
 import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { hasFormat } from './formats.ts';
 import { isUntouched, itemKey, oldItems } from './lists.ts';
-import type { SchemaNode } from './node.ts';
-import { RegExpError } from './regexp.ts';
+import type { SchemaNode } from './model/node.ts';
+import { RegExpError } from './model/regexp.ts';
 
 /** The errors of a value for one schema. `matches` is the number of checks, which selects the best of several alternatives. */
 interface Verdict {

@@ -8,7 +8,7 @@ import type { Clock } from '../apimachinery/objects/clock.ts';
 import { type Status, StatusError } from '../apimachinery/objects/status.ts';
 import type { Access, Authorizer, FieldDemand } from '../apimachinery/users/authorizer.ts';
 import type { UserInfo } from '../apimachinery/users/user.ts';
-import type { Authenticator } from '../auth/authenticator.ts';
+import type { Authenticator } from '../auth/authentication/authenticator.ts';
 import type { Registry } from '../resources/registry.ts';
 import { parseDuration } from '../schema/cel/runtime/values.ts';
 import { fieldDemands } from '../selectors/field-selector.ts';

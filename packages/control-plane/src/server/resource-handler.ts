@@ -22,7 +22,7 @@ import { createObject, dropSystemFields, matchNamespace, track } from '../regist
 import { deleteObject } from '../registry/writes/delete.ts';
 import { deleteListed } from '../registry/writes/delete-listed.ts';
 import { patchObject } from '../registry/writes/patch.ts';
-import { findSubresource } from '../registry/writes/subresource.ts';
+import { findSubresource } from '../registry/subresources/find.ts';
 import { checkName, updateObject } from '../registry/writes/update.ts';
 import type { ServedKind } from '../resources/kind-registry.ts';
 import { checkListOptions, parseListOptions, parseWriteOptions, type WriteOptions } from '../resources/options.ts';

@@ -3,11 +3,11 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { AdmissionAttributes } from '../../resources/admission.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import type { Registry } from '../../resources/registry.ts';
-import { authorizerScope } from '../authorizer.ts';
-import type { Scope } from '../expression.ts';
-import { GuardIndex } from '../guard-index.ts';
-import { nameMatches, namespacePasses, objectPasses, ruleMatches, versionNamed } from '../match.ts';
-import { describeRequest, presented } from '../request.ts';
+import { authorizerScope } from '../matching/authorizer.ts';
+import type { Scope } from '../matching/expression.ts';
+import { GuardIndex } from '../matching/guard-index.ts';
+import { nameMatches, namespacePasses, objectPasses, ruleMatches, versionNamed } from '../matching/match.ts';
+import { describeRequest, presented } from '../matching/request.ts';
 import { type Binding, compileBinding, type MatchResources, type PolicyBase } from './policy.ts';
 
 /** A binding of a policy that may be about a kind, and the version of it that the policy's rules name. */

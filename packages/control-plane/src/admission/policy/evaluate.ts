@@ -1,4 +1,4 @@
-import { conditionsHold, LazyVariables, type Scope } from '../expression.ts';
+import { conditionsHold, LazyVariables, type Scope } from '../matching/expression.ts';
 import type { Policy, Validation } from './policy.ts';
 
 /** A validation that failed, or that could not be evaluated. */

@@ -8,7 +8,7 @@ import { ServedKind } from '../../resources/kind-registry.ts';
 import { MessageValue } from '../../schema/cel/aggregates.ts';
 import { toJson } from '../../schema/cel/runtime/to-json.ts';
 import { CelRuntimeError, isMap } from '../../schema/cel/runtime/values.ts';
-import type { Scope } from '../expression.ts';
+import type { Scope } from '../matching/expression.ts';
 import type { Mutation } from './policy.ts';
 
 /** Why a mutation could not be made. The failure policy decides what comes of it. */

@@ -7,9 +7,9 @@ import {
   selectorOf,
 } from '../../selectors/label-selector.ts';
 import type { Demand } from '../../store/demand.ts';
-import { Expression } from '../expression.ts';
-import type { About } from '../guard-words.ts';
-import { compileSelector, type MatchRule } from '../match.ts';
+import { Expression } from '../matching/expression.ts';
+import type { About } from '../matching/guard-words.ts';
+import { compileSelector, type MatchRule } from '../matching/match.ts';
 
 interface MatchResourcesObject {
   readonly resourceRules?: readonly MatchRule[];

@@ -3,7 +3,7 @@ import { type Status, StatusError } from '../../apimachinery/objects/status.ts';
 import type { AdmissionAttributes } from '../../resources/admission.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import type { Registry } from '../../resources/registry.ts';
-import { describeRequest, presented } from '../request.ts';
+import { describeRequest, presented } from '../matching/request.ts';
 import type { Hook } from './hook.ts';
 import { readReply, type Verdict, WebhookFailure } from './reply.ts';
 import type { WebhookTransport } from './transport.ts';

@@ -1,8 +1,8 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { LabelSelector, SelectorObject } from '../../selectors/label-selector.ts';
-import { Expression } from '../expression.ts';
-import type { Guard } from '../guard-index.ts';
-import { compileSelector, type MatchRule } from '../match.ts';
+import { Expression } from '../matching/expression.ts';
+import type { Guard } from '../matching/guard-index.ts';
+import { compileSelector, type MatchRule } from '../matching/match.ts';
 
 /** A webhook of a configuration, with defaults. */
 interface WebhookObject {

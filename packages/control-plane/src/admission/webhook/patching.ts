@@ -7,7 +7,7 @@ import { applyJsonPatch, patchProblem } from '../../patch/index.ts';
 import { parseJsonBody } from '../../registry/bodies/body.ts';
 import { readCarried, readMade } from '../../registry/bodies/carried.ts';
 import type { AdmissionAttributes } from '../../resources/admission.ts';
-import { presented } from '../request.ts';
+import { presented } from '../matching/request.ts';
 import type { Invocation } from './plugins.ts';
 import { type Verdict, WebhookFailure } from './reply.ts';
 

@@ -3,8 +3,8 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { anonymous } from '../../apimachinery/users/user.ts';
 import type { ReviewHandler } from '../../resources/review.ts';
-import { bearerToken, type TokenReader } from '../authenticator.ts';
-import { ISSUER, type ServiceAccountTokens } from '../service-account-tokens.ts';
+import { bearerToken, type TokenReader } from '../authentication/authenticator.ts';
+import { ISSUER, type ServiceAccountTokens } from '../authentication/service-account-tokens.ts';
 import { answered, showUser } from './answer.ts';
 
 const list = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(' ')}]`;

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look, type Plain, strings } from '../../apimachinery/objects/plain.ts';
-import { holdsRange, parseCidr, type Range } from '../../kinds/addresses.ts';
+import { holdsRange, parseCidr, type Range } from '../../kinds/base/addresses.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { conditionOf, isDying, timestamp } from '../runtime/objects.ts';

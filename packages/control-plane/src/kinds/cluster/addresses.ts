@@ -5,10 +5,10 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { labels, look, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { strictCidrProblems, strictIpProblems } from '../addresses.ts';
+import { strictCidrProblems, strictIpProblems } from '../base/addresses.ts';
 import { internalForm } from '../internal/form.ts';
 import { driverFindings } from '../pod/rules/volumes.ts';
-import type { Strategy } from '../strategy.ts';
+import type { Strategy } from '../base/strategy.ts';
 
 const RANGES = 'spec.cidrs';
 const IMMUTABLE = 'field is immutable';

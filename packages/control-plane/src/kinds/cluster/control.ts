@@ -3,8 +3,8 @@ import { subdomainProblems } from '../../apimachinery/errors/names.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { child, isPlain, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { serviceNameProblems } from '../formats.ts';
-import { strategy } from '../strategy.ts';
+import { serviceNameProblems } from '../base/formats.ts';
+import { strategy } from '../base/strategy.ts';
 
 const MOST_PRIORITY = 20_000;
 const MOST_VERSION_PRIORITY = 1000;

@@ -8,8 +8,8 @@ import { definitionSchema } from '../../resources/schemas.ts';
 import { compileCel, type Declaration } from '../../schema/cel/compile.ts';
 import { AUTHORIZER, RESOURCE_CHECK } from '../../schema/cel/lib/authorization.ts';
 import { CelCompileError } from '../../schema/cel/syntax/ast.ts';
-import { type CelType, DYN, printType, typeOfNode } from '../../schema/cel/types.ts';
-import { nodeOf } from '../../schema/node.ts';
+import { type CelType, DYN, printType, typeOfNode } from '../../schema/cel/types/types.ts';
+import { nodeOf } from '../../schema/model/node.ts';
 
 const STRING_FIELD: JsonSchema = { type: 'string' };
 const structure = (properties: Record<string, JsonSchema>): JsonSchema => ({ type: 'object', properties });

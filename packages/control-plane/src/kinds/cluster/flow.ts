@@ -3,8 +3,8 @@ import { labelProblems, subdomainProblems } from '../../apimachinery/errors/name
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { child, isPlain, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { conditionTypesCauses } from '../conditions.ts';
-import { strategy, withStatus } from '../strategy.ts';
+import { conditionTypesCauses } from '../base/conditions.ts';
+import { strategy, withStatus } from '../base/strategy.ts';
 
 const MOST_PRECEDENCE = 10_000;
 const SUBJECTS = ['Group', 'ServiceAccount', 'User'];

@@ -5,9 +5,9 @@ import { given } from '../../apimachinery/objects/empties.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { ipProblems, ipWarnings, parseAddress } from '../addresses.ts';
-import { portNameProblems } from '../formats.ts';
-import { strategy } from '../strategy.ts';
+import { ipProblems, ipWarnings, parseAddress } from '../base/addresses.ts';
+import { portNameProblems } from '../base/formats.ts';
+import { strategy } from '../base/strategy.ts';
 
 const WILDCARD = /^\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const WILDCARD_RULE =

@@ -1,7 +1,7 @@
 import type { Findings } from '../../apimachinery/errors/findings.ts';
 import { pathSegmentProblems } from '../../apimachinery/errors/names.ts';
 import { isPlain, items, type Plain, strings } from '../../apimachinery/objects/plain.ts';
-import { selectorCauses } from '../workloads/selector.ts';
+import { selectorCauses } from '../base/selector.ts';
 
 const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 const SCOPES = ['*', 'Cluster', 'Namespaced'];

@@ -5,8 +5,8 @@ import { child, isPlain, items, look, type Plain, preset, strings, text } from '
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { isMutationType, messageType } from '../../schema/cel/aggregates.ts';
 import type { Declaration } from '../../schema/cel/compile.ts';
-import { type CelType, listOf } from '../../schema/cel/types.ts';
-import { strategy } from '../strategy.ts';
+import { type CelType, listOf } from '../../schema/cel/types/types.ts';
+import { strategy } from '../base/strategy.ts';
 import { conditionCauses, mutationCauses, policyVariables, variableCauses } from './expressions.ts';
 import { constraintFindings } from './match-rules.ts';
 import { defaultConstraints, formCauses, paramFindings } from './policies.ts';

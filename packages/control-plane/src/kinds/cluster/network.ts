@@ -3,10 +3,10 @@ import { Findings } from '../../apimachinery/errors/findings.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { child, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { cidrProblems, cidrWarnings, isWithin, parseCidr } from '../addresses.ts';
-import { portNameProblems } from '../formats.ts';
-import { strategy } from '../strategy.ts';
-import { selectorCauses } from '../workloads/selector.ts';
+import { cidrProblems, cidrWarnings, isWithin, parseCidr } from '../base/addresses.ts';
+import { portNameProblems } from '../base/formats.ts';
+import { strategy } from '../base/strategy.ts';
+import { selectorCauses } from '../base/selector.ts';
 
 const PROTOCOLS = ['TCP', 'UDP', 'SCTP'];
 const TYPES = ['Ingress', 'Egress'];

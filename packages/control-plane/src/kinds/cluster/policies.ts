@@ -6,9 +6,9 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { child, isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import type { Declaration } from '../../schema/cel/compile.ts';
-import { conditionsCauses } from '../conditions.ts';
-import { strategy, withStatus } from '../strategy.ts';
-import { selectorCauses } from '../workloads/selector.ts';
+import { conditionsCauses } from '../base/conditions.ts';
+import { strategy, withStatus } from '../base/strategy.ts';
+import { selectorCauses } from '../base/selector.ts';
 import { conditionCauses, expressionCauses, policyVariables, variableCauses } from './expressions.ts';
 import { constraintFindings } from './match-rules.ts';
 

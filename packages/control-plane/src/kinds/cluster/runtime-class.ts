@@ -7,8 +7,8 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { internalForm } from '../internal/form.ts';
 import { resourceFindings } from '../pod/rules/resources.ts';
 import { tolerationCauses } from '../pod/validate.ts';
-import type { Strategy } from '../strategy.ts';
-import { labelFindings } from '../workloads/selector.ts';
+import type { Strategy } from '../base/strategy.ts';
+import { labelFindings } from '../base/selector.ts';
 
 /** A runtime class names the handler that runs its pods, once and for all (`ValidateRuntimeClass`). */
 function causesOf(object: ApiObject): StatusCause[] {

@@ -9,8 +9,8 @@ import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { volumeSpecFindings } from '../core/volumes.ts';
 import { driverFindings } from '../pod/rules/volumes.ts';
-import { type Strategy, strategy } from '../strategy.ts';
-import { selectorCauses } from '../workloads/selector.ts';
+import { type Strategy, strategy } from '../base/strategy.ts';
+import { selectorCauses } from '../base/selector.ts';
 
 const unchanged = (object: Plain, old: Plain, fields: readonly string[]): StatusCause[] =>
   fields

@@ -7,8 +7,8 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { items, look, number, type Plain, preset, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { ipProblems, strictIpProblems } from '../addresses.ts';
-import { type Strategy, strategy } from '../strategy.ts';
+import { ipProblems, strictIpProblems } from '../base/addresses.ts';
+import { type Strategy, strategy } from '../base/strategy.ts';
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 

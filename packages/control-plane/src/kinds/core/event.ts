@@ -6,7 +6,7 @@ import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { isPlain, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { internalForm } from '../internal/form.ts';
-import type { Strategy } from '../strategy.ts';
+import type { Strategy } from '../base/strategy.ts';
 
 const CORE_TO_EVENTS: Readonly<Record<string, string>> = {
   involvedObject: 'regarding',

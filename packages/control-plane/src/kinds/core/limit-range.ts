@@ -1,7 +1,7 @@
 import type { StrategyContext } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { child, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
-import { strategy } from '../strategy.ts';
+import { strategy } from '../base/strategy.ts';
 import { limitRangeCauses } from './quota.ts';
 
 /** What `target` does not name is taken from `source`. */

@@ -4,7 +4,7 @@ import { labelProblems, qualifiedNameProblems } from '../../apimachinery/errors/
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { child, look, preset, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { type Strategy, strategy } from '../strategy.ts';
+import { type Strategy, strategy } from '../base/strategy.ts';
 
 const NAME_LABEL = 'kubernetes.io/metadata.name';
 

@@ -6,9 +6,9 @@ import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { child, isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { quantityNanos, roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { cidrProblems } from '../addresses.ts';
+import { cidrProblems } from '../base/addresses.ts';
 import { internalForm } from '../internal/form.ts';
-import type { Strategy } from '../strategy.ts';
+import type { Strategy } from '../base/strategy.ts';
 
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const NANO = 1_000_000_000n;

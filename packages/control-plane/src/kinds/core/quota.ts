@@ -7,7 +7,7 @@ import { quantityNanos, roundAmounts } from '../../apimachinery/objects/quantity
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { internalForm } from '../internal/form.ts';
 import { isInteger, isWhole } from '../pod/rules/resources.ts';
-import { strategy, withStatus } from '../strategy.ts';
+import { strategy, withStatus } from '../base/strategy.ts';
 
 const NANO = 1_000_000_000n;
 const SCOPES = [

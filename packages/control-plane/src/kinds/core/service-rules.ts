@@ -4,10 +4,10 @@ import { labelProblems, subdomainProblems } from '../../apimachinery/errors/name
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, items, labels, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { cidrProblems, ipProblems } from '../addresses.ts';
-import { portNameProblems } from '../formats.ts';
+import { cidrProblems, ipProblems } from '../base/addresses.ts';
+import { portNameProblems } from '../base/formats.ts';
 import { internalForm } from '../internal/form.ts';
-import { labelFindings } from '../workloads/selector.ts';
+import { labelFindings } from '../base/selector.ts';
 
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 const AFFINITIES = ['ClientIP', 'None'];

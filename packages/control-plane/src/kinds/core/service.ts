@@ -15,8 +15,8 @@ import {
   text,
 } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { ipProblems, parseAddress } from '../addresses.ts';
-import type { Strategy } from '../strategy.ts';
+import { ipProblems, parseAddress } from '../base/addresses.ts';
+import type { Strategy } from '../base/strategy.ts';
 import { balancerClassCauses, familiesOf, isReachable, serviceCauses } from './service-rules.ts';
 import { dropOfOldType, keepAllocated, needsHealthPort, needsNodePorts } from './service-types.ts';
 

@@ -7,12 +7,12 @@ import { copyJson, jsonEquals } from '../../apimachinery/objects/object-text.ts'
 import { child, isPlain, look, type Plain, preset, strings, text } from '../../apimachinery/objects/plain.ts';
 import { quantityNanos, roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { backstepProblems } from '../formats.ts';
+import { backstepProblems } from '../base/formats.ts';
 import { internalDiff } from '../internal/diff.ts';
 import { nodeSelectorFindings } from '../pod/rules/scheduling.ts';
 import { driverFindings, sourceFindings } from '../pod/rules/volumes.ts';
-import { strategy } from '../strategy.ts';
-import { accessModeFindings, claimSpecFindings, VOLUME_MODES } from './claim.ts';
+import { strategy } from '../base/strategy.ts';
+import { accessModeFindings, claimSpecFindings, VOLUME_MODES } from '../pod/rules/claim.ts';
 import { affinityChange } from './volume-affinity.ts';
 
 const NANO = 1_000_000_000n;

@@ -51,7 +51,7 @@ import {
 } from '../columns/network.ts';
 import { endpointSliceStrategy } from '../core/endpoints.ts';
 import { eventStorage, eventStrategy } from '../core/event.ts';
-import { defineKind, defineReview, fieldsAt } from '../define.ts';
+import { defineKind, defineReview, fieldsAt } from '../base/define.ts';
 import {
   csiDriverWarnings,
   endpointSliceWarnings,

@@ -26,7 +26,7 @@ import { nodeStrategy } from '../core/node.ts';
 import { resourceQuotaStrategy } from '../core/quota.ts';
 import { serviceStrategy } from '../core/service.ts';
 import { claimStrategy, volumeStrategy } from '../core/volumes.ts';
-import { defineKind, defineReview, fieldAt, fieldOr, fieldsAt } from '../define.ts';
+import { defineKind, defineReview, fieldAt, fieldOr, fieldsAt } from '../base/define.ts';
 import { withoutDisabled } from '../pod/disabled.ts';
 import { podStrategy } from '../pod/index.ts';
 import {

@@ -12,7 +12,7 @@ import {
   revisionColumns,
   statefulSetColumns,
 } from '../columns/workloads.ts';
-import { defineKind, fieldOr } from '../define.ts';
+import { defineKind, fieldOr } from '../base/define.ts';
 import { withoutDisabled } from '../pod/disabled.ts';
 import { cronJobWarnings, jobWarnings, statefulSetWarnings, workloadWarnings } from '../warnings/index.ts';
 import {

@@ -5,9 +5,9 @@ import { emptiesOf, holdsEmpties } from '../../apimachinery/objects/empties.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, items, labels, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { ipProblems } from '../addresses.ts';
-import { searchDomainProblems } from '../formats.ts';
-import { labelFindings } from '../workloads/selector.ts';
+import { ipProblems } from '../base/addresses.ts';
+import { searchDomainProblems } from '../base/formats.ts';
+import { labelFindings } from '../base/selector.ts';
 import {
   type ContainerContext,
   containerFindings,

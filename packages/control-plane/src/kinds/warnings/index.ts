@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, number, strings, text } from '../../apimachinery/objects/plain.ts';
-import { cidrWarnings, ipWarnings } from '../addresses.ts';
+import { cidrWarnings, ipWarnings } from '../base/addresses.ts';
 import { ingressStatusWarnings } from '../cluster/ingress.ts';
 import { labelMapWarnings, nodeSelectorWarnings } from './node-labels.ts';
 import { nameWarnings, podTemplateWarnings } from './pod.ts';

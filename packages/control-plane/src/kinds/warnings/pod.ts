@@ -1,7 +1,7 @@
 import { labelProblems } from '../../apimachinery/errors/names.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
-import { ipWarnings } from '../addresses.ts';
+import { ipWarnings } from '../base/addresses.ts';
 import { deprecatedLabel, labelMapWarnings, namedLabel, nodeSelectorWarnings, termWarnings } from './node-labels.ts';
 import { fractionWarnings } from './quantities.ts';
 import { overlapWarnings, sourceWarnings } from './volumes.ts';

@@ -6,8 +6,8 @@ import { child, isPlain, look, type Plain, preset, text } from '../../apimachine
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { DecodeError } from '../../resources/shape.ts';
 import { internalForm } from '../internal/form.ts';
-import { type Strategy, strategy, withStatus } from '../strategy.ts';
-import { shownSelector } from './selector.ts';
+import { type Strategy, strategy, withStatus } from '../base/strategy.ts';
+import { shownSelector } from '../base/selector.ts';
 import { statusCountCauses } from './status-counts.ts';
 import { defaultTemplate, intOrPercentCauses, isNothing, workloadCauses } from './template.ts';
 

@@ -4,7 +4,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { copyJson } from '../../apimachinery/objects/object-text.ts';
 import { child, isPlain, items, look, number, type Plain } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { strategy } from '../strategy.ts';
+import { strategy } from '../base/strategy.ts';
 import { autoscalerCauses, autoscalerLeniency, autoscalerStatusCauses } from './autoscaler-rules.ts';
 
 const isCpu = (metric: Plain): boolean => metric.type === 'Resource' && look(metric, 'resource').name === 'cpu';

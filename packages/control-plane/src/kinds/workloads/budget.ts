@@ -2,9 +2,9 @@ import { negativeCauses } from '../../apimachinery/errors/causes.ts';
 import { invalidValue, unsupportedValue } from '../../apimachinery/errors/errors.ts';
 import { look } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { conditionsCauses } from '../conditions.ts';
+import { conditionsCauses } from '../base/conditions.ts';
 import { internalForm } from '../internal/form.ts';
-import { strategy } from '../strategy.ts';
+import { strategy } from '../base/strategy.ts';
 import { intOrPercentCauses, selectorCauses } from './template.ts';
 
 const COUNTS = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'];

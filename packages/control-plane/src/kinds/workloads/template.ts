@@ -8,9 +8,9 @@ import { selectorOf } from '../../selectors/label-selector.ts';
 import { inOrder } from '../internal/form.ts';
 import { defaultPodSpec } from '../pod/defaults.ts';
 import { podSpecCauses } from '../pod/validate.ts';
-import { labelFindings, selectorCauses, shownSelector } from './selector.ts';
+import { labelFindings, selectorCauses, shownSelector } from '../base/selector.ts';
 
-export { selectorCauses } from './selector.ts';
+export { selectorCauses } from '../base/selector.ts';
 
 /** Defaults of the pod template in `holder.template`. */
 export function defaultTemplate(holder: Plain): void {

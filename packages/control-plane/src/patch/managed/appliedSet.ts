@@ -1,6 +1,6 @@
 import { goQuote } from '../../apimachinery/errors/schema-causes.ts';
 import { isRecord } from '../../apimachinery/objects/json-value.ts';
-import type { SchemaNode } from '../../schema/node.ts';
+import type { SchemaNode } from '../../schema/model/node.ts';
 import { isTracked, type Scope } from './compare.ts';
 import { fieldElement, itemElement, printElement } from './fields/fieldPath.ts';
 import { type FieldSet, fieldSet, isEmptySet, LEAF } from './fields/fieldSet.ts';

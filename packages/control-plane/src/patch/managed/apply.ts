@@ -2,7 +2,7 @@ import { equalJson } from '../../apimachinery/objects/json-value.ts';
 import { apiVersionOf, type JsonSchema, type KindDefinition } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
-import { nodeOf, type SchemaNode } from '../../schema/node.ts';
+import { nodeOf, type SchemaNode } from '../../schema/model/node.ts';
 import { AppliedReader } from './appliedSet.ts';
 import { compareObjects, type Scope } from './compare.ts';
 import { type Conflict, conflictError } from './conflicts.ts';

@@ -1,6 +1,6 @@
 import { emptiesOf } from '../../apimachinery/objects/empties.ts';
 import { equalJson, isRecord, own } from '../../apimachinery/objects/json-value.ts';
-import type { SchemaNode } from '../../schema/node.ts';
+import type { SchemaNode } from '../../schema/model/node.ts';
 import { fieldElement, itemElement } from './fields/fieldPath.ts';
 import { type FieldSet, fieldSet, isEmptySet, LEAF } from './fields/fieldSet.ts';
 import { fieldType, shapeOf } from './fields/types.ts';

@@ -1,7 +1,7 @@
 import { parseJson } from '../../apimachinery/objects/json.ts';
 import { cloneJson, goJson, isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import type { SchemaNode } from '../../schema/node.ts';
+import type { SchemaNode } from '../../schema/model/node.ts';
 import { AppliedReader } from './appliedSet.ts';
 import { compareObjects, type Scope } from './compare.ts';
 import { difference, EMPTY_SET, type FieldSet } from './fields/fieldSet.ts';

@@ -1,7 +1,7 @@
 import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { nodeOf, type SchemaNode } from '../../schema/node.ts';
+import { nodeOf, type SchemaNode } from '../../schema/model/node.ts';
 import { AppliedReader } from './appliedSet.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 import { mergeValues } from './merge.ts';

@@ -1,5 +1,5 @@
 import { cloneJson, isRecord, own, put } from '../../apimachinery/objects/json-value.ts';
-import type { SchemaNode } from '../../schema/node.ts';
+import type { SchemaNode } from '../../schema/model/node.ts';
 import { itemElement } from './fields/fieldPath.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 

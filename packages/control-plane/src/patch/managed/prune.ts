@@ -1,5 +1,5 @@
 import { isRecord, own, put } from '../../apimachinery/objects/json-value.ts';
-import type { SchemaNode } from '../../schema/node.ts';
+import type { SchemaNode } from '../../schema/model/node.ts';
 import { itemElement } from './fields/fieldPath.ts';
 import type { FieldSet } from './fields/fieldSet.ts';
 import { fieldType, shapeOf } from './fields/types.ts';

@@ -1,6 +1,6 @@
 import { apiVersionOf, type JsonSchema, type KindDefinition } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../../apimachinery/objects/object.ts';
-import { nodeOf } from '../../schema/node.ts';
+import { nodeOf } from '../../schema/model/node.ts';
 import { compareObjects, type Scope } from './compare.ts';
 import { entryTime, isReset, isSameManager, type Ownership, readEntries, writeEntries } from './fields/entries.ts';
 import { difference, EMPTY_SET, isEmptySet, union } from './fields/fieldSet.ts';

@@ -1,5 +1,5 @@
 import { isRecord, own, sortedJson } from '../../apimachinery/objects/json-value.ts';
-import type { SchemaNode } from '../../schema/node.ts';
+import type { SchemaNode } from '../../schema/model/node.ts';
 import { formatError, noMergeKey, PATCH, patchError, plainValue, unknownPatchType } from './directives.ts';
 import { mergeMaps } from './merge.ts';
 

@@ -1,5 +1,5 @@
 import { isRecord, own, put } from '../../apimachinery/objects/json-value.ts';
-import type { SchemaNode } from '../../schema/node.ts';
+import type { SchemaNode } from '../../schema/model/node.ts';
 import {
   DELETE_FROM_PRIMITIVE_LIST,
   formatError,

@@ -5,7 +5,7 @@ import type { ApiObject, ObjectMeta } from '../../apimachinery/objects/object.ts
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { labelProblems } from '../../crd/words.ts';
 import { DecodeError, readMeta } from '../../resources/shape.ts';
-import type { SchemaNode } from '../../schema/node.ts';
+import type { SchemaNode } from '../../schema/model/node.ts';
 import { metaCauses } from '../writes/metadata.ts';
 
 /** Calls `visit` for every embedded resource in a value, with its path. */

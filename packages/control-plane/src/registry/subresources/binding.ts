@@ -9,7 +9,7 @@ import type { ReviewHandler } from '../../resources/review.ts';
 import { CARRIED_BINDING, carried } from '../bodies/carried.ts';
 import { decodeObject } from '../bodies/decode.ts';
 import { matchNamespace, track } from '../writes/create.ts';
-import type { SubresourceAnswer, SubresourceRequest } from '../writes/subresource.ts';
+import type { SubresourceAnswer, SubresourceRequest } from './find.ts';
 import { preconditionConflict, updateObject } from '../writes/update.ts';
 
 interface Binding {

@@ -22,7 +22,7 @@ import { CARRIED_EVICTION, carried } from '../bodies/carried.ts';
 import { checkFields } from '../bodies/decode.ts';
 import { matchNamespace, putStatus, track } from '../writes/create.ts';
 import { checkPreconditions, deleteObject } from '../writes/delete.ts';
-import type { SubresourceAnswer, SubresourceRequest } from '../writes/subresource.ts';
+import type { SubresourceAnswer, SubresourceRequest } from './find.ts';
 
 const BUDGETS = 'policy/poddisruptionbudgets';
 /** The maximum number of evictions that the disruption controller has not processed. More indicate a problem with it. */

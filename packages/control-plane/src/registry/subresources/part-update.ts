@@ -2,7 +2,7 @@ import { methodNotAllowed, notFound } from '../../apimachinery/errors/errors.ts'
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { decodeObject } from '../bodies/decode.ts';
 import { type PatchType, patchObject } from '../writes/patch.ts';
-import type { SubresourceAnswer, SubresourceRequest } from '../writes/subresource.ts';
+import type { SubresourceAnswer, SubresourceRequest } from './find.ts';
 import { checkName, updateObject } from '../writes/update.ts';
 
 /**

@@ -8,7 +8,7 @@ import { CARRIED_SCALE } from '../bodies/carried.ts';
 import { checkFields } from '../bodies/decode.ts';
 import { checkType } from '../bodies/type-meta.ts';
 import { patchTypesOf } from '../writes/patch.ts';
-import type { SubresourceAnswer, SubresourceRequest } from '../writes/subresource.ts';
+import type { SubresourceAnswer, SubresourceRequest } from './find.ts';
 import { checkName, type Transformation, updateObject } from '../writes/update.ts';
 import { read, replicasPathOf, scaleOf, steps } from './scale-of.ts';
 import { patchedScale, sentScale } from './scale-patch.ts';

@@ -11,13 +11,13 @@ import { pathSegmentProblems } from '../../apimachinery/errors/names.ts';
 import type { ApiObject, Json } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { look, text } from '../../apimachinery/objects/plain.ts';
-import { ISSUER } from '../../auth/service-account-tokens.ts';
+import { ISSUER } from '../../auth/authentication/service-account-tokens.ts';
 import type { WriteOptions } from '../../resources/options.ts';
 import type { BoundObject, Registry } from '../../resources/registry.ts';
 import { CARRIED_TOKEN_REQUEST, carried } from '../bodies/carried.ts';
 import { decodeObject } from '../bodies/decode.ts';
 import { matchNamespace, track } from '../writes/create.ts';
-import type { SubresourceAnswer, SubresourceRequest } from '../writes/subresource.ts';
+import type { SubresourceAnswer, SubresourceRequest } from './find.ts';
 
 const TOKEN_REQUEST = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 const DEFAULT_SECONDS = 3600;

@@ -7,7 +7,7 @@ import { isTyped, trackUpdate } from '../../patch/index.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import type { WriteOptions } from '../../resources/options.ts';
 import type { Call, Registry, Target, Written } from '../../resources/registry.ts';
-import { nodeOf } from '../../schema/node.ts';
+import { nodeOf } from '../../schema/model/node.ts';
 import { checkCustomType } from '../bodies/type-meta.ts';
 import { dedupOwners, finalizerWarnings, metaCauses } from './metadata.ts';
 import { schemaCauses } from './schema-causes.ts';

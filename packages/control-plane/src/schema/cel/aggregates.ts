@@ -1,8 +1,8 @@
 import type { Compiled, Scope } from './runtime/compiled.ts';
 import { LiteralMap, Optional } from './runtime/values.ts';
 import type { Expr } from './syntax/ast.ts';
-import { type CelType, DYN, listOf, mapOf, opaque } from './types.ts';
-import { join } from './unify.ts';
+import { type CelType, DYN, listOf, mapOf, opaque } from './types/types.ts';
+import { join } from './types/unify.ts';
 
 /** A structure that an expression makes: `Object.spec{replicas: 1}`. */
 export class MessageValue extends LiteralMap {

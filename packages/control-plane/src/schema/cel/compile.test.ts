@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { nodeOf } from '../node.ts';
+import { nodeOf } from '../model/node.ts';
 import { compileCel } from './compile.ts';
 import { CelRuntimeError, toCel } from './runtime/values.ts';
-import { DYN, typeOfNode } from './types.ts';
+import { DYN, typeOfNode } from './types/types.ts';
 
 const node = nodeOf({
   type: 'object',

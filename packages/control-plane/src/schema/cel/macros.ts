@@ -3,7 +3,7 @@ import { notBool } from './runtime/logic.ts';
 import { loop } from './runtime/loop.ts';
 import { NONE, Optional } from './runtime/values.ts';
 import type { Comprehension, Expr } from './syntax/ast.ts';
-import { BOOL, type CelType, DYN, INT, listOf, mapOf, optionalOf, printType } from './types.ts';
+import { BOOL, type CelType, DYN, INT, listOf, mapOf, optionalOf, printType } from './types/types.ts';
 
 /** kube-apiserver's estimator knows no size of a map's keys and counts them as empty. */
 const MAX_KEY = 0;

@@ -6,7 +6,7 @@ import {
   environmentNameProblems,
   headerNameProblems,
   portNameProblems,
-} from '../../formats.ts';
+} from '../../base/formats.ts';
 import { fileRefFindings } from './files.ts';
 import { ENVIRONMENT_FIELDS, fieldRefFindings, resourceRefFindings } from './references.ts';
 import { deviceClaimFindings, resourceFindings } from './resources.ts';

@@ -1,7 +1,7 @@
 import type { Findings } from '../../../apimachinery/errors/findings.ts';
 import { labelProblems } from '../../../apimachinery/errors/names.ts';
 import { isPlain, items, type Plain, text } from '../../../apimachinery/objects/plain.ts';
-import { backstepProblems, environmentNameProblems } from '../../formats.ts';
+import { backstepProblems, environmentNameProblems } from '../../base/formats.ts';
 
 /** A variable that is read from a file of a volume (`validateFileKeySelector`). */
 export function fileRefFindings(findings: Findings, ref: unknown, at: string): void {

@@ -15,7 +15,7 @@ import {
   strings,
   text,
 } from '../../../apimachinery/objects/plain.ts';
-import { selectorCauses } from '../../workloads/selector.ts';
+import { selectorCauses } from '../../base/selector.ts';
 
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
 const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution';

@@ -1,6 +1,6 @@
 import type { Findings } from '../../../apimachinery/errors/findings.ts';
 import { isPlain, items, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
-import { descendingPathProblems, userIdProblems } from '../../formats.ts';
+import { descendingPathProblems, userIdProblems } from '../../base/formats.ts';
 import { internalForm } from '../../internal/form.ts';
 
 const PROFILES = ['Localhost', 'RuntimeDefault', 'Unconfined'];

@@ -1,7 +1,7 @@
 import { goQuote } from '../../../apimachinery/errors/schema-causes.ts';
 import { parseJson } from '../../../apimachinery/objects/json.ts';
 import { isRecord, own, sortedJson } from '../../../apimachinery/objects/json-value.ts';
-import type { SchemaNode } from '../../../schema/node.ts';
+import type { SchemaNode } from '../../../schema/model/node.ts';
 
 /** The path element of a field. */
 export const fieldElement = (name: string): string => `f:${name}`;

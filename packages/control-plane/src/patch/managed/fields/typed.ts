@@ -1,5 +1,5 @@
 import { isRecord, own } from '../../../apimachinery/objects/json-value.ts';
-import type { SchemaNode } from '../../../schema/node.ts';
+import type { SchemaNode } from '../../../schema/model/node.ts';
 import { fieldType } from './types.ts';
 
 /** Whether a value, without what is in it, has the type that the schema gives. */

@@ -1,6 +1,6 @@
 import { isRecord } from '../../../apimachinery/objects/json-value.ts';
 import type { JsonSchema } from '../../../apimachinery/objects/kind.ts';
-import { nodeOf, type SchemaNode } from '../../../schema/node.ts';
+import { nodeOf, type SchemaNode } from '../../../schema/model/node.ts';
 
 /** How a value is merged: as a whole, by keys, or by items. */
 export type Shape = 'leaf' | 'map' | 'list';

@@ -1,5 +1,5 @@
 import type { Opaque } from '../runtime/values.ts';
-import { BOOL, opaque, STRING } from '../types.ts';
+import { BOOL, opaque, STRING } from '../types/types.ts';
 import { fail, method, type Overload } from './overload.ts';
 
 export const AUTHORIZER = opaque('kubernetes.authorization.Authorizer');

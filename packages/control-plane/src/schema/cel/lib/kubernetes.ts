@@ -1,5 +1,5 @@
 import { LiteralMap, NONE, type Opaque, Optional } from '../runtime/values.ts';
-import { BOOL, DOUBLE, INT, listOf, mapOf, opaque, optionalOf, STRING } from '../types.ts';
+import { BOOL, DOUBLE, INT, listOf, mapOf, opaque, optionalOf, STRING } from '../types/types.ts';
 import { type Cidr, type Ip, parseCidr, parseIp } from './net.ts';
 import { fail, fn, method, type Overload } from './overload.ts';
 import { parseQuantity, Quantity } from './quantity.ts';

@@ -1,5 +1,5 @@
 import { CelRuntimeError, Duration, isMap, isOpaque, Optional, Timestamp, Uint } from '../runtime/values.ts';
-import type { CelType } from '../types.ts';
+import type { CelType } from '../types/types.ts';
 
 /** A signature of a function. The receiver of a method is its first parameter. */
 export interface Overload {

@@ -1,4 +1,4 @@
-import { type GoRegExp, RegExpError, readRegExp } from '../../regexp.ts';
+import { type GoRegExp, RegExpError, readRegExp } from '../../model/regexp.ts';
 import {
   type CelMap,
   Duration,
@@ -30,7 +30,7 @@ import {
   TIMESTAMP,
   TYPE,
   UINT,
-} from '../types.ts';
+} from '../types/types.ts';
 import { checkedInt, fail, fn, method, type Overload, toIndex } from './overload.ts';
 
 const A = param('A');

@@ -1,6 +1,6 @@
 import { goQuote } from '../../../apimachinery/errors/schema-causes.ts';
 import { type CelMap, Duration, equal, isMap, order, Timestamp, Uint } from '../runtime/values.ts';
-import { BOOL, DYN, INT, listOf, param, STRING } from '../types.ts';
+import { BOOL, DYN, INT, listOf, param, STRING } from '../types/types.ts';
 import { fail, fn, method, type Overload, toIndex } from './overload.ts';
 import { printDuration, printTimestamp, regExp } from './standard.ts';
 

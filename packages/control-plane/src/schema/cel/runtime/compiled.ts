@@ -1,7 +1,7 @@
-import type { SchemaNode } from '../../node.ts';
-import { maxSize } from '../cost.ts';
+import type { SchemaNode } from '../../model/node.ts';
+import { maxSize } from '../types/cost.ts';
 import type { Expr, Literal } from '../syntax/ast.ts';
-import { BOOL, BYTES, type CelType, DOUBLE, INT, NULL, STRING, UINT } from '../types.ts';
+import { BOOL, BYTES, type CelType, DOUBLE, INT, NULL, STRING, UINT } from '../types/types.ts';
 import { CelRuntimeError, Uint } from './values.ts';
 
 /** The values of variables during an evaluation, and the remaining number of steps. */

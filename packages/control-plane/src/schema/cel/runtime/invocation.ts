@@ -1,4 +1,4 @@
-import { resultSize } from '../cost.ts';
+import { resultSize } from '../types/cost.ts';
 import { isOfType, type Overload } from '../lib/index.ts';
 import type { Compiled, Run } from './compiled.ts';
 import { noOverload } from './no-overload.ts';

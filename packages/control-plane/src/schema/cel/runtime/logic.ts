@@ -1,6 +1,6 @@
 import type { Expr } from '../syntax/ast.ts';
-import { BOOL, type CelType, printType } from '../types.ts';
-import { join } from '../unify.ts';
+import { BOOL, type CelType, printType } from '../types/types.ts';
+import { join } from '../types/unify.ts';
 import { type Compiled, type Run, type Scope, truth } from './compiled.ts';
 import { CelRuntimeError } from './values.ts';
 

@@ -1,6 +1,6 @@
 import { equalJson, isRecord, own } from '../../../apimachinery/objects/json-value.ts';
-import type { SchemaNode } from '../../node.ts';
-import { unescapeName } from '../types.ts';
+import type { SchemaNode } from '../../model/node.ts';
+import { unescapeName } from '../types/types.ts';
 
 /** A unsigned integer. */
 export class Uint {

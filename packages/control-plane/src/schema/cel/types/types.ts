@@ -1,4 +1,4 @@
-import { nodeOf, type SchemaNode } from '../node.ts';
+import { nodeOf, type SchemaNode } from '../../model/node.ts';
 
 /** The type of an expression. */
 export type CelType =

@@ -1,5 +1,5 @@
-import { isRecord } from '../apimachinery/objects/json-value.ts';
-import type { JsonSchema } from '../apimachinery/objects/kind.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import type { JsonSchema } from '../../apimachinery/objects/kind.ts';
 import { type GoRegExp, type RegExpError, readRegExp } from './regexp.ts';
 
 /** A CEL rule of `x-kubernetes-validations`. */

@@ -1,7 +1,7 @@
-import { Findings } from '../apimachinery/errors/findings.ts';
-import { qualifiedNameProblems } from '../apimachinery/errors/names.ts';
-import { items, number, text } from '../apimachinery/objects/plain.ts';
-import type { StatusCause } from '../apimachinery/objects/status.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { qualifiedNameProblems } from '../../apimachinery/errors/names.ts';
+import { items, number, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 
 const STATUSES = ['False', 'True', 'Unknown'];
 const REASON = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;

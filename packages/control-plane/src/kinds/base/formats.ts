@@ -1,4 +1,4 @@
-import { labelProblems } from '../apimachinery/errors/names.ts';
+import { labelProblems } from '../../apimachinery/errors/names.ts';
 
 /** Validation of strings, with the texts of the real server. Functions return [] for valid ones. */
 

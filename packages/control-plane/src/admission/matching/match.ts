@@ -1,7 +1,7 @@
-import type { AdmissionAttributes } from '../resources/admission.ts';
-import type { KindRegistry, ServedKind } from '../resources/kind-registry.ts';
-import type { Registry } from '../resources/registry.ts';
-import { type LabelSelector, selectorOf } from '../selectors/label-selector.ts';
+import type { AdmissionAttributes } from '../../resources/admission.ts';
+import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
+import type { Registry } from '../../resources/registry.ts';
+import { type LabelSelector, selectorOf } from '../../selectors/label-selector.ts';
 
 /** `RuleWithOperations` of webhooks and policies. */
 export interface MatchRule {

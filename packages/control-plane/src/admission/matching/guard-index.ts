@@ -1,6 +1,6 @@
-import type { ApiObject } from '../apimachinery/objects/object.ts';
-import type { AdmissionAttributes } from '../resources/admission.ts';
-import type { Registry } from '../resources/registry.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import type { AdmissionAttributes } from '../../resources/admission.ts';
+import type { Registry } from '../../resources/registry.ts';
 import {
   type About,
   type Narrowing,

@@ -1,4 +1,4 @@
-import type { SchemaNode } from '../node.ts';
+import type { SchemaNode } from '../../model/node.ts';
 
 /** The maximum size of a request body, which limits the size of all values. */
 const MAX_REQUEST = 3_145_728;

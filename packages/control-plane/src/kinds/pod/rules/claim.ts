@@ -1,8 +1,8 @@
-import type { Findings } from '../../apimachinery/errors/findings.ts';
-import { subdomainProblems } from '../../apimachinery/errors/names.ts';
-import { isPlain, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
-import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
-import { selectorCauses } from '../workloads/selector.ts';
+import type { Findings } from '../../../apimachinery/errors/findings.ts';
+import { subdomainProblems } from '../../../apimachinery/errors/names.ts';
+import { isPlain, look, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
+import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
+import { selectorCauses } from '../../base/selector.ts';
 
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 export const VOLUME_MODES = ['Block', 'Filesystem'];

@@ -1,7 +1,7 @@
-import type { KindDefinition } from '../apimachinery/objects/kind.ts';
-import type { ApiObject } from '../apimachinery/objects/object.ts';
-import type { Plain } from '../apimachinery/objects/plain.ts';
-import type { StatusCause } from '../apimachinery/objects/status.ts';
+import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import type { Plain } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 
 /** What a kind adds to the generic behavior. */
 export type Strategy = Pick<

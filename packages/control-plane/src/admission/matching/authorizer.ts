@@ -1,8 +1,8 @@
-import type { UserInfo } from '../apimachinery/users/user.ts';
-import type { AdmissionAttributes } from '../resources/admission.ts';
-import type { ServedKind } from '../resources/kind-registry.ts';
-import type { Registry } from '../resources/registry.ts';
-import { type AccessOracle, AuthorizerValue, resourceCheck } from '../schema/cel/lib/authorization.ts';
+import type { UserInfo } from '../../apimachinery/users/user.ts';
+import type { AdmissionAttributes } from '../../resources/admission.ts';
+import type { ServedKind } from '../../resources/kind-registry.ts';
+import type { Registry } from '../../resources/registry.ts';
+import { type AccessOracle, AuthorizerValue, resourceCheck } from '../../schema/cel/lib/authorization.ts';
 import type { Scope } from './expression.ts';
 
 /** The user of a service account, as in its tokens. */

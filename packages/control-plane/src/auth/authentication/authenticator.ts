@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { unauthorized } from '../apimachinery/errors/errors.ts';
-import type { ServerRequest } from '../apimachinery/http/exchange.ts';
-import { AUTHENTICATED, administrator, anonymous, type UserInfo } from '../apimachinery/users/user.ts';
+import { unauthorized } from '../../apimachinery/errors/errors.ts';
+import type { ServerRequest } from '../../apimachinery/http/exchange.ts';
+import { AUTHENTICATED, administrator, anonymous, type UserInfo } from '../../apimachinery/users/user.ts';
 
 /** Returns the user of a bearer token; undefined: an unknown token. */
 export type TokenReader = (token: string) => UserInfo | undefined;

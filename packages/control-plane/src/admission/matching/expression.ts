@@ -1,9 +1,9 @@
-import { isMutationType } from '../schema/cel/aggregates.ts';
-import { compileCel, type Declaration, type Program } from '../schema/cel/compile.ts';
-import { AUTHORIZER, RESOURCE_CHECK } from '../schema/cel/lib/authorization.ts';
-import { CelRuntimeError, isOpaque, LiteralMap, toCel } from '../schema/cel/runtime/values.ts';
-import { CelCompileError } from '../schema/cel/syntax/ast.ts';
-import { type CelType, DYN } from '../schema/cel/types.ts';
+import { isMutationType } from '../../schema/cel/aggregates.ts';
+import { compileCel, type Declaration, type Program } from '../../schema/cel/compile.ts';
+import { AUTHORIZER, RESOURCE_CHECK } from '../../schema/cel/lib/authorization.ts';
+import { CelRuntimeError, isOpaque, LiteralMap, toCel } from '../../schema/cel/runtime/values.ts';
+import { CelCompileError } from '../../schema/cel/syntax/ast.ts';
+import { type CelType, DYN } from '../../schema/cel/types/types.ts';
 
 /** Variables that expressions of webhooks and policies may use, in the order in which their values are given. */
 const NAMES = [

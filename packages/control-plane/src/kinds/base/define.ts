@@ -1,7 +1,7 @@
-import type { JsonSchema, KindDefinition } from '../apimachinery/objects/kind.ts';
-import type { ApiObject } from '../apimachinery/objects/object.ts';
-import { definitionSchema } from '../resources/schemas.ts';
-import { roundTrip } from '../resources/shape.ts';
+import type { JsonSchema, KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { definitionSchema } from '../../resources/schemas.ts';
+import { roundTrip } from '../../resources/shape.ts';
 
 /** What is particular to one built-in kind; the rest follows from it. */
 export interface BuiltinKind

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import type { ApiObject } from '../apimachinery/objects/object.ts';
-import { AUTHENTICATED, type UserInfo } from '../apimachinery/users/user.ts';
-import type { BoundObject, Registry, TokenFacts, TokenSigner } from '../resources/registry.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { AUTHENTICATED, type UserInfo } from '../../apimachinery/users/user.ts';
+import type { BoundObject, Registry, TokenFacts, TokenSigner } from '../../resources/registry.ts';
 
 /** Issuer and default audience. */
 export const ISSUER = 'https://kubernetes.default.svc';

@@ -2,13 +2,13 @@ import type { Json } from '../../apimachinery/objects/object.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import type { WriteOptions } from '../../resources/options.ts';
 import type { Call, Registry, Target } from '../../resources/registry.ts';
-import { bindPod } from '../subresources/binding.ts';
-import { nodeProxy, podLog, podProxy, podStream, serviceProxy } from '../subresources/connect.ts';
-import { evictPod } from '../subresources/eviction.ts';
-import { finalizeNamespace } from '../subresources/finalize.ts';
-import { partUpdate } from '../subresources/part-update.ts';
-import { scale } from '../subresources/scale.ts';
-import { requestToken } from '../subresources/token.ts';
+import { bindPod } from './binding.ts';
+import { nodeProxy, podLog, podProxy, podStream, serviceProxy } from './connect.ts';
+import { evictPod } from './eviction.ts';
+import { finalizeNamespace } from './finalize.ts';
+import { partUpdate } from './part-update.ts';
+import { scale } from './scale.ts';
+import { requestToken } from './token.ts';
 
 /** A request to a subresource that is no plain part of its object. */
 export interface SubresourceRequest {

@@ -1,6 +1,6 @@
-import type { AdmissionAttributes } from '../resources/admission.ts';
-import type { SelectorObject } from '../selectors/label-selector.ts';
-import { wordsOfLabels, wordsOfSelector } from '../selectors/selector-words.ts';
+import type { AdmissionAttributes } from '../../resources/admission.ts';
+import type { SelectorObject } from '../../selectors/label-selector.ts';
+import { wordsOfLabels, wordsOfSelector } from '../../selectors/selector-words.ts';
 import type { MatchRule } from './match.ts';
 
 /** The part of a webhook, policy or binding that selects requests. */

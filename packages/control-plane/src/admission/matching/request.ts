@@ -1,8 +1,8 @@
-import type { ApiObject } from '../apimachinery/objects/object.ts';
-import { tidyMeta } from '../apimachinery/objects/object-text.ts';
-import { showUser } from '../auth/reviews/answer.ts';
-import type { AdmissionAttributes, CarriedKind } from '../resources/admission.ts';
-import type { ServedKind } from '../resources/kind-registry.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { tidyMeta } from '../../apimachinery/objects/object-text.ts';
+import { showUser } from '../../auth/reviews/answer.ts';
+import type { AdmissionAttributes, CarriedKind } from '../../resources/admission.ts';
+import type { ServedKind } from '../../resources/kind-registry.ts';
 
 const OPTIONS = {
   CREATE: 'CreateOptions',
