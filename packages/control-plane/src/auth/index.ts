@@ -3,6 +3,7 @@ import { administrator } from '../apimachinery/users/user.ts';
 import type { Registry } from '../resources/registry.ts';
 import { Authenticator, staticTokens } from './authentication/authenticator.ts';
 import { bootstrapTokens } from './authentication/bootstrap-token.ts';
+import { ServiceAccountTokens } from './authentication/service-account-tokens.ts';
 import { certificateRequester } from './certificate-subject.ts';
 import { type Impersonate, impersonation } from './impersonation/index.ts';
 import { nodeVerdict } from './node-authorizer.ts';
@@ -12,7 +13,6 @@ import { escalationCheck } from './rbac/escalation.ts';
 import { installPolicy } from './rbac/install.ts';
 import { registerReviews } from './reviews/index.ts';
 import { tokenReview } from './reviews/token.ts';
-import { ServiceAccountTokens } from './authentication/service-account-tokens.ts';
 
 export interface AccessOptions {
   readonly adminToken: string;

@@ -33,8 +33,8 @@ import { ttlAfterFinished } from './workloads/job/ttl.ts';
 import { replicaSetController, replicationController } from './workloads/replica-set.ts';
 import { statefulSetController } from './workloads/stateful-set/index.ts';
 
-export type { EvictionRules } from './node/zones.ts';
 export type { ControllerEnvironment } from './runtime/controller.ts';
+export type { EvictionRules } from './runtime/eviction-rules.ts';
 
 /** All controllers. Those that watch every kind are last, because they share the caches of the others. */
 const CONTROLLERS: readonly Controller[] = [

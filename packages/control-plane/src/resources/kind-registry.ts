@@ -3,7 +3,7 @@ import { apiVersionOf, type KindDefinition, resourceId } from '../apimachinery/o
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { renderObject } from '../apimachinery/objects/object-text.ts';
 import { type CompiledSchema, compileSchema } from '../schema/index.ts';
-import type { StoredRecord } from '../store/store.ts';
+import type { StoredRecord } from '../store/record.ts';
 
 /** A kind in one version that is served. */
 export class ServedKind {

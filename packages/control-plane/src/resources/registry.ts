@@ -6,10 +6,11 @@ import { renderObject } from '../apimachinery/objects/object-text.ts';
 import type { Authorizer } from '../apimachinery/users/authorizer.ts';
 import type { UserInfo } from '../apimachinery/users/user.ts';
 import { fieldsOf } from '../selectors/field-selector.ts';
-import type { Store, StoredRecord } from '../store/store.ts';
+import type { StoredRecord } from '../store/record.ts';
+import type { Store } from '../store/store.ts';
 import { type AdmissionAttributes, AdmissionChain } from './admission.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
-import type { ReviewHandler } from './review.ts';
+import type { WriteOptions } from './options.ts';
 
 /** etcd's limit of a request, with room for what surrounds the object. */
 const STORE_LIMIT = 1.5 * 1024 * 1024;
@@ -59,6 +60,19 @@ export interface TokenFacts {
 export interface TokenSigner {
   issue(facts: TokenFacts): string;
 }
+
+/** A create request for a kind that is answered and never stored. `object` is decoded, and has its managed fields. */
+export interface ReviewRequest {
+  readonly object: ApiObject;
+  readonly call: Call;
+  readonly target: Target;
+  readonly options: WriteOptions;
+  /** The attributes for admission. */
+  readonly attributes: AdmissionAttributes;
+}
+
+/** Answers a review: the object with its status. @throws StatusError */
+export type ReviewHandler = (request: ReviewRequest) => ApiObject | Promise<ApiObject>;
 
 /** Everything that the operations on objects share. */
 export class Registry {

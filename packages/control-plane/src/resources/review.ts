@@ -1,20 +1,5 @@
 import type { ApiObject } from '../apimachinery/objects/object.ts';
-import type { AdmissionAttributes } from './admission.ts';
-import type { WriteOptions } from './options.ts';
-import type { Call, Registry, Target } from './registry.ts';
-
-/** A create request for a kind that is answered and never stored. `object` is decoded, and has its managed fields. */
-export interface ReviewRequest {
-  readonly object: ApiObject;
-  readonly call: Call;
-  readonly target: Target;
-  readonly options: WriteOptions;
-  /** The attributes for admission. */
-  readonly attributes: AdmissionAttributes;
-}
-
-/** Answers a review: the object with its status. @throws StatusError */
-export type ReviewHandler = (request: ReviewRequest) => ApiObject | Promise<ApiObject>;
+import type { Registry, ReviewHandler, ReviewRequest } from './registry.ts';
 
 /** Answers a review after admission. A binding runs admission itself, before its validation. @throws StatusError */
 export async function answerReview(

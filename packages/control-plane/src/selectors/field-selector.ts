@@ -2,7 +2,7 @@ import { badRequest } from '../apimachinery/errors/errors.ts';
 import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
 import { type Demand, fieldOf } from '../store/demand.ts';
-import type { StoredRecord } from '../store/store.ts';
+import type { StoredRecord } from '../store/record.ts';
 
 /** A requirement of a field selector. */
 export interface Term {

@@ -1,4 +1,4 @@
-import type { StoredRecord } from './store.ts';
+import type { StoredRecord } from './record.ts';
 
 /** The prefix of the field of a demand for a label. */
 export const LABEL = 'label:';

@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ABSENT } from './demand.ts';
 import { LabelIndexes } from './label-indexes.ts';
+import type { StoredRecord } from './record.ts';
 import { ResourceTable } from './resource-table.ts';
-import type { StoredRecord } from './store.ts';
 
 const plain = (name: string, labels: Record<string, string>): StoredRecord => ({
   namespace: 'ns',

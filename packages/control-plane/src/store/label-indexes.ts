@@ -1,6 +1,6 @@
 import { LABEL } from './demand.ts';
+import type { StoredRecord } from './record.ts';
 import { RecordIndex } from './record-index.ts';
-import type { StoredRecord } from './store.ts';
 
 const NONE: Readonly<Record<string, string>> = {};
 

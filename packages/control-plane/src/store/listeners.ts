@@ -1,6 +1,7 @@
 import type { Demand } from './demand.ts';
 import { answerOf, labelOf, type Pin, pinsOf, questionOf } from './pin.ts';
-import type { StoredRecord, StoreEvent, StoreListener } from './store.ts';
+import type { StoredRecord } from './record.ts';
+import type { StoreEvent, StoreListener } from './store.ts';
 
 type Group = Set<StoreListener>;
 

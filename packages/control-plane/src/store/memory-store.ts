@@ -2,17 +2,9 @@ import type { Clock } from '../apimachinery/objects/clock.ts';
 import type { Demand } from './demand.ts';
 import { History, type HistoryLimits } from './history.ts';
 import { Listeners } from './listeners.ts';
+import type { StoredRecord } from './record.ts';
 import { ResourceTable } from './resource-table.ts';
-import type {
-  PageOptions,
-  RecordDraft,
-  RecordPage,
-  Store,
-  StoredRecord,
-  StoreEvent,
-  StoreListener,
-  StoreSnapshot,
-} from './store.ts';
+import type { PageOptions, RecordDraft, RecordPage, Store, StoreEvent, StoreListener, StoreSnapshot } from './store.ts';
 import type { Words } from './word-index.ts';
 
 const DEFAULT_LIMITS: HistoryLimits = { maxAgeMs: 5 * 60_000, maxEvents: 20_000 };

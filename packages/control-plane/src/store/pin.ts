@@ -1,5 +1,5 @@
 import { ABSENT, type Choice, choiceOf, type Demand, fieldOf, LABEL, meetsOne, onlyValueOf, pinned } from './demand.ts';
-import type { StoredRecord } from './store.ts';
+import type { StoredRecord } from './record.ts';
 
 /** The pin of namespace and name together. */
 export const KEY = 'key';

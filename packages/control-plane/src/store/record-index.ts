@@ -1,6 +1,6 @@
 import { ABSENT, type Choice, fieldOf } from './demand.ts';
 import { OrderedKeys } from './ordered-keys.ts';
-import type { StoredRecord } from './store.ts';
+import type { StoredRecord } from './record.ts';
 
 /** The smallest character: the keys after a key start with it. */
 const AFTER_KEY = '\u0000';

@@ -5,8 +5,9 @@ import { History } from './history.ts';
 import { Listeners } from './listeners.ts';
 import { compareKeys } from './ordered-keys.ts';
 import { keyOf } from './pin.ts';
+import type { StoredRecord } from './record.ts';
 import { ResourceTable } from './resource-table.ts';
-import type { PageOptions, StoredRecord, StoreEvent } from './store.ts';
+import type { PageOptions, StoreEvent } from './store.ts';
 
 let revision = 0;
 

@@ -3,8 +3,9 @@ import type { History } from './history.ts';
 import { LabelIndexes } from './label-indexes.ts';
 import { compareKeys, type KeyRange, OrderedKeys } from './ordered-keys.ts';
 import { keyOf } from './pin.ts';
+import type { StoredRecord } from './record.ts';
 import { RecordIndex, seek } from './record-index.ts';
-import type { PageOptions, RecordPage, StoredRecord } from './store.ts';
+import type { PageOptions, RecordPage } from './store.ts';
 import { WordIndex, type Words } from './word-index.ts';
 
 /** The maximum number of requirements for which a search uses indexes. The others are checked on the found records. */

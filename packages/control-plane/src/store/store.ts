@@ -1,21 +1,7 @@
 import { StatusError } from '../apimachinery/objects/status.ts';
 import type { Demand } from './demand.ts';
+import type { StoredRecord } from './record.ts';
 import type { Words } from './word-index.ts';
-
-/**
- * What is kept of one object. The JSON text is the truth: reads and watches send it as it is, writers parse it (and so
- * get a copy of their own). Labels and selectable fields are held next to it, so that selecting costs no parsing.
- */
-export interface StoredRecord {
-  readonly namespace: string;
-  readonly name: string;
-  /** The revision of the write of this record, which is the `metadata.resourceVersion` of the object. */
-  readonly revision: number;
-  /** The whole object. It starts with `{"apiVersion":…,"kind":…,"metadata":{`, in this order. */
-  readonly json: string;
-  readonly labels: Readonly<Record<string, string>> | undefined;
-  readonly fields: Readonly<Record<string, string>> | undefined;
-}
 
 /** A record before its revision is known: `render` is called once with it. */
 export interface RecordDraft {

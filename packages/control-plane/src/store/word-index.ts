@@ -1,4 +1,4 @@
-import type { StoredRecord } from './store.ts';
+import type { StoredRecord } from './record.ts';
 
 /** How the records of a resource are found by words that are read out of them. */
 export interface Words {

@@ -5,7 +5,7 @@ import { items, look, type Plain, text } from '../../apimachinery/objects/plain.
 import { putStatus } from '../../registry/writes/create.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admission.ts';
 import type { Registry } from '../../resources/registry.ts';
-import type { StoredRecord } from '../../store/store.ts';
+import type { StoredRecord } from '../../store/record.ts';
 import type { Words } from '../../store/word-index.ts';
 import { counts } from './scopes.ts';
 import { sumOf, usageOf } from './usage.ts';

@@ -1,4 +1,5 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import type { ServedKind } from '../../resources/kind-registry.ts';
 import type { LabelSelector, SelectorObject } from '../../selectors/label-selector.ts';
 import { Expression } from '../matching/expression.ts';
 import type { Guard } from '../matching/guard-index.ts';
@@ -91,3 +92,9 @@ export const hooksOf = (configuration: ApiObject): Guard<Hook>[] =>
     const item = compileHook(webhook, configuration.metadata.name ?? '', position);
     return [{ item, about: { rules, namespaceSelector, objectSelector } }];
   });
+
+/** A webhook that matches a request, and the version of the kind in its rules. */
+export interface Invocation {
+  readonly hook: Hook;
+  readonly as: ServedKind;
+}

@@ -8,7 +8,7 @@ import { parseJsonBody } from '../../registry/bodies/body.ts';
 import { readCarried, readMade } from '../../registry/bodies/carried.ts';
 import type { AdmissionAttributes } from '../../resources/admission.ts';
 import { presented } from '../matching/request.ts';
-import type { Invocation } from './plugins.ts';
+import type { Invocation } from './hook.ts';
 import { type Verdict, WebhookFailure } from './reply.ts';
 
 /** The result of a patch. */

@@ -9,16 +9,10 @@ import { GuardIndex } from '../matching/guard-index.ts';
 import { isExempt, namespacePasses, objectPasses, versionNamed } from '../matching/match.ts';
 import { describeRequest, presented } from '../matching/request.ts';
 import { callWebhook, failureOf, refusalOf } from './call.ts';
-import { type Hook, hooksOf, isAfter } from './hook.ts';
+import { type Hook, hooksOf, type Invocation, isAfter } from './hook.ts';
 import { Patching } from './patching.ts';
 import { type Verdict, WebhookFailure } from './reply.ts';
 import type { WebhookTransport } from './transport.ts';
-
-/** A webhook that matches a request, and the version of the kind in its rules. */
-export interface Invocation {
-  readonly hook: Hook;
-  readonly as: ServedKind;
-}
 
 /** The webhooks of one kind of configuration, indexed by kind and operation. */
 class Hooks {

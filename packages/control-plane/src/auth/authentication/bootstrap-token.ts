@@ -1,7 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../apimachinery/objects/clock.ts';
 import { AUTHENTICATED, BOOTSTRAPPERS, type UserInfo } from '../../apimachinery/users/user.ts';
-import type { Store, StoredRecord } from '../../store/store.ts';
+import type { StoredRecord } from '../../store/record.ts';
+import type { Store } from '../../store/store.ts';
 import type { TokenReader } from './authenticator.ts';
 
 const TOKEN = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;

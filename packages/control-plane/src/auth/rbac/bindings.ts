@@ -1,6 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { UserInfo } from '../../apimachinery/users/user.ts';
-import type { Store, StoredRecord } from '../../store/store.ts';
+import type { StoredRecord } from '../../store/record.ts';
+import type { Store } from '../../store/store.ts';
 import type { PolicyRule } from './rules.ts';
 import { keysOf, type Subject, subjectKey } from './subjects.ts';
 

@@ -7,7 +7,7 @@ import { isPlain, items, look, type Plain, strings, text } from '../../apimachin
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import type { Access, Authorizer, FieldDemand } from '../../apimachinery/users/authorizer.ts';
 import type { UserInfo } from '../../apimachinery/users/user.ts';
-import type { ReviewHandler } from '../../resources/review.ts';
+import type { ReviewHandler } from '../../resources/registry.ts';
 import { fieldDemands } from '../../selectors/field-selector.ts';
 import { answered, invalidReview } from './answer.ts';
 

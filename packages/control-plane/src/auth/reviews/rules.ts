@@ -1,6 +1,6 @@
 import { badRequest } from '../../apimachinery/errors/errors.ts';
 import { look, text } from '../../apimachinery/objects/plain.ts';
-import type { ReviewHandler } from '../../resources/review.ts';
+import type { ReviewHandler } from '../../resources/registry.ts';
 import { joinErrors, type RbacAuthorizer } from '../rbac/authorizer.ts';
 import type { PolicyRule } from '../rbac/rules.ts';
 import { answered } from './answer.ts';

@@ -1,5 +1,5 @@
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
-import type { ReviewHandler } from '../../resources/review.ts';
+import type { ReviewHandler } from '../../resources/registry.ts';
 import { answered, showUser } from './answer.ts';
 
 /** SelfSubjectReview: the user of the request. */

@@ -2,7 +2,7 @@ import { badRequest } from '../../apimachinery/errors/errors.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { anonymous } from '../../apimachinery/users/user.ts';
-import type { ReviewHandler } from '../../resources/review.ts';
+import type { ReviewHandler } from '../../resources/registry.ts';
 import { bearerToken, type TokenReader } from '../authentication/authenticator.ts';
 import { ISSUER, type ServiceAccountTokens } from '../authentication/service-account-tokens.ts';
 import { answered, showUser } from './answer.ts';

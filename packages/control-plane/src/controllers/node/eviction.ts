@@ -5,7 +5,7 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
 import { nodeNameOf, observedOf, timestamp } from '../runtime/objects.ts';
 import { NODES, PODS } from '../runtime/resources.ts';
-import { tolerates } from '../scheduler/fit.ts';
+import { tolerates } from '../scheduler/node-match.ts';
 
 const expelling = (node: ApiObject | undefined): Plain[] =>
   items(look(node, 'spec'), 'taints').filter(({ effect }) => effect === 'NoExecute');

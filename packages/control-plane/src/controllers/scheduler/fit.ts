@@ -1,82 +1,8 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { look } from '../../apimachinery/objects/plain.ts';
+import { isNamed, isTolerated } from './node-match.ts';
 import { crowded, final, type Refusal } from './refusal.ts';
 import { allocatableOf, requestsOf, type Usage } from './resources.ts';
-
-const UNSCHEDULABLE: Plain = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
-
-/** Whether a toleration covers a taint. */
-export function tolerates(toleration: Plain, taint: Plain): boolean {
-  const effect = text(toleration, 'effect');
-  if (effect !== '' && effect !== taint.effect) return false;
-  const key = text(toleration, 'key');
-  if (key !== '' && key !== taint.key) return false;
-  const operator = text(toleration, 'operator');
-  if (operator === 'Exists') return true;
-  if (operator !== '' && operator !== 'Equal') return false;
-  return key !== '' && text(toleration, 'value') === text(taint, 'value');
-}
-
-const toleratesAll = (tolerations: readonly Plain[], taints: readonly Plain[]): boolean =>
-  taints.every((taint) => tolerations.some((toleration) => tolerates(toleration, taint)));
-
-/** Whether a label (or a node's name) meets one requirement of a node selector. */
-function meets(requirement: Plain, value: string | undefined): boolean {
-  const values = strings(requirement, 'values');
-  switch (text(requirement, 'operator')) {
-    case 'In':
-      return value !== undefined && values.includes(value);
-    case 'NotIn':
-      return value === undefined || !values.includes(value);
-    case 'Exists':
-      return value !== undefined;
-    case 'DoesNotExist':
-      return value === undefined;
-    case 'Gt':
-      return value !== undefined && Number(value) > Number(values[0]);
-    case 'Lt':
-      return value !== undefined && Number(value) < Number(values[0]);
-    default:
-      return false;
-  }
-}
-
-/** Whether a node meets a node selector: one of its terms in full. */
-export function matchesNodeSelector(selector: unknown, node: ApiObject): boolean {
-  const terms = items(selector, 'nodeSelectorTerms');
-  const nodeLabels = node.metadata.labels ?? {};
-  return terms.some((term) => {
-    const expressions = items(term, 'matchExpressions');
-    const fields = items(term, 'matchFields');
-    // An empty term matches nothing.
-    if (expressions.length + fields.length === 0) return false;
-    return (
-      expressions.every((one) => meets(one, nodeLabels[text(one, 'key')])) &&
-      fields.every((one) => text(one, 'key') === 'metadata.name' && meets(one, node.metadata.name))
-    );
-  });
-}
-
-/** Whether a pod's node selector and required node affinity name the node. */
-export function isNamed(pod: ApiObject, node: ApiObject): boolean {
-  const spec = look(pod, 'spec');
-  const nodeLabels = node.metadata.labels ?? {};
-  for (const [label, value] of Object.entries(look(spec, 'nodeSelector'))) {
-    if (nodeLabels[label] !== value) return false;
-  }
-  const required = look(spec, 'affinity', 'nodeAffinity').requiredDuringSchedulingIgnoredDuringExecution;
-  return required === undefined || matchesNodeSelector(required, node);
-}
-
-/** Whether a pod may come to a node, as far as taints go. */
-export function isTolerated(pod: ApiObject, node: ApiObject): boolean {
-  const spec = look(node, 'spec');
-  const taints = items(spec, 'taints').filter(({ effect }) => effect === 'NoSchedule' || effect === 'NoExecute');
-  if (spec.unschedulable === true && !taints.some(({ key }) => key === UNSCHEDULABLE.key)) {
-    taints.push(UNSCHEDULABLE);
-  }
-  return toleratesAll(items(look(pod, 'spec'), 'tolerations'), taints);
-}
 
 /** The resources that the node lacks. If the request exceeds the capacity, the removal of other pods cannot help. */
 function lacking(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undefined {
@@ -92,26 +18,6 @@ function lacking(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undef
     isFinal ||= resource !== 'pods' && amount > offered;
   }
   return reasons.length === 0 ? undefined : { reasons, isFinal };
-}
-
-/**
- * The nodes that a pod names one by one in every term of its required affinity; undefined: it leaves the choice. Empty: its terms
- * contradict themselves.
- */
-export function nodesNamed(pod: ApiObject): ReadonlySet<string> | undefined {
-  const required = look(pod, 'spec', 'affinity', 'nodeAffinity').requiredDuringSchedulingIgnoredDuringExecution;
-  const terms = items(required, 'nodeSelectorTerms');
-  if (terms.length === 0) return undefined;
-  const named = new Set<string>();
-  for (const term of terms) {
-    const lists = items(term, 'matchFields')
-      .filter((field) => text(field, 'key') === 'metadata.name' && text(field, 'operator') === 'In')
-      .map((field) => strings(field, 'values'));
-    const [first, ...others] = lists;
-    if (first === undefined) return undefined;
-    for (const name of first) if (others.every((list) => list.includes(name))) named.add(name);
-  }
-  return named;
 }
 
 /** Why a pod cannot go to a node, in the scheduler's words and by the first of its filters; undefined when it can. */

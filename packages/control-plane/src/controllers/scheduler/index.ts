@@ -15,18 +15,12 @@ import {
 } from '../runtime/objects.ts';
 import { CLAIMS, NAMESPACES, NODES, PODS, STORAGE_CLASSES, VOLUMES } from '../runtime/resources.ts';
 import { BindingWriter, promisePatch } from '../volumes/binder/bind.ts';
-import { nodesNamed, obstacle } from './fit.ts';
+import { claimNamesOf, SELECTED_NODE } from '../volumes/binder/claims.ts';
+import { obstacle } from './fit.ts';
+import { nodesNamed } from './node-match.ts';
 import { blockedMessage, crowded, final, type Refusal, unschedulableMessage } from './refusal.ts';
 import { Usage } from './resources.ts';
-import {
-  claimNamesOf,
-  isForOnePod,
-  planVolumes,
-  reachesVolumes,
-  SELECTED_NODE,
-  type VolumePlan,
-  volumeNeeds,
-} from './volumes.ts';
+import { isForOnePod, planVolumes, reachesVolumes, type VolumePlan, volumeNeeds } from './volumes.ts';
 
 const SCHEDULER = 'default-scheduler';
 const USER_AGENT = 'kube-scheduler/v1.36.3';

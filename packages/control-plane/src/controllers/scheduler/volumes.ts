@@ -2,22 +2,9 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { Informer } from '../runtime/informer.ts';
 import { isDying, namespaceOf, phaseOf } from '../runtime/objects.ts';
+import { claimNamesOf, SELECTED_NODE } from '../volumes/binder/claims.ts';
 import { classOfClaim, findVolume, hasClaimRef, isFor, requestOf } from '../volumes/binder/match.ts';
-import { matchesNodeSelector } from './fit.ts';
-
-/** Says to the volume binder on which node a claim's first pod goes. */
-export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
-
-/** Names of the claims that a pod's volumes use, those of ephemeral volumes included. */
-export function claimNamesOf(pod: ApiObject): string[] {
-  const names: string[] = [];
-  for (const volume of items(look(pod, 'spec'), 'volumes')) {
-    const claim = text(look(volume, 'persistentVolumeClaim'), 'claimName');
-    if (claim !== '') names.push(claim);
-    else if (volume.ephemeral !== undefined) names.push(`${pod.metadata.name}-${text(volume, 'name')}`);
-  }
-  return names;
-}
+import { matchesNodeSelector } from './node-match.ts';
 
 /** Whether a claim is for a single pod. */
 export const isForOnePod = (claim: ApiObject | undefined): boolean =>

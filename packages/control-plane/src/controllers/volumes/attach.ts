@@ -6,7 +6,7 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf } from '../runtime/informer.ts';
 import { conditionOf, isDying, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 import { CLAIMS, CSI_DRIVERS, NODES, PODS, VOLUME_ATTACHMENTS, VOLUMES } from '../runtime/resources.ts';
-import { claimNamesOf } from '../scheduler/volumes.ts';
+import { claimNamesOf } from './binder/claims.ts';
 
 /** The name of an attachment in the real controller: `csi-` and a hash. */
 const attachmentName = (handle: string, driver: string, node: string): string =>

@@ -4,7 +4,7 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf } from '../runtime/informer.ts';
 import { controllerOf, isDying, namespaceOf, ownerReference } from '../runtime/objects.ts';
 import { CLAIMS, PODS } from '../runtime/resources.ts';
-import { claimNamesOf } from '../scheduler/volumes.ts';
+import { claimNamesOf } from './binder/claims.ts';
 
 const ephemeralOf = (pod: ApiObject) =>
   items(look(pod, 'spec'), 'volumes').filter((volume) => volume.ephemeral !== undefined);

@@ -5,7 +5,7 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
 import { isDying, isTerminal, namespaceOf, nodeNameOf, phaseOf } from '../runtime/objects.ts';
 import { CLAIMS, PODS, VOLUMES } from '../runtime/resources.ts';
-import { claimNamesOf } from '../scheduler/volumes.ts';
+import { claimNamesOf } from './binder/claims.ts';
 
 const CLAIM_FINALIZER = 'kubernetes.io/pvc-protection';
 const VOLUME_FINALIZER = 'kubernetes.io/pv-protection';

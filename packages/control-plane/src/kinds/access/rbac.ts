@@ -4,8 +4,8 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { isPlain, items, look, type Plain, preset, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { strategy } from '../base/strategy.ts';
 import { selectorCauses } from '../base/selector.ts';
+import { strategy } from '../base/strategy.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
 const SUBJECTS = ['ServiceAccount', 'User', 'Group'];

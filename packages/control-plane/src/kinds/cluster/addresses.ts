@@ -6,9 +6,9 @@ import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { labels, look, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { strictCidrProblems, strictIpProblems } from '../base/addresses.ts';
+import type { Strategy } from '../base/strategy.ts';
 import { internalForm } from '../internal/form.ts';
 import { driverFindings } from '../pod/rules/volumes.ts';
-import type { Strategy } from '../base/strategy.ts';
 
 const RANGES = 'spec.cidrs';
 const IMMUTABLE = 'field is immutable';

@@ -5,8 +5,8 @@ import { child, items, look, type Plain, strings, text } from '../../apimachiner
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { cidrProblems, cidrWarnings, isWithin, parseCidr } from '../base/addresses.ts';
 import { portNameProblems } from '../base/formats.ts';
-import { strategy } from '../base/strategy.ts';
 import { selectorCauses } from '../base/selector.ts';
+import { strategy } from '../base/strategy.ts';
 
 const PROTOCOLS = ['TCP', 'UDP', 'SCTP'];
 const TYPES = ['Ingress', 'Egress'];

@@ -7,8 +7,8 @@ import { child, isPlain, items, look, type Plain, strings, text } from '../../ap
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import type { Declaration } from '../../schema/cel/compile.ts';
 import { conditionsCauses } from '../base/conditions.ts';
-import { strategy, withStatus } from '../base/strategy.ts';
 import { selectorCauses } from '../base/selector.ts';
+import { strategy, withStatus } from '../base/strategy.ts';
 import { conditionCauses, expressionCauses, policyVariables, variableCauses } from './expressions.ts';
 import { constraintFindings } from './match-rules.ts';
 

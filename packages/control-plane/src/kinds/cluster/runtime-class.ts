@@ -4,11 +4,11 @@ import { labelProblems } from '../../apimachinery/errors/names.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, labels, look, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
+import { labelFindings } from '../base/selector.ts';
+import type { Strategy } from '../base/strategy.ts';
 import { internalForm } from '../internal/form.ts';
 import { resourceFindings } from '../pod/rules/resources.ts';
 import { tolerationCauses } from '../pod/validate.ts';
-import type { Strategy } from '../base/strategy.ts';
-import { labelFindings } from '../base/selector.ts';
 
 /** A runtime class names the handler that runs its pods, once and for all (`ValidateRuntimeClass`). */
 function causesOf(object: ApiObject): StatusCause[] {

@@ -7,10 +7,10 @@ import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { child, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
+import { selectorCauses } from '../base/selector.ts';
+import { type Strategy, strategy } from '../base/strategy.ts';
 import { volumeSpecFindings } from '../core/volumes.ts';
 import { driverFindings } from '../pod/rules/volumes.ts';
-import { type Strategy, strategy } from '../base/strategy.ts';
-import { selectorCauses } from '../base/selector.ts';
 
 const unchanged = (object: Plain, old: Plain, fields: readonly string[]): StatusCause[] =>
   fields

@@ -5,8 +5,8 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { child, isPlain, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { serviceNameProblems } from '../base/formats.ts';
-import { strategy } from '../base/strategy.ts';
 import { selectorCauses } from '../base/selector.ts';
+import { strategy } from '../base/strategy.ts';
 import { conditionCauses, webhookVariables } from './expressions.ts';
 import { ruleFindings } from './match-rules.ts';
 

@@ -5,8 +5,8 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { isPlain, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { internalForm } from '../internal/form.ts';
 import type { Strategy } from '../base/strategy.ts';
+import { internalForm } from '../internal/form.ts';
 
 const CORE_TO_EVENTS: Readonly<Record<string, string>> = {
   involvedObject: 'regarding',

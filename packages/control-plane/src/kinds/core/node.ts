@@ -7,8 +7,8 @@ import { child, isPlain, items, look, type Plain, strings, text } from '../../ap
 import { quantityNanos, roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { cidrProblems } from '../base/addresses.ts';
-import { internalForm } from '../internal/form.ts';
 import type { Strategy } from '../base/strategy.ts';
+import { internalForm } from '../internal/form.ts';
 
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const NANO = 1_000_000_000n;

@@ -5,9 +5,9 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { quantityNanos, roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
+import { strategy, withStatus } from '../base/strategy.ts';
 import { internalForm } from '../internal/form.ts';
 import { isInteger, isWhole } from '../pod/rules/resources.ts';
-import { strategy, withStatus } from '../base/strategy.ts';
 
 const NANO = 1_000_000_000n;
 const SCOPES = [

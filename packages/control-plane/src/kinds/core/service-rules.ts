@@ -6,8 +6,8 @@ import { isPlain, items, labels, look, number, type Plain, strings, text } from 
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { cidrProblems, ipProblems } from '../base/addresses.ts';
 import { portNameProblems } from '../base/formats.ts';
-import { internalForm } from '../internal/form.ts';
 import { labelFindings } from '../base/selector.ts';
+import { internalForm } from '../internal/form.ts';
 
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 const AFFINITIES = ['ClientIP', 'None'];

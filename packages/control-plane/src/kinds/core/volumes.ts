@@ -8,11 +8,11 @@ import { child, isPlain, look, type Plain, preset, strings, text } from '../../a
 import { quantityNanos, roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { backstepProblems } from '../base/formats.ts';
+import { strategy } from '../base/strategy.ts';
 import { internalDiff } from '../internal/diff.ts';
+import { accessModeFindings, claimSpecFindings, VOLUME_MODES } from '../pod/rules/claim.ts';
 import { nodeSelectorFindings } from '../pod/rules/scheduling.ts';
 import { driverFindings, sourceFindings } from '../pod/rules/volumes.ts';
-import { strategy } from '../base/strategy.ts';
-import { accessModeFindings, claimSpecFindings, VOLUME_MODES } from '../pod/rules/claim.ts';
 import { affinityChange } from './volume-affinity.ts';
 
 const NANO = 1_000_000_000n;

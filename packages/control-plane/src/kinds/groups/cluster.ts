@@ -2,6 +2,7 @@ import { pathSegmentProblems } from '../../apimachinery/errors/names.ts';
 import type { KindDefinition, PrinterColumn } from '../../apimachinery/objects/kind.ts';
 import { certificateRequestStrategy } from '../../certificates/strategy.ts';
 import { bindingStrategy, roleStrategy } from '../access/rbac.ts';
+import { defineKind, defineReview, fieldsAt } from '../base/define.ts';
 import { attributesClassStrategy, ipAddressStrategy, serviceCidrStrategy } from '../cluster/addresses.ts';
 import { apiServiceStrategy, leaseStrategy } from '../cluster/control.ts';
 import { flowSchemaStrategy, priorityLevelStrategy } from '../cluster/flow.ts';
@@ -51,7 +52,6 @@ import {
 } from '../columns/network.ts';
 import { endpointSliceStrategy } from '../core/endpoints.ts';
 import { eventStorage, eventStrategy } from '../core/event.ts';
-import { defineKind, defineReview, fieldsAt } from '../base/define.ts';
 import {
   csiDriverWarnings,
   endpointSliceWarnings,

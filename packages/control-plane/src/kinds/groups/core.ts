@@ -1,5 +1,6 @@
 import { labelProblems } from '../../apimachinery/errors/names.ts';
 import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
+import { defineKind, defineReview, fieldAt, fieldOr, fieldsAt } from '../base/define.ts';
 import {
   claimColumns,
   componentColumns,
@@ -26,7 +27,6 @@ import { nodeStrategy } from '../core/node.ts';
 import { resourceQuotaStrategy } from '../core/quota.ts';
 import { serviceStrategy } from '../core/service.ts';
 import { claimStrategy, volumeStrategy } from '../core/volumes.ts';
-import { defineKind, defineReview, fieldAt, fieldOr, fieldsAt } from '../base/define.ts';
 import { withoutDisabled } from '../pod/disabled.ts';
 import { podStrategy } from '../pod/index.ts';
 import {

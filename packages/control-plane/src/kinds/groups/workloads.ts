@@ -1,5 +1,6 @@
 import { pathSegmentProblems } from '../../apimachinery/errors/names.ts';
 import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
+import { defineKind, fieldOr } from '../base/define.ts';
 import { autoscalerColumns } from '../columns/autoscaler.ts';
 import { viewedAs } from '../columns/column.ts';
 import {
@@ -12,7 +13,6 @@ import {
   revisionColumns,
   statefulSetColumns,
 } from '../columns/workloads.ts';
-import { defineKind, fieldOr } from '../base/define.ts';
 import { withoutDisabled } from '../pod/disabled.ts';
 import { cronJobWarnings, jobWarnings, statefulSetWarnings, workloadWarnings } from '../warnings/index.ts';
 import {

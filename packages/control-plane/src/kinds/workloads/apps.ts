@@ -5,9 +5,9 @@ import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { child, isPlain, look, type Plain, preset, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { DecodeError } from '../../resources/shape.ts';
-import { internalForm } from '../internal/form.ts';
-import { type Strategy, strategy, withStatus } from '../base/strategy.ts';
 import { shownSelector } from '../base/selector.ts';
+import { type Strategy, strategy, withStatus } from '../base/strategy.ts';
+import { internalForm } from '../internal/form.ts';
 import { statusCountCauses } from './status-counts.ts';
 import { defaultTemplate, intOrPercentCauses, isNothing, workloadCauses } from './template.ts';
 

@@ -6,9 +6,10 @@ import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { child, isPlain, items, labels, look, type Plain, preset, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { selectorOf } from '../../selectors/label-selector.ts';
+import { selectorCauses, shownSelector } from '../base/selector.ts';
+import { strategy, withStatus } from '../base/strategy.ts';
 import { inOrder, internalForm } from '../internal/form.ts';
 import { podSpecCauses } from '../pod/validate.ts';
-import { strategy, withStatus } from '../base/strategy.ts';
 import { isTimeZone, parseSchedule, ScheduleError } from './cron.ts';
 import {
   failurePolicyFindings,
@@ -18,7 +19,6 @@ import {
   successPolicyFindings,
 } from './job-rules.ts';
 import { jobStatusCauses } from './job-status.ts';
-import { selectorCauses, shownSelector } from '../base/selector.ts';
 import { defaultTemplate, matchCauses, templateMetaCauses } from './template.ts';
 
 const UNLIMITED_BACKOFF = 2_147_483_647;

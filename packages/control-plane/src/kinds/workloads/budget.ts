@@ -3,8 +3,8 @@ import { invalidValue, unsupportedValue } from '../../apimachinery/errors/errors
 import { look } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { conditionsCauses } from '../base/conditions.ts';
-import { internalForm } from '../internal/form.ts';
 import { strategy } from '../base/strategy.ts';
+import { internalForm } from '../internal/form.ts';
 import { intOrPercentCauses, selectorCauses } from './template.ts';
 
 const COUNTS = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'];

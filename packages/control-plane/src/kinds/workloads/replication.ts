@@ -5,8 +5,8 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { child, labels, look } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { podSpecCauses } from '../pod/validate.ts';
 import { strategy, withStatus } from '../base/strategy.ts';
+import { podSpecCauses } from '../pod/validate.ts';
 import { statusCountCauses } from './status-counts.ts';
 import { defaultTemplate, templateCauses, templateMetaCauses } from './template.ts';
 

@@ -6,9 +6,9 @@ import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { child, isPlain, items, look, type Plain, preset, text } from '../../apimachinery/objects/plain.ts';
 import { roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { claimSpecFindings } from '../pod/rules/claim.ts';
-import { internalForm } from '../internal/form.ts';
 import type { Strategy } from '../base/strategy.ts';
+import { internalForm } from '../internal/form.ts';
+import { claimSpecFindings } from '../pod/rules/claim.ts';
 import { statusCountCauses } from './status-counts.ts';
 import { defaultTemplate, workloadCauses } from './template.ts';
 

@@ -5,10 +5,10 @@ import { given } from '../../apimachinery/objects/empties.ts';
 import { child, items, labels, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { selectorOf } from '../../selectors/label-selector.ts';
+import { labelFindings, selectorCauses, shownSelector } from '../base/selector.ts';
 import { inOrder } from '../internal/form.ts';
 import { defaultPodSpec } from '../pod/defaults.ts';
 import { podSpecCauses } from '../pod/validate.ts';
-import { labelFindings, selectorCauses, shownSelector } from '../base/selector.ts';
 
 export { selectorCauses } from '../base/selector.ts';
 

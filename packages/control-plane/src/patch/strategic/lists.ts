@@ -1,7 +1,13 @@
 import { isRecord, own, sortedJson } from '../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../schema/model/node.ts';
 import { formatError, noMergeKey, PATCH, patchError, plainValue, unknownPatchType } from './directives.ts';
-import { mergeMaps } from './merge.ts';
+
+/** Merges a map of the patch into the original's. */
+export type MergeMaps = (
+  original: Record<string, unknown>,
+  patch: Record<string, unknown>,
+  node: SchemaNode | undefined,
+) => Record<string, unknown>;
 
 /** The merge rule of a list. */
 export interface ListRule {
@@ -124,6 +130,7 @@ function mergeItems(
   patch: readonly unknown[],
   node: SchemaNode | undefined,
   mergeKey: string,
+  mergeMaps: MergeMaps,
 ): unknown[] {
   if (mergeKey === '') throw patchError('cannot merge lists without merge key');
   const parts = directives(original, patch, mergeKey);
@@ -144,16 +151,17 @@ function mergeItems(
   return inOrder(merged, parts.patch, parts.original, mergeKey);
 }
 
-/** Merges a list of the patch into the original list by its rule. */
+/** Merges a list of the patch into the original list by its rule. `mergeMaps` merges an item. */
 export function mergeLists(
   original: readonly unknown[],
   patch: readonly unknown[],
   node: SchemaNode | undefined,
   rule: ListRule,
+  mergeMaps: MergeMaps,
 ): unknown[] {
   if (!rule.merges) return patch.map(plainValue);
   const holdsMaps = isRecord(original[0] ?? patch[0]);
-  if (holdsMaps) return mergeItems(original, patch, node, rule.mergeKey);
+  if (holdsMaps) return mergeItems(original, patch, node, rule.mergeKey, mergeMaps);
   const merged = [...original];
   const positions = new Positions(merged, '');
   for (const item of patch) if (!positions.has(item)) positions.add(item, merged.push(item) - 1);

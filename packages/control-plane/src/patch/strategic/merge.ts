@@ -87,7 +87,7 @@ function orderLists(result: Fields, patch: Fields, node: SchemaNode | undefined)
     let merged: readonly unknown[] = deleted === undefined ? original : deleteScalars(original, deleted);
     if (Array.isArray(change)) {
       checkOrder(change, order, rule.mergeKey);
-      merged = mergeLists(merged, change, child, rule);
+      merged = mergeLists(merged, change, child, rule, mergeMaps);
     } else if (change === null) {
       delete result[field];
       done.add(field);
@@ -110,7 +110,7 @@ function mergeField(result: Fields, key: string, change: unknown, node: SchemaNo
     put(result, key, isReplaced(child) ? plainValue(change) : mergeMaps(before, change, child));
   } else if (Array.isArray(change) && Array.isArray(before)) {
     const child = childOf(node, key);
-    put(result, key, mergeLists(before, change, child, listRule(child)));
+    put(result, key, mergeLists(before, change, child, listRule(child), mergeMaps));
   } else {
     const value = plainValue(change);
     if (value !== undefined) put(result, key, value);

@@ -11,7 +11,8 @@ import {
   validateCrd,
 } from '../../crd/index.ts';
 import type { Registry } from '../../resources/registry.ts';
-import type { StoredRecord, StoreEvent } from '../../store/store.ts';
+import type { StoredRecord } from '../../store/record.ts';
+import type { StoreEvent } from '../../store/store.ts';
 import type { Words } from '../../store/word-index.ts';
 import { putStatus } from '../writes/create.ts';
 import { CLEANUP, CrdCleanup } from './crd-cleanup.ts';

@@ -15,7 +15,8 @@ import type { Registry, Target } from '../../resources/registry.ts';
 import { parseFieldSelector, parseTerms } from '../../selectors/field-selector.ts';
 import { labelDemands, parseLabelSelector } from '../../selectors/label-selector.ts';
 import type { Demand } from '../../store/demand.ts';
-import type { PageOptions, RecordPage, StoredRecord } from '../../store/store.ts';
+import type { StoredRecord } from '../../store/record.ts';
+import type { PageOptions, RecordPage } from '../../store/store.ts';
 
 /** The maximum wait for a resourceVersion in the future. */
 const FUTURE_WAIT_MS = 3000;

@@ -6,7 +6,8 @@ import type { ServedKind } from '../../resources/kind-registry.ts';
 import type { ListOptions } from '../../resources/options.ts';
 import type { Registry, Target } from '../../resources/registry.ts';
 import type { Demand } from '../../store/demand.ts';
-import type { StoredRecord, StoreEvent } from '../../store/store.ts';
+import type { StoredRecord } from '../../store/record.ts';
+import type { StoreEvent } from '../../store/store.ts';
 import { awaitVersion, namespaceOf, parseResourceVersion, parseSelection, type Selection } from './list.ts';
 
 /** The maximum number of unread events of a client before its watch is closed. */

@@ -4,12 +4,11 @@ import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
 import type { AdmissionAttributes } from '../../resources/admission.ts';
 import type { WriteOptions } from '../../resources/options.ts';
-import type { Call, Registry, Target } from '../../resources/registry.ts';
-import type { ReviewHandler } from '../../resources/review.ts';
+import type { Call, Registry, ReviewHandler, Target } from '../../resources/registry.ts';
+import type { SubresourceAnswer, SubresourceRequest } from '../../resources/subresource.ts';
 import { CARRIED_BINDING, carried } from '../bodies/carried.ts';
 import { decodeObject } from '../bodies/decode.ts';
 import { matchNamespace, track } from '../writes/create.ts';
-import type { SubresourceAnswer, SubresourceRequest } from './find.ts';
 import { preconditionConflict, updateObject } from '../writes/update.ts';
 
 interface Binding {

@@ -2,7 +2,7 @@ import { badRequest, internal, methodNotAllowed, notFound } from '../../apimachi
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
-import type { SubresourceAnswer, SubresourceRequest } from './find.ts';
+import type { SubresourceAnswer, SubresourceRequest } from '../../resources/subresource.ts';
 import { checkLogOptions } from './log-options.ts';
 
 const SCHEMES: ReadonlySet<string> = new Set(['', 'http', 'https']);

@@ -14,15 +14,15 @@ import { goPlain } from '../../patch/index.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import { checkDeleteTypes, type DeleteOptions, readDeleteOptions, type WriteOptions } from '../../resources/options.ts';
 import type { Registry } from '../../resources/registry.ts';
+import type { SubresourceAnswer, SubresourceRequest } from '../../resources/subresource.ts';
 import { type LabelSelector, type SelectorObject, selectorOf } from '../../selectors/label-selector.ts';
 import { wordsOfLabels, wordsOfSelector } from '../../selectors/selector-words.ts';
-import type { StoredRecord } from '../../store/store.ts';
+import type { StoredRecord } from '../../store/record.ts';
 import type { Words } from '../../store/word-index.ts';
 import { CARRIED_EVICTION, carried } from '../bodies/carried.ts';
 import { checkFields } from '../bodies/decode.ts';
 import { matchNamespace, putStatus, track } from '../writes/create.ts';
 import { checkPreconditions, deleteObject } from '../writes/delete.ts';
-import type { SubresourceAnswer, SubresourceRequest } from './find.ts';
 
 const BUDGETS = 'policy/poddisruptionbudgets';
 /** The maximum number of evictions that the disruption controller has not processed. More indicate a problem with it. */

@@ -1,7 +1,7 @@
 import { methodNotAllowed } from '../../apimachinery/errors/errors.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import type { SubresourceAnswer, SubresourceRequest } from '../../resources/subresource.ts';
 import { decodeObject } from '../bodies/decode.ts';
-import type { SubresourceAnswer, SubresourceRequest } from './find.ts';
 import { checkName, updateObject } from '../writes/update.ts';
 
 /** `namespaces/NAME/finalize`: the only way to change `spec.finalizers`. */

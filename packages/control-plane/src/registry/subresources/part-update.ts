@@ -1,8 +1,8 @@
 import { methodNotAllowed, notFound } from '../../apimachinery/errors/errors.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import type { SubresourceAnswer, SubresourceRequest } from '../../resources/subresource.ts';
 import { decodeObject } from '../bodies/decode.ts';
 import { type PatchType, patchObject } from '../writes/patch.ts';
-import type { SubresourceAnswer, SubresourceRequest } from './find.ts';
 import { checkName, updateObject } from '../writes/update.ts';
 
 /**

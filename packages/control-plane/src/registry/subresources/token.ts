@@ -14,10 +14,10 @@ import { look, text } from '../../apimachinery/objects/plain.ts';
 import { ISSUER } from '../../auth/authentication/service-account-tokens.ts';
 import type { WriteOptions } from '../../resources/options.ts';
 import type { BoundObject, Registry } from '../../resources/registry.ts';
+import type { SubresourceAnswer, SubresourceRequest } from '../../resources/subresource.ts';
 import { CARRIED_TOKEN_REQUEST, carried } from '../bodies/carried.ts';
 import { decodeObject } from '../bodies/decode.ts';
 import { matchNamespace, track } from '../writes/create.ts';
-import type { SubresourceAnswer, SubresourceRequest } from './find.ts';
 
 const TOKEN_REQUEST = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 const DEFAULT_SECONDS = 3600;

@@ -6,7 +6,7 @@ import { formatTime, jsonEquals, renderObject } from '../../apimachinery/objects
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import type { DeleteOptions } from '../../resources/options.ts';
 import type { Call, Registry, Target } from '../../resources/registry.ts';
-import type { StoredRecord } from '../../store/store.ts';
+import type { StoredRecord } from '../../store/record.ts';
 import { isNamespace, markNamespace, pinnedOptions } from './delete-namespace.ts';
 import { hasSpecFinalizers } from './update.ts';
 

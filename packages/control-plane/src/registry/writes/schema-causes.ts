@@ -3,7 +3,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { scaleCauses } from '../../crd/scale.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
-import { embeddedCauses } from '../bodies/embedded.ts';
+import { embeddedCauses } from './embedded-causes.ts';
 
 /** Errors after which CEL rules are not evaluated, because they need a valid object. */
 const BLOCKING = new Set([

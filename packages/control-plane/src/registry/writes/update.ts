@@ -16,7 +16,7 @@ import { differInTimes } from '../../patch/index.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import type { WriteOptions } from '../../resources/options.ts';
 import type { Call, Registry, Target, Written } from '../../resources/registry.ts';
-import type { StoredRecord } from '../../store/store.ts';
+import type { StoredRecord } from '../../store/record.ts';
 import { checkCustomType } from '../bodies/type-meta.ts';
 import { createObject, matchNamespace, track } from './create.ts';
 import { dedupOwners, finalizerWarnings, metaUpdateCauses } from './metadata.ts';

@@ -1,7 +1,6 @@
 import type { SchemaNode } from '../model/node.ts';
 import { list, map, message } from './aggregates.ts';
-import { callCost, maxSize } from './types/cost.ts';
-import { type Overload, overloadsOf } from './lib/index.ts';
+import { overloadsOf } from './lib/index.ts';
 import { typeValue } from './lib/standard.ts';
 import { bind, comprehension } from './macros.ts';
 import { type Compiled, isSizedType, literal, type Scope, sizeOf, type Variable } from './runtime/compiled.ts';
@@ -10,7 +9,19 @@ import { conditional, logic } from './runtime/logic.ts';
 import { CelRuntimeError, isMap, NONE, Optional } from './runtime/values.ts';
 import { CelCompileError, type CelIssue, type Expr } from './syntax/ast.ts';
 import { parseCel } from './syntax/parser.ts';
-import { BOOL, type CelType, DYN, fieldOf, nodeOfField, optionalOf, printType, TYPE, unescapeName } from './types/types.ts';
+import { callCost, maxSize } from './types/cost.ts';
+import type { Overload } from './types/overload.ts';
+import {
+  BOOL,
+  type CelType,
+  DYN,
+  fieldOf,
+  nodeOfField,
+  optionalOf,
+  printType,
+  TYPE,
+  unescapeName,
+} from './types/types.ts';
 import { candidates, join } from './types/unify.ts';
 
 /** A variable of an expression. */

@@ -4,8 +4,8 @@ import type { Controller, ControllerContext } from '../../runtime/controller.ts'
 import { keyOf } from '../../runtime/informer.ts';
 import { isDying, isTerminal, namespaceOf, nodeNameOf, phaseOf } from '../../runtime/objects.ts';
 import { CLAIMS, PODS, STORAGE_CLASSES, VOLUMES } from '../../runtime/resources.ts';
-import { claimNamesOf, SELECTED_NODE } from '../../scheduler/volumes.ts';
 import { BIND_COMPLETED, BindingWriter, BOUND_BY_CONTROLLER, hasAnnotation } from './bind.ts';
+import { claimNamesOf, SELECTED_NODE } from './claims.ts';
 import { defaultClass } from './default-class.ts';
 import {
   asksForClass,

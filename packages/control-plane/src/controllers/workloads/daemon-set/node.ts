@@ -2,7 +2,7 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { copyJson } from '../../../apimachinery/objects/object-text.ts';
 import { child, items, look, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { nodeNameOf } from '../../runtime/objects.ts';
-import { isNamed, tolerates } from '../../scheduler/fit.ts';
+import { isNamed, tolerates } from '../../scheduler/node-match.ts';
 import { podOf } from '../pods.ts';
 
 /** Under which label a pod and a revision have the hash of their template. */

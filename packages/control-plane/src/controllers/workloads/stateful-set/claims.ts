@@ -9,12 +9,7 @@ import { CLAIMS } from '../../runtime/resources.ts';
 import { claimName, claimTemplates, inRange } from './identity.ts';
 
 /** The owners of a claim by the retention policy of the set. The claim is deleted together with its owner. */
-function claimOwners(
-  set: ApiObject,
-  ordinal: number,
-  pod: ApiObject | undefined,
-  claim: ApiObject,
-): OwnerReference[] {
+function claimOwners(set: ApiObject, ordinal: number, pod: ApiObject | undefined, claim: ApiObject): OwnerReference[] {
   const isOurs = ({ uid, kind, name }: OwnerReference): boolean =>
     uid === set.metadata.uid || (kind === 'Pod' && name === `${set.metadata.name}-${ordinal}`);
   const others = (claim.metadata.ownerReferences ?? []).filter((reference) => !isOurs(reference));

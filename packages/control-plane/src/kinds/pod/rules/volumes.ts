@@ -2,8 +2,8 @@ import { Findings } from '../../../apimachinery/errors/findings.ts';
 import { subdomainProblems } from '../../../apimachinery/errors/names.ts';
 import { isPlain, items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
-import { claimSpecFindings } from './claim.ts';
 import { backstepProblems, labelProblems, volumePathProblems } from '../../base/formats.ts';
+import { claimSpecFindings } from './claim.ts';
 import { fieldRefFindings, resourceRefFindings, VOLUME_FIELDS } from './references.ts';
 
 const FILE_MODE = 'must be a number between 0 and 0777 (octal), both inclusive';

@@ -1,6 +1,6 @@
+import type { Overload } from '../types/overload.ts';
 import { authorizationLibrary } from './authorization.ts';
 import { kubernetesLibrary } from './kubernetes.ts';
-import type { Overload } from './overload.ts';
 import { standardLibrary } from './standard.ts';
 import { stringLibrary } from './strings.ts';
 
@@ -15,5 +15,3 @@ for (const overload of [...standardLibrary, ...stringLibrary, ...kubernetesLibra
 /** The overloads of a function or method; undefined when there is no such. */
 export const overloadsOf = (name: string, method: boolean): readonly Overload[] | undefined =>
   table.get(key(name, method));
-
-export { isOfType, type Overload } from './overload.ts';

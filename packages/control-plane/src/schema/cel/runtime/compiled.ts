@@ -1,6 +1,6 @@
 import type { SchemaNode } from '../../model/node.ts';
-import { maxSize } from '../types/cost.ts';
 import type { Expr, Literal } from '../syntax/ast.ts';
+import { maxSize } from '../types/cost.ts';
 import { BOOL, BYTES, type CelType, DOUBLE, INT, NULL, STRING, UINT } from '../types/types.ts';
 import { CelRuntimeError, Uint } from './values.ts';
 

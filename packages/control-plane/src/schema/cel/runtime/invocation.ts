@@ -1,6 +1,7 @@
 import { resultSize } from '../types/cost.ts';
-import { isOfType, type Overload } from '../lib/index.ts';
+import type { Overload } from '../types/overload.ts';
 import type { Compiled, Run } from './compiled.ts';
+import { isOfType } from './is-of-type.ts';
 import { noOverload } from './no-overload.ts';
 
 /** A conversion of a dynamic value (int-or-string) keeps its size; any other conversion to a string has none that is known. */

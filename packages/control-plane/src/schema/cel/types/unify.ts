@@ -1,4 +1,4 @@
-import type { Overload } from '../lib/index.ts';
+import type { Overload } from './overload.ts';
 import { type CelType, DYN } from './types.ts';
 
 /** The types that the type parameters of one call represent. */

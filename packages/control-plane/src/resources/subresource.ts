@@ -1,0 +1,30 @@
+import type { Json } from '../apimachinery/objects/object.ts';
+import type { WriteOptions } from './options.ts';
+import type { Call, Registry, Target } from './registry.ts';
+
+/** A request to a subresource that is no plain part of its object. */
+export interface SubresourceRequest {
+  readonly registry: Registry;
+  readonly target: Target;
+  readonly call: Call;
+  readonly method: string;
+  readonly query: URLSearchParams;
+  /** Segments of the path beyond the subresource. */
+  readonly rest: readonly string[];
+  /** Media type of the body, without parameters. */
+  readonly contentType: string;
+  body(): Promise<Uint8Array>;
+  /** The body as plain JSON. `kindName` names what is expected, in refusals. */
+  readBody(kindName: string): Promise<{ plain: Record<string, unknown>; bytes: Uint8Array }>;
+  options(kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions', applying?: boolean): WriteOptions;
+}
+
+/** What it is answered: JSON text, or a value that becomes it. */
+export interface SubresourceAnswer {
+  readonly status: number;
+  readonly text?: string;
+  readonly body?: Json;
+}
+
+/** Answers a subresource. @throws StatusError; 405 for a method that it lacks */
+export type SubresourceHandler = (request: SubresourceRequest) => Promise<SubresourceAnswer>;
