@@ -89,7 +89,7 @@ export interface KindDefinition {
   readonly generationTellsEmpty?: boolean;
   /** For kinds with a generation: a change of these also changes the generation (deployments, endpoint slices). */
   readonly generationCounts?: 'annotations' | 'labels';
-  /** Other subresources by name (binding, eviction, token, approval, …): see registry/writes/subresource.ts. */
+  /** Other subresources by name (binding, eviction, token, approval, …): see registry/subresources/find.ts. */
   readonly otherSubresources?: readonly string[];
   readonly columns?: readonly PrinterColumn[];
   /** Annotations that are fields in the internal form of the object. Tables and metadata-only answers omit them. */
