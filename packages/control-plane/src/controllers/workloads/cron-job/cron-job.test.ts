@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { nextTime, parseSchedule } from '../../../kinds/workloads/cron.ts';
 import { TestPlane } from '../../testing.ts';
-import { zonedTimestamp } from './index.ts';
+import { zonedTimestamp } from './runs.ts';
 
 const BATCH = '/apis/batch/v1/namespaces/default';
 

@@ -1,0 +1,92 @@
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../../apimachinery/objects/object-text.ts';
+import { items, look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
+import { type Api, ApiError, allowing, hasCode } from '../../runtime/api.ts';
+import type { Recorder } from '../../runtime/events.ts';
+import { controllerOf, namespaceOf, timestamp } from '../../runtime/objects.ts';
+import { CRON_JOBS, JOBS } from '../../runtime/resources.ts';
+import { isTerminating } from '../pods.ts';
+import { endOf, jobOf, referenceTo } from './runs.ts';
+
+/** Creates and deletes the jobs of cron jobs, and writes their status. */
+export class CronJobWriter {
+  readonly #api: Api;
+  readonly #tell: Recorder;
+
+  constructor(api: Api, tell: Recorder) {
+    this.#api = api;
+    this.#tell = tell;
+  }
+
+  /** Deletes the job, reports the result as an event, and returns whether the job was deleted. */
+  async remove(cronJob: ApiObject, job: ApiObject): Promise<boolean> {
+    const { namespace, name, uid = '' } = job.metadata;
+    try {
+      await this.#api.delete(JOBS, { namespace, name }, { propagationPolicy: 'Background', preconditions: { uid } });
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.#tell(cronJob, 'Warning', 'FailedDelete', `Deleted job: ${error.message}`);
+      return false;
+    }
+    this.#tell(cronJob, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);
+    return true;
+  }
+
+  async write(cronJob: ApiObject, status: Plain): Promise<void> {
+    const old = look(cronJob, 'status');
+    const active = items(status, 'active');
+    const same =
+      jsonEquals(items(old, 'active'), active) &&
+      ['lastScheduleTime', 'lastSuccessfulTime'].every((field) => old[field] === status[field]);
+    if (same) return;
+    const { namespace, name, resourceVersion } = cronJob.metadata;
+    const patch = {
+      metadata: { resourceVersion },
+      status: { ...status, active: active.length === 0 ? null : active },
+    };
+    await allowing(this.#api.patch(CRON_JOBS, { namespace, name, subresource: 'status' }, patch), 404, 409);
+  }
+
+  /** Starts a run. `replaces`: deletes the jobs that still run first. */
+  async run(cronJob: ApiObject, status: Plain, due: Date, replaces: boolean): Promise<void> {
+    if (replaces) await this.#stop(cronJob, items(status, 'active'));
+    const active = replaces ? [] : items(status, 'active');
+    let made: ApiObject;
+    try {
+      made = await this.#api.create(JOBS, jobOf(cronJob, due), { namespace: namespaceOf(cronJob) });
+      this.#tell(cronJob, 'Normal', 'SuccessfulCreate', `Created job ${made.metadata.name}`);
+    } catch (error) {
+      if (isTerminating(error)) return;
+      if (hasCode(error, 409)) return this.#recall(cronJob, status, due);
+      const why = error instanceof Error ? error.message : String(error);
+      this.#tell(cronJob, 'Warning', 'FailedCreate', `Error creating job: ${why}`);
+      throw error;
+    }
+    await this.write(cronJob, { ...status, active: [...active, referenceTo(made)], lastScheduleTime: timestamp(due) });
+  }
+
+  /** The job of this run already exists. Either the cron job created it and could not store that, or it belongs to another owner. */
+  async #recall(cronJob: ApiObject, status: Plain, due: Date): Promise<void> {
+    const { name } = look(jobOf(cronJob, due), 'metadata');
+    const place = { namespace: namespaceOf(cronJob), name: String(name) };
+    const job = await allowing(this.#api.get(JOBS, place), 404);
+    if (job === undefined || controllerOf(job)?.uid !== cronJob.metadata.uid) return this.write(cronJob, status);
+    const running = endOf(job) === undefined ? [referenceTo(job)] : [];
+    const active = [...items(status, 'active'), ...running];
+    return this.write(cronJob, { ...status, active, lastScheduleTime: timestamp(due) });
+  }
+
+  /** Deletes the jobs that still run. @throws Error when one of them cannot be deleted, because the next job must wait for it */
+  async #stop(cronJob: ApiObject, active: readonly Plain[]): Promise<void> {
+    const namespace = namespaceOf(cronJob);
+    for (const one of active) {
+      const name = text(one, 'name');
+      const job = await this.#api.get(JOBS, { namespace, name }).catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        this.#tell(cronJob, 'Warning', 'FailedGet', `Get job: ${why}`);
+        throw error;
+      });
+      if (!(await this.remove(cronJob, job))) throw new Error(`could not replace job ${namespace}/${name}`);
+    }
+  }
+}

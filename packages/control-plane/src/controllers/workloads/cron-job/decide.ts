@@ -1,0 +1,71 @@
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { items, look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
+import { isTimeZone, parseSchedule, type Schedule, ScheduleError } from '../../../kinds/workloads/cron.ts';
+import { isDying } from '../../runtime/objects.ts';
+import { dueRun, endOf, isStarted, MANY_RUNS, startedAt } from './runs.ts';
+
+/** An event on the cron job. */
+export interface CronEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The decision of a sync. */
+export interface CronDecision {
+  /** `write` writes the status alone, and a run writes it together with its job. */
+  readonly action: 'none' | 'write' | { readonly run: Date; readonly replaces: boolean };
+  readonly events: readonly CronEvent[];
+  /** The time of the next run; absent: an event triggers the next sync. */
+  readonly lookAgainAt?: Date | undefined;
+}
+
+/** Ended jobs beyond the limits of the history, the oldest first. */
+export function surplusJobs(cronJob: ApiObject, own: readonly ApiObject[]): ApiObject[] {
+  const spec = look(cronJob, 'spec');
+  const limits = { Complete: spec.successfulJobsHistoryLimit, Failed: spec.failedJobsHistoryLimit };
+  return Object.entries(limits).flatMap(([end, limit]) => {
+    if (typeof limit !== 'number') return [];
+    const ended = own.filter((job) => endOf(job) === end && !isDying(job));
+    return ended.sort((a, b) => startedAt(a) - startedAt(b)).slice(0, Math.max(0, ended.length - limit));
+  });
+}
+
+/** Decides whether a run starts now. `status` has the jobs that still run. */
+export function decide(cronJob: ApiObject, status: Plain, now: Date): CronDecision {
+  const spec = look(cronJob, 'spec');
+  const zone = text(spec, 'timeZone');
+  if (zone !== '' && !isTimeZone(zone)) {
+    const message = `invalid timeZone: ${JSON.stringify(zone)}: unknown time zone ${zone}`;
+    return { action: 'write', events: [{ type: 'Warning', reason: 'UnknownTimeZone', message }] };
+  }
+  if (spec.suspend === true) return { action: 'write', events: [] };
+  let schedule: Schedule;
+  try {
+    schedule = parseSchedule(text(spec, 'schedule'));
+  } catch (error) {
+    if (!(error instanceof ScheduleError)) throw error;
+    const message = `unparseable schedule: ${JSON.stringify(text(spec, 'schedule'))} : ${error.message}`;
+    return { action: 'none', events: [{ type: 'Warning', reason: 'UnparseableSchedule', message }] };
+  }
+  const { due, next, missed } = dueRun(cronJob, schedule, now);
+  const events: CronEvent[] = [];
+  if (next === undefined && due === undefined) {
+    const why = 'time difference between two schedules is less than 1 second';
+    const message = `invalid schedule: ${text(spec, 'schedule')} : ${why}`;
+    events.push({ type: 'Warning', reason: 'InvalidSchedule', message });
+  }
+  if (due === undefined || isStarted(cronJob, status, due)) return { action: 'write', events, lookAgainAt: next };
+  if (missed > MANY_RUNS) {
+    const message =
+      'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew';
+    events.push({ type: 'Warning', reason: 'TooManyMissedTimes', message });
+  }
+  const policy = text(spec, 'concurrencyPolicy');
+  if (policy === 'Forbid' && items(status, 'active').length > 0) {
+    const message = 'Not starting job because prior execution is running and concurrency policy is Forbid';
+    events.push({ type: 'Normal', reason: 'JobAlreadyActive', message });
+    return { action: 'none', events, lookAgainAt: next };
+  }
+  return { action: { run: due, replaces: policy === 'Replace' }, events, lookAgainAt: next };
+}

@@ -1,0 +1,94 @@
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
+import { nextTime, type Schedule } from '../../../kinds/workloads/cron.ts';
+import { conditionOf, ownerReference, timestamp } from '../../runtime/objects.ts';
+
+const SCHEDULED_AT = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
+/** Missed runs that are looked through one by one. */
+export const MANY_RUNS = 100;
+
+/** How a job has ended; undefined: it has not. */
+export const endOf = (job: ApiObject): 'Complete' | 'Failed' | undefined =>
+  (['Complete', 'Failed'] as const).find((type) => conditionOf(job, type)?.status === 'True');
+
+export const startedAt = (job: ApiObject): number =>
+  new Date(text(look(job, 'status'), 'startTime') || (job.metadata.creationTimestamp ?? 0)).getTime();
+
+/** The latest run that is due and was not started, and when the next one is. */
+export function dueRun(
+  cronJob: ApiObject,
+  schedule: Schedule,
+  now: Date,
+): { due: Date | undefined; next: Date | undefined; missed: number } {
+  const spec = look(cronJob, 'spec');
+  const zone = text(spec, 'timeZone') || 'UTC';
+  const last = text(look(cronJob, 'status'), 'lastScheduleTime') || (cronJob.metadata.creationTimestamp ?? '');
+  let from = new Date(last).getTime();
+  const deadline = number(spec, 'startingDeadlineSeconds');
+  if (deadline !== undefined) from = Math.max(from, now.getTime() - deadline * 1000);
+  let due: Date | undefined;
+  let missed = 0;
+  let next = nextTime(schedule, new Date(from), zone);
+  while (next !== undefined && next <= now) {
+    due = next;
+    missed++;
+    if (missed > MANY_RUNS) {
+      // So many runs were missed that only the latest matters: a day back will do to find it.
+      const near = nextTime(schedule, new Date(now.getTime() - 86_400_000), zone);
+      if (near !== undefined && near <= now && near > due) next = near;
+    }
+    next = nextTime(schedule, next, zone);
+  }
+  return { due, next, missed };
+}
+
+/** A time of RFC 3339 as the clocks of a zone show it. */
+export function zonedTimestamp(at: Date, zone: string): string {
+  const format = new Intl.DateTimeFormat('en', {
+    timeZone: zone === '' ? 'UTC' : zone,
+    timeZoneName: 'longOffset',
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  });
+  const part = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
+  // Go writes an offset of nothing as `Z`.
+  const offset = (part.timeZoneName ?? '').replace(/^GMT(?:[+-]00:00)?/, '') || 'Z';
+  return `${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:${part.second}${offset}`;
+}
+
+/** The job of one run: its name tells the minute for which it is meant. */
+export function jobOf(cronJob: ApiObject, at: Date): Plain {
+  const template = look(cronJob, 'spec', 'jobTemplate');
+  const { labels, annotations } = look(template, 'metadata');
+  const zone = text(look(cronJob, 'spec'), 'timeZone');
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: `${cronJob.metadata.name}-${Math.floor(at.getTime() / 60_000)}`,
+      ...(labels === undefined ? {} : { labels }),
+      annotations: { ...(annotations as object | undefined), [SCHEDULED_AT]: zonedTimestamp(at, zone) },
+      ownerReferences: [ownerReference(cronJob)],
+    },
+    spec: template.spec,
+  };
+}
+
+export const referenceTo = ({ metadata }: ApiObject): Plain => ({
+  kind: 'Job',
+  namespace: metadata.namespace,
+  name: metadata.name,
+  uid: metadata.uid,
+  apiVersion: 'batch/v1',
+  resourceVersion: metadata.resourceVersion,
+});
+
+/** Whether the status already contains the job of this run. */
+export const isStarted = (cronJob: ApiObject, status: Plain, due: Date): boolean =>
+  items(status, 'active').some(({ name }) => name === look(jobOf(cronJob, due), 'metadata').name) ||
+  text(status, 'lastScheduleTime') === timestamp(due);

@@ -1,0 +1,194 @@
+import type { Clock } from '../../../apimachinery/objects/clock.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { items, look, number, type Plain } from '../../../apimachinery/objects/plain.ts';
+import { type Api, ApiError, allowing, hasCode } from '../../runtime/api.ts';
+import type { Recorder } from '../../runtime/events.ts';
+import { controllerOf, namespaceOf } from '../../runtime/objects.ts';
+import { DEPLOYMENTS, REPLICA_SETS } from '../../runtime/resources.ts';
+import { isTerminating, replicasOf } from '../pods.ts';
+import { compareRevisions } from '../revision.ts';
+import { type DeploymentView, type SetChange, type Step, setsOf } from './decide.ts';
+import { newReplicaSet, REVISION, revisionOf, sameTemplate } from './replica-sets.ts';
+import { planRollback, rolledBack } from './rollback.ts';
+import { planRollout, type Scaling } from './rollout.ts';
+import { planScale, sizeAnnotations } from './scale.ts';
+import {
+  type ConditionFacts,
+  countStatus,
+  deadlineOf,
+  isComplete,
+  progressCheckAt,
+  progressFacts,
+  rolloutStatus,
+  sameStatus,
+  withCondition,
+} from './status.ts';
+
+const byRevision = (a: ApiObject, b: ApiObject): number => compareRevisions(revisionOf(a), revisionOf(b));
+
+/** Applies the steps of deployments. A write that meets a newer version does nothing: the event of that version triggers the next sync. */
+export class DeploymentWriter {
+  readonly #api: Api;
+  readonly #clock: Clock;
+  readonly #tell: Recorder;
+
+  constructor(api: Api, clock: Clock, tell: Recorder) {
+    this.#api = api;
+    this.#clock = clock;
+    this.#tell = tell;
+  }
+
+  /** Applies a step. Returns when the deployment must be checked again without an event; undefined: never. */
+  async apply(view: DeploymentView, step: Step): Promise<Date | undefined> {
+    const { deployment, fresh } = view;
+    switch (step.kind) {
+      case 'count':
+        await this.#writeStatus(deployment, countStatus(deployment, fresh, setsOf(view), this.#clock.now()));
+        return undefined;
+      case 'note':
+        await this.#note(deployment, step.facts, step.revision);
+        return undefined;
+      case 'refresh':
+        await this.#refresh(step.fresh, step.change);
+        return undefined;
+      case 'roll back':
+        await this.#rollBack(view, step.revision);
+        return undefined;
+      case 'follow size':
+        await this.#followSize(view);
+        return undefined;
+      case 'create':
+        await this.#create(view, step.revision);
+        return undefined;
+      case 'stop old':
+        for (const set of view.old) if (replicasOf(set) > 0) await this.#scaleTo(deployment, { set, replicas: 0 });
+        return this.#rollOut(view);
+      default:
+        return this.#rollOut(view);
+    }
+  }
+
+  /** Writes a status and, with it, the revision that the deployment has come to. */
+  async #writeStatus(deployment: ApiObject, status: Plain, revision?: string): Promise<void> {
+    const { namespace, name, resourceVersion, annotations } = deployment.metadata;
+    const isNewRevision = revision !== undefined && annotations?.[REVISION] !== revision;
+    if (!isNewRevision && sameStatus(status, look(deployment, 'status'))) return;
+    const metadata = { resourceVersion, ...(isNewRevision ? { annotations: { [REVISION]: revision } } : {}) };
+    const place = { namespace, name, subresource: 'status' };
+    await allowing(this.#api.patch(DEPLOYMENTS, place, { metadata, status }), 404, 409);
+  }
+
+  #note(deployment: ApiObject, facts: ConditionFacts, revision?: string): Promise<void> {
+    const old = look(deployment, 'status');
+    const conditions = withCondition(items(old, 'conditions'), facts, this.#clock.now());
+    return this.#writeStatus(deployment, { ...old, conditions }, revision);
+  }
+
+  async #refresh({ metadata }: ApiObject, { annotations, minReadySeconds }: SetChange): Promise<void> {
+    const { namespace, name, resourceVersion } = metadata;
+    const patch = {
+      metadata: { resourceVersion, annotations },
+      ...(minReadySeconds === undefined ? {} : { spec: { minReadySeconds } }),
+    };
+    await allowing(this.#api.patch(REPLICA_SETS, { namespace, name }, patch), 404, 409);
+  }
+
+  async #create({ deployment, old }: DeploymentView, revision: bigint): Promise<void> {
+    const set = newReplicaSet(deployment, old, revision);
+    const { name } = set.metadata;
+    try {
+      await this.#api.create(REPLICA_SETS, set, { namespace: namespaceOf(deployment) });
+    } catch (error) {
+      if (hasCode(error, 409)) return this.#collide(deployment, set);
+      if (!(error instanceof ApiError) || isTerminating(error)) throw error;
+      const message = `Failed to create new replica set "${name}": ${error.message}`;
+      this.#tell(deployment, 'Warning', 'ReplicaSetCreateError', message);
+      if (deadlineOf(deployment) !== undefined) {
+        await this.#note(deployment, progressFacts('False', 'ReplicaSetCreateError', message));
+      }
+      throw error;
+    }
+    const replicas = replicasOf(set);
+    if (replicas > 0) {
+      this.#tell(deployment, 'Normal', 'ScalingReplicaSet', `Scaled up replica set ${name} from 0 to ${replicas}`);
+    }
+    if (deadlineOf(deployment) === undefined) return;
+    const facts = progressFacts('True', 'NewReplicaSetCreated', `Created new replica set "${name}"`);
+    await this.#note(deployment, facts, String(revision));
+  }
+
+  /** A set of this name exists. If it is not a set of this deployment, the next hash is tried. */
+  async #collide(deployment: ApiObject, set: ApiObject): Promise<void> {
+    const { namespace, name } = set.metadata;
+    const there = await this.#api.get(REPLICA_SETS, { namespace: namespaceOf(deployment), name });
+    if (controllerOf(there)?.uid === deployment.metadata.uid && sameTemplate(there, deployment)) return;
+    const status = look(deployment, 'status');
+    const collisionCount = (number(status, 'collisionCount') ?? 0) + 1;
+    await this.#writeStatus(deployment, { ...status, collisionCount });
+    throw new Error(`the name ${namespace ?? ''}/${name} is another set's; the next one is tried`);
+  }
+
+  async #scaleTo(deployment: ApiObject, { set, replicas }: Scaling): Promise<void> {
+    const before = replicasOf(set);
+    const known = set.metadata.annotations ?? {};
+    const annotations = sizeAnnotations(deployment);
+    const isAnnotated = Object.entries(annotations).every(([name, value]) => known[name] === value);
+    if (before === replicas && isAnnotated) return;
+    const { namespace, name, resourceVersion } = set.metadata;
+    const patch = { metadata: { resourceVersion, annotations }, spec: { replicas } };
+    const done = await allowing(this.#api.patch(REPLICA_SETS, { namespace, name }, patch), 404, 409);
+    if (done === undefined || before === replicas) return;
+    const direction = before < replicas ? 'up' : 'down';
+    const message = `Scaled ${direction} replica set ${name} from ${before} to ${replicas}`;
+    this.#tell(deployment, 'Normal', 'ScalingReplicaSet', message);
+  }
+
+  /** A paused rollout, or a rollout during which the size changed: the sets follow the size, and the rollout does not continue. */
+  async #followSize(view: DeploymentView): Promise<void> {
+    const { deployment, fresh, old } = view;
+    const sets = setsOf(view);
+    const plan = planScale({ deployment, fresh, old });
+    for (const step of plan) await this.#scaleTo(deployment, step);
+    // Each other set with pods records the new size. Otherwise the next sync would see another change of the size.
+    const planned = new Set(plan.map(({ set }) => set));
+    for (const set of sets.filter((one) => !planned.has(one) && replicasOf(one) > 0)) {
+      await this.#scaleTo(deployment, { set, replicas: replicasOf(set) });
+    }
+    if (look(deployment, 'spec').paused === true) await this.#cleanUp(deployment, old);
+    await this.#writeStatus(deployment, countStatus(deployment, fresh, sets, this.#clock.now()));
+  }
+
+  async #rollOut(view: DeploymentView): Promise<Date | undefined> {
+    const { deployment, fresh, old, oldPodsLeft } = view;
+    if (fresh !== undefined) {
+      const plan = planRollout({ deployment, fresh, old, oldPodsLeft });
+      for (const step of plan) await this.#scaleTo(deployment, step);
+    }
+    const status = rolloutStatus(deployment, fresh, setsOf(view), this.#clock.now());
+    await this.#writeStatus(deployment, status, fresh?.metadata.annotations?.[REVISION]);
+    if (isComplete(deployment, look(deployment, 'status'))) await this.#cleanUp(deployment, old);
+    return progressCheckAt(deployment, status);
+  }
+
+  async #rollBack(view: DeploymentView, revision: bigint): Promise<void> {
+    const { deployment } = view;
+    const plan = planRollback(deployment, setsOf(view), revision);
+    const done = await allowing(this.#api.update(DEPLOYMENTS, rolledBack(deployment, plan)), 404, 409);
+    if (done !== undefined) this.#tell(deployment, plan.type, plan.reason, plan.message);
+  }
+
+  /** Deletes the oldest sets beyond the history that the deployment keeps. */
+  async #cleanUp(deployment: ApiObject, old: readonly ApiObject[]): Promise<void> {
+    const limit = number(look(deployment, 'spec'), 'revisionHistoryLimit');
+    if (limit === undefined) return;
+    const surplus = [...old].sort(byRevision).slice(0, Math.max(0, old.length - limit));
+    for (const set of surplus) {
+      const status = look(set, 'status');
+      const isIdle = (number(status, 'replicas') ?? 0) === 0 && replicasOf(set) === 0;
+      const isSeen = (set.metadata.generation ?? 0) <= (number(status, 'observedGeneration') ?? 0);
+      if (!isIdle || !isSeen) continue;
+      const { namespace, name } = set.metadata;
+      await allowing(this.#api.delete(REPLICA_SETS, { namespace, name }, { propagationPolicy: 'Background' }), 404);
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { look, number } from '../../../apimachinery/objects/plain.ts';
+import { isDying } from '../../runtime/objects.ts';
+import { replicasOf } from '../pods.ts';
+import { highest, nextRevision } from '../revision.ts';
+import { missingAnnotations, REVISION, revisionOf } from './replica-sets.ts';
+import { rollbackOf } from './rollback.ts';
+import { wasScaled } from './scale.ts';
+import { type ConditionFacts, deadlineOf, pausedCondition, progressFacts, progressOf } from './status.ts';
+
+/** A deployment with its ReplicaSets. Sets in deletion are absent. */
+export interface DeploymentView {
+  readonly deployment: ApiObject;
+  /** The set of the current template. */
+  readonly fresh: ApiObject | undefined;
+  readonly old: readonly ApiObject[];
+  /** Whether a pod of an old set has not ended. */
+  readonly oldPodsLeft: boolean;
+}
+
+/** The next step of a sync. Each step ends the sync, and its writes trigger the next one. */
+export type Step =
+  /** Only the status follows the sets, because the deployment is in deletion. */
+  | { readonly kind: 'count' }
+  | { readonly kind: 'note'; readonly facts: ConditionFacts; readonly revision?: string | undefined }
+  /** The set of the current template takes the annotations and the readiness delay of the deployment. */
+  | { readonly kind: 'refresh'; readonly fresh: ApiObject; readonly change: SetChange }
+  | { readonly kind: 'roll back'; readonly revision: bigint }
+  | { readonly kind: 'follow size' }
+  /** A Recreate rollout stops the old sets before it creates the new one. */
+  | { readonly kind: 'stop old' }
+  | { readonly kind: 'create'; readonly revision: bigint }
+  | { readonly kind: 'roll out' };
+
+/** A change of a set. */
+export interface SetChange {
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Absent: the set already has the value of the deployment. */
+  readonly minReadySeconds: number | undefined;
+}
+
+/** All sets of a view, the current one first. */
+export const setsOf = ({ fresh, old }: DeploymentView): readonly ApiObject[] =>
+  fresh === undefined ? old : [fresh, ...old];
+
+/** Decides the next step of a deployment. */
+export function decide(view: DeploymentView): Step {
+  const { deployment, fresh, old, oldPodsLeft } = view;
+  if (isDying(deployment)) return { kind: 'count' };
+  const paused = pausedCondition(deployment);
+  if (paused !== undefined) return { kind: 'note', facts: paused };
+  const revision = nextRevision(highest(old.map(revisionOf)));
+  const change = fresh === undefined ? undefined : changeOf(deployment, fresh, revision);
+  if (fresh !== undefined && change !== undefined) return { kind: 'refresh', fresh, change };
+  const isPaused = look(deployment, 'spec').paused === true;
+  const wish = isPaused ? undefined : rollbackOf(deployment);
+  if (wish !== undefined) return { kind: 'roll back', revision: wish };
+  if (isPaused || wasScaled(view)) return { kind: 'follow size' };
+  if (fresh === undefined) {
+    const isRecreated = look(deployment, 'spec', 'strategy').type === 'Recreate';
+    const isRunning = oldPodsLeft || old.some((set) => replicasOf(set) > 0);
+    return isRecreated && isRunning ? { kind: 'stop old' } : { kind: 'create', revision };
+  }
+  if (deadlineOf(deployment) !== undefined && progressOf(look(deployment, 'status')) === undefined) {
+    const facts = progressFacts('True', 'FoundNewReplicaSet', `Found new replica set "${fresh.metadata.name}"`);
+    return { kind: 'note', facts, revision: fresh.metadata.annotations?.[REVISION] };
+  }
+  return { kind: 'roll out' };
+}
+
+/** The differences between the current set and its deployment; undefined: there are none. */
+function changeOf(deployment: ApiObject, fresh: ApiObject, revision: bigint): SetChange | undefined {
+  const annotations = missingAnnotations(deployment, fresh.metadata.annotations ?? {}, revision);
+  const wanted = number(look(deployment, 'spec'), 'minReadySeconds') ?? 0;
+  const isAlike = (number(look(fresh, 'spec'), 'minReadySeconds') ?? 0) === wanted;
+  if (Object.keys(annotations).length === 0 && isAlike) return undefined;
+  return { annotations, minReadySeconds: isAlike ? undefined : wanted };
+}

@@ -1,0 +1,66 @@
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { type Api, allowing } from '../../runtime/api.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import { controllerOf } from '../../runtime/objects.ts';
+import { PODS } from '../../runtime/resources.ts';
+import { isTracked, type JobCount, TRACKING, uidOf } from './count.ts';
+import { type Backoff, NO_FAILURE, nextBackoff } from './times.ts';
+
+const withoutTracking = (pod: ApiObject): ApiObject => ({
+  ...pod,
+  metadata: { ...pod.metadata, finalizers: (pod.metadata.finalizers ?? []).filter((one) => one !== TRACKING) },
+});
+
+/** Pods with the finalizer of the job controller, and the backoff that their ends cause. */
+export class TrackedPods {
+  readonly #api: Api;
+  readonly #pods: Informer;
+  readonly #backoffs = new Map<string, Backoff>();
+  /** Failed and succeeded pods that the backoff of a job contains, while they are tracked. */
+  readonly #known = new Map<string, Set<string>>();
+  /** Pods without the finalizer that the cache still has with it. */
+  readonly #released = new Set<string>();
+
+  constructor(api: Api, pods: Informer) {
+    this.#api = api;
+    this.#pods = pods;
+  }
+
+  /** Removes the finalizer. */
+  async release(pod: ApiObject): Promise<void> {
+    const { namespace, name, uid = '' } = pod.metadata;
+    const metadata = { uid, '$deleteFromPrimitiveList/finalizers': [TRACKING] };
+    await allowing(this.#api.merge(PODS, { namespace, name }, { metadata }), 404, 409);
+    const cached = this.#pods.get(`${namespace}/${name}`);
+    if (cached?.metadata.uid === uid && isTracked(cached)) this.#released.add(uid);
+  }
+
+  /** The pod as it is on the server: a released pod has no finalizer. */
+  current(pod: ApiObject): ApiObject {
+    return this.#released.has(uidOf(pod)) ? withoutTracking(pod) : pod;
+  }
+
+  /** The backoff of a job with the pods that ended since the last call. */
+  backoffOf({ metadata: { uid = '' } }: ApiObject, count: JobCount): Backoff {
+    const seen = this.#known.get(uid) ?? new Set<string>();
+    this.#known.set(uid, seen);
+    const fresh = (list: readonly ApiObject[]): ApiObject[] => list.filter((pod) => !seen.has(uidOf(pod)));
+    const [succeeded, failed] = [fresh(count.newlySucceeded), fresh(count.newlyFailed)];
+    for (const pod of [...succeeded, ...failed]) seen.add(uidOf(pod));
+    const backoff = nextBackoff(this.#backoffs.get(uid) ?? NO_FAILURE, succeeded, failed);
+    this.#backoffs.set(uid, backoff);
+    return backoff;
+  }
+
+  /** Forgets a pod without the finalizer. */
+  forgetPod(pod: ApiObject): void {
+    this.#released.delete(uidOf(pod));
+    this.#known.get(controllerOf(pod)?.uid ?? '')?.delete(uidOf(pod));
+  }
+
+  /** Forgets the backoff of a job that ended. */
+  forgetJob(uid: string): void {
+    this.#backoffs.delete(uid);
+    this.#known.delete(uid);
+  }
+}
