@@ -21,7 +21,7 @@ import { nodeLifecycle } from './node/lifecycle.ts';
 import { podGarbageCollector } from './node/pod-gc.ts';
 import { type Controller, type ControllerEnvironment, runControllers } from './runtime/controller.ts';
 import { scheduler } from './scheduler/index.ts';
-import { attachDetach } from './volumes/attach.ts';
+import { attachDetach } from './volumes/attach/index.ts';
 import { volumeBinder } from './volumes/binder/index.ts';
 import { ephemeralVolumes } from './volumes/ephemeral.ts';
 import { storageProtection } from './volumes/protection.ts';

@@ -5,7 +5,7 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
 import { conditionOf, isDying, isTerminal, nodeNameOf, observedOf, timestamp } from '../runtime/objects.ts';
 import { NODES, PODS } from '../runtime/resources.ts';
-import { isOutOfService } from '../volumes/attach.ts';
+import { isOutOfService } from '../volumes/attach/attachments.ts';
 
 /** How long a node may be missing before its pods go: it may have been replaced by one of the same name. */
 const QUARANTINE_MS = 40_000;

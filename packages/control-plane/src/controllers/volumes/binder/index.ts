@@ -1,183 +1,102 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
-import { look, text } from '../../../apimachinery/objects/plain.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
+import type { Recorder } from '../../runtime/events.ts';
 import { keyOf } from '../../runtime/informer.ts';
-import { isDying, isTerminal, namespaceOf, nodeNameOf, phaseOf } from '../../runtime/objects.ts';
-import { CLAIMS, PODS, STORAGE_CLASSES, VOLUMES } from '../../runtime/resources.ts';
-import { BIND_COMPLETED, BindingWriter, BOUND_BY_CONTROLLER, hasAnnotation } from './bind.ts';
-import { claimNamesOf, SELECTED_NODE } from './claims.ts';
-import { defaultClass } from './default-class.ts';
+import { isTerminal, namespaceOf } from '../../runtime/objects.ts';
+import type { WorkQueue } from '../../runtime/queue.ts';
+import { BindingWriter } from './bind.ts';
+import { claimNamesOf } from './claims.ts';
 import {
-  asksForClass,
-  claimKeyOf,
-  claimRefOf,
-  classOfClaim,
-  classOfVolume,
-  differInMode,
-  findVolume,
-  hasClaimRef,
-  isFor,
-  mismatchOf,
-} from './match.ts';
-import { PROVISIONED_BY, provision } from './provision.ts';
-import { finalizersOf, reclaim } from './reclaim.ts';
+  type BinderEvent,
+  type ClaimStep,
+  decideClaim,
+  decideVolume,
+  isUnbound,
+  type VolumeStep,
+  volumeNameOf,
+} from './decide.ts';
+import { claimKeyOf, classOfVolume } from './match.ts';
+import { type Provisioning, provision } from './provision.ts';
+import { type Reclaiming, reclaim } from './reclaim.ts';
+import { BinderCaches } from './view.ts';
 
-const COMPONENT = 'persistentvolume-controller';
-
-const volumeNameOf = (claim: ApiObject): string => text(look(claim, 'spec'), 'volumeName');
-const isUnbound = (claim: ApiObject): boolean => !hasAnnotation(claim, BIND_COMPLETED);
+type Tools = Provisioning & Reclaiming;
 
 function setup({ api, informer, queue, recorder }: ControllerContext): void {
-  const tell = recorder(COMPONENT);
-  const claims = informer(CLAIMS);
-  const volumes = informer(VOLUMES);
-  const classes = informer(STORAGE_CLASSES);
-  const pods = informer(PODS);
-  const writer = new BindingWriter(api);
-  const podsUsing = pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
-  const promisedTo = volumes.index((volume) => {
-    const key = claimKeyOf(volume);
-    return key === undefined ? [] : [key];
-  });
-  const freeOf = volumes.index((volume) => (hasClaimRef(volume) ? [] : [classOfVolume(volume)]));
-  const unboundOf = claims.index((claim) => (isUnbound(claim) ? [classOfClaim(claim)] : []));
-
-  const naming = claims.index((claim) => [volumeNameOf(claim)]);
-
-  const living = (key: string): ApiObject[] => podsUsing(key).filter((pod) => !isTerminal(pod));
-
-  /** Whether the class leaves it to the scheduler when a volume is chosen. */
-  const isDelayed = (claim: ApiObject): boolean =>
-    classes.get(classOfClaim(claim))?.volumeBindingMode === 'WaitForFirstConsumer';
-
-  const tellWaiting = (key: string, claim: ApiObject): void => {
-    const names = living(key)
-      .filter((pod) => nodeNameOf(pod) === '')
-      .map((pod) => pod.metadata.name ?? '');
-    if (names.length === 0) {
-      const message = 'waiting for first consumer to be created before binding';
-      tell(claim, 'Normal', 'WaitForFirstConsumer', message);
-      return;
-    }
-    const who = names.length === 1 ? 'pod' : 'pods';
-    tell(claim, 'Normal', 'WaitForPodScheduled', `waiting for ${who} ${names.join(',')} to be scheduled`);
-  };
-
-  /** A claim that takes any volume. */
-  const syncFree = async (key: string, claim: ApiObject): Promise<void> => {
-    const delayed = isDelayed(claim);
-    const candidates = [...promisedTo(key), ...(delayed ? [] : freeOf(classOfClaim(claim)))];
-    const volume = findVolume(claim, candidates, delayed);
-    if (volume !== undefined) return writer.bind(volume, claim);
-    const byDefault = asksForClass(claim) ? undefined : defaultClass(classes.all());
-    if (byDefault !== undefined) {
-      const { resourceVersion } = claim.metadata;
-      const spec = { storageClassName: byDefault.metadata.name };
-      await writer.patchClaim(claim, { metadata: { resourceVersion }, spec });
-      return;
-    }
-    if (delayed && !hasAnnotation(claim, SELECTED_NODE)) tellWaiting(key, claim);
-    else if (classOfClaim(claim) !== '') return provision({ api, writer, classes, tell }, claim);
-    else {
-      const message = 'no persistent volumes available for this claim and no storage class is set';
-      tell(claim, 'Normal', 'FailedBinding', message);
-    }
-    await writer.setClaimStatus(claim, 'Pending');
-  };
-
-  /** A claim that names its volume. */
-  const syncNaming = async (claim: ApiObject): Promise<void> => {
-    const name = volumeNameOf(claim);
-    const volume = volumes.get(name);
-    if (volume !== undefined && hasClaimRef(volume)) {
-      if (isFor(volume, claim)) return writer.bind(volume, claim);
-      tell(claim, 'Warning', 'FailedBinding', `volume "${name}" already bound to a different claim.`);
-      if (hasAnnotation(claim, BOUND_BY_CONTROLLER)) return;
-    } else if (volume !== undefined) {
-      const why = mismatchOf(volume, claim);
-      if (why === undefined) return writer.bind(volume, claim);
-      tell(claim, 'Warning', 'VolumeMismatch', `Cannot bind to requested volume "${name}": ${why}`);
-    }
-    await writer.setClaimStatus(claim, 'Pending');
-  };
-
-  const lose = async (claim: ApiObject, reason: string, message: string): Promise<void> => {
-    if (phaseOf(claim) === 'Lost') return;
-    if (await writer.setClaimStatus(claim, 'Lost')) tell(claim, 'Warning', reason, message);
-  };
-
-  const syncBound = async (claim: ApiObject): Promise<void> => {
-    const name = volumeNameOf(claim);
-    const volume = volumes.get(name);
-    if (volume === undefined) {
-      const what = name === '' ? 'reference to PersistentVolume' : 'its PersistentVolume';
-      return lose(claim, 'ClaimLost', `Bound claim has lost ${what}. Data on the volume is lost!`);
-    }
-    if (!hasClaimRef(volume) || text(claimRefOf(volume), 'uid') === claim.metadata.uid) {
-      return writer.bind(volume, claim);
-    }
-    const message = 'Two claims are bound to the same volume, this one is bound incorrectly';
-    return lose(claim, 'ClaimMisbound', message);
-  };
+  const tell = recorder('persistentvolume-controller');
+  const caches = new BinderCaches(informer);
+  const { claims, volumes, classes } = caches;
+  const users = (volume: ApiObject): string[] => caches.usersOf(volume);
+  const tools: Tools = { api, writer: new BindingWriter(api), classes, tell, users };
 
   const claimWork = queue(async (key) => {
     const claim = claims.get(key);
-    if (claim === undefined) return;
-    if (!isUnbound(claim)) return syncBound(claim);
-    if (volumeNameOf(claim) !== '') return syncNaming(claim);
-    return syncFree(key, claim);
+    if (claim !== undefined) await applyToClaim(tools, claim, decideClaim(caches.observe(claim)));
   });
-
-  const reclaiming = {
-    api,
-    writer,
-    tell,
-    users: (volume: ApiObject): string[] => {
-      const key = claimKeyOf(volume);
-      // A claim of that name is another one, and so are its pods.
-      if (key === undefined || claims.get(key) !== undefined) return [];
-      return living(key).map(keyOf);
-    },
-  };
-
-  /** A volume whose claim is there but has no volume yet, or another one. */
-  const syncHalfBound = async (volume: ApiObject, claim: ApiObject): Promise<void> => {
-    if (volumeNameOf(claim) !== '') {
-      const { persistentVolumeReclaimPolicy: policy } = look(volume, 'spec');
-      if (hasAnnotation(volume, PROVISIONED_BY) && policy === 'Delete') return reclaim(reclaiming, volume);
-      return writer.unbind(volume);
-    }
-    if (differInMode(volume, claim)) {
-      const { name } = claim.metadata;
-      const why = 'due to incompatible volumeMode.';
-      const message = `Cannot bind PersistentVolume to requested PersistentVolumeClaim "${name}" ${why}`;
-      tell(volume, 'Warning', 'VolumeMismatch', message);
-      const about = `Cannot bind PersistentVolume "${volume.metadata.name}" to requested PersistentVolumeClaim ${why}`;
-      return tell(claim, 'Warning', 'VolumeMismatch', about);
-    }
-    claimWork.add(keyOf(claim));
-  };
-
   const volumeWork = queue(async (name) => {
     const volume = volumes.get(name);
     if (volume === undefined) return;
-    const finalizers = finalizersOf(volume);
-    if (finalizers !== undefined && !isDying(volume)) {
-      const { resourceVersion } = volume.metadata;
-      await writer.patchVolume(volume, { metadata: { resourceVersion, finalizers } });
-      return;
-    }
-    const uid = text(claimRefOf(volume), 'uid');
-    if (uid === '') {
-      await writer.setPhase(volume, 'Available');
-      return;
-    }
-    const claim = claims.get(claimKeyOf(volume) ?? '');
-    if (claim === undefined || claim.metadata.uid !== uid) return reclaim(reclaiming, volume);
-    if (volumeNameOf(claim) !== name) return syncHalfBound(volume, claim);
-    await writer.setPhase(volume, 'Bound');
+    const step = decideVolume(volume, caches.claimOf(volume));
+    if (step.kind === 'ask claim') claimWork.add(keyOf(step.claim));
+    else await applyToVolume(tools, volume, step);
   });
+  follow(caches, claimWork, volumeWork);
+}
 
+async function applyToClaim(tools: Tools, claim: ApiObject, step: ClaimStep): Promise<void> {
+  const { writer, tell } = tools;
+  const { resourceVersion } = claim.metadata;
+  switch (step.kind) {
+    case 'bind':
+      return writer.bind(step.volume, claim);
+    case 'use class':
+      await writer.patchClaim(claim, { metadata: { resourceVersion }, spec: { storageClassName: step.name } });
+      return;
+    case 'provision':
+      return provision(tools, claim);
+    case 'phase': {
+      const written = await writer.setClaimStatus(claim, step.phase);
+      // A lost claim is reported once.
+      if (step.event !== undefined && (written || step.phase === 'Pending')) report(tell, claim, step.event);
+      return;
+    }
+    case 'report':
+      return report(tell, claim, step.event);
+    default:
+  }
+}
+
+async function applyToVolume(
+  tools: Tools,
+  volume: ApiObject,
+  step: Exclude<VolumeStep, { kind: 'ask claim' }>,
+): Promise<void> {
+  const { writer, tell } = tools;
+  switch (step.kind) {
+    case 'finalizers': {
+      const { resourceVersion } = volume.metadata;
+      await writer.patchVolume(volume, { metadata: { resourceVersion, finalizers: step.finalizers } });
+      return;
+    }
+    case 'phase':
+      await writer.setPhase(volume, step.phase);
+      return;
+    case 'reclaim':
+      return reclaim(tools, volume);
+    case 'unbind':
+      return writer.unbind(volume);
+    default:
+      report(tell, volume, step.onVolume);
+      report(tell, step.claim, step.onClaim);
+  }
+}
+
+const report = (tell: Recorder, object: ApiObject, { type, reason, message }: BinderEvent): void =>
+  tell(object, type, reason, message);
+
+/** Adds the claims and volumes to their queues that a change concerns. */
+function follow(caches: BinderCaches, claimWork: WorkQueue, volumeWork: WorkQueue): void {
+  const { claims, volumes, classes, pods, promisedTo, unboundOf, naming } = caches;
   claims.onChange(({ object }) => {
     const key = keyOf(object);
     claimWork.add(key);

@@ -57,8 +57,7 @@ export function decide(cronJob: ApiObject, status: Plain, now: Date): CronDecisi
   }
   if (due === undefined || isStarted(cronJob, status, due)) return { action: 'write', events, lookAgainAt: next };
   if (missed > MANY_RUNS) {
-    const message =
-      'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew';
+    const message = 'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew';
     events.push({ type: 'Warning', reason: 'TooManyMissedTimes', message });
   }
   const policy = text(spec, 'concurrencyPolicy');

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { FailedPods } from './failed-pods.ts';
 import { isUpdated, targetOf } from './node.ts';
 import { byAge, type DaemonView, planPlacement, planUpdate } from './plan.ts';
 
@@ -102,4 +103,15 @@ test('with a surge, a pod leaves a node that is not selected only after its repl
   expect(planUpdate(view(surging, podsOn, { a: STAYS, b: RUNS })).delete).toEqual([]);
   const ready = { ...podsOn, b: [pod('b')] };
   expect(namesOf(planUpdate(view(surging, ready, { a: STAYS, b: RUNS })).delete)).toEqual(['a']);
+});
+
+test('a failed pod is replaced at once, then after a doubled wait, and a change of the set resets the wait', () => {
+  const failed = new FailedPods();
+  const set = { ...setWith({}), status: { observedGeneration: 1 } };
+  const after = (seconds: number): Date => new Date(NOW.getTime() + seconds * 1000);
+  expect(failed.waitUntil(set, pod('a'), NOW)).toBeUndefined();
+  expect(failed.waitUntil(set, pod('b'), after(0.5))).toEqual(after(1));
+  expect(failed.waitUntil(set, pod('b'), after(1))).toBeUndefined();
+  expect(failed.waitUntil(set, pod('c'), after(2))).toEqual(after(3));
+  expect(failed.waitUntil({ ...set, status: { observedGeneration: 2 } }, pod('c'), after(2))).toBeUndefined();
 });

@@ -1,8 +1,8 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { look } from '../../../apimachinery/objects/plain.ts';
-import { isDying, isReady, nodeNameOf, phaseOf, scaled } from '../../runtime/objects.ts';
+import { isDying, isReady, isTerminal, nodeNameOf, phaseOf, scaled } from '../../runtime/objects.ts';
 import { availability, minReadySecondsOf } from '../pods.ts';
-import { HASH_LABEL, isUpdated, type Placement } from './node.ts';
+import { HASH_LABEL, isUpdated, type Placement, placementOn, targetOf } from './node.ts';
 
 /** A set, its pods by the node that they are meant for, and what the set wants of each node. */
 export interface DaemonView {
@@ -13,6 +13,27 @@ export interface DaemonView {
   readonly podsOn: ReadonlyMap<string, readonly ApiObject[]>;
   readonly placements: ReadonlyMap<string, Placement>;
   readonly now: Date;
+}
+
+/** Groups the pods of a set by node, and decides for each node whether it runs one. */
+export function viewOf(
+  set: ApiObject,
+  hash: string,
+  pods: readonly ApiObject[],
+  nodes: Iterable<ApiObject>,
+  now: Date,
+): DaemonView {
+  const podsOn = new Map<string, ApiObject[]>();
+  for (const pod of pods) {
+    const target = targetOf(pod);
+    if (target === undefined || (isTerminal(pod) && isDying(pod))) continue;
+    const known = podsOn.get(target);
+    if (known === undefined) podsOn.set(target, [pod]);
+    else known.push(pod);
+  }
+  const placements = new Map<string, Placement>();
+  for (const node of nodes) placements.set(node.metadata.name ?? '', placementOn(set, node));
+  return { set, hash, podsOn, placements, now };
 }
 
 export interface DaemonPlan {

@@ -61,7 +61,11 @@ test.each<[string, Partial<DeploymentView>, object]>([
     { deployment: deployment({ minReadySeconds: 5 }) },
     expect.objectContaining({ kind: 'refresh', change: { annotations: {}, minReadySeconds: 5 } }),
   ],
-  ['a requested rollback comes before the rollout', { deployment: deployment({}, ROLLBACK) }, { kind: 'roll back', revision: 1n }],
+  [
+    'a requested rollback comes before the rollout',
+    { deployment: deployment({}, ROLLBACK) },
+    { kind: 'roll back', revision: 1n },
+  ],
   ['a changed size stops the rollout', { old: [set('old', 1, 3, '5')] }, { kind: 'follow size' }],
   ['without a set of the template, one is created', { fresh: undefined }, { kind: 'create', revision: 2n }],
   [
@@ -76,7 +80,12 @@ test.each<[string, Partial<DeploymentView>, object]>([
   ],
   [
     'Recreate creates the new set when no old pod is left',
-    { fresh: undefined, deployment: deployment({ strategy: { type: 'Recreate' } }), old: [set('old', 1, 0)], oldPodsLeft: false },
+    {
+      fresh: undefined,
+      deployment: deployment({ strategy: { type: 'Recreate' } }),
+      old: [set('old', 1, 0)],
+      oldPodsLeft: false,
+    },
     { kind: 'create', revision: 2n },
   ],
   [

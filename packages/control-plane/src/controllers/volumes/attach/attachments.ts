@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { items, look, strings } from '../../../apimachinery/objects/plain.ts';
+import { conditionOf } from '../../runtime/objects.ts';
+
+/** The name of an attachment in the real controller: `csi-` and a hash. */
+export const attachmentName = (handle: string, driver: string, node: string): string =>
+  `csi-${createHash('sha256').update(`${handle}${driver}${node}`).digest('hex')}`;
+
+/** The unique name of a CSI volume in the status of nodes. */
+export const volumeId = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
+
+/** Whether several nodes may attach a volume at the same time. A volume without access modes has no such limit. */
+export function isShared(volume: ApiObject): boolean {
+  const modes = strings(look(volume, 'spec'), 'accessModes');
+  return modes.length === 0 || modes.includes('ReadWriteMany') || modes.includes('ReadOnlyMany');
+}
+
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+
+/** Whether an administrator has marked the node as permanently down. */
+export const isOutOfService = (node: ApiObject | undefined): boolean =>
+  items(look(node, 'spec'), 'taints').some(({ key }) => key === OUT_OF_SERVICE);
+
+/** The properties of a node that decide whether its volumes may be detached. */
+export const detachView = (node: ApiObject | undefined): string => {
+  const inUse = strings(look(node, 'status'), 'volumesInUse').join();
+  const ready = node === undefined ? undefined : conditionOf(node, 'Ready')?.status;
+  return `${inUse} ${ready} ${isOutOfService(node)}`;
+};
+
+/** The message that names the pods which use a volume for one node only. */
+export function takenMessage(near: readonly (string | undefined)[], far: number): string {
+  if (near.length + far === 0)
+    return "Volume is already exclusively attached to one node and can't be attached to another";
+  const elsewhere = `${far} pod(s) in different namespaces`;
+  if (near.length === 0) return `Volume is already used by ${elsewhere}`;
+  return `Volume is already used by pod(s) ${near.join(', ')}${far === 0 ? '' : ` and ${elsewhere}`}`;
+}

@@ -1,0 +1,104 @@
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { look, strings } from '../../../apimachinery/objects/plain.ts';
+import { conditionOf, isDying } from '../../runtime/objects.ts';
+import { isOutOfService, isShared } from './attachments.ts';
+
+/** A volume that pods of a node use. */
+export interface Wanted {
+  /** The name of its attachment. */
+  readonly name: string;
+  readonly driver: string;
+  readonly handle: string;
+  readonly volume: ApiObject;
+  readonly pods: readonly ApiObject[];
+  /** The nodes to which the volume is attached. */
+  readonly holders: readonly string[];
+}
+
+/** An attachment of the node. */
+export interface KnownAttachment {
+  readonly attachment: ApiObject;
+  /** The unique name of its volume in the status of the node. */
+  readonly id: string;
+  /** Since when it is unwanted while the kubelet has its volume mounted (milliseconds); absent: it was not before. */
+  readonly unwantedSince: number | undefined;
+}
+
+/** A node with its attachments and the volumes that its pods use. */
+export interface NodeView {
+  readonly name: string;
+  /** Undefined: the node is gone. */
+  readonly node: ApiObject | undefined;
+  readonly attachments: readonly KnownAttachment[];
+  readonly wanted: readonly Wanted[];
+  /** Milliseconds. */
+  readonly now: number;
+}
+
+/** The decision for a node. */
+export interface AttachPlan {
+  /** Attachments that become attached, with the use that needs them. */
+  readonly attached: readonly { readonly name: string; readonly use: Wanted | undefined }[];
+  /** The names of attachments to delete. */
+  readonly detach: readonly string[];
+  /** Unwanted attachments that a kubelet still has mounted, with their `unwantedSince`. */
+  readonly waiting: ReadonlyMap<string, number>;
+  /** When the first of them is detached by force; undefined: an event comes first. */
+  readonly lookAgainAt: number | undefined;
+  readonly create: readonly Wanted[];
+  /** Volumes for one node that another node has. */
+  readonly refuse: readonly Wanted[];
+}
+
+/** How long an unhealthy node may keep a volume that no pod of it needs any more. */
+const FORCE_DETACH_MS = 6 * 60 * 1000;
+
+/**
+ * When a volume is detached although a kubelet still has it mounted. From a node that is out of service it is immediately, and from
+ * an unhealthy or deleted node after six minutes. It is never from a healthy node.
+ */
+function forcedAt(node: ApiObject | undefined, since: number): number {
+  if (isOutOfService(node)) return 0;
+  const isHealthy = node !== undefined && conditionOf(node, 'Ready')?.status === 'True';
+  return isHealthy ? Number.POSITIVE_INFINITY : since + FORCE_DETACH_MS;
+}
+
+/** Decides which volumes are attached to a node and detached from it. */
+export function decide({ name: nodeName, node, attachments, wanted, now }: NodeView): AttachPlan {
+  const uses = new Map(wanted.map((use) => [use.name, use]));
+  const inUse = new Set(strings(look(node, 'status'), 'volumesInUse'));
+  const attached: AttachPlan['attached'][number][] = [];
+  const detach: string[] = [];
+  const waiting = new Map<string, number>();
+  let lookAgainAt: number | undefined;
+  for (const { attachment, id, unwantedSince = now } of attachments) {
+    const { name = '' } = attachment.metadata;
+    const use = uses.get(name);
+    if (use !== undefined || isDying(attachment)) {
+      uses.delete(name);
+      // This controller also acts as the attacher of the driver, so it reports the volume as attached immediately.
+      if (look(attachment, 'status').attached !== true && !isDying(attachment)) attached.push({ name, use });
+      continue;
+    }
+    // The mounts of a node that is gone are unknown.
+    const mounted = node === undefined || inUse.has(id);
+    const until = mounted ? forcedAt(node, unwantedSince) : 0;
+    if (now >= until) {
+      detach.push(name);
+      continue;
+    }
+    waiting.set(name, unwantedSince);
+    if (until !== Number.POSITIVE_INFINITY) lookAgainAt = Math.min(until, lookAgainAt ?? until);
+  }
+  const missing = node === undefined || isDying(node) ? [] : [...uses.values()];
+  const isTaken = ({ volume, holders }: Wanted): boolean =>
+    !isShared(volume) && holders.some((holder) => holder !== nodeName);
+  return {
+    attached,
+    detach,
+    waiting,
+    lookAgainAt,
+    create: missing.filter((use) => !isTaken(use)),
+    refuse: missing.filter(isTaken),
+  };
+}

@@ -1,0 +1,106 @@
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { isPlain, look, text } from '../../../apimachinery/objects/plain.ts';
+import type { ControllerContext } from '../../runtime/controller.ts';
+import { type Informer, keyOf } from '../../runtime/informer.ts';
+import { isDying, isTerminal, namespaceOf, nodeNameOf } from '../../runtime/objects.ts';
+import { CLAIMS, CSI_DRIVERS, NODES, PODS, VOLUME_ATTACHMENTS, VOLUMES } from '../../runtime/resources.ts';
+import { claimNamesOf } from '../binder/claims.ts';
+import { attachmentName, volumeId } from './attachments.ts';
+import type { NodeView, Wanted } from './decide.ts';
+
+type Lookup = (key: string) => ApiObject[];
+
+/** The caches of the controller. */
+export class AttachCaches {
+  readonly pods: Informer;
+  readonly nodes: Informer;
+  readonly claims: Informer;
+  readonly volumes: Informer;
+  readonly attachments: Informer;
+  readonly #drivers: Informer;
+  readonly #podsOn: Lookup;
+  readonly #podsUsing: Lookup;
+  readonly #attachmentsOf: Lookup;
+  /** The attachments of a node. */
+  readonly attachmentsOn: Lookup;
+  /** The claims that are bound to a volume. */
+  readonly claimsOf: Lookup;
+
+  constructor(informer: ControllerContext['informer']) {
+    this.pods = informer(PODS);
+    this.nodes = informer(NODES);
+    this.claims = informer(CLAIMS);
+    this.volumes = informer(VOLUMES);
+    this.attachments = informer(VOLUME_ATTACHMENTS);
+    this.#drivers = informer(CSI_DRIVERS);
+    this.#podsOn = this.pods.index((pod) => [nodeNameOf(pod)]);
+    this.#podsUsing = this.pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
+    this.#attachmentsOf = this.attachments.index((one) => [text(look(one, 'spec', 'source'), 'persistentVolumeName')]);
+    this.attachmentsOn = this.attachments.index((one) => [text(look(one, 'spec'), 'nodeName')]);
+    this.claimsOf = this.claims.index((claim) => [text(look(claim, 'spec'), 'volumeName')]);
+  }
+
+  /** Everything about a node. `unwantedSince` is the value of `KnownAttachment`, by the name of the attachment. */
+  observe(name: string, unwantedSince: ReadonlyMap<string, number>, now: number): NodeView {
+    const attachments = this.attachmentsOn(name).map((attachment) => ({
+      attachment,
+      id: this.#idOf(attachment),
+      unwantedSince: unwantedSince.get(attachment.metadata.name ?? ''),
+    }));
+    return { name, node: this.nodes.get(name), attachments, wanted: [...this.#wantedOn(name).values()], now };
+  }
+
+  /** The names of the volumes that are attached to a node, as in its status. */
+  attachedTo(name: string): string[] {
+    return this.attachmentsOn(name)
+      .filter((one) => look(one, 'status').attached === true && !isDying(one))
+      .map((one) => this.#idOf(one))
+      .sort();
+  }
+
+  /** The nodes of the pods that use a claim. */
+  nodesUsing(claim: string): string[] {
+    return this.#podsUsing(claim)
+      .map(nodeNameOf)
+      .filter((node) => node !== '');
+  }
+
+  /** The pods on some nodes that use a volume. */
+  usersOf(volume: ApiObject, nodes: readonly string[]): ApiObject[] {
+    return this.claimsOf(volume.metadata.name ?? '')
+      .flatMap((claim) => this.#podsUsing(keyOf(claim)))
+      .filter((pod) => nodes.includes(nodeNameOf(pod)) && !isTerminal(pod));
+  }
+
+  /** The attachable volumes that the pods of a node use. */
+  #wantedOn(node: string): Map<string, Wanted> {
+    const wanted = new Map<string, Wanted & { readonly pods: ApiObject[] }>();
+    for (const pod of this.#podsOn(node)) {
+      if (isTerminal(pod)) continue;
+      for (const claimName of claimNamesOf(pod)) {
+        const claim = this.claims.get(`${namespaceOf(pod)}/${claimName}`);
+        const volume = this.volumes.get(text(look(claim, 'spec'), 'volumeName'));
+        const csi = look(volume, 'spec').csi;
+        if (volume === undefined || !isPlain(csi)) continue;
+        const driver = text(csi, 'driver');
+        if (look(this.#drivers.get(driver), 'spec').attachRequired === false) continue;
+        const handle = text(csi, 'volumeHandle');
+        const name = attachmentName(handle, driver, node);
+        const known = wanted.get(name);
+        const holders = this.#attachmentsOf(volume.metadata.name ?? '');
+        if (known !== undefined) known.pods.push(pod);
+        else {
+          const holdingNodes = holders.map((one) => text(look(one, 'spec'), 'nodeName'));
+          wanted.set(name, { name, driver, handle, volume, pods: [pod], holders: holdingNodes });
+        }
+      }
+    }
+    return wanted;
+  }
+
+  #idOf(attachment: ApiObject): string {
+    const volume = this.volumes.get(text(look(attachment, 'spec', 'source'), 'persistentVolumeName'));
+    const csi = look(volume, 'spec', 'csi');
+    return volumeId(text(csi, 'driver') || text(look(attachment, 'spec'), 'attacher'), text(csi, 'volumeHandle'));
+  }
+}

@@ -1,0 +1,31 @@
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { look, number } from '../../../apimachinery/objects/plain.ts';
+import { targetOf } from './node.ts';
+
+const FIRST_RETRY_MS = 1000;
+const LAST_RETRY_MS = 15 * 60_000;
+
+/** The failures of daemon pods on each node. */
+export class FailedPods {
+  /** The last failure and the number of failures in a row, by set, generation and node. */
+  readonly #failures = new Map<string, { readonly count: number; readonly at: number }>();
+
+  /**
+   * The time until which a failed pod is not replaced. The wait doubles with each failure, and a change of the set resets it. Undefined: it
+   * is replaced now, which counts as a failure.
+   */
+  waitUntil(set: ApiObject, pod: ApiObject, time: Date): Date | undefined {
+    const id = `${set.metadata.uid}/${number(look(set, 'status'), 'observedGeneration') ?? 0}/${targetOf(pod)}`;
+    const now = time.getTime();
+    const { count, at } = this.#failures.get(id) ?? { count: 0, at: 0 };
+    const wait = count === 0 ? 0 : Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (count - 1));
+    if (now < at + wait) return new Date(at + wait);
+    this.#failures.set(id, { count: now - at > 2 * LAST_RETRY_MS ? 1 : count + 1, at: now });
+    return undefined;
+  }
+
+  /** Forgets a deleted set. */
+  forget(uid: string): void {
+    for (const id of this.#failures.keys()) if (id.startsWith(`${uid}/`)) this.#failures.delete(id);
+  }
+}
