@@ -1,8 +1,9 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { type LabelSelector, selectorOf } from '../../selectors/label-selector.ts';
-import { allowing } from '../runtime/api.ts';
+import { type Api, allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
+import type { Recorder } from '../runtime/events.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
 import { isDying, isReady, namespaceOf } from '../runtime/objects.ts';
 import { BUDGETS, DEPLOYMENTS, PODS, REPLICA_SETS, STATEFUL_SETS } from '../runtime/resources.ts';
@@ -34,6 +35,62 @@ const countsAlike = (pod: ApiObject, old: ApiObject): boolean =>
   JSON.stringify(pod.metadata.labels) === JSON.stringify(old.metadata.labels) &&
   JSON.stringify(pod.metadata.ownerReferences) === JSON.stringify(old.metadata.ownerReferences);
 
+/** Keeps the status of budgets. */
+class BudgetKeeper {
+  readonly #api: Api;
+  readonly #tell: Recorder;
+  readonly #scales: ScaleFinder;
+
+  constructor(api: Api, tell: Recorder, scales: ScaleFinder) {
+    this.#api = api;
+    this.#tell = tell;
+    this.#scales = scales;
+  }
+
+  /** Counts the matching pods and writes the status. Returns when the count changes without an event; undefined: never. */
+  async sync(budget: ApiObject, matching: readonly ApiObject[], now: Date): Promise<Date | undefined> {
+    if (matching.length === 0) this.#tell(budget, 'Normal', 'NoPods', 'No matching pods found');
+    let scale: TotalScale | undefined;
+    try {
+      scale = await this.#scaleFor(budget, matching);
+    } catch (error) {
+      if (!(error instanceof UncountableBudget)) throw error;
+      const message = `Failed to calculate the number of expected pods: ${error.message}`;
+      this.#tell(budget, 'Warning', 'CalculateExpectedPodCountFailed', message);
+      await this.#write(budget, failedPatch(budget, error.message, now));
+      return undefined;
+    }
+    const count = countBudget({ budget, pods: matching, scale: scale?.total, now });
+    this.#tellOverdue(budget, count);
+    await this.#write(budget, statusPatch(budget, count, now));
+    return count.lookAgainAt;
+  }
+
+  async #write(budget: ApiObject, status: Plain | undefined): Promise<void> {
+    if (status === undefined) return;
+    const { namespace, name, resourceVersion } = budget.metadata;
+    // A conflict means that the budget has changed. Its event triggers the next sync.
+    const patch = { metadata: { resourceVersion }, status };
+    await allowing(this.#api.patch(BUDGETS, { namespace, name, subresource: 'status' }, patch), 404, 409);
+  }
+
+  async #scaleFor(budget: ApiObject, matching: readonly ApiObject[]): Promise<TotalScale | undefined> {
+    if (!needsScale(budget)) return undefined;
+    const scale = await this.#scales.total(matching);
+    if (scale.unmanaged) {
+      this.#tell(budget, 'Warning', 'UnmanagedPods', unmanagedMessage(look(budget, 'spec').selector));
+    }
+    return scale;
+  }
+
+  #tellOverdue({ metadata: { namespace } }: ApiObject, { overdue }: BudgetCount): void {
+    for (const pod of overdue) {
+      const message = `Pod was expected by PDB ${namespace}/${namespace} to be deleted but it wasn't`;
+      this.#tell(pod, 'Warning', 'NotDeleted', message);
+    }
+  }
+}
+
 function setup({ api, clock, directory, informer, queue, recorder }: ControllerContext): void {
   const tell = recorder(COMPONENT);
   const budgets = informer(BUDGETS);
@@ -45,53 +102,18 @@ function setup({ api, clock, directory, informer, queue, recorder }: ControllerC
   const budgetsUnder = budgets.index(budgetTerms);
   const scaledIn = budgets.index((budget) => (needsScale(budget) ? [namespaceOf(budget)] : []));
 
-  const write = async (budget: ApiObject, status: Plain | undefined): Promise<void> => {
-    if (status === undefined) return;
-    const { namespace, name, resourceVersion } = budget.metadata;
-    // A conflict means that the budget has changed: its event brings it back here.
-    const patch = { metadata: { resourceVersion }, status };
-    await allowing(api.patch(BUDGETS, { namespace, name, subresource: 'status' }, patch), 404, 409);
-  };
+  const keeper = new BudgetKeeper(api, tell, scales);
 
-  const scaleFor = async (budget: ApiObject, matching: readonly ApiObject[]): Promise<TotalScale | undefined> => {
-    if (!needsScale(budget)) return undefined;
-    const scale = await scales.total(matching);
-    if (scale.unmanaged) tell(budget, 'Warning', 'UnmanagedPods', unmanagedMessage(look(budget, 'spec').selector));
-    return scale;
-  };
-
-  const tellOverdue = (budget: ApiObject, { overdue }: BudgetCount): void => {
-    const { namespace } = budget.metadata;
-    for (const pod of overdue) {
-      const message = `Pod was expected by PDB ${namespace}/${namespace} to be deleted but it wasn't`;
-      tell(pod, 'Warning', 'NotDeleted', message);
-    }
-  };
-
-  const sync = async (key: string): Promise<void> => {
+  const work = queue(async (key) => {
     const budget = budgets.get(key);
     if (budget === undefined || isDying(budget)) return;
-    // A pod carries one value of a label, so it is under one of the terms only.
+    // A pod has one value of a label, so it is under one of the terms only.
     const matching = budgetTerms(budget)
       .flatMap(podsUnder)
       .filter((pod) => selects(budget, pod));
-    if (matching.length === 0) tell(budget, 'Normal', 'NoPods', 'No matching pods found');
-    let scale: TotalScale | undefined;
-    try {
-      scale = await scaleFor(budget, matching);
-    } catch (error) {
-      if (!(error instanceof UncountableBudget)) throw error;
-      const message = `Failed to calculate the number of expected pods: ${error.message}`;
-      tell(budget, 'Warning', 'CalculateExpectedPodCountFailed', message);
-      return write(budget, failedPatch(budget, error.message, clock.now()));
-    }
-    const now = clock.now();
-    const count = countBudget({ budget, pods: matching, scale: scale?.total, now });
-    tellOverdue(budget, count);
-    if (count.lookAgainAt !== undefined) work.addAt(key, count.lookAgainAt);
-    return write(budget, statusPatch(budget, count, now));
-  };
-  const work = queue(sync);
+    const lookAgainAt = await keeper.sync(budget, matching, clock.now());
+    if (lookAgainAt !== undefined) work.addAt(key, lookAgainAt);
+  });
 
   const staleWork = queue(async (key) => {
     const pod = pods.get(key);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { TestPlane } from '../testing.ts';
-import { terminationConditions } from './index.ts';
+import { terminationConditions } from './conditions.ts';
 
 const NS = '/api/v1/namespaces/gone';
 

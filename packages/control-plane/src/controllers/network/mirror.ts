@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
-import { allowing } from '../runtime/api.ts';
+import { type Api, allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf } from '../runtime/informer.ts';
 import { isDying, namespaceOf, ownerReference } from '../runtime/objects.ts';
@@ -104,6 +104,38 @@ function isSame(slice: ApiObject, endpoints: ApiObject, content: SliceContent): 
   );
 }
 
+/** Takes the slice for a content out of `free`: one of its family with the same ports, or any of its family. */
+function claim(free: ApiObject[], { addressType, ports }: SliceContent): ApiObject | undefined {
+  const alike = free.findIndex((one) => one.addressType === addressType && jsonEquals(items(one, 'ports'), ports));
+  const at = alike !== -1 ? alike : free.findIndex((one) => one.addressType === addressType);
+  return at === -1 ? undefined : free.splice(at, 1)[0];
+}
+
+async function write(api: Api, source: ApiObject, slice: ApiObject | undefined, content: SliceContent): Promise<void> {
+  if (slice !== undefined && isSame(slice, source, content)) return;
+  const { namespace = '', name } = source.metadata;
+  const ownerReferences = [ownerReference({ ...source, apiVersion: 'v1', kind: 'Endpoints' })];
+  const metadata = { ...metadataOf(source), namespace, ownerReferences };
+  const object = { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', ...content };
+  if (slice !== undefined) {
+    const { name: own = '', resourceVersion = '' } = slice.metadata;
+    await api.update(ENDPOINT_SLICES, { ...object, metadata: { ...metadata, name: own, resourceVersion } });
+  } else if (!isDying(source)) {
+    await api.create(
+      ENDPOINT_SLICES,
+      { ...object, metadata: { ...metadata, generateName: `${name}-` } },
+      { namespace },
+    );
+  }
+}
+
+async function remove(api: Api, list: readonly ApiObject[]): Promise<void> {
+  for (const { metadata } of list) {
+    const { namespace, name } = metadata;
+    await allowing(api.delete(ENDPOINT_SLICES, { namespace, name }), 404);
+  }
+}
+
 function setup({ api, informer, queue, recorder }: ControllerContext): void {
   const services = informer(SERVICES);
   const endpoints = informer(ENDPOINTS);
@@ -113,44 +145,12 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
     isOwn(slice) ? [`${namespaceOf(slice)}/${slice.metadata.labels?.[SERVICE_NAME]}`] : [],
   );
 
-  /** The slice that a content goes to: one of its kind with the same ports, or any of its family that would go. */
-  const claim = (free: ApiObject[], { addressType, ports }: SliceContent): ApiObject | undefined => {
-    const alike = free.findIndex((one) => one.addressType === addressType && jsonEquals(items(one, 'ports'), ports));
-    const at = alike !== -1 ? alike : free.findIndex((one) => one.addressType === addressType);
-    return at === -1 ? undefined : free.splice(at, 1)[0];
-  };
-
-  const write = async (source: ApiObject, slice: ApiObject | undefined, content: SliceContent): Promise<void> => {
-    if (slice !== undefined && isSame(slice, source, content)) return;
-    const { namespace = '', name } = source.metadata;
-    const ownerReferences = [ownerReference({ ...source, apiVersion: 'v1', kind: 'Endpoints' })];
-    const metadata = { ...metadataOf(source), namespace, ownerReferences };
-    const object = { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', ...content };
-    if (slice !== undefined) {
-      const { name: own = '', resourceVersion = '' } = slice.metadata;
-      await api.update(ENDPOINT_SLICES, { ...object, metadata: { ...metadata, name: own, resourceVersion } });
-    } else if (!isDying(source)) {
-      await api.create(
-        ENDPOINT_SLICES,
-        { ...object, metadata: { ...metadata, generateName: `${name}-` } },
-        { namespace },
-      );
-    }
-  };
-
-  const remove = async (list: readonly ApiObject[]): Promise<void> => {
-    for (const { metadata } of list) {
-      const { namespace, name } = metadata;
-      await allowing(api.delete(ENDPOINT_SLICES, { namespace, name }), 404);
-    }
-  };
-
   const work = queue(async (key) => {
     const source = endpoints.get(key);
     const service = services.get(key);
     const known = slicesOf(key).filter((slice) => !isDying(slice));
     const selects = look(service, 'spec').selector !== undefined;
-    if (source === undefined || !isMirrored(source) || service === undefined || selects) return remove(known);
+    if (source === undefined || !isMirrored(source) || service === undefined || selects) return remove(api, known);
     const { contents, invalid, skipped } = mirror(source);
     if (invalid > 0) {
       const message = `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`;
@@ -162,12 +162,12 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
     }
     const free = [...known];
     try {
-      for (const content of contents) await write(source, claim(free, content), content);
+      for (const content of contents) await write(api, source, claim(free, content), content);
     } catch (error) {
       // A namespace on its way out takes no slices.
       if (!isTerminating(error)) throw error;
     }
-    await remove(free);
+    await remove(api, free);
   });
 
   endpoints.onChange(({ object, old }) => {

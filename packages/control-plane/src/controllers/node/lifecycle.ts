@@ -4,6 +4,7 @@ import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
 import { conditionOf, isReady, namespaceOf, nodeNameOf, timestamp } from '../runtime/objects.ts';
+import type { WorkQueue } from '../runtime/queue.ts';
 import { LEASES, NODES, PODS } from '../runtime/resources.ts';
 import { looksAlike, readyOf } from './conditions.ts';
 import { NodeMonitor } from './monitor.ts';
@@ -39,7 +40,6 @@ function oldLabels({ metadata: { labels = {} } }: ApiObject): Record<string, str
 function setup(context: ControllerContext): void {
   const { api, clock, informer, queue, recorder, signal } = context;
   const nodes = informer(NODES);
-  const leases = informer(LEASES);
   const pods = informer(PODS);
   const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
   const tell = recorder('node-controller');
@@ -93,6 +93,18 @@ function setup(context: ControllerContext): void {
     await allowing(api.patch(NODES, { name }, patch), 404, 409);
   });
 
+  follow(context, { monitor, nodeWork, podWork });
+}
+
+/** Passes changes to the monitor, and adds nodes and pods to their queues. */
+function follow(
+  { clock, informer, recorder }: ControllerContext,
+  { monitor, nodeWork, podWork }: { monitor: NodeMonitor; nodeWork: WorkQueue; podWork: WorkQueue },
+): void {
+  const nodes = informer(NODES);
+  const leases = informer(LEASES);
+  const pods = informer(PODS);
+  const tell = recorder('node-controller');
   nodes.onChange(({ type, object, old }) => {
     const { name = '' } = object.metadata;
     const about = { ...object, apiVersion: 'v1', kind: 'Node' };

@@ -1,26 +1,19 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, number, text } from '../../apimachinery/objects/plain.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { keyOf, splitKey } from '../runtime/informer.ts';
-import {
-  conditionOf,
-  isDying,
-  isTerminal,
-  namespaceOf,
-  nodeNameOf,
-  observedOf,
-  timestamp,
-} from '../runtime/objects.ts';
+import { type Informer, keyOf } from '../runtime/informer.ts';
+import { isDying, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
+import type { WorkQueue } from '../runtime/queue.ts';
 import { CLAIMS, NAMESPACES, NODES, PODS, STORAGE_CLASSES, VOLUMES } from '../runtime/resources.ts';
-import { BindingWriter, promisePatch } from '../volumes/binder/bind.ts';
-import { claimNamesOf, SELECTED_NODE } from '../volumes/binder/claims.ts';
-import { obstacle } from './fit.ts';
+import { claimNamesOf } from '../volumes/binder/claims.ts';
+import { SchedulerWriter } from './apply.ts';
+import { chooseNode } from './choose.ts';
 import { nodesNamed } from './node-match.ts';
-import { blockedMessage, crowded, final, type Refusal, unschedulableMessage } from './refusal.ts';
+import { blockedMessage } from './refusal.ts';
 import { Usage } from './resources.ts';
-import { isForOnePod, planVolumes, reachesVolumes, type VolumePlan, volumeNeeds } from './volumes.ts';
+import { isForOnePod, planVolumes, type VolumePlan, volumeNeeds } from './volumes.ts';
 
 const SCHEDULER = 'default-scheduler';
 const USER_AGENT = 'kube-scheduler/v1.36.3';
@@ -33,69 +26,28 @@ const isPending = (pod: ApiObject): boolean =>
   text(look(pod, 'spec'), 'schedulerName') === SCHEDULER &&
   items(look(pod, 'spec'), 'schedulingGates').length === 0;
 
-/** Items of a list do not say their kind. */
-const aboutPod = (pod: ApiObject): ApiObject => ({ ...pod, apiVersion: 'v1', kind: 'Pod' });
-
 /** What of a node the scheduler looks at: a heartbeat changes none of it. */
 const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.spec, old.spec) &&
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
   jsonEquals(look(node, 'status').allocatable, look(old, 'status').allocatable);
 
-/** Where a pod goes, or why it goes nowhere. */
-type Decision = { readonly node: ApiObject } | { readonly why: string };
-
-const TAKEN =
-  'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod';
-
-/** What a pod's unbound claims mean for its place. */
-interface VolumeChoice {
-  /** Another pod has a claim that only one may have. */
-  readonly isTaken?: boolean;
-  /** The node for which the volumes were prepared, or the nominated node of the pod. */
-  readonly node?: string | undefined;
-  readonly canBind?: (node: ApiObject) => boolean;
+/** The state of the scheduler between its decisions. */
+interface Memory {
+  readonly usage: Usage;
+  /** The keys of pods without a suitable node. They are scheduled again after changes that may help. */
+  readonly waiting: Set<string>;
+  /** The nodes to which pods go when their claims have volumes there, by the key of the pod. */
+  readonly reserved: Map<string, string>;
 }
 
-/** The node with the fewest pods of those that can take the pod. */
-export function chooseNode(
-  pod: ApiObject,
-  nodes: Iterable<ApiObject>,
-  volumes: readonly ApiObject[],
-  usage: Usage,
-  namespaceLabels: (namespace: string) => Readonly<Record<string, string>> = () => ({}),
-  { node: preferred, canBind = () => true, isTaken = false }: VolumeChoice = {},
-): Decision {
-  const known = [...nodes].filter((node) => !isDying(node));
-  const beside = usage.neighbours.checkFor(pod, known, namespaceLabels);
-  const named = nodesNamed(pod);
-  const refusals: Refusal[] = [];
-  let best: ApiObject | undefined;
-  let fewest = Number.POSITIVE_INFINITY;
-  for (const node of known) {
-    const { name = '' } = node.metadata;
-    const refusal =
-      (named?.has(name) === false ? final("node(s) didn't satisfy plugin(s) [NodeAffinity]") : undefined) ??
-      obstacle(pod, node, usage) ??
-      (isTaken ? crowded(TAKEN) : undefined) ??
-      (reachesVolumes(volumes, node) ? undefined : final("node(s) didn't match PersistentVolume's node affinity")) ??
-      (canBind(node) ? undefined : final("node(s) didn't find available persistent volumes to bind")) ??
-      beside(node);
-    if (refusal !== undefined) {
-      refusals.push(refusal);
-      continue;
-    }
-    const pods = name === preferred ? -1 : usage.used(name, 'pods');
-    if (pods < fewest) {
-      fewest = pods;
-      best = node;
-    }
-  }
-  return best === undefined ? { why: unschedulableMessage(pod, refusals) } : { node: best };
-}
+/** The outcome for a pod. `prepare`: its claims are bound for this node first, and their events trigger the next decision. */
+type Outcome =
+  | { readonly kind: 'unschedulable'; readonly why: string }
+  | { readonly kind: 'bind'; readonly node: string }
+  | { readonly kind: 'prepare'; readonly node: string; readonly plan: VolumePlan };
 
 function setup({ api: shared, clock, informer, queue, announcer }: ControllerContext): void {
-  // What it writes is its own, not the controller manager's.
   const api = shared.as(USER_AGENT);
   const pods = informer(PODS);
   const nodes = informer(NODES);
@@ -104,18 +56,13 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
   const classes = informer(STORAGE_CLASSES);
   const namespaces = informer(NAMESPACES);
   const labelsOf = (namespace: string): Record<string, string> => namespaces.get(namespace)?.metadata.labels ?? {};
-  const usage = new Usage();
-  const writer = new BindingWriter(api);
-  const tell = announcer(SCHEDULER, USER_AGENT);
-  /** Pods that found no place: looked at again when something changes that may give them one. */
-  const waiting = new Set<string>();
-  /** Nodes that pods will go to once their claims have volumes there. */
-  const reserved = new Map<string, string>();
-
+  const writer = new SchedulerWriter(api, clock, announcer(SCHEDULER, USER_AGENT));
+  const memory: Memory = { usage: new Usage(), waiting: new Set(), reserved: new Map() };
+  const { usage, waiting, reserved } = memory;
   const usersOf = pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
   const hasPlace = (pod: ApiObject): boolean =>
     !isTerminal(pod) && (nodeNameOf(pod) !== '' || usage.nodeOf(pod.metadata.uid ?? '') !== undefined);
-  /** Whether one of the pod's claims is for a single pod, which is another one. */
+  /** Whether another pod uses a claim of the pod that is for a single pod. */
   const isTaken = (pod: ApiObject): boolean =>
     claimNamesOf(pod).some((name) => {
       const key = `${namespaceOf(pod)}/${name}`;
@@ -123,87 +70,64 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
       return usersOf(key).some((other) => other.metadata.uid !== pod.metadata.uid && hasPlace(other));
     });
 
-  const reportUnschedulable = async (key: string, pod: ApiObject, message: string): Promise<void> => {
-    waiting.add(key);
-    const old = conditionOf(pod, 'PodScheduled');
-    if (old?.status === 'False' && old.reason === 'Unschedulable' && old.message === message) return;
-    tell(aboutPod(pod), 'Warning', 'FailedScheduling', 'Scheduling', message);
-    const condition: Plain = {
-      type: 'PodScheduled',
-      ...observedOf(pod),
-      status: 'False',
-      lastProbeTime: null,
-      lastTransitionTime: old?.status === 'False' ? old.lastTransitionTime : timestamp(clock.now()),
-      reason: 'Unschedulable',
-      message,
-    };
-    const others = items(look(pod, 'status'), 'conditions').filter(({ type }) => type !== 'PodScheduled');
-    const { resourceVersion } = pod.metadata;
-    const patch = { metadata: { resourceVersion }, status: { conditions: [...others, condition] } };
-    await allowing(api.patch(PODS, { ...splitKey(key), subresource: 'status' }, patch), 404, 409);
-  };
-
-  const bind = async (key: string, pod: ApiObject, node: string): Promise<void> => {
-    const { namespace, name } = splitKey(key);
-    const { uid = '' } = pod.metadata;
-    usage.put(pod, node);
-    const binding = {
-      apiVersion: 'v1',
-      kind: 'Binding',
-      metadata: { name, namespace, uid },
-      target: { apiVersion: 'v1', kind: 'Node', name: node },
-    };
-    try {
-      await api.create(PODS, binding, { namespace, name, subresource: 'binding' });
-      tell(aboutPod(pod), 'Normal', 'Scheduled', 'Binding', `Successfully assigned ${namespace}/${name} to ${node}`);
-    } catch (error) {
-      usage.remove(uid);
-      // The pod is gone, or another client bound it.
-      await allowing(Promise.reject(error), 404, 409);
-    }
+  const decide = (pod: ApiObject): Outcome => {
+    const blocked = (why: string): Outcome => ({ kind: 'unschedulable', why: blockedMessage(nodes.size, why) });
+    if (nodesNamed(pod)?.size === 0) return blocked('pod affinity terms conflict');
+    const needs = volumeNeeds(pod, { claims, volumes, classes });
+    if (needs.blocked !== undefined) return blocked(needs.blocked);
+    const plan = (node: ApiObject): VolumePlan | undefined => planVolumes(needs.waiting, node, { volumes, classes });
+    const canBind = (node: ApiObject): boolean => needs.waiting.length === 0 || plan(node) !== undefined;
+    // A client may have nominated a node. It is used if it is suitable.
+    const preferred = reserved.get(keyOf(pod)) ?? text(look(pod, 'status'), 'nominatedNodeName');
+    const choice = { node: preferred, canBind, isTaken: isTaken(pod) };
+    const decision = chooseNode(pod, nodes.all(), needs.volumes, usage, labelsOf, choice);
+    reserved.delete(keyOf(pod));
+    if ('why' in decision) return { kind: 'unschedulable', why: decision.why };
+    const node = decision.node.metadata.name ?? '';
+    if (needs.waiting.length === 0) return { kind: 'bind', node };
+    return { kind: 'prepare', node, plan: plan(decision.node) ?? { bindings: [], provisions: [] } };
   };
 
   const work = queue(async (key) => {
     const pod = pods.get(key);
     waiting.delete(key);
     if (pod === undefined || !isPending(pod) || usage.nodeOf(pod.metadata.uid ?? '') !== undefined) return;
-    if (nodesNamed(pod)?.size === 0) {
-      return reportUnschedulable(key, pod, blockedMessage(nodes.size, 'pod affinity terms conflict'));
-    }
-    const needs = volumeNeeds(pod, { claims, volumes, classes });
-    if (needs.blocked !== undefined) {
-      return reportUnschedulable(key, pod, blockedMessage(nodes.size, needs.blocked));
-    }
-    const plan = (node: ApiObject): VolumePlan | undefined => planVolumes(needs.waiting, node, { volumes, classes });
-    const canBind = (node: ApiObject): boolean => needs.waiting.length === 0 || plan(node) !== undefined;
-    // A client may have nominated a node. It is used if it is suitable.
-    const nominated = text(look(pod, 'status'), 'nominatedNodeName');
-    const reservation = { node: reserved.get(key) ?? nominated, canBind, isTaken: isTaken(pod) };
-    const decision = chooseNode(pod, nodes.all(), needs.volumes, usage, labelsOf, reservation);
-    reserved.delete(key);
-    if ('why' in decision) return reportUnschedulable(key, pod, decision.why);
-    const node = decision.node.metadata.name ?? '';
-    if (needs.waiting.length === 0) return bind(key, pod, node);
-    // The claims are bound for this node first; their events bring the pod back.
-    waiting.add(key);
-    reserved.set(key, node);
-    const { bindings = [], provisions = [] } = plan(decision.node) ?? {};
-    for (const { volume, claim } of bindings) {
-      const promise = promisePatch(volume, claim);
-      if (promise !== undefined) await writer.patchVolume(volume, promise);
-    }
-    for (const claim of provisions) {
-      if (claim.metadata.annotations?.[SELECTED_NODE] !== undefined) continue;
-      await writer.patchClaim(claim, { metadata: { annotations: { [SELECTED_NODE]: node } } });
+    const outcome = decide(pod);
+    if (outcome.kind === 'unschedulable') {
+      waiting.add(key);
+      await writer.unschedulable(pod, outcome.why);
+    } else if (outcome.kind === 'prepare') {
+      waiting.add(key);
+      reserved.set(key, outcome.node);
+      await writer.prepareVolumes(outcome.plan, outcome.node);
+    } else {
+      usage.put(pod, outcome.node);
+      const bound = writer.bind(pod, outcome.node).catch((error: unknown) => {
+        usage.remove(pod.metadata.uid ?? '');
+        throw error;
+      });
+      // The pod is gone, or another client bound it.
+      await allowing(bound, 404, 409);
     }
   });
+  follow(pods, memory, work);
+  const retryAll = (): void => retry(pods, waiting, work);
+  nodes.onChange(({ type, object, old }) => {
+    if (type === 'updated' && old !== undefined && sameForScheduling(object, old)) return;
+    retryAll();
+  });
+  for (const cache of [claims, volumes, classes]) cache.onChange(retryAll);
+}
 
+/** Adds all waiting pods to the queue. The highest priority comes first. Among equals, the pod that waited longest comes first. */
+function retry(pods: Informer, waiting: ReadonlySet<string>, work: WorkQueue): void {
   const priorityOf = (key: string): number => number(look(pods.get(key), 'spec'), 'priority') ?? 0;
-  /** The highest priority comes first. Among equals, the pod that waited longest comes first. */
-  const retryAll = (): void => {
-    const keys = [...waiting].map((key) => ({ key, priority: priorityOf(key) }));
-    for (const { key } of keys.sort((one, other) => other.priority - one.priority)) work.add(key);
-  };
+  const keys = [...waiting].map((key) => ({ key, priority: priorityOf(key) }));
+  for (const { key } of keys.sort((one, other) => other.priority - one.priority)) work.add(key);
+}
+
+/** Follows the changes of pods. */
+function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: WorkQueue): void {
   const retryAttracted = (): void => {
     for (const key of waiting) {
       const spec = look(pods.get(key), 'spec');
@@ -219,7 +143,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
       usage.remove(uid);
       waiting.delete(keyOf(object));
       reserved.delete(keyOf(object));
-      if (had) retryAll();
+      if (had) retry(pods, waiting, work);
     } else if (node !== '') {
       const relabelled = old !== undefined && !jsonEquals(object.metadata.labels, old.metadata.labels);
       // A terminating pod counts as such from now on. It triggers no retry, because its resources are not free yet.
@@ -235,11 +159,6 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
       if (changed || !waiting.has(keyOf(object))) work.add(keyOf(object));
     }
   });
-  nodes.onChange(({ type, object, old }) => {
-    if (type === 'updated' && old !== undefined && sameForScheduling(object, old)) return;
-    retryAll();
-  });
-  for (const cache of [claims, volumes, classes]) cache.onChange(retryAll);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { TestPlane } from '../testing.ts';
-import { chooseNode } from './index.ts';
+import { chooseNode } from './choose.ts';
 import { Usage } from './resources.ts';
 
 const node = (name: string, body: Record<string, unknown> = {}, labels: Record<string, string> = {}): ApiObject => ({

@@ -1,9 +1,10 @@
+import type { Clock } from '../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { items, labels, look, type Plain } from '../../apimachinery/objects/plain.ts';
-import { allowing, type Resource } from '../runtime/api.ts';
+import { type Api, allowing, type Resource } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { keyOf, splitKey } from '../runtime/informer.ts';
+import { keyOf } from '../runtime/informer.ts';
 import { controllerOf, isActive, isDying, isTerminal, namespaceOf, timestamp } from '../runtime/objects.ts';
 import { PODS, REPLICA_SETS, REPLICATION_CONTROLLERS } from '../runtime/resources.ts';
 import { Adoption } from './adopt.ts';
@@ -83,73 +84,100 @@ const withSelector = (set: ApiObject): ApiObject => {
   return { ...set, spec: { ...spec, selector: { matchLabels: spec.selector ?? {} } } };
 };
 
-const setupOf =
-  ({ resource, kind, component, countsTerminating }: ReplicaKind) =>
-  ({ api, clock, informer, queue, recorder }: ControllerContext): void => {
-    const sets = informer(resource);
-    const pods = informer(PODS);
-    const owned = new OwnedPods(api, pods, recorder(component));
+/** Keeps the pods and the status of the sets of one kind. */
+class ReplicaKeeper {
+  readonly #api: Api;
+  readonly #clock: Clock;
+  readonly #kind: ReplicaKind;
+  readonly #owned: OwnedPods;
+  readonly #siblings: (owner: string) => ApiObject[];
+  readonly adoption: Adoption;
+
+  constructor({ api, clock, informer }: ControllerContext, kind: ReplicaKind, owned: OwnedPods) {
+    const { resource } = kind;
+    this.#api = api;
+    this.#clock = clock;
+    this.#kind = kind;
+    this.#owned = owned;
     const taken = owned.took.bind(owned);
-    const adoption = new Adoption(api, { owners: resource, resource: PODS, objects: pods, taken });
-    const setsIn = sets.index((set) => [namespaceOf(set)]);
-    const siblings = sets.index((set) => {
+    this.adoption = new Adoption(api, { owners: resource, resource: PODS, objects: informer(PODS), taken });
+    this.#siblings = informer(resource).index((set) => {
       const owner = controllerOf(set);
       return owner === undefined ? [] : [owner.uid];
     });
+  }
 
-    /** Its pods that run or will run; one that was given up may still be in the cache as its own. */
-    const activeOf = (set: ApiObject): ApiObject[] => owned.active(set).filter((pod) => adoption.selects(set, pod));
+  /** Creates and deletes pods until the set has its number. Returns the error that prevented it, and the failure for the status. */
+  async scale(set: ApiObject): Promise<{ readonly error?: unknown; readonly failure?: ReplicaFailure }> {
+    // An error of an adoption is retried, and is not a failure of the pods of the set.
+    await this.adoption.claim(set, isActive);
+    try {
+      await this.#carryOut(set, this.#activeOf(set));
+      return {};
+    } catch (error) {
+      const reason = replicasOf(set) > this.#activeOf(set).length ? 'FailedCreate' : 'FailedDelete';
+      return { error, failure: { reason, message: error instanceof Error ? error.message : String(error) } };
+    }
+  }
 
-    /** Pods of all sets that one deployment has: a node with more of them can spare one. */
-    const related = (set: ApiObject, active: readonly ApiObject[]): readonly ApiObject[] => {
-      const owner = controllerOf(set);
-      return owner === undefined ? active : siblings(owner.uid).flatMap((one) => owned.active(one));
-    };
+  /** Writes the status. Returns when it changes without an event; undefined: never. */
+  async report(set: ApiObject, failure: ReplicaFailure | undefined): Promise<Date | undefined> {
+    const terminating = this.#kind.countsTerminating
+      ? this.#owned.all(set).filter((pod) => isDying(pod) && !isTerminal(pod) && this.adoption.selects(set, pod)).length
+      : undefined;
+    const now = this.#clock.now();
+    const { status, lookAgainAt } = replicaSetStatus(set, this.#activeOf(set), terminating, now);
+    status.conditions = conditionsWith(set, failure, now);
+    if (saysAlready(set, status)) return lookAgainAt;
+    const { namespace, name } = set.metadata;
+    const place = { namespace, name, subresource: 'status' };
+    await allowing(this.#api.patch(this.#kind.resource, place, { status }), 404, 409);
+    return lookAgainAt;
+  }
 
-    const scale = async (set: ApiObject, active: readonly ApiObject[]): Promise<void> => {
-      const missing = replicasOf(set) - active.length;
-      if (missing > 0) {
-        const pod = podOf(set, look(set, 'spec', 'template'));
-        await inBatches(missing, () => owned.create(set, pod));
-      }
-      if (missing >= 0) return;
-      const surplus = byWorth(active, clock.now(), related(set, active)).slice(0, -missing);
-      await Promise.all(surplus.map((pod) => owned.delete(pod, set)));
-    };
+  async #carryOut(set: ApiObject, active: readonly ApiObject[]): Promise<void> {
+    const missing = replicasOf(set) - active.length;
+    if (missing > 0) {
+      const pod = podOf(set, look(set, 'spec', 'template'));
+      await inBatches(missing, () => this.#owned.create(set, pod));
+    }
+    if (missing >= 0) return;
+    const surplus = byWorth(active, this.#clock.now(), this.#related(set, active)).slice(0, -missing);
+    await Promise.all(surplus.map((pod) => this.#owned.delete(pod, set)));
+  }
 
-    const report = async (key: string, set: ApiObject, failure: ReplicaFailure | undefined): Promise<void> => {
-      const terminating = countsTerminating
-        ? owned.all(set).filter((pod) => isDying(pod) && !isTerminal(pod) && adoption.selects(set, pod)).length
-        : undefined;
-      const now = clock.now();
-      const { status, lookAgainAt } = replicaSetStatus(set, activeOf(set), terminating, now);
-      if (lookAgainAt !== undefined) work.addAt(key, lookAgainAt);
-      status.conditions = conditionsWith(set, failure, now);
-      if (saysAlready(set, status)) return;
-      await allowing(api.patch(resource, { ...splitKey(key), subresource: 'status' }, { status }), 404, 409);
-    };
+  /** The pods that run or will run. The cache may still have a released pod as a pod of the set. */
+  #activeOf(set: ApiObject): ApiObject[] {
+    return this.#owned.active(set).filter((pod) => this.adoption.selects(set, pod));
+  }
+
+  /** The pods of all sets of the same deployment: a pod of a node with more of them is deleted first. */
+  #related(set: ApiObject, active: readonly ApiObject[]): readonly ApiObject[] {
+    const owner = controllerOf(set);
+    return owner === undefined ? active : this.#siblings(owner.uid).flatMap((one) => this.#owned.active(one));
+  }
+}
+
+const setupOf =
+  (kind: ReplicaKind) =>
+  (context: ControllerContext): void => {
+    const { api, informer, queue, recorder } = context;
+    const sets = informer(kind.resource);
+    const pods = informer(PODS);
+    const owned = new OwnedPods(api, pods, recorder(kind.component));
+    const keeper = new ReplicaKeeper(context, kind, owned);
+    const setsIn = sets.index((set) => [namespaceOf(set)]);
 
     const work = queue(async (key) => {
       const cached = sets.get(key);
       if (cached === undefined) return;
       const set = withSelector(cached);
-      let error: unknown;
-      let failure: ReplicaFailure | undefined;
-      if (!isDying(set)) {
-        // What cannot be taken is tried again; it says nothing of the pods that the set has.
-        await adoption.claim(set, isActive);
-        try {
-          await scale(set, activeOf(set));
-        } catch (thrown) {
-          error = thrown;
-          const reason = replicasOf(set) > activeOf(set).length ? 'FailedCreate' : 'FailedDelete';
-          failure = { reason, message: thrown instanceof Error ? thrown.message : String(thrown) };
-        }
-      }
-      // A namespace on its way out takes no pods, and will take this set with it.
-      if (isTerminating(error)) return report(key, set, undefined);
-      await report(key, set, failure);
-      if (error !== undefined) throw error;
+      const { error, failure } = isDying(set) ? {} : await keeper.scale(set);
+      // A namespace in deletion takes no pods, and this set is deleted with it.
+      const isExpected = isTerminating(error);
+      const lookAgainAt = await keeper.report(set, isExpected ? undefined : failure);
+      if (lookAgainAt !== undefined) work.addAt(key, lookAgainAt);
+      if (error !== undefined && !isExpected) throw error;
     });
 
     sets.onChange(({ type, object }) => {
@@ -159,10 +187,10 @@ const setupOf =
     pods.onChange(({ object, old }) => {
       for (const pod of old === undefined ? [object] : [object, old]) {
         const owner = controllerOf(pod);
-        if (owner?.kind === kind) work.add(`${namespaceOf(pod)}/${owner.name}`);
+        if (owner?.kind === kind.kind) work.add(`${namespaceOf(pod)}/${owner.name}`);
         if (owner !== undefined || !isActive(pod)) continue;
         for (const set of setsIn(namespaceOf(pod))) {
-          if (adoption.selects(withSelector(set), pod)) work.add(keyOf(set));
+          if (keeper.adoption.selects(withSelector(set), pod)) work.add(keyOf(set));
         }
       }
     });

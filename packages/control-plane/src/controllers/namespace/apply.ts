@@ -1,0 +1,95 @@
+import type { Clock } from '../../apimachinery/objects/clock.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { look, strings } from '../../apimachinery/objects/plain.ts';
+import { type Api, ApiError, allowing, pathOf } from '../runtime/api.ts';
+import type { ServedResource } from '../runtime/directory.ts';
+import { isDying } from '../runtime/objects.ts';
+import { NAMESPACES } from '../runtime/resources.ts';
+import { type Content, terminationConditions } from './conditions.ts';
+
+const FINALIZER = 'kubernetes';
+
+/** While there are pods, only pods are deleted, because they may need the other objects for a graceful end. */
+function firstOf(content: readonly Content[]): readonly Content[] {
+  const pods = content.filter(({ resource }) => resource.group === '' && resource.plural === 'pods');
+  return pods.length > 0 ? pods : content;
+}
+
+/** Deletes the content of namespaces. */
+export class NamespaceWriter {
+  readonly #api: Api;
+  readonly #clock: Clock;
+
+  constructor(api: Api, clock: Clock) {
+    this.#api = api;
+    this.#clock = clock;
+  }
+
+  /** Continues the deletion of a namespace. `content` is the cached content, and `resources` are all kinds with content. */
+  async sync(namespace: ApiObject, content: readonly Content[], resources: readonly ServedResource[]): Promise<void> {
+    if (!isDying(namespace) || !strings(look(namespace, 'spec'), 'finalizers').includes(FINALIZER)) return;
+    const { name = '' } = namespace.metadata;
+    const failures = await this.#deleteContent(name, content);
+    if (content.length === 0 && (await this.#isEmpty(name, resources))) {
+      const reported = await this.#report(namespace, [], []);
+      return reported === undefined ? undefined : this.#finalize(reported);
+    }
+    const isWaiting = failures.length > 0 || content.some(({ objects }) => objects.some(isDying));
+    if (!isWaiting && content.length > 0) return;
+    const messages = failures.map(({ message }) => message).sort();
+    // While the controller waits for pods, it does not report the remaining content.
+    const counted = firstOf(content) === content ? content : [];
+    await this.#report(namespace, counted, messages);
+    if (failures[0] !== undefined) throw failures[0];
+  }
+
+  /** Reads the server, not the cache, because the deletion of the namespace is final. */
+  async #isEmpty(name: string, resources: readonly ServedResource[]): Promise<boolean> {
+    for (const resource of resources) {
+      const path = `${pathOf(resource, { namespace: name })}?limit=1`;
+      const answer = await allowing(this.#api.call<{ items: unknown[] }>(path), 404);
+      if (answer !== undefined && answer.items.length > 0) return false;
+    }
+    return true;
+  }
+
+  /** Requests the deletion of all content, pods first. Returns the errors of the failed requests. */
+  async #deleteContent(name: string, content: readonly Content[]): Promise<ApiError[]> {
+    const failures: ApiError[] = [];
+    for (const { resource, objects } of firstOf(content)) {
+      for (const object of objects) {
+        if (isDying(object)) continue;
+        const place = { namespace: name, name: object.metadata.name };
+        try {
+          await allowing(this.#api.delete(resource, place, { propagationPolicy: 'Background' }), 404, 409);
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error;
+          failures.push(error);
+          break;
+        }
+      }
+    }
+    return failures;
+  }
+
+  /** Removes the finalizer of this controller from the namespace. The server deletes the namespace with the last one. */
+  async #finalize(namespace: ApiObject): Promise<void> {
+    const finalizers = strings(look(namespace, 'spec'), 'finalizers').filter((finalizer) => finalizer !== FINALIZER);
+    const path = pathOf(NAMESPACES, { name: namespace.metadata.name ?? '', subresource: 'finalize' });
+    await allowing(this.#api.call<ApiObject>(path, 'PUT', { ...namespace, spec: { finalizers } }), 404, 409);
+  }
+
+  /** Writes the conditions. Returns the new namespace, or undefined if it was changed or deleted in between. */
+  async #report(
+    namespace: ApiObject,
+    content: readonly Content[],
+    messages: readonly string[],
+  ): Promise<ApiObject | undefined> {
+    const conditions = terminationConditions(namespace, content, messages, this.#clock.now());
+    if (jsonEquals(look(namespace, 'status').conditions, conditions)) return namespace;
+    const { name = '', resourceVersion } = namespace.metadata;
+    const patch = { metadata: { resourceVersion }, status: { conditions } };
+    return allowing(this.#api.patch(NAMESPACES, { name, subresource: 'status' }, patch), 404, 409);
+  }
+}

@@ -1,0 +1,58 @@
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
+import { isDying, phaseOf } from '../../runtime/objects.ts';
+import type { Revisions } from '../history.ts';
+import { countPods, minReadySecondsOf, replicasOf } from '../pods.ts';
+import { revisionOfPod } from './identity.ts';
+import { isRunningAndReady } from './plan.ts';
+
+/** Names of the revision that a set comes from and of the one that it goes to: of its template. */
+export interface SetRevisions {
+  readonly current: string;
+  readonly update: string;
+}
+
+/** Of a set on its way out no revision is made any more. */
+export const namesIn = (set: ApiObject): SetRevisions => ({
+  current: text(look(set, 'status'), 'currentRevision'),
+  update: text(look(set, 'status'), 'updateRevision'),
+});
+
+/** The current revision is the update revision if the status names none, or if its template no longer exists. */
+export function revisionsOf(set: ApiObject, { current: update, duplicates, old }: Revisions): SetRevisions {
+  const known = new Set([update, ...duplicates, ...old].map(({ metadata }) => metadata.name ?? ''));
+  const name = update.metadata.name ?? '';
+  const current = text(look(set, 'status'), 'currentRevision');
+  return { current: known.has(current) ? current : name, update: name };
+}
+
+/** The status of a set with these pods (`updateStatus`, `completeRollingUpdate`). */
+export function statefulStatus(
+  set: ApiObject,
+  { current, update }: SetRevisions,
+  pods: readonly ApiObject[],
+  now: Date,
+): { status: Plain; lookAgainAt: Date | undefined } {
+  const created = pods.filter((pod) => phaseOf(pod) !== '');
+  const { ready, available, lookAgainAt } = countPods(created.filter(isRunningAndReady), minReadySecondsOf(set), now);
+  const of = (revision: string): number =>
+    created.filter((pod) => !isDying(pod) && revisionOfPod(pod) === revision).length;
+  const updated = of(update);
+  const isDone =
+    look(set, 'spec', 'updateStrategy').type === 'RollingUpdate' &&
+    updated === created.length &&
+    ready === created.length &&
+    updated === replicasOf(set);
+  const status = {
+    observedGeneration: set.metadata.generation ?? 0,
+    replicas: created.length,
+    readyReplicas: ready,
+    availableReplicas: available,
+    currentReplicas: isDone ? updated : of(current),
+    updatedReplicas: updated,
+    currentRevision: isDone ? update : current,
+    updateRevision: update,
+    collisionCount: number(look(set, 'status'), 'collisionCount') ?? 0,
+  };
+  return { status, lookAgainAt };
+}
