@@ -6,12 +6,12 @@ import type { ApiObject } from './apimachinery/objects/object.ts';
 import { administrator } from './apimachinery/users/user.ts';
 import { Authenticator } from './auth/authentication/authenticator.ts';
 import { ISSUER } from './auth/authentication/service-account-tokens.ts';
-import { setUpAccess } from './auth/index.ts';
+import { createAccessAuthority, setUpAccess } from './auth/index.ts';
 import { type CertificateAuthority, createAuthority, createKey } from './certificates/authority.ts';
 import { keepAuthority, keepServiceAccountKey, keepToken } from './certificates/keep.ts';
 import { renderKubeconfig } from './certificates/kubeconfig.ts';
-import { createSigner } from './certificates/signer.ts';
-import type { EvictionRules } from './controllers/index.ts';
+import { createSigner, type Signer } from './certificates/signer.ts';
+import type { ControllerEnvironment, EvictionRules } from './controllers/index.ts';
 import { builtinKinds, systemObjects } from './kinds/index.ts';
 import { ensureObject, ensureSystemObjects } from './registry/bootstrap.ts';
 import { terminatingCrds } from './registry/crds/crd-cleanup.ts';
@@ -141,38 +141,20 @@ async function serve(
 ): Promise<ControlPlane> {
   const random = options.random ?? Math.random;
   const kinds = new KindRegistry(builtinKinds.map(withCrdStrategy));
-  const registry = new Registry({ store, kinds, clock, random });
-  registry.admission.add(terminatingCrds);
-  registry.admission.add(namespaceLifecycle(registry));
-  for (const plugin of builtinAdmission(registry)) registry.admission.add(plugin);
-  await ensureSystemObjects(registry, systemCall);
-  for (const { object, fieldManager } of systemObjects) await ensureObject(registry, systemCall, object, fieldManager);
-  const crds = new CrdLifecycle(registry);
-  crds.start();
-  for (const crd of options.crds ?? []) await ensureObject(registry, systemCall, crd as ApiObject);
-  crds.settle();
-
+  const serviceAccountKey = dir === undefined ? createKey() : keepServiceAccountKey(dir);
+  const access = createAccessAuthority({ store, clock, random }, serviceAccountKey);
+  const { authorize, tokens } = access;
+  const registry = new Registry({ store, kinds, clock, random, authorize, tokens });
+  const crds = await fillRegistry(registry, options.crds ?? []);
   const stopExpiry = expireEvents(registry, options.eventTtlMs ?? EVENT_TTL_MS);
 
   const adminToken =
     options.adminToken ??
     (dir === undefined ? hexToken(random) : keepToken(dir, () => randomBytes(16).toString('hex')));
-  const access = setUpAccess(registry, {
-    adminToken,
-    trustInProcess: options.trustInProcess !== false,
-    serviceAccountKey: dir === undefined ? createKey() : keepServiceAccountKey(dir),
-  });
+  const control = setUpAccess(registry, access, { adminToken, trustInProcess: options.trustInProcess !== false });
   setUpAdmission(registry, options.webhookTransport);
   registry.reviews.set('/bindings', legacyBinding(registry));
-  const handler = new Handler({ registry, ...access, clock, requestLog: options.requestLog });
-
-  // Requests of the controllers are neither authenticated nor logged.
-  const inside = new Handler({
-    registry,
-    authenticator: new Authenticator([], true),
-    authorize: () => ({ allowed: true, reason: '' }),
-    clock,
-  });
+  const handler = new Handler({ registry, ...control, clock, requestLog: options.requestLog });
 
   let made: CertificateAuthority | undefined;
   /** Without a socket, the CA is created when the first certificate is requested. */
@@ -180,73 +162,28 @@ async function serve(
     made ??= dir === undefined ? createAuthority(clock.now()) : keepAuthority(dir, clock.now());
     return made;
   };
-  let listener: Listener | undefined;
-  let authority: CertificateAuthority | undefined;
-  if (options.port !== undefined) {
-    authority = authorityOf();
-    const { key, certificate } = authority.issueServer(['127.0.0.1', 'localhost', 'kubernetes.default.svc']);
-    const { port } = options;
-    listener = await listen(handler, { port, key, certificate, caCertificate: authority.certificate }).catch(
-      (error: NodeJS.ErrnoException) => {
-        throw new Error(
-          error.code === 'EADDRINUSE'
-            ? `port ${port} of 127.0.0.1 is in use by another program`
-            : `port ${port} of 127.0.0.1 cannot be had: ${error.message}`,
-        );
-      },
-    );
-  }
+  const caCertificate = options.port === undefined ? undefined : authorityOf().certificate;
+  const listener = options.port === undefined ? undefined : await listenOn(handler, options.port, authorityOf());
   const url = listener === undefined ? undefined : `https://127.0.0.1:${listener.port}`;
   const stopping = new AbortController();
-  const startControllers = async (): Promise<void> => {
-    if (options.controllers === false) return;
-    // Loaded on demand, because the controllers are a quarter of the code.
-    const { builtinControllers } = await import('./controllers/index.ts');
-    if (stopping.signal.aborted) return;
-    const controllers = builtinControllers(
-      {
-        client: inside,
-        clock,
-        random,
-        caCertificate: authority?.certificate,
-        evictionRules: options.evictionRules,
-        signer: createSigner(authorityOf, clock),
-        accountToken: (account, bound) =>
-          registry.tokens?.issue({ account, bound, audiences: [ISSUER], expirationSeconds: SECRET_TOKEN_SECONDS }),
-        ...(options.onControllerError === undefined ? {} : { onError: options.onControllerError }),
-      },
-      options.controllers ?? true,
-    );
-    await controllers.start(stopping.signal);
-  };
   const stop = async (): Promise<void> => {
     stopping.abort();
     crds.stop();
     stopExpiry();
     await listener?.close();
   };
-  if (options.controllersAfter === undefined) {
-    await startControllers().catch(async (error: unknown) => {
-      await stop();
-      throw error;
-    });
-  } else {
-    options.controllersAfter
-      .then(startControllers)
-      .catch((error: unknown) => options.onControllerError?.('controllers', '', error));
-  }
+  const environment = controllerEnvironment(registry, options, caCertificate, createSigner(authorityOf, clock));
+  await startControllers(options, environment, stopping.signal).catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
   return {
     fetch: async (request) => toFetch(await handler.handle(fromFetch(request, true)), request),
     transport: transportTo((request) => handler.handle(request)),
-    kubeconfig: () =>
-      renderKubeconfig({
-        server: url ?? 'https://127.0.0.1',
-        token: adminToken,
-        caCertificate: authority?.certificate,
-      }),
+    kubeconfig: () => renderKubeconfig({ server: url ?? 'https://127.0.0.1', token: adminToken, caCertificate }),
     url,
     adminToken,
-    caCertificate: authority?.certificate,
+    caCertificate,
     snapshot: () => store.snapshot(),
     close: async () => {
       await stop();
@@ -257,4 +194,74 @@ async function serve(
       }
     },
   };
+}
+
+/** Creates the system objects and the CRDs that exist from the start. Returns the lifecycle of CRDs, which runs. */
+async function fillRegistry(registry: Registry, crds: readonly object[]): Promise<CrdLifecycle> {
+  registry.admission.add(terminatingCrds);
+  registry.admission.add(namespaceLifecycle(registry));
+  for (const plugin of builtinAdmission(registry)) registry.admission.add(plugin);
+  await ensureSystemObjects(registry, systemCall);
+  for (const { object, fieldManager } of systemObjects) await ensureObject(registry, systemCall, object, fieldManager);
+  const lifecycle = new CrdLifecycle(registry);
+  lifecycle.start();
+  for (const crd of crds) await ensureObject(registry, systemCall, crd as ApiObject);
+  lifecycle.settle();
+  return lifecycle;
+}
+
+/** @throws Error in one sentence when the port is not available */
+async function listenOn(handler: Handler, port: number, authority: CertificateAuthority): Promise<Listener> {
+  const { key, certificate } = authority.issueServer(['127.0.0.1', 'localhost', 'kubernetes.default.svc']);
+  return listen(handler, { port, key, certificate, caCertificate: authority.certificate }).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw new Error(
+        error.code === 'EADDRINUSE'
+          ? `port ${port} of 127.0.0.1 is in use by another program`
+          : `port ${port} of 127.0.0.1 cannot be had: ${error.message}`,
+      );
+    },
+  );
+}
+
+function controllerEnvironment(
+  registry: Registry,
+  options: ControlPlaneOptions,
+  caCertificate: string | undefined,
+  signer: Signer,
+): ControllerEnvironment {
+  const { clock, random, tokens } = registry;
+  return {
+    // Requests of the controllers are neither authenticated nor logged.
+    client: new Handler({
+      registry,
+      authenticator: new Authenticator([], true),
+      authorize: () => ({ allowed: true, reason: '' }),
+      clock,
+    }),
+    clock,
+    random,
+    caCertificate,
+    evictionRules: options.evictionRules,
+    signer,
+    accountToken: (account, bound) =>
+      tokens.issue({ account, bound, audiences: [ISSUER], expirationSeconds: SECRET_TOKEN_SECONDS }),
+    ...(options.onControllerError === undefined ? {} : { onError: options.onControllerError }),
+  };
+}
+
+/** Starts the controllers now, or after `controllersAfter` without a wait. */
+async function startControllers(
+  options: ControlPlaneOptions,
+  environment: ControllerEnvironment,
+  signal: AbortSignal,
+): Promise<void> {
+  const start = async (): Promise<void> => {
+    if (options.controllers === false) return;
+    // Loaded on demand, because the controllers are a quarter of the code.
+    const { builtinControllers } = await import('./controllers/index.ts');
+    if (!signal.aborted) await builtinControllers(environment, options.controllers ?? true).start(signal);
+  };
+  if (options.controllersAfter === undefined) return start();
+  options.controllersAfter.then(start).catch((error: unknown) => options.onControllerError?.('controllers', '', error));
 }

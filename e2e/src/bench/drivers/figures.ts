@@ -201,7 +201,7 @@ async function* exhaustedElsewhere(machines: number): AsyncGenerator<Figure> {
 }
 
 /** Every figure of the drivers. */
-async function* driverFigures(): AsyncGenerator<Figure> {
+export async function* driverFigures(): AsyncGenerator<Figure> {
   const back = await inAwsEnvironment();
   try {
     yield* lives(100);

@@ -3,7 +3,7 @@ import { administrator } from '../apimachinery/users/user.ts';
 import type { Registry } from '../resources/registry.ts';
 import { Authenticator, staticTokens } from './authentication/authenticator.ts';
 import { bootstrapTokens } from './authentication/bootstrap-token.ts';
-import { ServiceAccountTokens } from './authentication/service-account-tokens.ts';
+import { ServiceAccountTokens, type TokenParts } from './authentication/service-account-tokens.ts';
 import { certificateRequester } from './certificate-subject.ts';
 import { type Impersonate, impersonation } from './impersonation/index.ts';
 import { nodeVerdict } from './node-authorizer.ts';
@@ -14,12 +14,29 @@ import { installPolicy } from './rbac/install.ts';
 import { registerReviews } from './reviews/index.ts';
 import { tokenReview } from './reviews/token.ts';
 
+/** Authorization and the tokens of service accounts. It is created before the registry, which uses it. */
+export interface Authority {
+  readonly authorize: Authorizer;
+  readonly tokens: ServiceAccountTokens;
+  readonly rbac: RbacAuthorizer;
+}
+
+/** Creates the authority of a store. `serviceAccountKey` signs tokens of service accounts: a P-256 key, PEM. */
+export function createAccessAuthority(parts: TokenParts, serviceAccountKey: string): Authority {
+  const { store } = parts;
+  const rbac = new RbacAuthorizer(new BindingIndex(store));
+  const authorize = anyOf(
+    mastersMay,
+    (access) => nodeVerdict(store, access),
+    (access) => rbac.authorize(access),
+  );
+  return { authorize, tokens: new ServiceAccountTokens(parts, serviceAccountKey), rbac };
+}
+
 export interface AccessOptions {
   readonly adminToken: string;
   /** Whether an in-process request without credentials has the user of the administrator. */
   readonly trustInProcess: boolean;
-  /** Signs tokens of service accounts: a P-256 key, PEM. */
-  readonly serviceAccountKey: string;
 }
 
 /** Authentication and authorization. */
@@ -29,31 +46,19 @@ export interface AccessControl {
   readonly impersonate: Impersonate;
 }
 
-/** Sets up authentication and authorization with the objects of a registry, and the review APIs. */
+/** Sets up authentication, the policy of the cluster, and the review APIs of a registry. */
 export function setUpAccess(
   registry: Registry,
-  { adminToken, trustInProcess, serviceAccountKey }: AccessOptions,
+  { authorize, tokens, rbac }: Authority,
+  { adminToken, trustInProcess }: AccessOptions,
 ): AccessControl {
   const { store, clock } = registry;
   installPolicy(registry);
-  const rbac = new RbacAuthorizer(new BindingIndex(store));
-  const authorize = anyOf(
-    mastersMay,
-    (access) => nodeVerdict(registry, access),
-    (access) => rbac.authorize(access),
-  );
-  const tokens = new ServiceAccountTokens(registry, serviceAccountKey);
-  registry.tokens = tokens;
-  registry.authorize = authorize;
   const readers = [staticTokens(new Map([[adminToken, administrator]])), bootstrapTokens(store, clock)];
   const authenticator = new Authenticator([...readers, (token) => tokens.read(token)], trustInProcess);
   registerReviews(registry, authorize, rbac);
   registry.reviews.set('authentication.k8s.io/tokenreviews', tokenReview(tokens, readers));
   registry.admission.add(certificateRequester);
   registry.admission.add(escalationCheck({ rbac, authorize }));
-  return {
-    authenticator,
-    authorize,
-    impersonate: impersonation(authorize),
-  };
+  return { authenticator, authorize, impersonate: impersonation(authorize) };
 }

@@ -1,5 +1,5 @@
 import type { Access, Verdict } from '../apimachinery/users/authorizer.ts';
-import type { Registry } from '../resources/registry.ts';
+import type { Store } from '../store/store.ts';
 import { type PolicyRule, ruleAllows } from './rbac/rules.ts';
 
 const PREFIX = 'system:node:';
@@ -125,7 +125,7 @@ const DIVIDED: Readonly<Record<string, (access: NodeAccess) => Verdict>> = {
 };
 
 /** Decides for kubelets what depends on their node; everything else is left to the others by `undefined`. */
-export function nodeVerdict(registry: Registry, access: Access): Verdict | undefined {
+export function nodeVerdict(store: Store, access: Access): Verdict | undefined {
   const { user, group, resource, path } = access;
   if (!user.name.startsWith(PREFIX) || !user.groups.includes(NODES) || path !== '') return undefined;
   const node = user.name.slice(PREFIX.length);
@@ -134,23 +134,23 @@ export function nodeVerdict(registry: Registry, access: Access): Verdict | undef
   if (divided === undefined) return NODE_RULES.some((rule) => ruleAllows(rule, access)) ? YES : NO;
   const related: Related = ({ namespace, name }) => {
     if (name === '') return refuse('No Object name found');
-    if (isRelated(registry, node, id, namespace, name)) return YES;
+    if (isRelated(store, node, id, namespace, name)) return YES;
     return refuse(`no relationship found between node '${node}' and this object`);
   };
   return divided({ ...access, node, related });
 }
 
 /** Whether a pod of the node names the object. */
-function isRelated(registry: Registry, node: string, id: string, namespace: string, name: string): boolean {
+function isRelated(store: Store, node: string, id: string, namespace: string, name: string): boolean {
   if (id === 'storage.k8s.io/volumeattachments') {
-    const record = registry.store.get(id, '', name);
+    const record = store.get(id, '', name);
     return record?.json.includes(`"nodeName":${JSON.stringify(node)}`) ?? false;
   }
-  if (id === '/pods') return registry.store.get(id, namespace, name)?.fields?.[NODE_FIELD] === node;
+  if (id === '/pods') return store.get(id, namespace, name)?.fields?.[NODE_FIELD] === node;
   const within = namespace === '' ? undefined : namespace;
-  const pods = registry.store.list('/pods', { namespace: within, where: [{ field: NODE_FIELD, value: node }] }).records;
+  const pods = store.list('/pods', { namespace: within, where: [{ field: NODE_FIELD, value: node }] }).records;
   const quoted = JSON.stringify(name);
-  const claim = id === '/persistentvolumes' ? claimOf(registry, name) : undefined;
+  const claim = id === '/persistentvolumes' ? claimOf(store, name) : undefined;
   return pods.some(({ json, namespace: podNamespace }) => {
     if (id === '/secrets') return json.includes(`"secretName":${quoted}`) || json.includes(`"name":${quoted}`);
     if (id === '/configmaps') return json.includes(`"name":${quoted}`);
@@ -164,8 +164,8 @@ function isRelated(registry: Registry, node: string, id: string, namespace: stri
   });
 }
 
-function claimOf(registry: Registry, volume: string): { namespace: string; name: string } | undefined {
-  const record = registry.store.get('/persistentvolumes', '', volume);
+function claimOf(store: Store, volume: string): { namespace: string; name: string } | undefined {
+  const record = store.get('/persistentvolumes', '', volume);
   if (record === undefined) return undefined;
   const { spec } = JSON.parse(record.json) as { spec?: { claimRef?: { namespace: string; name: string } } };
   return spec?.claimRef;

@@ -3,6 +3,7 @@ import type { Clock } from '../apimachinery/objects/clock.ts';
 import { parseJson, stringifyJson } from '../apimachinery/objects/json.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { renderObject } from '../apimachinery/objects/object-text.ts';
+import { randomUid } from '../apimachinery/objects/uid.ts';
 import type { Authorizer } from '../apimachinery/users/authorizer.ts';
 import type { UserInfo } from '../apimachinery/users/user.ts';
 import { fieldsOf } from '../selectors/field-selector.ts';
@@ -74,6 +75,16 @@ export interface ReviewRequest {
 /** Answers a review: the object with its status. @throws StatusError */
 export type ReviewHandler = (request: ReviewRequest) => ApiObject | Promise<ApiObject>;
 
+/** The parts of a registry. */
+export interface RegistryParts {
+  readonly store: Store;
+  readonly kinds: KindRegistry;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly tokens: TokenSigner;
+  readonly authorize: Authorizer;
+}
+
 /** Everything that the operations on objects share. */
 export class Registry {
   readonly store: Store;
@@ -83,19 +94,20 @@ export class Registry {
   readonly admission = new AdmissionChain();
   /** Kinds that are answered instead of stored, by `group/plural`. */
   readonly reviews = new Map<string, ReviewHandler>();
-  /** Signs tokens of service accounts; set before the first request. */
-  tokens: TokenSigner | undefined;
-  /** Decides what expressions ask the authorizer; set before the first request. */
-  authorize: Authorizer | undefined;
+  readonly tokens: TokenSigner;
+  /** Decides about requests, and about the questions of expressions to the authorizer. */
+  readonly authorize: Authorizer;
 
   /** Records that lack defaults (see `lacksDefaults`). */
   readonly #lacking = new WeakSet<StoredRecord>();
 
-  constructor(parts: { store: Store; kinds: KindRegistry; clock: Clock; random: () => number }) {
+  constructor(parts: RegistryParts) {
     this.store = parts.store;
     this.kinds = parts.kinds;
     this.clock = parts.clock;
     this.random = parts.random;
+    this.tokens = parts.tokens;
+    this.authorize = parts.authorize;
   }
 
   now(): Date {
@@ -183,12 +195,7 @@ export class Registry {
   }
 
   uid(): string {
-    const bytes = new Uint8Array(16);
-    for (let at = 0; at < bytes.length; at++) bytes[at] = Math.floor(this.random() * 256);
-    bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
-    bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-    const hex = Buffer.from(bytes).toString('hex');
-    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+    return randomUid(this.random);
   }
 }
 

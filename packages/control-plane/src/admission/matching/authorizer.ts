@@ -12,7 +12,7 @@ const serviceAccount = (namespace: string, name: string): UserInfo => ({
 });
 
 const oracleOf = (authorize: Registry['authorize'], user: UserInfo): AccessOracle => ({
-  ask: (question) => authorize?.({ ...question, user }) ?? { allowed: false, reason: '' },
+  ask: (question) => authorize({ ...question, user }),
   as: (namespace, name) => oracleOf(authorize, serviceAccount(namespace, name)),
 });
 

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { ServiceAccountTokens } from '../../auth/authentication/service-account-tokens.ts';
+import { createKey } from '../../certificates/authority.ts';
 import { builtinKinds } from '../../kinds/index.ts';
 import type { AdmissionAttributes } from '../../resources/admission.ts';
 import { KindRegistry } from '../../resources/kind-registry.ts';
@@ -17,7 +19,9 @@ function setUp(delayMs = 0) {
   const clock = new StillClock();
   const store = new MemoryStore(clock);
   const kinds = new KindRegistry(builtinKinds);
-  const registry = new Registry({ store, kinds, clock, random: () => 0.5 });
+  const tokens = new ServiceAccountTokens({ store, clock, random: () => 0.5 }, createKey());
+  const authorize = () => ({ allowed: false, reason: '' });
+  const registry = new Registry({ store, kinds, clock, random: () => 0.5, tokens, authorize });
   const make = ({ metadata, guards }: ApiObject): Guard<string>[] =>
     (guards as About[]).map((about, at) => ({ item: `${metadata.name} ${at}`, about }));
   return { clock, store, kinds, registry, index: new GuardIndex(registry, GUARDS, make, delayMs) };

@@ -70,7 +70,7 @@ function checkAudience(registry: Registry, pod: ApiObject, attributes: Admission
   const shown = JSON.stringify(audience);
   if (why !== '') refuse(`error validating audience ${shown}: ${why}`);
   const access = { user, verb: VERB, path: '', group: '', version: 'v1', subresource: '', namespace, name };
-  if (registry.authorize?.({ ...access, resource: audience }).allowed === true) return;
+  if (registry.authorize({ ...access, resource: audience }).allowed === true) return;
   refuse(
     `audience ${shown} not found in pod spec volume, ${user.name} is not authorized to request tokens for this audience`,
   );

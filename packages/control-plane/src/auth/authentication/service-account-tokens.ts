@@ -1,7 +1,10 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import type { Clock } from '../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { randomUid } from '../../apimachinery/objects/uid.ts';
 import { AUTHENTICATED, type UserInfo } from '../../apimachinery/users/user.ts';
-import type { BoundObject, Registry, TokenFacts, TokenSigner } from '../../resources/registry.ts';
+import type { BoundObject, TokenFacts, TokenSigner } from '../../resources/registry.ts';
+import type { Store } from '../../store/store.ts';
 
 /** Issuer and default audience. */
 export const ISSUER = 'https://kubernetes.default.svc';
@@ -54,17 +57,28 @@ function boundClaims(bound: BoundObject | undefined): Pick<Claims['kubernetes.io
   return { ...(node === undefined ? {} : { node }), pod: reference };
 }
 
+/** Accounts and objects are read from the store, ids of tokens are random, and their times are times of the clock. */
+export interface TokenParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
 /** Signs and verifies tokens of service accounts (JSON Web Tokens, ES256). */
 export class ServiceAccountTokens implements TokenSigner {
-  readonly #registry: Registry;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #random: () => number;
   readonly #key: KeyObject;
   readonly #publicKey: KeyObject;
   readonly #keyId: string;
   readonly #genuine = new Map<string, Claims>();
 
   /** `key`: a P-256 key, PEM. */
-  constructor(registry: Registry, key: string) {
-    this.#registry = registry;
+  constructor({ store, clock, random }: TokenParts, key: string) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#random = random;
     this.#key = createPrivateKey(key);
     this.#publicKey = createPublicKey(this.#key);
     const spki = this.#publicKey.export({ type: 'spki', format: 'der' });
@@ -73,13 +87,13 @@ export class ServiceAccountTokens implements TokenSigner {
 
   issue({ account, audiences, expirationSeconds, bound }: TokenFacts): string {
     const { name = '', namespace = '', uid = '' } = account.metadata;
-    const now = Math.floor(this.#registry.now().getTime() / 1000);
+    const now = Math.floor(this.#clock.now().getTime() / 1000);
     const claims: Claims = {
       aud: audiences,
       exp: now + expirationSeconds,
       iat: now,
       iss: ISSUER,
-      jti: this.#registry.uid(),
+      jti: randomUid(this.#random),
       'kubernetes.io': { namespace, ...boundClaims(bound), serviceaccount: { name, uid } },
       nbf: now,
       sub: `system:serviceaccount:${namespace}:${name}`,
@@ -109,7 +123,7 @@ export class ServiceAccountTokens implements TokenSigner {
 
   /** @see kubernetes pkg/serviceaccount/claims.go */
   #problemOf({ exp, 'kubernetes.io': { namespace, serviceaccount, pod, secret, node } }: Claims): string | undefined {
-    if ((exp + LEEWAY_SECONDS) * 1000 < this.#registry.now().getTime()) return 'service account token has expired';
+    if ((exp + LEEWAY_SECONDS) * 1000 < this.#clock.now().getTime()) return 'service account token has expired';
     const { name, uid = '' } = serviceaccount;
     const account = this.#stateOf('/serviceaccounts', namespace, name);
     if (account === undefined) return `serviceaccounts ${JSON.stringify(name)} not found`;
@@ -161,14 +175,14 @@ export class ServiceAccountTokens implements TokenSigner {
 
   /** The state of an object. Its own uid is the first in its JSON text, before the owner references. Dead: deleted, but with finalizers. */
   #stateOf(resource: string, namespace: string, name: string): { uid: string; isDead: boolean } | undefined {
-    const json = this.#registry.store.get(resource, namespace, name)?.json;
+    const json = this.#store.get(resource, namespace, name)?.json;
     if (json === undefined) return undefined;
     const uid = /"uid":"([^"]*)"/.exec(json)?.[1] ?? '';
     // A cheap check: only an object in deletion contains the word.
     if (!json.includes('"deletionTimestamp"')) return { uid, isDead: false };
     const { metadata } = JSON.parse(json) as ApiObject;
     const end = Date.parse(metadata.deletionTimestamp ?? '') + LEEWAY_SECONDS * 1000;
-    return { uid, isDead: end < this.#registry.now().getTime() };
+    return { uid, isDead: end < this.#clock.now().getTime() };
   }
 }
 
