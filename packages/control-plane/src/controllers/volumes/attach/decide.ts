@@ -16,7 +16,7 @@ export interface Wanted {
 }
 
 /** An attachment of the node. */
-export interface KnownAttachment {
+interface KnownAttachment {
   readonly attachment: ApiObject;
   /** The unique name of its volume in the status of the node. */
   readonly id: string;

@@ -5,7 +5,7 @@ import { isDying } from '../../runtime/objects.ts';
 import { dueRun, endOf, isStarted, MANY_RUNS, startedAt } from './runs.ts';
 
 /** An event on the cron job. */
-export interface CronEvent {
+interface CronEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
