@@ -1,9 +1,10 @@
 import { serviceAccount } from './clouds.ts';
-import { AZURE_LOGINS, GCP_LOGINS } from './login-cases.ts';
+import { AWS_LOGINS, AZURE_LOGINS, GCP_LOGINS } from './login-cases.ts';
 import { type Case, sample } from './sample.ts';
 
 const aws = sample('AWS');
 const AWS: readonly Case[] = [
+  ...AWS_LOGINS,
   {
     what: 'credentials that are refused',
     secret: aws.secret({ providerSecretAccessKey: 'not-the-secret-of-this-key' }),

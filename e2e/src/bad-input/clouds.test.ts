@@ -43,7 +43,7 @@ describe.each(Object.entries(CASES))('%s', (provider, cases) => {
   test.each(cases.map((each) => [each.what, each] as const))('%s', async (_what, bad) => {
     const open = CLOUDS[provider];
     if (!open) throw new Error(`there is no cloud of ${provider}`);
-    const two = await TwoClasses.start(open);
+    const two = await TwoClasses.start((surroundings) => open({ ...surroundings, variables: bad.variables ?? {} }));
     opened.push(two);
     const before = await two.clock.now().getTime();
     await two.addOdd(bad);

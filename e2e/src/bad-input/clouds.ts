@@ -33,6 +33,8 @@ export interface CloudOf {
 interface Surroundings {
   readonly clock: VirtualClock;
   readonly client: KubeClient;
+  /** Variables of the controller's environment; absent: none. */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 const failing = (code: string, message: string): Error => Object.assign(new Error(message), { code });
@@ -46,6 +48,7 @@ const FAILURES: Readonly<Record<string, (host: string) => Error>> = {
   usgovcloudapi: () => failing('SELF_SIGNED_CERT_IN_CHAIN', 'self-signed certificate in certificate chain'),
   'microsoftonline.us': () => failing('SELF_SIGNED_CERT_IN_CHAIN', 'self-signed certificate in certificate chain'),
   'tokens-west': (host) => failing('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`),
+  'unreachable.example': (host) => failing('EHOSTUNREACH', `connect EHOSTUNREACH ${host}:80`),
   'nowhere.example': (host) => failing('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`),
 };
 
@@ -81,6 +84,33 @@ const metadataOf =
     return cloud(request);
   };
 
+/** The access key of a controller with a wrong clock. */
+export const LATE_KEY = 'AKIALATE';
+const LATE_MS = 20 * 60_000;
+
+/** EC2 and STS, for a controller whose clock is ahead. */
+const withClockOf =
+  (clock: VirtualClock, cloud: Transport): Transport =>
+  async (request) => {
+    if (!request.headers.authorization?.includes(`Credential=${LATE_KEY}/`)) return cloud(request);
+    const date = new Date(clock.now().getTime() - LATE_MS).toUTCString();
+    const body =
+      '<Response><Errors><Error><Code>RequestExpired</Code><Message>Request has expired.</Message></Error></Errors></Response>';
+    return {
+      status: 400,
+      headers: { get: (name) => (name === 'date' ? date : null) },
+      body: null,
+      text: async () => body,
+    };
+  };
+
+/** A host with a metadata service, which answers with a page at the host `page.example`. */
+const hostsOf = (cloud: Transport) => {
+  const known = originsOf(cloud, ['.amazonaws.com', '169.254.169.254']);
+  return (origin: string): Transport | Error =>
+    origin === 'http://page.example' ? async () => html(200) : known(origin);
+};
+
 const nothingRead = { readFile: async () => undefined };
 
 /** The same key for all: it takes a while to make. */
@@ -99,7 +129,7 @@ const TOKEN_FILE = { readFile: async (path: string) => (path === '/tokens/of-ano
 
 /** Opens the cloud of a provider. */
 export const CLOUDS: Readonly<Record<string, (surroundings: Surroundings) => CloudOf>> = {
-  AWS: ({ clock, client }) => {
+  AWS: ({ clock, client, variables = {} }) => {
     const ordinary = sampleOf('AWS');
     const { providerAccessKeyId = '', providerSecretAccessKey = '' } = ordinary.secret;
     const cloud = new Ec2Endpoint({
@@ -107,11 +137,12 @@ export const CLOUDS: Readonly<Record<string, (surroundings: Surroundings) => Clo
       keys: { [providerAccessKeyId]: providerSecretAccessKey },
       images: [{ imageId: 'ami-0f00dcafe12345678', rootDeviceName: '/dev/xvda' }],
     });
-    const { AWS_ENDPOINT_URL: _, ...variables } = AWS_VARIABLES;
+    const { AWS_ENDPOINT_URL: _, ...usual } = AWS_VARIABLES;
+    const environment = { variables: { ...usual, ...variables }, ...nothingRead };
     return {
       ordinary,
-      origins: originsOf(cloud.transport, ['.amazonaws.com']),
-      driver: (context) => createAwsDriver({ ...context, environment: { variables, ...nothingRead } }) as never,
+      origins: hostsOf(withClockOf(clock, cloud.transport)),
+      driver: (context) => createAwsDriver({ ...context, environment }) as never,
     };
   },
   Azure: ({ clock, client }) => {

@@ -1,5 +1,5 @@
 import { certificateOf, pemOf, rsaKeys } from '../drivers/credentials/rsa.ts';
-import { POOL } from './clouds.ts';
+import { LATE_KEY, POOL } from './clouds.ts';
 import { type Case, sample } from './sample.ts';
 
 /** Logins without a secret that cannot work. */
@@ -9,6 +9,63 @@ const day = (days: number): Date => new Date(Date.UTC(2026, 0, 1 + days));
 const keys = rsaKeys();
 const certificate = (from: number, until: number): string =>
   `${pemOf(keys.privateKey)}${certificateOf(keys.publicKey, day(from), day(until))}`;
+
+const aws = sample('AWS');
+/** A Secret with blank keys: the class uses the keys of the controller. */
+const ownKeys = aws.secret({ providerAccessKeyId: ' ', providerSecretAccessKey: ' ' });
+const METADATA = { AWS_EC2_METADATA_DISABLED: 'false' };
+const WEB = { userData: '#cloud-config of this test', roleARN: 'arn:aws:iam::111122223333:role/r' };
+export const AWS_LOGINS: readonly Case[] = [
+  {
+    what: 'a clock that is ahead',
+    secret: aws.secret({ providerAccessKeyId: LATE_KEY }),
+    event: /^CredentialsRefused: .*RequestExpired.*clock of this controller is 20 min ahead of AWS: correct the clock/,
+    says: /clock of this controller is 20 min ahead of AWS: correct the clock/,
+  },
+  {
+    what: 'keys of a controller that has none',
+    secret: ownKeys,
+    event:
+      /^CredentialsRefused: .*the keys of the Secret are blank, and the controller has none; set the keys in the Secret, or give the controller a role.*data\.providerAccessKeyId/,
+    says: /set the keys in the Secret, or give the controller a role/,
+  },
+  {
+    what: 'keys of a controller that the cloud refuses',
+    secret: ownKeys,
+    variables: { AWS_ACCESS_KEY_ID: 'AKIASTRANGER', AWS_SECRET_ACCESS_KEY: 'secret-of-the-stranger' },
+    event: /^CredentialsRefused: .*AuthFailure.*data\.providerAccessKeyId/,
+    says: /AuthFailure/,
+    secrets: ['secret-of-the-stranger'],
+  },
+  {
+    what: 'a controller on a host without a role',
+    secret: ownKeys,
+    variables: METADATA,
+    event:
+      /^CredentialsRefused: .*no credentials of the instance from http:\/\/169\.254\.169\.254: 404.*an instance with a role/,
+    says: /the controller must run on an instance with a role/,
+  },
+  {
+    what: 'a controller on a host without a metadata service',
+    secret: ownKeys,
+    variables: { ...METADATA, AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://unreachable.example' },
+    event: /^CloudUnreachable: .*no credentials of the instance.*EHOSTUNREACH.*an instance with a role/,
+    says: /EHOSTUNREACH/,
+  },
+  {
+    what: 'a controller behind a proxy that answers for the metadata service',
+    secret: ownKeys,
+    variables: { ...METADATA, AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://page.example' },
+    event: /^CredentialsRefused: .*no credentials of the instance.*200, and another answer.*an instance with a role/,
+    says: /200, and another answer/,
+  },
+  {
+    what: 'a workload identity without its role',
+    secret: { userData: WEB.userData, workloadIdentityTokenFile: '/tokens/aws' },
+    event: /^InvalidClass: .*roleARN.*; correct it in Secret default\/odd$/,
+    says: /roleARN/,
+  },
+];
 
 const azure = sample('Azure');
 export const AZURE_LOGINS: readonly Case[] = [

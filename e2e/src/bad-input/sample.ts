@@ -5,6 +5,8 @@ export interface Case {
   readonly what: string;
   readonly spec?: object;
   readonly secret?: Readonly<Record<string, string>>;
+  /** Variables of the controller's environment. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** What an event on the class says, with its reason. */
   readonly event: RegExp;
   /** What the status of its machines says. */

@@ -7,6 +7,7 @@ export { singleFlight } from './cloud/single-flight.ts';
 export {
   askForText,
   askForToken,
+  clockText,
   type TextQuestion,
   type TokenQuestion,
   TokenRefused,

@@ -1,7 +1,7 @@
 import { type MachineCode, MachineError, TokenRefused, TokenUnavailable } from '@mcm/core/driver';
 import { isThrottle } from '../ec2/attempts.ts';
 import { NoKeys } from '../ec2/credentials.ts';
-import { Refusal } from '../ec2/refusal.ts';
+import { CREDENTIALS_REFUSED, Refusal } from '../ec2/refusal.ts';
 
 /** Codes that say: no capacity or no quota. Source: the original's pkg/aws/errors. */
 const EXHAUSTED = new Set([
@@ -15,18 +15,6 @@ const EXHAUSTED = new Set([
   'Unsupported',
   'VcpuLimitExceeded',
   'VolumeLimitExceeded',
-]);
-
-/** Codes by which EC2 and STS refuse keys, and what keys may do; the machine code stays the original's `Internal`. */
-const CREDENTIALS_REFUSED = new Set([
-  'AccessDenied',
-  'AuthFailure',
-  'ExpiredToken',
-  'ExpiredTokenException',
-  'InvalidClientTokenId',
-  'InvalidIdentityToken',
-  'SignatureDoesNotMatch',
-  'UnauthorizedOperation',
 ]);
 
 export const isExhausted = (code: string): boolean => EXHAUSTED.has(code);

@@ -1,4 +1,4 @@
-import { retryAfterOf } from '@mcm/core/driver';
+import { clockText, retryAfterOf } from '@mcm/core/driver';
 
 /** What EC2 or STS answered in place of what was asked for. */
 export class Refusal extends Error {
@@ -24,6 +24,25 @@ export class Refusal extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 }
+
+/**
+ * Codes by which EC2 and STS refuse keys or a signature, and what keys may do. A wrong clock can be the cause, because a
+ * signature contains the time.
+ */
+export const CREDENTIALS_REFUSED: ReadonlySet<string> = new Set([
+  'AuthFailure',
+  'ExpiredToken',
+  'ExpiredTokenException',
+  'IncompleteSignature',
+  'InvalidClientTokenId',
+  'InvalidIdentityToken',
+  'MissingAuthenticationToken',
+  'OptInRequired',
+  'RequestExpired',
+  'SignatureDoesNotMatch',
+  'AccessDenied',
+  'UnauthorizedOperation',
+]);
 
 /** No answer, or one that is none of EC2's. */
 export class NoAnswer extends Error {
@@ -63,7 +82,8 @@ export function readRefusal(
   const code = lastElement(text, 'Code') || 'UnknownError';
   const requestId = lastElement(text, 'RequestI[dD]') ?? headers.get('x-amzn-requestid') ?? '';
   const retryAfterMs = retryAfterOf(headers, now);
-  const message = lastElement(text, 'Message') ?? '';
+  const clock = CREDENTIALS_REFUSED.has(code) ? clockText('AWS', headers.get('date'), now) : '';
+  const message = (lastElement(text, 'Message') ?? '') + clock;
   return new Refusal(action, {
     code,
     message,

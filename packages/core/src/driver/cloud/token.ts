@@ -96,7 +96,7 @@ async function ask(question: TextQuestion): Promise<Answered> {
   const form = Object.fromEntries(new URLSearchParams(body ?? ''));
   const why = say(`${status} ${codeOf(withoutSent(text, { headers, form }))}`.trimEnd());
   if (status < 500 && status !== 410 && status !== 429)
-    throw new TokenRefused(why + skewText(response.headers.get('date'), now));
+    throw new TokenRefused(why + clockText('the token service', response.headers.get('date'), now));
   const retryAfterMs = retryAfterOf(response.headers, now);
   throw new TokenUnavailable(why, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
@@ -108,13 +108,17 @@ function codeOf(text: string): string {
   return number === undefined ? code : `${code} (${number})`;
 }
 
-/** A refusal's likely cause, where the clock of this process differs from that of the service. */
-function skewText(date: string | null, now: Date): string {
+/**
+ * The likely cause of a refusal, if the clock of this process differs from that of the service; otherwise empty.
+ * @param service Its name in the text
+ * @param date Header `Date` of its answer
+ */
+export function clockText(service: string, date: string | null, now: Date): string {
   const skewMs = now.getTime() - Date.parse(date ?? '');
   if (Number.isNaN(skewMs) || Math.abs(skewMs) <= TOLERATED_SKEW_MS) return '';
   const minutes = Math.round(Math.abs(skewMs) / 60_000);
   const how = skewMs > 0 ? 'ahead of' : 'behind';
-  return `; the clock of this controller is ${minutes} min ${how} the token service: correct the clock`;
+  return `; the clock of this controller is ${minutes} min ${how} ${service}: correct the clock`;
 }
 
 function json(text: string): unknown {
