@@ -1,7 +1,8 @@
 export { ArmEndpoint, type ArmEndpointOptions } from './arm/endpoint.ts';
 export type { HostIdentities, Principal } from './arm/login.ts';
-export { Ec2Endpoint, type Ec2EndpointOptions, Ec2Error, type SeenRequest } from './ec2/endpoint.ts';
+export { Ec2Endpoint, type SeenRequest } from './ec2/endpoint.ts';
 export type { CloudImage, CloudInstance, LaunchAnswer, ScriptRule } from './ec2/model.ts';
+export type { Ec2EndpointOptions } from './ec2/state.ts';
 export { ConnectionLost, Faults } from './faults/faults.ts';
 export { type FaultRule, type FaultRuleInput, faultRule } from './faults/rule.ts';
 export { GceEndpoint, type GceEndpointOptions } from './gce/endpoint.ts';

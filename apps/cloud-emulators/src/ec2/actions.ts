@@ -1,6 +1,7 @@
 import type { OperationFault } from '../faults/faults.ts';
-import { type Ec2Endpoint, Ec2Error, entriesOf, listOf, type Params } from './endpoint.ts';
 import type { CloudInstance, CloudInterface, CloudVolume, ScriptRule } from './model.ts';
+import { Ec2Error, entriesOf, listOf, type Params } from './params.ts';
+import type { Ec2State } from './state.ts';
 import { type Element, elements, items } from './xml.ts';
 
 const STATES: Readonly<Record<string, number>> = {
@@ -12,7 +13,7 @@ const STATES: Readonly<Record<string, number>> = {
   stopped: 80,
 };
 
-export function describeImages({ options }: Ec2Endpoint, params: Params, rule?: ScriptRule): readonly Element[] {
+export function describeImages({ options }: Ec2State, params: Params, rule?: ScriptRule): readonly Element[] {
   const asked = listOf(params, 'ImageId');
   const known = options.images ?? asked.map((imageId) => ({ imageId, rootDeviceName: '/dev/xvda' }));
   const found = rule?.empty ? [] : known.filter(({ imageId }) => asked.includes(imageId));
@@ -64,7 +65,7 @@ export const instanceElement = (
     tagSet: items(Object.entries(each.tags ?? {}), ([key, value]) => elements({ key, value })),
   });
 
-export function describeInstances(cloud: Ec2Endpoint, params: Params, rule?: ScriptRule): readonly Element[] {
+export function describeInstances(cloud: Ec2State, params: Params, rule?: ScriptRule): readonly Element[] {
   const ids = listOf(params, 'InstanceId');
   if (ids.length > 0 && params.MaxResults !== undefined)
     throw new Ec2Error(
@@ -91,11 +92,11 @@ export function describeInstances(cloud: Ec2Endpoint, params: Params, rule?: Scr
 }
 
 /** What reads tell of an instance: for a while it may be what it was before a change. */
-const toldOf = ({ now }: Ec2Endpoint, each: CloudInstance): CloudInstance =>
+const toldOf = ({ now }: Ec2State, each: CloudInstance): CloudInstance =>
   each.stale && each.stale.until > now ? each.stale.was : each;
 
 /** Reads go on telling for so long what an instance is now, whatever becomes of it. */
-function readsLag(cloud: Ec2Endpoint, each: CloudInstance, { visibleAfterMs }: OperationFault): void {
+function readsLag(cloud: Ec2State, each: CloudInstance, { visibleAfterMs }: OperationFault): void {
   if (visibleAfterMs === undefined) return;
   settle(cloud, each);
   const { stale: _, ...was } = structuredClone(each);
@@ -111,7 +112,7 @@ function afterOf(token: string): number {
 }
 
 /** A page goes on after what was told last, also when others have come or gone meanwhile. */
-function page(cloud: Ec2Endpoint, hits: readonly CloudInstance[], params: Params): readonly Element[] {
+function page(cloud: Ec2State, hits: readonly CloudInstance[], params: Params): readonly Element[] {
   const { options } = cloud;
   const { NextToken: token, MaxResults: most = Number.POSITIVE_INFINITY } = params;
   const size = Math.min(options.pageSize ?? Number.POSITIVE_INFINITY, Number(most));
@@ -156,11 +157,11 @@ const matchesText = (pattern: string, text: string | undefined): boolean =>
 /** The account that everything belongs to. */
 export const OWNER = '111122223333';
 
-export const volumesOf = ({ volumes }: Ec2Endpoint, { instanceId: of }: CloudInstance): readonly CloudVolume[] =>
+export const volumesOf = ({ volumes }: Ec2State, { instanceId: of }: CloudInstance): readonly CloudVolume[] =>
   volumes.values().filter(({ instanceId }) => of !== undefined && instanceId === of);
 
 /** Brings the state up to the clock. */
-export function settle(cloud: Ec2Endpoint, each: CloudInstance): void {
+export function settle(cloud: Ec2State, each: CloudInstance): void {
   const { bootMs = cloud.options.bootMs ?? 0, bootFails } = each;
   if (each.state === 'pending' && Date.parse(each.launchTime ?? '') + bootMs <= cloud.now) {
     if (bootFails) endAtBoot(cloud, each, bootFails);
@@ -172,7 +173,7 @@ export function settle(cloud: Ec2Endpoint, each: CloudInstance): void {
 
 /** A launch that was taken and came to nothing: the instance is terminated by EC2 itself, which says why. */
 function endAtBoot(
-  cloud: Ec2Endpoint,
+  cloud: Ec2State,
   each: CloudInstance,
   { code, message, leave }: NonNullable<CloudInstance['bootFails']>,
 ): void {
@@ -183,7 +184,7 @@ function endAtBoot(
 }
 
 /** What an instance leaves when it ends. @param all nothing goes with it */
-function release(cloud: Ec2Endpoint, each: CloudInstance, all = false): void {
+function release(cloud: Ec2State, each: CloudInstance, all = false): void {
   each.userData = '';
   cloud.power.off(each.instanceId ?? '');
   releaseVolumes(cloud, each, all);
@@ -194,7 +195,7 @@ function release(cloud: Ec2Endpoint, each: CloudInstance, all = false): void {
 const unknownId = (id: string): Ec2Error =>
   new Ec2Error('InvalidInstanceID.NotFound', `The instance ID '${id}' does not exist`);
 
-export function terminate(cloud: Ec2Endpoint, params: Params, fault: OperationFault): readonly Element[] {
+export function terminate(cloud: Ec2State, params: Params, fault: OperationFault): readonly Element[] {
   const ids = listOf(params, 'InstanceId');
   const found = ids.map((id) => {
     const each = cloud.instances.find(({ instanceId }) => (instanceId ?? '') === id);
@@ -219,7 +220,7 @@ export function terminate(cloud: Ec2Endpoint, params: Params, fault: OperationFa
   return [['instancesSet', items(changed, one)]];
 }
 
-function releaseVolumes({ volumes }: Ec2Endpoint, { instanceId }: CloudInstance, all: boolean): void {
+function releaseVolumes({ volumes }: Ec2State, { instanceId }: CloudInstance, all: boolean): void {
   for (const { instanceId: of, ...volume } of volumes.values()) {
     if (of !== instanceId) continue;
     if (volume.deleteOnTermination && !all) volumes.delete(volume.volumeId);
@@ -227,19 +228,19 @@ function releaseVolumes({ volumes }: Ec2Endpoint, { instanceId }: CloudInstance,
   }
 }
 
-function releaseInterfaces({ looseInterfaces }: Ec2Endpoint, { networkInterfaces = [], tags }: CloudInstance): void {
+function releaseInterfaces({ looseInterfaces }: Ec2State, { networkInterfaces = [], tags }: CloudInstance): void {
   for (const { networkInterfaceId, deleteOnTermination = true } of networkInterfaces)
     if (networkInterfaceId && !deleteOnTermination)
       looseInterfaces.put(networkInterfaceId, { networkInterfaceId, name: tags?.Name ?? '' });
 }
 
-function interfaceOf(cloud: Ec2Endpoint, id = ''): { instance: CloudInstance; each: CloudInterface } {
+function interfaceOf(cloud: Ec2State, id = ''): { instance: CloudInstance; each: CloudInterface } {
   for (const instance of cloud.instances)
     for (const each of instance.networkInterfaces ?? []) if (each.networkInterfaceId === id) return { instance, each };
   throw new Ec2Error('InvalidNetworkInterfaceID.NotFound', `The networkInterface ID '${id}' does not exist`);
 }
 
-export function modifyInterface(cloud: Ec2Endpoint, params: Params, fault: OperationFault): readonly Element[] {
+export function modifyInterface(cloud: Ec2State, params: Params, fault: OperationFault): readonly Element[] {
   const { instance, each } = interfaceOf(cloud, params.NetworkInterfaceId);
   readsLag(cloud, instance, fault);
   each.sourceDestCheck = params['SourceDestCheck.Value'] !== 'false';
@@ -248,7 +249,7 @@ export function modifyInterface(cloud: Ec2Endpoint, params: Params, fault: Opera
   return [['return', true]];
 }
 
-export function assignPrefixes(cloud: Ec2Endpoint, params: Params, fault: OperationFault): readonly Element[] {
+export function assignPrefixes(cloud: Ec2State, params: Params, fault: OperationFault): readonly Element[] {
   const { instance, each } = interfaceOf(cloud, params.NetworkInterfaceId);
   readsLag(cloud, instance, fault);
   const count = Math.max(Number(params.Ipv6PrefixCount ?? 0), 0);

@@ -1,14 +1,16 @@
-import type { Clock, Transport, TransportRequest, TransportResponse } from '@mcm/kube';
+import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 import { ConnectionLost, Faults, type OperationFault } from '../faults/faults.ts';
-import { answerAwsMetadata, type HostRole } from '../login/aws-metadata.ts';
+import { answerAwsMetadata } from '../login/aws-metadata.ts';
 import { noPower, type Power } from '../machines/power.ts';
 import { answer as response } from '../server/answer.ts';
 import type { Emulator, ListedResource } from '../server/emulator.ts';
-import { type EmulatorStore, Kept } from '../server/kept.ts';
+import { Kept } from '../server/kept.ts';
 import { assignPrefixes, describeImages, describeInstances, modifyInterface, settle, terminate } from './actions.ts';
 import { runInstances } from './launch.ts';
-import type { CloudImage, CloudInstance, CloudVolume, LaunchAnswer, LooseInterface, ScriptRule } from './model.ts';
+import type { CloudInstance, CloudVolume, LooseInterface, ScriptRule } from './model.ts';
+import { Ec2Error, listOf, type Params } from './params.ts';
 import { readScope, type Scope } from './signature.ts';
+import type { Ec2EndpointOptions, Ec2State } from './state.ts';
 import { assumeRole, isOfSts, temporarySecret } from './sts.ts';
 import { answerXml, type Element, errorXml, stsErrorXml, stsXml } from './xml.ts';
 
@@ -21,76 +23,14 @@ export interface SeenRequest {
   readonly scope: Scope | undefined;
 }
 
-/** What an EC2 endpoint is made of. */
-export interface Ec2EndpointOptions {
-  readonly clock: Clock;
-  readonly images?: readonly CloudImage[];
-  readonly instances?: readonly CloudInstance[];
-  readonly launch?: LaunchAnswer;
-  readonly pageSize?: number;
-  /** Region in the private DNS names of instances; default the one that is asked. */
-  readonly dnsRegion?: string;
-  /** The second page's token is the first page's again. */
-  readonly repeatToken?: boolean;
-  readonly script?: readonly ScriptRule[];
-  readonly cancelCaller?: () => void;
-  /** New instances show after so long; default at once. */
-  readonly visibleAfterMs?: number;
-  /** A terminated instance continues to shut down for so long; default for ever. */
-  readonly shutdownMs?: number;
-  /** A new instance is pending for so long; default until it is first looked at. */
-  readonly bootMs?: number;
-  readonly power?: Power;
-  /** Keeps instances and volumes beyond the end of the process. */
-  readonly store?: EmulatorStore;
-  /** Secret keys by access key: requests that no other has signed are refused; absent: whoever signs is let in. */
-  readonly keys?: Readonly<Record<string, string>>;
-  /** The role of the host that asks, which its metadata service and its container agent give keys of; absent: none. */
-  readonly host?: HostRole;
-}
-
 /** How long the endpoint shows terminated instances. */
 const REMEMBERED_MS = 3_600_000;
-
-/** A refusal by the endpoint itself. */
-export class Ec2Error extends Error {
-  readonly http: number;
-  readonly code: string;
-
-  constructor(code: string, message: string, http = 400) {
-    super(message);
-    this.code = code;
-    this.http = http;
-  }
-}
-
-export type Params = Readonly<Record<string, string>>;
-
-/** Values of `Prefix.1`, `Prefix.2`, … in order. */
-export const listOf = (params: Params, prefix: string): string[] => {
-  const found: string[] = [];
-  for (let i = 1; params[`${prefix}.${i}`] !== undefined; i++) found.push(params[`${prefix}.${i}`] ?? '');
-  return found;
-};
-
-/** Entries `Prefix.1.…`, each with its fields' names below it. */
-export const entriesOf = (params: Params, prefix: string): Params[] => {
-  const entries = new Map<number, Record<string, string>>();
-  for (const [key, value] of Object.entries(params)) {
-    const [, index, rest] = new RegExp(`^${prefix}\\.(\\d+)\\.(.+)$`).exec(key) ?? [];
-    if (index === undefined || rest === undefined) continue;
-    const entry = entries.get(Number(index)) ?? {};
-    entry[rest] = value;
-    entries.set(Number(index), entry);
-  }
-  return [...entries].toSorted(([a], [b]) => a - b).map(([, entry]) => entry);
-};
 
 /**
  * Enough of EC2 (Query API) and STS for the driver, in process: what it keeps is changed by requests as EC2 changes it, on
  * the clock given, with faults by a script. Launches are idempotent by their client token.
  */
-export class Ec2Endpoint implements Emulator {
+export class Ec2Endpoint implements Emulator, Ec2State {
   readonly options: Ec2EndpointOptions;
   readonly instances: CloudInstance[];
   readonly volumes: Kept<CloudVolume>;

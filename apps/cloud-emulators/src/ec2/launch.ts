@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { bootText } from '@mcm/provider-local';
 import type { OperationFault } from '../faults/faults.ts';
 import { instanceElement, OWNER, settle, volumesOf } from './actions.ts';
-import { type Ec2Endpoint, Ec2Error, entriesOf, listOf, type Params } from './endpoint.ts';
 import type { CloudInstance, CloudInterface } from './model.ts';
+import { Ec2Error, entriesOf, listOf, type Params } from './params.ts';
+import type { Ec2State } from './state.ts';
 import { type Element, elements, items } from './xml.ts';
 
 /** Launches what is asked for; with a client token that is known, tells what was launched with it. */
 export function runInstances(
-  cloud: Ec2Endpoint,
+  cloud: Ec2State,
   params: Params,
   region: string,
   fault: OperationFault,
@@ -31,7 +32,7 @@ export function runInstances(
   });
 }
 
-const launchName = ({ options: { launch: answer } }: Ec2Endpoint, each: CloudInstance): CloudInstance =>
+const launchName = ({ options: { launch: answer } }: Ec2State, each: CloudInstance): CloudInstance =>
   answer && 'privateDnsName' in answer ? { ...each, privateDnsName: answer.privateDnsName } : each;
 
 /** What may not differ between two launches with one token. */
@@ -45,7 +46,7 @@ const zoneOf = (params: Params, region: string): string =>
   params['Placement.AvailabilityZone'] ??
   `${region}${/-([a-f])$/.exec(params['NetworkInterface.1.SubnetId'] ?? params.SubnetId ?? '')?.[1] ?? 'a'}`;
 
-function launch(cloud: Ec2Endpoint, params: Params, region: string, fault: OperationFault): CloudInstance[] {
+function launch(cloud: Ec2State, params: Params, region: string, fault: OperationFault): CloudInstance[] {
   const { failOperation, operationMs } = fault;
   const { launch: answer = {}, visibleAfterMs = 0 } = cloud.options;
   cloud.launches++;
@@ -98,7 +99,7 @@ function launch(cloud: Ec2Endpoint, params: Params, region: string, fault: Opera
 }
 
 /** Volumes are listed for what is left of them; no action of the driver reads them. */
-function attachVolumes(cloud: Ec2Endpoint, params: Params, { instanceId = '', tags = {} }: CloudInstance): void {
+function attachVolumes(cloud: Ec2State, params: Params, { instanceId = '', tags = {} }: CloudInstance): void {
   for (const [index, mapping] of entriesOf(params, 'BlockDeviceMapping').entries()) {
     const volumeId = `vol-${String(instanceId).slice(2)}${index}`;
     cloud.volumes.put(volumeId, {
@@ -114,7 +115,7 @@ function attachVolumes(cloud: Ec2Endpoint, params: Params, { instanceId = '', ta
 const addressOf = (number: number): string => `10.180.${4 + Math.floor((20 + number) / 250)}.${(20 + number) % 250}`;
 
 function nameOf(
-  answer: NonNullable<Ec2Endpoint['options']['launch']>,
+  answer: NonNullable<Ec2State['options']['launch']>,
   number: number,
   region: string,
 ): Pick<CloudInstance, 'privateDnsName'> {

@@ -1,5 +1,5 @@
 import type { HostRole } from '../login/aws-metadata.ts';
-import { Ec2Error, type Params } from './endpoint.ts';
+import { Ec2Error, type Params } from './params.ts';
 import type { Scope } from './signature.ts';
 import { type Element, elements } from './xml.ts';
 

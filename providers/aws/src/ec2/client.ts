@@ -12,6 +12,7 @@ import { Attempts } from './attempts.ts';
 import { keySourceOf } from './credentials.ts';
 import { checkEnvironment, type Environment, maxAttemptsOf } from './environment.ts';
 import { ownKeys } from './own-keys.ts';
+import { reachOf } from './reach.ts';
 import { createRequestHandler, type RequestHandlerOptions } from './request-handler.ts';
 import type { AwsSettings } from './settings.ts';
 import { SharedLookup } from './shared-lookup.ts';
@@ -190,17 +191,6 @@ export async function loadSdk(): Promise<void> {
   // What is left of it then is small, and any class may turn to a workload's identity.
   await import('@aws-sdk/client-sts');
 }
-
-/** Where a client of the SDK finds its service: said to it only where the operator says so, for it beats the environment. */
-export const reachOf = (
-  { ignoreConfiguredEndpoints, useFipsEndpoint, useDualstackEndpoint }: AwsSettings,
-  endpoint: string | undefined,
-) => ({
-  ...(endpoint === undefined ? {} : { endpoint }),
-  ...(ignoreConfiguredEndpoints ? { ignoreConfiguredEndpointUrls: true } : {}),
-  ...(useFipsEndpoint === undefined ? {} : { useFipsEndpoint }),
-  ...(useDualstackEndpoint === undefined ? {} : { useDualstackEndpoint }),
-});
 
 /** The SDK is loaded when its first client is made. */
 async function connect(

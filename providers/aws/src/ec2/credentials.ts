@@ -1,8 +1,6 @@
 import type { Clock } from '@mcm/kube';
 import type { AwsCredentials } from '../spec/schemas.ts';
-import type { OwnKeysOptions } from './own-keys.ts';
 import { NoAnswer, Refusal } from './refusal.ts';
-import type { Section } from './shared-config.ts';
 
 /** Keys that requests are signed with. */
 export interface Keys {
@@ -72,24 +70,4 @@ export function keysOf(action: string, given: StsKeys = {}): Keys {
     ...(SessionToken ? { sessionToken: SessionToken } : {}),
     ...(Expiration ? { expiration: Expiration } : {}),
   };
-}
-
-/** The keys of the role of a profile of the shared configuration. @param own Keys that may act as the role */
-export async function assumedKeys(
-  own: Keys,
-  profile: Section,
-  { region, clock, requestHandler, reach }: OwnKeysOptions,
-  signal: AbortSignal,
-): Promise<Keys> {
-  const { role_arn, role_session_name, external_id, duration_seconds } = profile;
-  const { AssumeRoleCommand, STSClient } = await import('@aws-sdk/client-sts');
-  const client = new STSClient({ region, maxAttempts: 1, requestHandler, credentials: own, ...reach });
-  const command = new AssumeRoleCommand({
-    RoleArn: role_arn,
-    RoleSessionName: role_session_name ?? `mcm-${clock.now().getTime()}`,
-    ...(external_id ? { ExternalId: external_id } : {}),
-    ...(duration_seconds ? { DurationSeconds: Number(duration_seconds) } : {}),
-  });
-  const { Credentials } = await client.send(command, { abortSignal: signal });
-  return keysOf('AssumeRole', Credentials);
 }

@@ -1,19 +1,13 @@
 import type { Clock } from '@mcm/kube';
 import { z } from 'zod';
-import type { reachOf } from './client.ts';
-import { assumedKeys, type Keys, NoKeys, within } from './credentials.ts';
+import { assumedKeys, type StsOptions } from './assume-role.ts';
+import { type Keys, NoKeys, within } from './credentials.ts';
 import type { Environment } from './environment.ts';
 import { containerKeys, type HostOptions, instanceKeys } from './host-keys.ts';
-import type { createRequestHandler } from './request-handler.ts';
 import { readProfiles, type Section } from './shared-config.ts';
 import { webIdentity } from './web-identity.ts';
 
-export interface OwnKeysOptions extends HostOptions {
-  readonly region: string;
-  readonly requestHandler: ReturnType<typeof createRequestHandler>;
-  /** Where STS is, where the operator says so. */
-  readonly reach: ReturnType<typeof reachOf>;
-}
+export interface OwnKeysOptions extends HostOptions, StsOptions {}
 
 type Profiles = (name: string) => Section | undefined;
 

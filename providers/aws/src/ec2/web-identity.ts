@@ -1,17 +1,10 @@
-import type { Clock } from '@mcm/kube';
-import type { reachOf } from './client.ts';
+import type { StsOptions } from './assume-role.ts';
 import { type Keys, keysOf, NoKeys, within } from './credentials.ts';
-import type { createRequestHandler } from './request-handler.ts';
 
-export interface WebIdentityOptions {
-  readonly region: string;
+export interface WebIdentityOptions extends StsOptions {
   readonly tokenFile: string;
   readonly roleArn: string;
-  readonly clock: Clock;
   readonly readFile: (path: string) => Promise<string | undefined>;
-  readonly requestHandler: ReturnType<typeof createRequestHandler>;
-  /** Where STS is, where the operator says so. */
-  readonly reach: ReturnType<typeof reachOf>;
 }
 
 /** Exchanges the file's token for keys, anew whenever it is called: the SDK keeps them until shortly before their end. */

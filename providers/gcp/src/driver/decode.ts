@@ -1,7 +1,7 @@
 import type { MachineClass } from '@mcm/api';
 import { type DecodedInput, type DriverInput, MachineError, readGoJson, specTypeProblems } from '@mcm/core/driver';
 import { type AccountRules, accountField, readAccount, WrongAccount } from '../login/account.ts';
-import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
+import { GcpCredentials, GcpProviderSpec } from '../spec/schemas.ts';
 import { secretProblems, specProblems } from './validate.ts';
 
 export const PROVIDER = 'GCP';

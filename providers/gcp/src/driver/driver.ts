@@ -22,11 +22,11 @@ import { type Account, readAccount } from '../login/account.ts';
 import type { TokenOptions } from '../login/token-options.ts';
 import { createTokenSource } from '../login/tokens.ts';
 import { PUBLIC_UNIVERSE } from '../login/universe.ts';
+import { GcpCredentials, GcpProviderSpec } from '../spec/schemas.ts';
 import { accountProblems, callText, decode } from './decode.ts';
 import { fromCloud, OperationFailed } from './errors.ts';
 import { tellEvidence } from './evidence.ts';
 import { instanceBody } from './instance-body.ts';
-import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
 import type { GcpSettings } from './settings.ts';
 import { marksOf } from './validate.ts';
 

@@ -1,5 +1,5 @@
 import { bytesOf, isText, MachineError } from '@mcm/core/driver';
-import type { Disk, GcpProviderSpec, NetworkInterface } from './schemas.ts';
+import type { Disk, GcpProviderSpec, NetworkInterface } from '../spec/schemas.ts';
 import { SCRATCH, USER_DATA_METADATA } from './validate.ts';
 
 /** Key of the metadata that says how the user data is encoded; cloud-init reads it. */

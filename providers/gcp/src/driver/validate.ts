@@ -1,5 +1,5 @@
 import { FieldErrors } from '@mcm/core/driver';
-import type { Disk, GcpCredentials, GcpProviderSpec, NetworkInterface } from './schemas.ts';
+import type { Disk, GcpCredentials, GcpProviderSpec, NetworkInterface } from '../spec/schemas.ts';
 
 export const SCRATCH = 'SCRATCH';
 /** Key of the user data among an instance's metadata, where it is cloud-config. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { GcpCredentials } from '../driver/schemas.ts';
+import type { GcpCredentials } from '../spec/schemas.ts';
 import { externalAccount, readImpersonation } from './external-account.ts';
 import { parse } from './parse.ts';
 import type { AllowedSources } from './sources.ts';

@@ -1,9 +1,9 @@
 import { reportRefusals } from '@mcm/kube/flags';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { type KubeletBehaviour, kubeletBehaviour } from '../kubelet/behaviour.ts';
+import { type KubeletBehaviour, kubeletBehaviour } from '../machine/behaviour.ts';
 import { parseDuration } from '../values/duration.ts';
+import type { Latencies } from './context/settings.ts';
 import { DEFAULT_ZONES } from './create-cloud.ts';
-import type { Latencies } from './settings.ts';
 
 /** The command line of `local-cloud`, checked. */
 export interface CloudFlags {

@@ -1,7 +1,7 @@
 import { KubeletHost, type KubeletHostOptions } from '../kubelet/kubelet-host.ts';
-import { storedMemory } from '../kubelet/stored-memory.ts';
 import { type Cloud, type CloudOptions, createCloud } from './create-cloud.ts';
 import { MemoryStore } from './store/memory-store.ts';
+import { storedMemory } from './store/stored-memory.ts';
 
 /** What a local cloud in this process is made of. */
 export interface LocalCloudOptions extends Omit<CloudOptions, 'host'> {

@@ -1,7 +1,6 @@
 import type { Change, Clock, Informer, Logger, Node, Pod, Random } from '@mcm/kube';
-import type { KubeletControl } from '../cloud/http/admin-routes.ts';
-import type { BootOptions, Instance, InstanceHost, MachineType } from '../cloud/state/model.ts';
-import { type KubeletBehaviour, layerBehaviour } from './behaviour.ts';
+import { type KubeletBehaviour, layerBehaviour } from '../machine/behaviour.ts';
+import type { BootOptions, Instance, InstanceHost, KubeletControl, MachineType } from '../machine/model.ts';
 import { type Access, Enrolment, type EnrolmentOptions } from './enrolment.ts';
 import { HollowKubelet } from './kubelet.ts';
 import type { KubeletMemory } from './memory.ts';

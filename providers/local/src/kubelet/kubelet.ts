@@ -11,12 +11,12 @@ import {
   type Pod,
   type Random,
 } from '@mcm/kube';
-import type { Instance, MachineType } from '../cloud/state/model.ts';
+import { type KubeletBehaviour, layerBehaviour } from '../machine/behaviour.ts';
+import type { Instance, MachineType } from '../machine/model.ts';
 import { ConfigAgent, NEW_MACHINE, REBOOT_MS } from './agents/config-agent.ts';
 import { LeaseRenewer } from './agents/lease-renewer.ts';
 import { StatusReporter } from './agents/status-reporter.ts';
 import { UpdateAgent } from './agents/update-agent.ts';
-import { type KubeletBehaviour, layerBehaviour } from './behaviour.ts';
 import type { Access, Enrolment } from './enrolment.ts';
 import { firstMachine } from './first-boot.ts';
 import { Life } from './life.ts';

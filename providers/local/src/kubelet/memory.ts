@@ -1,5 +1,5 @@
+import type { KubeletBehaviour } from '../machine/behaviour.ts';
 import type { StoredMachine } from './agents/config-agent.ts';
-import type { KubeletBehaviour } from './behaviour.ts';
 
 /** A kubelet's own credentials, as its disk would keep them. PEM. */
 export interface KubeletCertificate {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Condition, Draft, Node, Taint } from '@mcm/kube';
-import type { Instance, MachineType } from '../cloud/state/model.ts';
+import type { KubeletBehaviour } from '../machine/behaviour.ts';
+import type { Instance, MachineType } from '../machine/model.ts';
 import { formatProviderId } from '../spec/provider-id.ts';
-import type { KubeletBehaviour } from './behaviour.ts';
 import type { BootConfig } from './user-data.ts';
 
 /** What `kubectl get nodes` shows as the version. */

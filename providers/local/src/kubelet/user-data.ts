@@ -1,7 +1,7 @@
 import { DataUrlError } from '@mcm/machine-config';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
-import { type KubeletBehaviour, kubeletBehaviour } from './behaviour.ts';
+import { type KubeletBehaviour, kubeletBehaviour } from '../machine/behaviour.ts';
 import { type ConfigPointer, pointerOf, pointerSchema } from './first-boot.ts';
 import type { StaticPod } from './pods/static-pods.ts';
 

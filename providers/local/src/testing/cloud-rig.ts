@@ -1,6 +1,6 @@
 import { createMemoryLogger, type MemoryLogger, seededRandom, VirtualClock } from '@mcm/kube';
 import { type Cloud, type CloudOptions, createCloud } from '../cloud/create-cloud.ts';
-import type { InstanceState } from '../cloud/state/model.ts';
+import type { InstanceState } from '../machine/model.ts';
 
 /** An instance as the API tells it. */
 export interface ToldInstance {

@@ -13,8 +13,8 @@ import {
 } from '@mcm/kube';
 import type { CloudOptions } from '../cloud/create-cloud.ts';
 import { createLocalCloud, type LocalCloud } from '../cloud/local-cloud.ts';
-import type { KubeletBehaviour } from '../kubelet/behaviour.ts';
 import type { ApiTransport } from '../kubelet/enrolment.ts';
+import type { KubeletBehaviour } from '../machine/behaviour.ts';
 import { type CloudRig, cloudRigAround } from './cloud-rig.ts';
 
 /** An API server in process, as `@mcm/control-plane` starts one: tests hand its `startControlPlane` in. */

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { CloudContext } from '../settings.ts';
+import type { CloudContext } from '../context/settings.ts';
 import type { Images } from '../state/images.ts';
 import { machineType, machineTypeNames } from '../state/machine-types.ts';
 import type { CloudState } from '../state/state.ts';

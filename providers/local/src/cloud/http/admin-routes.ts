@@ -1,19 +1,12 @@
 import type { Logger } from '@mcm/kube';
 import type { Context, Hono } from 'hono';
-import { type KubeletBehaviour, kubeletBehaviour } from '../../kubelet/behaviour.ts';
-import { CloudError, notFound } from '../errors.ts';
-import { type Faults, faultRule } from '../faults.ts';
-import type { RequestLog } from '../request-log.ts';
+import { type KubeletBehaviour, kubeletBehaviour } from '../../machine/behaviour.ts';
+import type { KubeletControl } from '../../machine/model.ts';
+import { CloudError, notFound } from '../context/errors.ts';
+import { type Faults, faultRule } from '../context/faults.ts';
+import type { RequestLog } from '../context/request-log.ts';
 import { readBody } from './input.ts';
 import { errorBody, toCloudError } from './operation.ts';
-
-/** The kubelets' side of the admin API. */
-export interface KubeletControl {
-  /** Behavior ordered for an instance; undefined when no kubelet belongs to it. */
-  behaviour(instanceId: string): KubeletBehaviour | undefined;
-  /** Changes the fields named; false when no kubelet belongs to the instance. */
-  order(instanceId: string, behaviour: KubeletBehaviour): boolean;
-}
 
 /** `/faults`, `/requests` and `/v1/instances/<id>/kubelet`: for tests and for people; never logged, never faulty. */
 export function adminRoutes(

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { durationMs } from '../../kubelet/behaviour.ts';
-import { CloudError } from '../errors.ts';
+import { durationMs } from '../../machine/behaviour.ts';
+import { CloudError } from '../context/errors.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PAGE = 1_000;

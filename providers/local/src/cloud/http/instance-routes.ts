@@ -1,13 +1,13 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import { durationMs } from '../../kubelet/behaviour.ts';
-import { bootText } from '../../kubelet/boot-text.ts';
-import { CloudError } from '../errors.ts';
-import type { CloudContext } from '../settings.ts';
+import { durationMs } from '../../machine/behaviour.ts';
+import { bootText } from '../../machine/boot-text.ts';
+import type { Instance, InstanceState } from '../../machine/model.ts';
+import { CloudError } from '../context/errors.ts';
+import type { CloudContext } from '../context/settings.ts';
 import type { Images } from '../state/images.ts';
 import type { Instances } from '../state/instances.ts';
 import { DEFAULT_MACHINE_TYPE } from '../state/machine-types.ts';
-import type { Instance, InstanceState } from '../state/model.ts';
 import type { CloudState } from '../state/state.ts';
 import { visibleState } from '../state/visibility.ts';
 import type { Waiters } from '../state/waiters.ts';

@@ -1,8 +1,8 @@
 import { type Clock, type Logger, sleep } from '@mcm/kube';
 import type { Context } from 'hono';
-import { CloudError } from '../errors.ts';
-import type { FaultDecision, FaultSubject, Faults } from '../faults.ts';
-import type { RequestLog } from '../request-log.ts';
+import { CloudError } from '../context/errors.ts';
+import type { FaultDecision, FaultSubject, Faults } from '../context/faults.ts';
+import type { RequestLog } from '../context/request-log.ts';
 
 /** An answer: a status and a JSON body (none for 204). */
 export interface Answer {

@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import type { CloudContext } from '../settings.ts';
-import type { Volume } from '../state/model.ts';
+import type { Volume } from '../../machine/model.ts';
+import type { CloudContext } from '../context/settings.ts';
 import type { Volumes } from '../state/volumes.ts';
 import type { Waiters } from '../state/waiters.ts';
 import { page, readBody, tagChanges, tagFilter, tagsSchema, waitFor } from './input.ts';

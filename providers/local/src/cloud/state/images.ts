@@ -1,6 +1,6 @@
-import { CloudError, notFound } from '../errors.ts';
-import { type CloudContext, makeId } from '../settings.ts';
-import type { Image } from './model.ts';
+import type { Image } from '../../machine/model.ts';
+import { CloudError, notFound } from '../context/errors.ts';
+import { type CloudContext, makeId } from '../context/settings.ts';
 import type { CloudState } from './state.ts';
 
 /** What instances boot from. Found by id or by name. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Instance } from '../../machine/model.ts';
 import { cloudRig } from '../../testing/cloud-rig.ts';
 import { MemoryStore } from '../store/memory-store.ts';
-import type { Instance } from './model.ts';
 
 describe('the life of an instance', () => {
   test('goes from pending to running after its boot latency', async () => {

@@ -1,8 +1,8 @@
-import { CloudError, notFound } from '../errors.ts';
-import type { Faults } from '../faults.ts';
-import { type CloudContext, makeId, TERMINATED_RETENTION_MS } from '../settings.ts';
+import type { Instance, InstanceState } from '../../machine/model.ts';
+import { CloudError, notFound } from '../context/errors.ts';
+import type { Faults } from '../context/faults.ts';
+import { type CloudContext, makeId, TERMINATED_RETENTION_MS } from '../context/settings.ts';
 import { machineType } from './machine-types.ts';
-import type { Instance, InstanceState } from './model.ts';
 import { requireRoom } from './quotas.ts';
 import type { CloudState } from './state.ts';
 import { mergeTags } from './tags.ts';

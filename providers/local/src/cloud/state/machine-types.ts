@@ -1,5 +1,5 @@
-import { CloudError } from '../errors.ts';
-import type { MachineType } from './model.ts';
+import type { MachineType } from '../../machine/model.ts';
+import { CloudError } from '../context/errors.ts';
 
 const CATALOG: Readonly<Record<string, Omit<MachineType, 'name'>>> = {
   local: { cpus: 4, memoryGi: 8, gpus: 0 },

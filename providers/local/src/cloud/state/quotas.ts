@@ -1,4 +1,4 @@
-import { CloudError } from '../errors.ts';
+import { CloudError } from '../context/errors.ts';
 import { machineType } from './machine-types.ts';
 import type { CloudState } from './state.ts';
 

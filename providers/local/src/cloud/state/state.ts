@@ -1,5 +1,5 @@
+import type { Image, Instance, Quotas, Volume } from '../../machine/model.ts';
 import type { CloudStore } from '../store/store.ts';
-import type { Image, Instance, Quotas, Volume } from './model.ts';
 
 /**
  * Everything the cloud knows, in memory, written through to the store. Objects are changed in place and then saved;

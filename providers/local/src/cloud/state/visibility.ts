@@ -1,4 +1,4 @@
-import type { Instance, InstanceState } from './model.ts';
+import type { Instance, InstanceState } from '../../machine/model.ts';
 
 /**
  * The state in which a reader sees an instance who looks `staleMs` into the past; undefined: not visible yet. Real

@@ -1,6 +1,6 @@
-import { CloudError, notFound } from '../errors.ts';
-import { type CloudContext, makeId } from '../settings.ts';
-import type { Instance, Volume } from './model.ts';
+import type { Instance, Volume } from '../../machine/model.ts';
+import { CloudError, notFound } from '../context/errors.ts';
+import { type CloudContext, makeId } from '../context/settings.ts';
 import { requireVolumeRoom } from './quotas.ts';
 import type { CloudState } from './state.ts';
 import { mergeTags } from './tags.ts';

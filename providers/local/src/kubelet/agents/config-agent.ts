@@ -12,7 +12,7 @@ import {
   textEntry,
   wantedDisk,
 } from '@mcm/machine-config';
-import type { KubeletBehaviour } from '../behaviour.ts';
+import type { KubeletBehaviour } from '../../machine/behaviour.ts';
 import type { Life } from '../life.ts';
 
 /** What of a machine's disk outlives the cloud's process. */

@@ -1,6 +1,6 @@
 import { Annotations, InPlaceUpdateReasons, Labels, NodeConditions, UpdateResults } from '@mcm/api';
 import { type Informer, isConflict, isNotFound, type KubeClient, type Node, nodes } from '@mcm/kube';
-import type { KubeletBehaviour } from '../behaviour.ts';
+import type { KubeletBehaviour } from '../../machine/behaviour.ts';
 import type { Life } from '../life.ts';
 
 export interface UpdateAgentOptions {

@@ -1,6 +1,6 @@
 import type { Pod } from '@mcm/kube';
+import type { KubeletBehaviour } from '../../machine/behaviour.ts';
 import { parseDuration } from '../../values/duration.ts';
-import type { KubeletBehaviour } from '../behaviour.ts';
 import { MIRROR_ANNOTATION, PodAnnotations } from './project-pod.ts';
 
 /** What a kubelet does next about one pod of its node. */

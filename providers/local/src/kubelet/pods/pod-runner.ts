@@ -1,5 +1,5 @@
 import { type Change, type Clock, isConflict, isNotFound, type KubeClient, keyOf, type Pod, pods } from '@mcm/kube';
-import type { KubeletBehaviour } from '../behaviour.ts';
+import type { KubeletBehaviour } from '../../machine/behaviour.ts';
 import type { Life } from '../life.ts';
 import { type PodStep, planPod } from './plan-pod.ts';
 import { endedStatus, readyStatus, runningStatus } from './pod-status.ts';

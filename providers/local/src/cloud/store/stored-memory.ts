@@ -1,5 +1,5 @@
-import type { CloudStore } from '../cloud/store/store.ts';
-import type { KubeletMemory, KubeletState } from './memory.ts';
+import type { KubeletMemory, KubeletState } from '../../kubelet/memory.ts';
+import type { CloudStore } from './store.ts';
 
 const KIND = 'kubelet';
 

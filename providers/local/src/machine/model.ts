@@ -1,4 +1,4 @@
-import type { KubeletBehaviour } from '../../kubelet/behaviour.ts';
+import type { KubeletBehaviour } from './behaviour.ts';
 
 /** Life of an instance, in order; `terminated` ones are remembered for a while, as real clouds do. */
 export type InstanceState = 'pending' | 'running' | 'shutting-down' | 'terminated';
@@ -93,4 +93,12 @@ export interface InstanceHost {
   halt(instanceId: string): Promise<void>;
   /** The instance is forgotten: whatever was kept for it may go. */
   forget(instanceId: string): void;
+}
+
+/** The kubelets' side of the admin API. */
+export interface KubeletControl {
+  /** Behavior ordered for an instance; undefined when no kubelet belongs to it. */
+  behaviour(instanceId: string): KubeletBehaviour | undefined;
+  /** Changes the fields named; false when no kubelet belongs to the instance. */
+  order(instanceId: string, behaviour: KubeletBehaviour): boolean;
 }

@@ -1,6 +1,6 @@
 import type { Random } from '@mcm/kube';
 import { z } from 'zod';
-import { durationMs, kubeletBehaviour } from '../kubelet/behaviour.ts';
+import { durationMs, kubeletBehaviour } from '../../machine/behaviour.ts';
 import { CLOUD_ERRORS } from './errors.ts';
 
 const latency = z.union([

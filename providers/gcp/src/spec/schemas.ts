@@ -105,7 +105,7 @@ export const GcpCredentials = z.looseObject({
   credentialsConfig: text('another name of serviceAccountJSON'),
   projectID: text('project, where the JSON names none'),
   userData: text(
-    'what a VM runs at its first boot; the key is needed, it may be empty; bytes that are not UTF-8 go as base64, for cloud-init',
+    'the script that a VM runs at its first boot; the key is required, and its value can be empty. Bytes that are not UTF-8 are sent as base64, for cloud-init',
   ),
 });
 export type GcpCredentials = z.infer<typeof GcpCredentials>;

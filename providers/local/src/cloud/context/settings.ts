@@ -1,5 +1,5 @@
 import type { Clock, Logger, Random } from '@mcm/kube';
-import type { InstanceHost } from './state/model.ts';
+import type { InstanceHost } from '../../machine/model.ts';
 
 /** How long the cloud takes for its work, in milliseconds. All zero by default. */
 export interface Latencies {

@@ -1,0 +1,52 @@
+import type { Clock } from '@mcm/kube';
+import type { HostRole } from '../login/aws-metadata.ts';
+import type { Power } from '../machines/power.ts';
+import type { EmulatorStore, Kept } from '../server/kept.ts';
+import type { CloudImage, CloudInstance, CloudVolume, LaunchAnswer, LooseInterface, ScriptRule } from './model.ts';
+
+/** What an EC2 endpoint is made of. */
+export interface Ec2EndpointOptions {
+  readonly clock: Clock;
+  readonly images?: readonly CloudImage[];
+  readonly instances?: readonly CloudInstance[];
+  readonly launch?: LaunchAnswer;
+  readonly pageSize?: number;
+  /** Region in the private DNS names of instances; default the one that is asked. */
+  readonly dnsRegion?: string;
+  /** The second page's token is the first page's again. */
+  readonly repeatToken?: boolean;
+  readonly script?: readonly ScriptRule[];
+  readonly cancelCaller?: () => void;
+  /** New instances show after so long; default at once. */
+  readonly visibleAfterMs?: number;
+  /** A terminated instance continues to shut down for so long; default for ever. */
+  readonly shutdownMs?: number;
+  /** A new instance is pending for so long; default until it is first looked at. */
+  readonly bootMs?: number;
+  readonly power?: Power;
+  /** Keeps instances and volumes beyond the end of the process. */
+  readonly store?: EmulatorStore;
+  /** Secret keys by access key: requests that no other has signed are refused; absent: whoever signs is let in. */
+  readonly keys?: Readonly<Record<string, string>>;
+  /** The role of the host that asks, which its metadata service and its container agent give keys of; absent: none. */
+  readonly host?: HostRole;
+}
+
+/** The part of an endpoint that its actions read and change. */
+export interface Ec2State {
+  readonly options: Ec2EndpointOptions;
+  readonly instances: CloudInstance[];
+  readonly volumes: Kept<CloudVolume>;
+  readonly looseInterfaces: Kept<LooseInterface>;
+  readonly power: Power;
+  /** The number of launches. */
+  launches: number;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** The position of an instance among all instances, including those that are gone. */
+  ordinalOf(instance: CloudInstance): number;
+  /** Stores a changed instance. */
+  keep(changed: CloudInstance): void;
+  /** Starts the VM of an instance after its boot. */
+  powerOn(each: CloudInstance, resumed: boolean): void;
+}

@@ -1,0 +1,34 @@
+import type { Clock } from '@mcm/kube';
+import { type Keys, keysOf } from './credentials.ts';
+import type { Reach } from './reach.ts';
+import type { createRequestHandler } from './request-handler.ts';
+import type { Section } from './shared-config.ts';
+
+/** The access to STS. */
+export interface StsOptions {
+  readonly region: string;
+  readonly clock: Clock;
+  readonly requestHandler: ReturnType<typeof createRequestHandler>;
+  /** The address of STS, if the operator sets it. */
+  readonly reach: Reach;
+}
+
+/** The keys of the role of a profile of the shared configuration. @param own Keys that may act as the role */
+export async function assumedKeys(
+  own: Keys,
+  profile: Section,
+  { region, clock, requestHandler, reach }: StsOptions,
+  signal: AbortSignal,
+): Promise<Keys> {
+  const { role_arn, role_session_name, external_id, duration_seconds } = profile;
+  const { AssumeRoleCommand, STSClient } = await import('@aws-sdk/client-sts');
+  const client = new STSClient({ region, maxAttempts: 1, requestHandler, credentials: own, ...reach });
+  const command = new AssumeRoleCommand({
+    RoleArn: role_arn,
+    RoleSessionName: role_session_name ?? `mcm-${clock.now().getTime()}`,
+    ...(external_id ? { ExternalId: external_id } : {}),
+    ...(duration_seconds ? { DurationSeconds: Number(duration_seconds) } : {}),
+  });
+  const { Credentials } = await client.send(command, { abortSignal: signal });
+  return keysOf('AssumeRole', Credentials);
+}
