@@ -1,0 +1,172 @@
+import { API_VERSION, type Machine, type MachineDeployment } from '@mcm/api';
+import type { Lease } from '@mcm/kube';
+import { describe, expect, test } from 'vitest';
+import {
+  ControllerObserver,
+  type ControllerSource,
+  controllerLines,
+  doesAct,
+  judgeControllers,
+  notActing,
+} from './health.ts';
+
+const NOW = new Date('2026-01-01T01:00:00Z');
+const ago = (seconds: number): Date => new Date(NOW.getTime() - seconds * 1_000);
+const meta = (name: string) => ({
+  ...{ name, namespace: 'test', uid: `uid-${name}`, resourceVersion: '1' },
+  creationTimestamp: ago(3_600).toISOString(),
+});
+
+const lease = (name: string, renewedAgo: number, holderIdentity = 'host_1', leaseDurationSeconds = 15): Lease => ({
+  ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: meta(name) },
+  spec: { holderIdentity, leaseDurationSeconds, renewTime: ago(renewedAgo).toISOString().replace('Z', '000Z') },
+});
+const deployment = (
+  generation: number,
+  observedGeneration: number | undefined,
+  changedAgo: number,
+  more: object = {},
+) =>
+  ({
+    ...{ apiVersion: API_VERSION, kind: 'MachineDeployment' },
+    metadata: {
+      ...meta('web'),
+      generation,
+      managedFields: [
+        { manager: 'kubectl', operation: 'Update', time: ago(changedAgo).toISOString() },
+        { manager: 'mcm', operation: 'Update', subresource: 'status', time: ago(0).toISOString() },
+      ],
+      ...more,
+    },
+    spec: {
+      replicas: 1,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      selector: { matchLabels: { a: 'b' } },
+      template: { metadata: { labels: { a: 'b' } }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+    },
+    status: observedGeneration === undefined ? {} : { observedGeneration },
+  }) as unknown as MachineDeployment;
+
+const source = (leases: readonly Lease[], deployments: readonly MachineDeployment[] = []): ControllerSource => ({
+  leases: new Map(leases.map((each) => [each.metadata.name, each])),
+  deployments,
+});
+const MANAGER = 'machine-controller-manager';
+const alive = [lease(MANAGER, 3), lease('machine-controller', 3)];
+const managerOf = (given: ControllerSource) => judgeControllers(given, NOW).find(({ name }) => name === MANAGER);
+
+describe('one reading', () => {
+  test('controllers that renew their Leases act', () => {
+    const healths = judgeControllers(source(alive), NOW);
+    expect(healths.map(({ name, state }) => [name, state])).toEqual([
+      [MANAGER, 'acts'],
+      ['machine-controller', 'acts'],
+    ]);
+    expect(controllerLines(healths, NOW)).toEqual([]);
+  });
+
+  test('a leader that stopped longer than its lease duration does not act since its last renewal', () => {
+    const healths = judgeControllers(source([lease(MANAGER, 190), lease('machine-controller', 3)]), NOW);
+    expect(controllerLines(healths, NOW)).toEqual([
+      'Controllers that do not act:',
+      '  - machine-controller-manager does not act since 2026-01-01T00:56:50Z (3m): its leader host_1 does not renew Lease test/machine-controller-manager',
+      '      no rollout continues, and no MachineDeployment or MachineSet is scaled',
+      '      no failed or deleted machine is replaced',
+      '  hint: look at the logs of its process, and restart the process if it hangs',
+    ]);
+    expect([doesAct(healths, MANAGER), doesAct(healths, 'machine-controller')]).toEqual([false, true]);
+  });
+
+  test.each([
+    [15, 'acts'],
+    [15.5, 'stopped'],
+  ])('a Lease of 15 s that was renewed %d s ago: %s', (seconds, state) => {
+    expect(managerOf(source([lease(MANAGER, seconds)]))?.state).toBe(state);
+  });
+
+  test('the duration comes from the Lease', () => {
+    expect(managerOf(source([lease(MANAGER, 50, 'host_1', 60)]))?.state).toBe('acts');
+  });
+
+  test.each([
+    [5, 'acts'],
+    [11, 'stopped'],
+  ])('a Lease that was released %d s ago: %s', (seconds, state) => {
+    expect(managerOf(source([lease(MANAGER, seconds, '', 1)]))).toMatchObject({ state });
+  });
+
+  test('a leader that does not process a change is behind, and only for that deployment', () => {
+    const healths = judgeControllers(source(alive, [deployment(3, 2, 90)]), NOW);
+    expect(notActing(healths)).toMatchObject([{ name: MANAGER, state: 'behind', since: ago(90).toISOString() }]);
+    expect(['web', 'other'].map((name) => doesAct(healths, MANAGER, name))).toEqual([false, true]);
+    expect(doesAct(healths, MANAGER)).toBe(true);
+  });
+
+  test.each([
+    ['a fresh change', deployment(3, 2, 30)],
+    ['a processed change', deployment(3, 3, 90)],
+    ['a deployment that is being deleted', deployment(3, 2, 90, { deletionTimestamp: ago(80).toISOString() })],
+    ['an invalid deployment', { ...deployment(3, 2, 90), spec: { ...deployment(3, 2, 90).spec, replicas: -1 } }],
+    [
+      'a refused deployment',
+      { ...deployment(3, 2, 90), status: { conditions: [{ type: 'InvalidSpec', status: 'True' as const }] } },
+    ],
+    ['a change of unknown time', deployment(3, 2, 90, { managedFields: undefined })],
+  ])('%s is no evidence', (_, each) => {
+    expect(managerOf(source(alive, [each as MachineDeployment]))?.state).toBe('acts');
+  });
+
+  test('without a Lease, the state is unknown until an object proves that nothing acts', () => {
+    expect(managerOf(source([]))?.state).toBe('unknown');
+    expect(managerOf(source([], [deployment(1, undefined, 3_600)]))).toMatchObject({
+      state: 'stopped',
+      reason: 'it has no Lease, and the last change of machinedeployment web is not processed',
+    });
+    const machine = { apiVersion: API_VERSION, kind: 'Machine', metadata: meta('m'), spec: {} } as Machine;
+    const healths = judgeControllers({ ...source([]), machines: [machine] }, NOW);
+    expect(doesAct(healths, 'machine-controller')).toBe(false);
+  });
+
+  test('a Lease that may not be read is not evidence', () => {
+    const refused = new Map([[MANAGER, 'forbidden']]);
+    expect(managerOf({ ...source([]), refused })).toMatchObject({
+      state: 'unknown',
+      reason: 'its Lease may not be read (forbidden)',
+    });
+  });
+});
+
+describe('a watched cluster', () => {
+  const at = (seconds: number): Date => new Date(NOW.getTime() + seconds * 1_000);
+
+  test('a holder whose clock is an hour behind acts as long as it renews', () => {
+    const observer = new ControllerObserver();
+    observer.judge(source([lease(MANAGER, 3_600)]), at(0));
+    const states = [2, 4, 18, 20].map((second) => {
+      const renewed = lease(MANAGER, 3_600 - Math.min(second, 4));
+      return observer.judge(source([renewed]), at(second)).find(({ name }) => name === MANAGER)?.state;
+    });
+    expect(states).toEqual(['acts', 'acts', 'acts', 'stopped']);
+  });
+
+  test('a holder whose clock is an hour ahead is found when it stops', () => {
+    const observer = new ControllerObserver();
+    observer.judge(source([lease(MANAGER, -3_600)]), at(0));
+    observer.judge(source([lease(MANAGER, -3_602)]), at(2));
+    const late = observer.judge(source([lease(MANAGER, -3_602)]), at(20));
+    expect(notActing(late)).toMatchObject([{ name: MANAGER, since: at(2).toISOString() }]);
+  });
+
+  test('without managed fields, a change counts from its first observation', () => {
+    const observer = new ControllerObserver();
+    const changed = deployment(3, 2, 0, { managedFields: undefined });
+    const held = (second: number) => [lease(MANAGER, -second)];
+    expect(notActing(observer.judge(source(held(0), [changed]), at(0)))).toEqual([]);
+    expect(notActing(observer.judge(source(held(30), [changed]), at(30)))).toEqual([]);
+    expect(notActing(observer.judge(source(held(60), [changed]), at(60)))).toMatchObject([{ state: 'behind' }]);
+    // A further change starts the time again.
+    expect(
+      notActing(observer.judge(source(held(62), [deployment(4, 2, 0, { managedFields: undefined })]), at(62))),
+    ).toEqual([]);
+  });
+});

@@ -1,0 +1,313 @@
+/**
+ * Whether the controllers act. Commands, the live screen and the dashboard must not announce the next step of a controller
+ * that does not act. They print {@link controllerLines} and ask {@link doesAct} first.
+ *
+ * - One reading: `readControllers` in `read.ts` reads the Leases and calls {@link judgeControllers}.
+ * - Watches: keep one {@link ControllerObserver}, and call its `judge` for each frame and at least once in
+ *   {@link JUDGE_EVERY_MS}, because a stopped controller causes no event. It uses only the own clock for changes that it has
+ *   seen.
+ *
+ * Evidence, the strongest first: the Lease of the leader is not renewed; nobody holds the Lease; `observedGeneration` of a
+ * MachineDeployment stays behind its generation. Without a Lease, a controller may run without leader election, so its state
+ * is `unknown` unless its objects prove that it does not act.
+ */
+import { type Machine, type MachineDeployment, MachineDeploymentConditions, parseTime } from '@mcm/api';
+import { validateDeployment } from '@mcm/core';
+import type { Lease } from '@mcm/kube';
+import { age } from '../output/age.ts';
+
+/** The controllers, by the name of their Lease, and what does not happen while one does not act. */
+const CONTROLLERS = {
+  'machine-controller-manager': {
+    effects: [
+      'no rollout continues, and no MachineDeployment or MachineSet is scaled',
+      'no failed or deleted machine is replaced',
+    ],
+  },
+  'machine-controller': {
+    effects: [
+      'no VM is created or deleted, and no drain continues',
+      'no health is checked, so no machine becomes Running, Unknown or Failed',
+    ],
+  },
+  'machine-config-controller': {
+    effects: ['no configuration is rendered, and no further node is updated'],
+  },
+} as const satisfies Record<string, { readonly effects: readonly string[] }>;
+
+/** A controller, by the name of its Lease. */
+export type ControllerName = keyof typeof CONTROLLERS;
+
+/** All controllers, in the order of the output. */
+export const CONTROLLER_NAMES = Object.keys(CONTROLLERS) as readonly ControllerName[];
+
+/** Whether a controller acts, and the evidence. */
+export interface ControllerHealth {
+  readonly name: ControllerName;
+  /**
+   * - `acts`: a process renews the Lease.
+   * - `stopped`: no process can act.
+   * - `behind`: a process renews the Lease, but it does not process changed objects.
+   * - `unknown`: without a Lease and without other evidence.
+   */
+  readonly state: 'acts' | 'stopped' | 'behind' | 'unknown';
+  /** RFC 3339: the last sign of activity, or the first change that it did not process. */
+  readonly since?: string;
+  /** The identity in the Lease. */
+  readonly holder?: string;
+  /** The evidence as a sentence without a period; empty for `acts`. */
+  readonly reason: string;
+  /** What does not happen; empty for `acts` and `unknown`. */
+  readonly effects: readonly string[];
+  /** Names of the MachineDeployments whose last change it did not process, for `behind`. */
+  readonly unprocessed: readonly string[];
+}
+
+/** The input of a judgement, of one namespace. */
+export interface ControllerSource {
+  /** By name; a missing key means that the Lease does not exist. */
+  readonly leases: ReadonlyMap<string, Lease>;
+  readonly deployments: readonly MachineDeployment[];
+  readonly machines?: readonly Machine[];
+  /** Leases that may not be read, with the message of the server. */
+  readonly refused?: ReadonlyMap<string, string>;
+}
+
+/** A released Lease is usually taken within milliseconds. A restart of the only process takes some seconds. */
+const HAND_OVER_MS = 10_000;
+/** A controller that is alive processes a change within this time. */
+const BEHIND_MS = 60_000;
+/** The longest time between two calls of `judge` on a watched cluster, in milliseconds. */
+export const JUDGE_EVERY_MS = 2_000;
+
+/** A Lease, the time since its last sign of life, and its duration, in milliseconds. */
+interface LeaseAge {
+  readonly ms: number;
+  readonly durationMs: number;
+  /** The last sign of life. Undefined: the Lease has no valid time. */
+  readonly at: Date | undefined;
+}
+
+const durationOf = ({ spec }: Lease): number => (spec?.leaseDurationSeconds || 15) * 1_000;
+
+/** By the times in the Lease. The clocks of the reader and of the holder may differ. */
+function ageOf(lease: Lease, now: Date): LeaseAge {
+  const at = parseTime(lease.spec?.renewTime ?? undefined);
+  return { ms: at === undefined ? 0 : now.getTime() - at.getTime(), durationMs: durationOf(lease), at };
+}
+
+/** Whether the times of a held Lease say that it has expired. A difference between the clocks has the same result. */
+export const looksExpired = (lease: Lease, now: Date): boolean => {
+  const { ms, durationMs } = ageOf(lease, now);
+  return (lease.spec?.holderIdentity ?? '') !== '' && ms > durationMs;
+};
+
+/** The time of the last change of the spec, as far as the object contains it. */
+export function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
+  const { managedFields } = metadata as { readonly managedFields?: unknown };
+  const writes = (Array.isArray(managedFields) ? managedFields : []).filter(
+    (entry: { subresource?: unknown } | null) => entry?.subresource === undefined || entry.subresource === '',
+  );
+  const times = writes.map((entry: { time?: unknown } | null) =>
+    typeof entry?.time === 'string' ? Date.parse(entry.time) : Number.NaN,
+  );
+  const latest = Math.max(...times.filter((time) => !Number.isNaN(time)));
+  if (Number.isFinite(latest)) return new Date(latest);
+  return metadata.generation === 1 ? parseTime(metadata.creationTimestamp) : undefined;
+}
+
+/** The manager keeps the observed generation of a deployment that it refuses or deletes, so this is no evidence. */
+function isUnprocessed(deployment: MachineDeployment): boolean {
+  const { metadata, status } = deployment;
+  if ((status?.observedGeneration ?? 0) >= (metadata.generation ?? 0)) return false;
+  if (metadata.deletionTimestamp !== undefined || validateDeployment(deployment).length > 0) return false;
+  return !status?.conditions?.some(({ type, status: is }) => REFUSALS.includes(type) && is === 'True');
+}
+
+const REFUSALS: readonly string[] = [
+  MachineDeploymentConditions.InvalidSpec,
+  MachineDeploymentConditions.RolloutBlocked,
+];
+
+/** Judges from one reading. Pure. */
+export const judgeControllers = (source: ControllerSource, now: Date): readonly ControllerHealth[] =>
+  judge(source, now, (lease) => ageOf(lease, now), specChangedAt);
+
+function judge(
+  source: ControllerSource,
+  now: Date,
+  leaseAge: (lease: Lease) => LeaseAge,
+  changedAt: (deployment: MachineDeployment) => Date | undefined,
+): readonly ControllerHealth[] {
+  return CONTROLLER_NAMES.flatMap((name) => {
+    const unprocessed =
+      name === 'machine-controller-manager' ? unprocessedOf(source.deployments, now, changedAt) : { names: [] };
+    const lease = source.leases.get(name);
+    const refusal = source.refused?.get(name);
+    const health =
+      lease === undefined
+        ? withoutLease(name, source, unprocessed, refusal, now)
+        : withLease(name, lease, leaseAge(lease), unprocessed);
+    return health ?? [];
+  });
+}
+
+interface Unprocessed {
+  readonly names: readonly string[];
+  readonly since?: Date;
+}
+
+/** The deployments whose change is older than a controller needs, and the time of the oldest change. */
+function unprocessedOf(
+  deployments: readonly MachineDeployment[],
+  now: Date,
+  changedAt: (deployment: MachineDeployment) => Date | undefined,
+): Unprocessed {
+  const late = deployments.filter(isUnprocessed).flatMap((deployment) => {
+    const at = changedAt(deployment);
+    return at === undefined || now.getTime() - at.getTime() < BEHIND_MS ? [] : [{ name: deployment.metadata.name, at }];
+  });
+  const [first] = late.toSorted((a, b) => a.at.getTime() - b.at.getTime());
+  return { names: late.map(({ name }) => name).sort(), ...(first && { since: first.at }) };
+}
+
+const base = (name: ControllerName, state: ControllerHealth['state'], reason: string, since?: Date) => ({
+  name,
+  state,
+  reason,
+  ...(since && { since: since.toISOString() }),
+  effects: state === 'stopped' ? CONTROLLERS[name].effects : [],
+  unprocessed: [],
+});
+
+function withLease(name: ControllerName, lease: Lease, found: LeaseAge, unprocessed: Unprocessed): ControllerHealth {
+  const holder = lease.spec?.holderIdentity ?? '';
+  if (found.at === undefined) return base(name, 'unknown', 'its Lease has no valid renewTime');
+  const where = `Lease ${lease.metadata.namespace ?? ''}/${lease.metadata.name}`;
+  if (holder === '' && found.ms > HAND_OVER_MS) return base(name, 'stopped', `no process holds ${where}`, found.at);
+  if (holder !== '' && found.ms > found.durationMs)
+    return { ...base(name, 'stopped', `its leader ${holder} does not renew ${where}`, found.at), holder };
+  const known = holder === '' ? {} : { holder };
+  if (unprocessed.names.length > 0)
+    return {
+      ...base(name, 'behind', `it has not processed ${changesOf(unprocessed.names)}`, unprocessed.since),
+      ...known,
+      effects: unprocessed.names.map((each) => `machinedeployment ${each} does not follow its spec`),
+      unprocessed: unprocessed.names,
+    };
+  return { ...base(name, 'acts', ''), ...known };
+}
+
+const changesOf = (names: readonly string[]): string =>
+  `the last change of machinedeployment ${names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ')}`;
+
+function withoutLease(
+  name: ControllerName,
+  { machines = [] }: ControllerSource,
+  unprocessed: Unprocessed,
+  refusal: string | undefined,
+  now: Date,
+): ControllerHealth | undefined {
+  const lease = refusal === undefined ? 'it has no Lease' : `its Lease may not be read (${refusal})`;
+  if (unprocessed.names.length > 0)
+    return {
+      ...base(name, 'stopped', `${lease}, and ${changesOf(unprocessed.names)} is not processed`, unprocessed.since),
+      unprocessed: unprocessed.names,
+    };
+  const untouched = name === 'machine-controller' ? untouchedMachine(machines, now) : undefined;
+  if (untouched !== undefined)
+    return base(
+      name,
+      'stopped',
+      `${lease}, and machine ${untouched.metadata.name} has no status`,
+      parseTime(untouched.metadata.creationTimestamp),
+    );
+  // Most clusters have no machine-config-controller.
+  return name === 'machine-config-controller' ? undefined : base(name, 'unknown', lease);
+}
+
+/** The oldest machine that no machine controller has ever seen. */
+function untouchedMachine(machines: readonly Machine[], now: Date): Machine | undefined {
+  const created = ({ metadata }: Machine): number => parseTime(metadata.creationTimestamp)?.getTime() ?? Number.NaN;
+  return machines
+    .filter(
+      (machine) =>
+        (machine.metadata.finalizers ?? []).length === 0 &&
+        machine.status?.currentStatus === undefined &&
+        machine.status?.lastOperation === undefined &&
+        now.getTime() - created(machine) >= BEHIND_MS,
+    )
+    .toSorted((a, b) => created(a) - created(b))[0];
+}
+
+/** Judges a watched cluster. It measures the age of a Lease from its last observed change, on the own clock. */
+export class ControllerObserver {
+  readonly #leases = new Map<string, { readonly renewTime: string; readonly at: Date; readonly changed: boolean }>();
+  readonly #behind = new Map<string, { readonly generation: number; readonly at: Date }>();
+
+  /** The health of each controller at `now`. Call it in the order of time. */
+  judge(source: ControllerSource, now: Date): readonly ControllerHealth[] {
+    const behind = new Set<string>();
+    const changedAt = (deployment: MachineDeployment): Date | undefined => {
+      const { uid, generation = 0 } = deployment.metadata;
+      behind.add(uid);
+      const known = this.#behind.get(uid);
+      if (known?.generation === generation) return known.at;
+      const at = specChangedAt(deployment) ?? now;
+      this.#behind.set(uid, { generation, at });
+      return at;
+    };
+    const health = judge(source, now, (lease) => this.#ageOf(lease, now), changedAt);
+    for (const uid of this.#behind.keys()) if (!behind.has(uid)) this.#behind.delete(uid);
+    return health;
+  }
+
+  #ageOf(lease: Lease, now: Date): LeaseAge {
+    const { name } = lease.metadata;
+    const renewTime = lease.spec?.renewTime ?? '';
+    const known = this.#leases.get(name);
+    if (known?.renewTime !== renewTime) this.#leases.set(name, { renewTime, at: now, changed: known !== undefined });
+    const seen = this.#leases.get(name);
+    // Before the first observed change, only the times in the Lease tell its age.
+    if (seen === undefined || !seen.changed) return ageOf(lease, now);
+    return { ms: now.getTime() - seen.at.getTime(), durationMs: durationOf(lease), at: seen.at };
+  }
+}
+
+/** The controllers that do not act or are behind. */
+export const notActing = (healths: readonly ControllerHealth[]): readonly ControllerHealth[] =>
+  healths.filter(({ state }) => state === 'stopped' || state === 'behind');
+
+/**
+ * Whether a controller acts, as far as known: false only with evidence.
+ * @param deployment The name of a MachineDeployment: also false if the controller has not processed its last change.
+ */
+export const doesAct = (healths: readonly ControllerHealth[], name: ControllerName, deployment?: string): boolean =>
+  !healths.some(
+    (health) =>
+      health.name === name &&
+      (health.state === 'stopped' || (deployment !== undefined && health.unprocessed.includes(deployment))),
+  );
+
+/** A controller that does not act as one sentence, without its effects. */
+export function controllerSentence({ name, state, reason, since }: ControllerHealth, now: Date): string {
+  const what = state === 'behind' ? 'is behind' : 'does not act';
+  const at = parseTime(since);
+  const from =
+    at === undefined ? '' : ` since ${at.toISOString().slice(0, 19)}Z (${age(now.getTime() - at.getTime())})`;
+  return `${name} ${what}${from}: ${reason}`;
+}
+
+/** The controllers that do not act, with their effects and a hint; empty if all act. */
+export function controllerLines(healths: readonly ControllerHealth[], now: Date): readonly string[] {
+  const bad = notActing(healths);
+  if (bad.length === 0) return [];
+  return [
+    'Controllers that do not act:',
+    ...bad.flatMap((health) => [
+      `  - ${controllerSentence(health, now)}`,
+      ...health.effects.map((effect) => `      ${effect}`),
+    ]),
+    '  hint: look at the logs of its process, and restart the process if it hangs',
+  ];
+}

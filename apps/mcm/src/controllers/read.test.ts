@@ -1,0 +1,47 @@
+import { startControlPlane } from '@mcm/control-plane';
+import { createClient, handlerTransport, type Lease, leases, VirtualClock } from '@mcm/kube';
+import { expect, onTestFinished, test } from 'vitest';
+import { notActing } from './health.ts';
+import { readControllers } from './read.ts';
+
+const NAMESPACE = 'default';
+const NAME = 'machine-controller-manager';
+
+/** A Lease whose holder renewed it `secondsAgo` by the clock of this computer. */
+async function setUp(secondsAgo: number) {
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, controllers: false });
+  onTestFinished(() => plane.close());
+  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+  const resource = client.resource<Lease>(leases, NAMESPACE);
+  const time = (): string => new Date(clock.now().getTime() - secondsAgo * 1_000).toISOString().replace('Z', '000Z');
+  await resource.create({
+    metadata: { name: NAME },
+    spec: { holderIdentity: 'host_1', leaseDurationSeconds: 15, renewTime: time() },
+  });
+  const renew = () => resource.patch(NAME, { type: 'merge', body: { spec: { renewTime: time() } } });
+  const started = clock.now().getTime();
+  const reading = readControllers({ client, namespace: NAMESPACE, clock });
+  return { clock, renew, reading, passed: () => clock.now().getTime() - started };
+}
+
+test('reports a leader that stopped, after a second look', async () => {
+  const { clock, reading, passed } = await setUp(60);
+  await clock.advance(3_000);
+  expect(notActing(await reading).map(({ name }) => name)).toEqual([NAME]);
+  expect(passed()).toBe(3_000);
+});
+
+test('a leader whose clock is a minute behind acts when it renews during the second look', async () => {
+  const { clock, renew, reading } = await setUp(60);
+  await clock.advance(1_800);
+  await renew();
+  await clock.advance(1_200);
+  expect(notActing(await reading)).toEqual([]);
+});
+
+test.each([5, 700])('decides at once about a Lease that was renewed %d s ago', async (seconds) => {
+  const { reading, passed } = await setUp(seconds);
+  await reading;
+  expect(passed()).toBe(0);
+});

@@ -1,0 +1,70 @@
+import type { Machine, MachineDeployment } from '@mcm/api';
+import { type Clock, errorText, isForbidden, isNotFound, type KubeClient, type Lease, leases, sleep } from '@mcm/kube';
+import { CONTROLLER_NAMES, type ControllerHealth, judgeControllers, looksExpired } from './health.ts';
+
+/** A leader renews its Lease every 2 s by default. */
+const SECOND_LOOK_MS = 3_000;
+const LOOK_EVERY_MS = 500;
+/** A greater difference between two clocks is improbable. */
+const MOST_SKEW_MS = 600_000;
+
+/** The objects that the caller has read, of the same namespace. */
+export interface ControllerReading {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly deployments?: readonly MachineDeployment[];
+  readonly machines?: readonly Machine[];
+}
+
+/**
+ * Reads the Leases of the controllers and judges whether they act. A Lease that seems to have expired is read again for 3 s,
+ * because the clocks of the holder and of this computer may differ. Throws `KubeError` when the API server does not answer.
+ */
+export async function readControllers(reading: ControllerReading): Promise<readonly ControllerHealth[]> {
+  const { clock, deployments = [], machines = [] } = reading;
+  const found = await Promise.all(CONTROLLER_NAMES.map((name) => readLease(reading, name)));
+  const renewed = await Promise.all(found.map((one) => secondLook(reading, one)));
+  const known = new Map<string, Lease>();
+  const refused = new Map<string, string>();
+  found.forEach(({ name, lease, refusal }, index) => {
+    // A Lease that is renewed is alive, whatever its times say.
+    if (lease)
+      known.set(
+        name,
+        renewed[index] ? { ...lease, spec: { ...lease.spec, renewTime: clock.now().toISOString() } } : lease,
+      );
+    if (refusal !== undefined) refused.set(name, refusal);
+  });
+  return judgeControllers({ leases: known, deployments, machines, refused }, clock.now());
+}
+
+interface Found {
+  readonly name: string;
+  readonly lease?: Lease;
+  readonly refusal?: string;
+}
+
+async function readLease({ client, namespace }: ControllerReading, name: string): Promise<Found> {
+  try {
+    return { name, lease: await client.resource<Lease>(leases, namespace).get(name) };
+  } catch (error) {
+    if (isNotFound(error)) return { name };
+    if (isForbidden(error)) return { name, refusal: errorText(error) };
+    throw error;
+  }
+}
+
+/** Whether the holder renews a Lease that seems to have expired. */
+async function secondLook(reading: ControllerReading, { name, lease }: Found): Promise<boolean> {
+  const { clock } = reading;
+  const renewTime = lease?.spec?.renewTime ?? '';
+  if (lease === undefined || !looksExpired(lease, clock.now())) return false;
+  if (clock.now().getTime() - Date.parse(renewTime) > MOST_SKEW_MS) return false;
+  for (let waited = 0; waited < SECOND_LOOK_MS; waited += LOOK_EVERY_MS) {
+    await sleep(clock, LOOK_EVERY_MS);
+    const again = (await readLease(reading, name)).lease?.spec?.renewTime;
+    if (again && again !== renewTime) return true;
+  }
+  return false;
+}
