@@ -5,6 +5,7 @@ import { type AskFlags, nameOf, reference } from '../cluster/cluster-options.ts'
 import { readWithSurroundings } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
 import type { CommandSurroundings } from '../command/surroundings.ts';
+import { readControllers } from '../controllers/read.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { explainAsFarAsRead } from './deployment/deployment-as-read.ts';
 import { deploymentLines } from './deployment/deployment-lines.ts';
@@ -33,14 +34,19 @@ async function explain(cluster: Cluster, text: string, output: OutputFormat, ran
   }
   const { client } = cluster;
   const unread = new Set<string>();
-  const [reading, manager, ofMachines, nodes] = await Promise.all([
-    readWithSurroundings(client, namespace, name, unread),
+  const surroundings = readWithSurroundings(client, namespace, name, unread);
+  const judged = surroundings.then(({ deployment, fleet: machines = [] }) =>
+    readControllers({ client, namespace, clock: realClock, deployments: [deployment], machines }),
+  );
+  const [reading, controllers, manager, ofMachines, nodes] = await Promise.all([
+    surroundings,
+    judged,
     readManagerSettings(client, namespace),
     readMachineSettings(client, namespace),
     readNodes(cluster.target, unread),
   ]);
   const now = realClock.now();
-  const told = explainAsFarAsRead(reading, { now, nodes, manager, ofMachines });
+  const told = explainAsFarAsRead(reading, { now, nodes, manager, ofMachines, controllers });
   const explanation = { ...told, unread: [...unread] };
   return formatted(output, { kind, namespace, ...explanation }, () => deploymentLines(explanation, now));
 }

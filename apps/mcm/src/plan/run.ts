@@ -17,6 +17,8 @@ import { type Telling, tell } from '../cluster/told.ts';
 import { UserError } from '../command/errors.ts';
 import { PLAN_EXIT } from '../command/exit-codes.ts';
 import type { CommandSurroundings } from '../command/surroundings.ts';
+import { controllerLines } from '../controllers/health.ts';
+import { readControllers } from '../controllers/read.ts';
 import { readMachineSettings } from '../explain/settings/machine-settings.ts';
 import { readManagerSettings } from '../explain/settings/manager-settings.ts';
 import { readObjects } from '../files/read.ts';
@@ -72,7 +74,9 @@ export async function tellPlan(
     const { signal } = new AbortController();
     const unread = new Set<string>();
     const model = await planAll(cluster, proposals, given, { random, signal, clock: realClock, unread });
-    tell(telling, flags.output, { model, unread }, planLines);
+    const controllers = await readControllers({ ...cluster, clock: realClock });
+    const before = controllerLines(controllers, realClock.now());
+    tell(telling, flags.output, { model, unread, before }, planLines);
     process.exitCode = planExit(model);
   });
 }

@@ -1,5 +1,6 @@
 import { Annotations, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import type { EventObject } from '@mcm/kube';
+import { type ControllerHealth, doesAct, notActing } from '../controllers/health.ts';
 import { brief } from '../explain/brief.ts';
 import { troubleOf } from '../explain/conditions.ts';
 import { printable } from '../output/printable.ts';
@@ -42,6 +43,8 @@ export interface FleetView {
   readonly machines: readonly MachineView[];
   readonly phases: ReadonlyMap<string, number>;
   readonly events: readonly EventView[];
+  /** The controllers that do not act. */
+  readonly controllers: readonly ControllerHealth[];
 }
 
 /** Phases in their usual order. An empty phase is a machine whose VM is being created. */
@@ -53,10 +56,11 @@ export function viewFleet(
   sets: readonly MachineSet[],
   machines: readonly Machine[],
   events: readonly EventObject[],
+  controllers: readonly ControllerHealth[] = [],
 ): FleetView {
   const phases = new Map<string, number>();
   const views = machines
-    .map(viewMachine)
+    .map((machine) => viewMachine(machine, doesAct(controllers, 'machine-controller')))
     .sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.name.localeCompare(b.name));
   for (const machine of views) phases.set(machine.phase, (phases.get(machine.phase) ?? 0) + 1);
   return {
@@ -66,6 +70,7 @@ export function viewFleet(
     machines: views,
     phases: new Map([...phases].sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b))),
     events: events.map(viewEvent).sort((a, b) => a.at.localeCompare(b.at)),
+    controllers: notActing(controllers),
   };
 }
 
@@ -103,13 +108,17 @@ const shown = (text: string | undefined): string | undefined => (text === undefi
 
 const revisionOf = (set: MachineSet): number => Number(set.metadata.annotations?.[Annotations.Revision] ?? 0);
 
-function viewMachine(machine: Machine): MachineView {
+/** @param acts Whether the machine controller acts. Otherwise its last report would announce what it does not do. */
+function viewMachine(machine: Machine, acts: boolean): MachineView {
   const phase = phaseName(printable(machine.status?.currentStatus?.phase ?? ''));
   return {
     name: machine.metadata.name,
     phase,
     node: printable(machine.metadata.labels?.node ?? ''),
-    doing: phase === 'Running' ? '' : printable(inShort(machine.status?.lastOperation?.description ?? '')),
+    doing:
+      phase === 'Running'
+        ? ''
+        : printable(`${acts ? '' : 'not continued: '}${inShort(machine.status?.lastOperation?.description ?? '')}`),
     createdAt: machine.metadata.creationTimestamp,
   };
 }

@@ -16,18 +16,21 @@ const fleet = (machines: MachineView[], available = 0): FleetView => ({
   machines,
   phases: new Map(),
   events: [],
+  controllers: [],
 });
+
+const NOW = new Date('2026-01-01T00:01:00Z');
 
 test('each change is one line, and unchanged objects print nothing', () => {
   const lines = new FleetLines();
-  expect(lines.next(fleet([machine('Creating')]))).toEqual([
+  expect(lines.next(fleet([machine('Creating')]), NOW)).toEqual([
     'machine m Creating: Creating VM',
     'machinedeployment workers 0/1 available, 1 updated',
   ]);
-  expect(lines.next(fleet([machine('Creating')]))).toEqual([]);
-  expect(lines.next(fleet([machine('Running')], 1))).toEqual([
+  expect(lines.next(fleet([machine('Creating')]), NOW)).toEqual([]);
+  expect(lines.next(fleet([machine('Running')], 1), NOW)).toEqual([
     'machine m Running on node n',
     'machinedeployment workers 1/1 available, 1 updated',
   ]);
-  expect(lines.next(fleet([], 1))).toEqual(['machine m gone']);
+  expect(lines.next(fleet([], 1), NOW)).toEqual(['machine m gone']);
 });

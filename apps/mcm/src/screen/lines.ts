@@ -1,12 +1,14 @@
+import { type ControllerHealth, controllerSentence } from '../controllers/health.ts';
 import type { FleetView } from './fleet.ts';
 
 /** Prints the changes of a fleet as plain lines, for an output that is not a terminal. */
 export class FleetLines {
   #phases = new Map<string, string>();
   #rollouts = new Map<string, string>();
+  #stopped: readonly ControllerHealth[] = [];
 
   /** The lines for the changes since the last call. */
-  next(fleet: FleetView): string[] {
+  next(fleet: FleetView, now: Date): string[] {
     const lines: string[] = [];
     const phases = new Map(fleet.machines.map((machine) => [machine.name, machine.phase]));
     for (const machine of fleet.machines) {
@@ -30,6 +32,14 @@ export class FleetLines {
     );
     for (const [name, text] of rollouts)
       if (this.#rollouts.get(name) !== text) lines.push(`machinedeployment ${name} ${text}`);
+    const { controllers } = fleet;
+    for (const health of controllers)
+      if (!this.#stopped.some(({ name }) => name === health.name)) {
+        lines.push(controllerSentence(health, now), ...health.effects.map((effect) => `  ${effect}`));
+      }
+    for (const { name } of this.#stopped)
+      if (!controllers.some((health) => health.name === name)) lines.push(`${name} acts again`);
+    this.#stopped = controllers;
     this.#phases = phases;
     this.#rollouts = rollouts;
     return lines;

@@ -31,6 +31,7 @@ const fleet: FleetView = {
       count: 2,
     },
   ],
+  controllers: [],
 };
 const view: ScreenView = {
   title: 'mcm 1.2.3',

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
+import { controllerLines } from '../controllers/health.ts';
 import { age } from '../output/age.ts';
 import type { DeploymentView, EventView, FleetView, MachineView } from './fleet.ts';
 
@@ -52,6 +53,7 @@ export function renderScreen(view: ScreenView): string {
       (p) =>
         `  ${paint(PROGRAM_STYLE[p.state], '●')} ${p.name.padEnd(28)}${p.state === 'ready' ? p.address : p.state}${p.restarts > 0 ? paint('yellow', `  restarted ${p.restarts}×`) : ''}`,
     ),
+    ...controllerLines(view.fleet.controllers, view.now).map((line) => paint('red', `  ${line}`)),
     '',
     phaseLine(view.fleet),
     '',

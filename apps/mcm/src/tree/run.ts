@@ -12,15 +12,20 @@ import { type Cluster, inCluster } from '../cluster/cluster.ts';
 import { type AskFlags, reference } from '../cluster/cluster-options.ts';
 import { readDeployment } from '../cluster/deployment-reading.ts';
 import { type Telling, tell } from '../cluster/told.ts';
+import { controllerLines } from '../controllers/health.ts';
+import { readControllers } from '../controllers/read.ts';
 import { fleetTree, type TreeSource, treeLines } from './tree.ts';
 
 /** `mcm tree`. */
 export const tellTree = (deployment: string | undefined, flags: AskFlags, telling: Telling): Promise<void> =>
   inCluster(flags, 'tree', async (cluster) => {
     const unread = new Set<string>();
-    const model = fleetTree(await readTree(cluster, deployment, unread));
+    const source = await readTree(cluster, deployment, unread);
+    const controllers = await readControllers({ ...cluster, ...source, clock: realClock });
+    const model = fleetTree(source, controllers);
     const now = realClock.now();
-    tell(telling, flags.output, { model, unread }, (all, wide) => treeLines(all, wide, now));
+    const before = controllerLines(controllers, now);
+    tell(telling, flags.output, { model, unread, before }, (all, wide) => treeLines(all, wide, now));
   });
 
 async function readTree(

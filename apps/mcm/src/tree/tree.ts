@@ -1,9 +1,11 @@
 import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { revisionOf } from '@mcm/core';
 import { controllerOf, type Node } from '@mcm/kube';
+import type { ControllerHealth } from '../controllers/health.ts';
 import { troubleOf } from '../explain/conditions.ts';
 import { machineWait, sinceOf } from '../explain/machine/machine-wait.ts';
 import { configOf } from '../explain/machine/node-config.ts';
+import { waitUnder } from '../explain/stopped-controllers.ts';
 import { age } from '../output/age.ts';
 
 /** An object in the tree: its state and the objects that it owns. */
@@ -52,8 +54,12 @@ const without = (trouble: string | undefined) => (trouble === undefined || troub
 /**
  * Deployments with their sets, machines and nodes. Sets and machines without a controller are roots, and also nodes without
  * a machine if the namespace has machines.
+ * @param controllers The tree announces no action of those that do not act.
  */
-export function fleetTree({ deployments, sets, machines, nodes }: TreeSource): Branch[] {
+export function fleetTree(
+  { deployments, sets, machines, nodes }: TreeSource,
+  controllers: readonly ControllerHealth[] = [],
+): Branch[] {
   const setsOf = grouped(sets, deployments);
   const machinesOf = grouped(machines, sets);
   const nodesByName = nodes && new Map(nodes.map((node) => [node.metadata.name, node]));
@@ -62,7 +68,7 @@ export function fleetTree({ deployments, sets, machines, nodes }: TreeSource): B
   const stray = (machines.length === 0 ? [] : [...(nodes ?? [])])
     .filter(({ metadata }) => !claimed.has(metadata.name))
     .sort(byName);
-  const machineBranch = (machine: Machine): Branch => branchOfMachine(machine, nodesByName);
+  const machineBranch = (machine: Machine): Branch => branchOfMachine(machine, nodesByName, controllers);
   const setBranch = (set: MachineSet): Branch =>
     branchOfSet(set, (machinesOf.get(set.metadata.uid) ?? []).map(machineBranch));
   return [
@@ -112,9 +118,14 @@ function branchOfSet(set: MachineSet, children: readonly Branch[]): Branch {
   };
 }
 
-function branchOfMachine(machine: Machine, nodes: ReadonlyMap<string, Node> | undefined): Branch {
+function branchOfMachine(
+  machine: Machine,
+  nodes: ReadonlyMap<string, Node> | undefined,
+  controllers: readonly ControllerHealth[],
+): Branch {
   const { metadata, spec, status } = machine;
-  const wait = machineWait(machine);
+  const acting = machineWait(machine);
+  const wait = acting && waitUnder(acting, controllers);
   const phase = wait?.phase ?? status?.currentStatus?.phase ?? '';
   const since = wait && sinceOf(machine);
   const nodeName = metadata.labels?.[Labels.Node] ?? '';

@@ -14,9 +14,12 @@ import {
   type Informer,
   type KubeClient,
   type KubeObject,
+  type Lease,
   type Logger,
+  leases,
   type Random,
 } from '@mcm/kube';
+import { ControllerObserver } from '../controllers/health.ts';
 import { type FleetView, viewFleet } from '../screen/fleet.ts';
 
 /** A live view of the fleet of one namespace. */
@@ -39,7 +42,9 @@ export function watchFleet(
     deployments: createInformer<MachineDeployment>(client, machineDeployments, common),
     sets: createInformer<MachineSet>(client, machineSets, common),
     machines: createInformer<Machine>(client, machines, common),
+    leases: createInformer<Lease>(client, leases, common),
   };
+  const observer = new ControllerObserver();
   const eventInformer: Informer<EventObject> = createInformer<EventObject>(client, events, common);
   const running = [...Object.values(informers), eventInformer] as readonly Informer<KubeObject>[];
   for (const informer of running) {
@@ -50,13 +55,13 @@ export function watchFleet(
     synced: async (signal) => {
       await Promise.all(running.map((informer) => informer.whenSynced(signal)));
     },
-    view: () =>
-      viewFleet(
-        informers.deployments.store.list(),
-        informers.sets.store.list(),
-        informers.machines.store.list(),
-        latest(eventInformer.store.list()),
-      ),
+    view: () => {
+      const [deployments, fleet] = [informers.deployments.store.list(), informers.machines.store.list()];
+      const held = new Map(informers.leases.store.list().map((lease) => [lease.metadata.name, lease]));
+      const controllers = observer.judge({ leases: held, deployments, machines: fleet }, options.clock.now());
+      const recent = latest(eventInformer.store.list());
+      return viewFleet(deployments, informers.sets.store.list(), fleet, recent, controllers);
+    },
   };
 }
 

@@ -34,7 +34,7 @@ interface ReporterIo {
 
 const FRAME_MS = 100;
 const TICK_MS = 1_000;
-const EMPTY: FleetView = { deployments: [], machines: [], phases: new Map(), events: [] };
+const EMPTY: FleetView = { deployments: [], machines: [], phases: new Map(), events: [], controllers: [] };
 
 export const reporterFor = (options: UpOptions, io: ReporterIo): Reporter =>
   options.live ? new LiveReporter(io) : new LineReporter(io, options.quiet);
@@ -168,7 +168,7 @@ class LineReporter extends FramedReporter {
       if (trouble !== '' && this.#troubles.get(spec.name) !== trouble) this.#say(`${spec.name}: ${trouble}`);
       this.#troubles.set(spec.name, trouble);
     }
-    if (this.fleet) for (const line of this.#lines.next(this.fleet.view())) this.#say(line);
+    if (this.fleet) for (const line of this.#lines.next(this.fleet.view(), realClock.now())) this.#say(line);
   }
 
   settled(fleet: FleetView): void {

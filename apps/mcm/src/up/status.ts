@@ -13,6 +13,8 @@ import { conformingClient, createClient, loadKubeconfig, realClock, undiciTransp
 import { type QuarantinedVm, quarantinedIn, quarantineLines } from '../cluster/quarantine.ts';
 import { NOT_RUNNING } from '../command/exit-codes.ts';
 import { version } from '../command/version.ts';
+import { controllerLines } from '../controllers/health.ts';
+import { readControllers } from '../controllers/read.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { type FleetView, viewFleet } from '../screen/fleet.ts';
 import { inspectDataDir } from './data-dir.ts';
@@ -44,12 +46,14 @@ async function status(dataDir: string, kubeconfigPath: string): Promise<StatusRe
     client.resource<Machine>(machines, read.namespace).list(),
     client.resource<MachineClass>(machineClasses, read.namespace).list(),
   ]);
+  const objects = { deployments: deployments.items, machines: all.items };
+  const controllers = await readControllers({ client, ...read, clock: realClock, ...objects });
   await transport.close();
   return {
     running: true,
     pid: found.state.pid,
     server: kubeconfig.server,
-    fleet: viewFleet(deployments.items, sets.items, all.items, []),
+    fleet: viewFleet(deployments.items, sets.items, all.items, [], controllers),
     quarantinedVms: quarantinedIn(classes.items),
   };
 }
@@ -57,7 +61,7 @@ async function status(dataDir: string, kubeconfigPath: string): Promise<StatusRe
 /** `mcm status`. */
 export async function tellStatus(dataDir: string, output: OutputFormat, say: (line: string) => void): Promise<void> {
   const report = await status(dataDir, join(dataDir, 'kubeconfig'));
-  for (const line of formatted(output, statusModel(report), () => statusLines(report))) say(line);
+  for (const line of formatted(output, statusModel(report), () => statusLines(report, realClock.now()))) say(line);
   process.exitCode = report.running ? 0 : NOT_RUNNING;
 }
 
@@ -66,7 +70,7 @@ const statusModel = (report: StatusReport): object =>
   report.running ? { ...report, fleet: { ...report.fleet, phases: Object.fromEntries(report.fleet.phases) } } : report;
 
 /** The report as lines of text. */
-export function statusLines(report: StatusReport): string[] {
+export function statusLines(report: StatusReport, now: Date): string[] {
   if (!report.running) return ['not running'];
   const phases = [...report.fleet.phases].map(([phase, count]) => `${count} ${phase}`).join(', ');
   return [
@@ -76,6 +80,7 @@ export function statusLines(report: StatusReport): string[] {
         `machinedeployment ${d.name}: ${d.available}/${d.desired} available, ${d.updated} updated${d.old > 0 ? `, ${d.old} old left` : ''}${d.trouble ? ` (${d.trouble})` : ''}`,
     ),
     `machines: ${phases === '' ? 'none' : phases}`,
+    ...controllerLines(report.fleet.controllers, now),
     ...quarantineLines(report.quarantinedVms).map((line) => `quarantine: ${line}`),
   ];
 }

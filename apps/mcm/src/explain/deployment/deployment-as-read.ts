@@ -1,8 +1,10 @@
 import { type MachineDeployment, selectorMatches } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { ownedBy, type ReadableSurroundings } from '../../cluster/deployment-reading.ts';
+import type { ControllerHealth } from '../../controllers/health.ts';
 import type { MachineSettings } from '../settings/machine-settings.ts';
 import type { ManagerSettings } from '../settings/manager-settings.ts';
+import { explanationUnder } from '../stopped-controllers.ts';
 import { type DeploymentExplanation, explainDeployment, stoppedBy, withoutStep } from './deployment.ts';
 
 interface Around {
@@ -10,25 +12,28 @@ interface Around {
   readonly nodes: readonly Node[] | undefined;
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;
+  readonly controllers: readonly ControllerHealth[];
 }
 
 /** Explains a deployment without access to all its sets and machines: everything except the next step. */
 export function explainAsFarAsRead(
   { deployment, sets, fleet, classes, others }: ReadableSurroundings,
-  { now, nodes, manager, ofMachines }: Around,
+  { now, nodes, manager, ofMachines, controllers }: Around,
 ): DeploymentExplanation {
   if (sets && fleet) {
-    const reading = { ...ownedBy(deployment, { sets, fleet }), ...(classes && { classes }), ...(others && { others }) };
+    const around = { controllers, ...(classes && { classes }), ...(others && { others }) };
+    const reading = { ...ownedBy(deployment, { sets, fleet }), ...around };
     return explainDeployment(reading, now, nodes, manager, ofMachines);
   }
   const machines = fleet?.filter(({ metadata }) => selectorMatches(deployment.spec.selector, metadata.labels)) ?? [];
   const { sets: own } = ownedBy(deployment, { sets: sets ?? [], fleet: [] });
   const unread = [...(sets ? [] : ['sets']), ...(fleet ? [] : ['machines'])].join(' and ');
-  return {
+  const explanation = {
     ...withoutStep({ deployment, sets: own, machines, classes }, manager.remark, ofMachines),
     has: asItSays(deployment),
     ...(stoppedBy(deployment) ?? { next: `not known: its ${unread} may not be read`, cures: [] }),
   };
+  return explanationUnder(explanation, controllers);
 }
 
 function asItSays({ status = {} }: MachineDeployment): string {

@@ -1,5 +1,6 @@
 import { unreadLines } from '../../cluster/allowed.ts';
 import { quarantineLines } from '../../cluster/quarantine.ts';
+import { controllerLines } from '../../controllers/health.ts';
 import { age } from '../../output/age.ts';
 import { type MachineWait, waitText } from '../machine/machine-wait.ts';
 import type { DeploymentExplanation } from './deployment.ts';
@@ -25,6 +26,8 @@ export function waitLines(waits: readonly MachineWait[], now: Date): string[] {
 const lasting = ({ since }: MachineWait, now: Date): string =>
   since === undefined ? '' : ` for ${age(now.getTime() - Date.parse(since))}`;
 
+const spaced = (lines: readonly string[]): readonly string[] => (lines.length === 0 ? [] : ['', ...lines]);
+
 /** The explanation as lines of text. */
 export function deploymentLines(explanation: DeploymentExplanation, now: Date): string[] {
   const {
@@ -38,6 +41,7 @@ export function deploymentLines(explanation: DeploymentExplanation, now: Date): 
     remarks,
     quarantinedVms,
     blockers,
+    controllers,
     cures,
     unread = [],
   } = explanation;
@@ -48,6 +52,7 @@ export function deploymentLines(explanation: DeploymentExplanation, now: Date): 
     `  wants  ${wanted}`,
     `  has    ${there}`,
     `  next   ${next}`,
+    ...spaced(controllerLines(controllers, now)),
     ...list('This step:', changes),
     ...list('Waits for:', waitLines(waitsFor, now)),
     ...list('Disruption:', disruption),

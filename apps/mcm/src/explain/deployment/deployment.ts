@@ -29,11 +29,13 @@ import {
 import type { Node } from '@mcm/kube';
 import type { DeploymentReading, FullReading } from '../../cluster/deployment-reading.ts';
 import { type QuarantinedVm, quarantinedIn } from '../../cluster/quarantine.ts';
+import type { ControllerHealth } from '../../controllers/health.ts';
 import { troublesOf } from '../conditions.ts';
 import { type MachineWait, machineWait } from '../machine/machine-wait.ts';
 import { replacementHolds } from '../replacement-holds.ts';
 import { ASSUMED, type MachineSettings } from '../settings/machine-settings.ts';
 import type { ManagerSettings } from '../settings/manager-settings.ts';
+import { explanationUnder, managerHold } from '../stopped-controllers.ts';
 import { curesOf, inPlaceCures } from './deployment-cures.ts';
 import { disruptionCures, disruptionLines } from './disruption.ts';
 
@@ -56,6 +58,8 @@ export interface DeploymentExplanation {
   readonly quarantinedVms: readonly QuarantinedVm[];
   /** The blockers, as messages of its conditions. */
   readonly blockers: readonly string[];
+  /** The controllers that do not act. The explanation announces no action of them. */
+  readonly controllers: readonly ControllerHealth[];
   /** Hints: commands and edits that would let the rollout continue. */
   readonly cures: readonly string[];
   /** Refusals of the server, for objects that may not be read. */
@@ -66,17 +70,29 @@ export interface DeploymentExplanation {
 export interface Watched {
   readonly guards?: GuardsAt;
   readonly nodeOf?: (name: string) => Node | undefined;
+  /** The health of the controllers. Absent: they act. */
+  readonly controllers?: readonly ControllerHealth[];
 }
 
 /** Explains a deployment from its API objects, as a manager with these settings sees it. Pure. */
-export function explainDeployment(
+export const explainDeployment = (
+  reading: DeploymentReading & Partial<FullReading> & Watched,
+  now: Date,
+  nodes?: readonly Node[],
+  manager?: ManagerSettings,
+  ofMachines?: MachineSettings,
+): DeploymentExplanation =>
+  explanationUnder(explainActing(reading, now, nodes, manager, ofMachines), reading.controllers ?? []);
+
+/** The explanation of a deployment whose controllers act. */
+function explainActing(
   reading: DeploymentReading & Partial<FullReading> & Watched,
   now: Date,
   nodes?: readonly Node[],
   { safeguards, remark }: ManagerSettings = { safeguards: SAFEGUARD_DEFAULTS, remark: undefined },
   ofMachines: MachineSettings = ASSUMED,
-): DeploymentExplanation {
-  const { deployment, sets, machines, fleet, classes, others = [] } = reading;
+): Omit<DeploymentExplanation, 'controllers'> {
+  const { deployment, sets, machines, fleet, classes, others = [], controllers = [] } = reading;
   const all = [...machines.values()].flat();
   const nodeOf = reading.nodeOf ?? (nodes && lookupOf(nodes));
   const guards =
@@ -88,7 +104,7 @@ export function explainDeployment(
     const set = sets.find(({ metadata }) => metadata.uid === setOf.get(machine));
     const node = nodeOf?.(machine.metadata.labels?.[Labels.Node] ?? '');
     const around = { deployment, fleet, ...(set && { set }), ...(judged && { guards: judged }), ...(node && { node }) };
-    return replacementHolds(machine, around);
+    return [...managerHold(controllers, deployment.metadata.name), ...replacementHolds(machine, around)];
   };
   const base = {
     ...withoutStep({ deployment, sets, machines: all, classes }, remark, ofMachines, holdsOf),
@@ -150,7 +166,7 @@ export function withoutStep(
   remark: string | undefined,
   ofMachines: MachineSettings,
   holdsOf: (machine: Machine) => readonly string[] = () => [],
-): Omit<DeploymentExplanation, 'has' | 'next' | 'cures'> {
+): Omit<DeploymentExplanation, 'has' | 'next' | 'cures' | 'controllers'> {
   const classNamed = (name = '') => classes?.find(({ metadata }) => metadata.name === name);
   const waitsFor = machines.flatMap(
     (machine) =>

@@ -1,6 +1,7 @@
 import { formatDurationMs, parseTime } from '@mcm/api';
 import { unreadLines } from '../../cluster/allowed.ts';
 import { quarantineLines } from '../../cluster/quarantine.ts';
+import { controllerLines } from '../../controllers/health.ts';
 import { drainLines } from '../drain-lines.ts';
 import { evidenceLines, keptVmLines } from '../evidence-lines.ts';
 import type { DrainPreview, LivingMachine, MachineExplanation } from './machine.ts';
@@ -16,6 +17,8 @@ export function machineLines(told: MachineExplanation, now: Date): string[] {
 const list = (title: string, items: readonly string[]): string[] =>
   items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${item}`)];
 
+const spaced = (lines: readonly string[]): readonly string[] => (lines.length === 0 ? [] : ['', ...lines]);
+
 function livingLines(name: string, told: LivingMachine, now: Date): string[] {
   const { phase, waitsFor, preserved, node, cause, cures, drain, events } = told;
   return [
@@ -25,6 +28,7 @@ function livingLines(name: string, told: LivingMachine, now: Date): string[] {
     `  VM     ${told.providerID ?? 'none yet'}`,
     `  node   ${node.name ? `${node.name}, ` : ''}${node.state}`,
     `  class  ${told.class.name}${told.class.missing ? ' (MachineClass does not exist; without it, no VM is created or deleted)' : ''}`,
+    ...spaced(controllerLines(told.controllers, now)),
     '',
     waitsFor ? waitLine(toldOnce(waitsFor, drain), now) : `It is ${phase}. No action is pending.`,
     ...birthLines(told.birth),
@@ -61,11 +65,14 @@ function sinceText(since: string | undefined, now: Date): string {
 }
 
 /** A preview of a drain as lines of text. */
-export function previewLines({ machine, node, drain, remarks, unread }: DrainPreview, now: Date): string[] {
+export function previewLines(
+  { machine, node, drain, remarks, controllers, unread }: DrainPreview,
+  now: Date,
+): string[] {
   const none =
     node !== null && unread.length > 0
       ? `machine ${machine} has node ${node}`
       : `machine ${machine} has no node: there is nothing to drain`;
   const known = drain ? [...drainLines(drain, now), ...list('Flags:', remarks)] : [none];
-  return [...known, ...unreadLines(unread)];
+  return [...known, ...spaced(controllerLines(controllers, now)), ...unreadLines(unread)];
 }

@@ -41,11 +41,14 @@ import { ifAllowed } from '../../cluster/allowed.ts';
 import { getNamed } from '../../cluster/missing.ts';
 import { type QuarantinedVm, quarantinedIn, quarantineLines } from '../../cluster/quarantine.ts';
 import { UserError } from '../../command/errors.ts';
+import { type ControllerHealth, notActing } from '../../controllers/health.ts';
+import { readControllers } from '../../controllers/read.ts';
 import { brief } from '../brief.ts';
 import { deletionCauseOf } from '../deletion-cause.ts';
 import { readReplacementContext, replacementHolds } from '../replacement-holds.ts';
 import { type MachineSettings, readMachineSettings } from '../settings/machine-settings.ts';
 import { readManagerSettings } from '../settings/manager-settings.ts';
+import { managerHold, waitUnder } from '../stopped-controllers.ts';
 import { machineCures } from './machine-cures.ts';
 import { type MachineWait, machineWait, refusalOf, sinceOf } from './machine-wait.ts';
 import { configOf } from './node-config.ts';
@@ -90,6 +93,8 @@ export interface LivingMachine {
   readonly class: { readonly name: string; readonly missing: boolean };
   /** The cause of its deletion; absent if it is not being deleted. */
   readonly deletionCause?: string;
+  /** The controllers that do not act. The explanation announces no action of them. */
+  readonly controllers: readonly ControllerHealth[];
   /** Its activity or wait, and the deadline; null: none. */
   readonly waitsFor: MachineWait | null;
   /** The last error of the cloud. */
@@ -160,16 +165,18 @@ async function withQuarantine(
 
 async function explainLiving(target: MachineTarget, machine: Machine, unread: Set<string>): Promise<LivingMachine> {
   const nodeName = machine.metadata.labels?.[Labels.Node];
-  const [node, ownClass, recent, namesakes, settings] = await Promise.all([
+  const [node, ownClass, recent, namesakes, settings, controllers] = await Promise.all([
     nodeName ? ifAllowed(orUndefined(target.target.resource<Node>(nodes).get(nodeName)), unread) : undefined,
     ifAllowed(classOf(target, machine), unread),
     ifAllowed(eventsOf(target, machine), unread),
     ifAllowed(namesakesOf(target, nodeName), unread),
     readMachineSettings(target.client, target.namespace),
+    readControllers({ ...target, machines: [machine] }),
   ]);
   const machineClass = ownClass ?? undefined;
-  const holds = await holdsOf(target, machine, node ?? undefined, unread);
-  const wait = machineWait(machine, machineClass, settings.defaults, holds);
+  const holds = [...managerHold(controllers), ...(await holdsOf(target, machine, node ?? undefined, unread))];
+  const acting = machineWait(machine, machineClass, settings.defaults, holds);
+  const wait = acting && waitUnder(acting, controllers);
   const deletionCause = await deletionCauseOf(target, machine, unread);
   const drains = machine.metadata.deletionTimestamp !== undefined && node;
   const drain = drains ? await previewOf(target, machine, machineClass, settings, unread) : undefined;
@@ -186,6 +193,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
     node: { name: nodeName ?? null, state: nodeState(machine, node, settings.defaults) },
     class: { name: machine.spec.class.name ?? '?', missing: ownClass === undefined },
     ...(deletionCause && { deletionCause }),
+    controllers: notActing(controllers),
     waitsFor: wait ?? null,
     ...(cause && { cause }),
     ...(birth && { birth }),
@@ -239,6 +247,8 @@ export interface DrainPreview {
   /** Null: the node does not exist, or the caller may not read it or its pods. */
   readonly drain: DrainExplanation | null;
   readonly remarks: readonly string[];
+  /** The controllers that do not act. */
+  readonly controllers: readonly ControllerHealth[];
   /** Refusals of the server, for objects that may not be read. */
   readonly unread: readonly string[];
 }
@@ -247,9 +257,10 @@ export interface DrainPreview {
 export async function previewMachineDrain(target: MachineTarget): Promise<DrainPreview> {
   const machine = await getMachine(target);
   const unread = new Set<string>();
-  const [machineClass, settings] = await Promise.all([
+  const [machineClass, settings, controllers] = await Promise.all([
     ifAllowed(classOf(target, machine), unread),
     readMachineSettings(target.client, target.namespace),
+    readControllers({ ...target, machines: [machine] }),
   ]);
   const drain = (await previewOf(target, machine, machineClass ?? undefined, settings, unread)) ?? null;
   return {
@@ -257,6 +268,7 @@ export async function previewMachineDrain(target: MachineTarget): Promise<DrainP
     node: machine.metadata.labels?.[Labels.Node] ?? null,
     drain,
     remarks: drain && settings.remark !== undefined ? [settings.remark] : [],
+    controllers: notActing(controllers),
     unread: [...unread],
   };
 }
