@@ -69,7 +69,8 @@ describe('one reading', () => {
     const healths = judgeControllers(source([lease(MANAGER, 190), lease('machine-controller', 3)]), NOW);
     expect(controllerLines(healths, NOW)).toEqual([
       'Controllers that do not act:',
-      '  - machine-controller-manager does not act since 2026-01-01T00:56:50Z (3m): its leader host_1 does not renew Lease test/machine-controller-manager',
+      '  - machine-controller-manager does not act since 2026-01-01T00:56:50Z (3m)',
+      '      its leader host_1 does not renew Lease test/machine-controller-manager',
       '      no rollout continues, and no MachineDeployment or MachineSet is scaled',
       '      no failed or deleted machine is replaced',
       '  hint: look at the logs of its process, and restart the process if it hangs',

@@ -290,12 +290,15 @@ export const doesAct = (healths: readonly ControllerHealth[], name: ControllerNa
   );
 
 /** A controller that does not act as one sentence, without its effects. */
-export function controllerSentence({ name, state, reason, since }: ControllerHealth, now: Date): string {
+export const controllerSentence = (health: ControllerHealth, now: Date): string =>
+  `${headline(health, now)}: ${health.reason}`;
+
+function headline({ name, state, since }: ControllerHealth, now: Date): string {
   const what = state === 'behind' ? 'is behind' : 'does not act';
   const at = parseTime(since);
   const from =
     at === undefined ? '' : ` since ${at.toISOString().slice(0, 19)}Z (${age(now.getTime() - at.getTime())})`;
-  return `${name} ${what}${from}: ${reason}`;
+  return `${name} ${what}${from}`;
 }
 
 /** The controllers that do not act, with their effects and a hint; empty if all act. */
@@ -305,8 +308,8 @@ export function controllerLines(healths: readonly ControllerHealth[], now: Date)
   return [
     'Controllers that do not act:',
     ...bad.flatMap((health) => [
-      `  - ${controllerSentence(health, now)}`,
-      ...health.effects.map((effect) => `      ${effect}`),
+      `  - ${headline(health, now)}`,
+      ...[health.reason, ...health.effects].map((line) => `      ${line}`),
     ]),
     '  hint: look at the logs of its process, and restart the process if it hangs',
   ];

@@ -59,7 +59,7 @@ describe('explain', () => {
     const lines = linesOf([stopped('machine-controller-manager')]);
     expect(lines).toContain('  next   nothing: machine-controller-manager does not act\n');
     expect(lines).toContain(
-      '  - machine-controller-manager does not act since 2026-01-01T11:57:00Z (3m): its leader host_1 does not renew Lease test/x\n      nothing is done',
+      '  - machine-controller-manager does not act since 2026-01-01T11:57:00Z (3m)\n      its leader host_1 does not renew Lease test/x\n      nothing is done',
     );
     expect(lines).not.toMatch(/goes from|and replaced/);
     expect(lines).toContain(

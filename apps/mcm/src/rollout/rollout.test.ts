@@ -1,6 +1,14 @@
 import { crds, type MachineDeployment, machineDeployments, machineSets } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, type KubeClient, realClock, VirtualClock } from '@mcm/kube';
+import {
+  createClient,
+  handlerTransport,
+  type KubeClient,
+  type Lease,
+  leases,
+  realClock,
+  VirtualClock,
+} from '@mcm/kube';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readDeployment } from '../cluster/deployment-reading.ts';
 import { explainDeployment } from '../explain/deployment/deployment.ts';
@@ -184,6 +192,22 @@ test('status is followed until the rollout is complete', async () => {
     .patch('workers', { type: 'merge', body: { status: done } }, { subresource: 'status' });
   expect(await following).toBe(true);
   expect(said.at(-1)).toBe('machinedeployment workers successfully rolled out');
+});
+
+test.each([true, false])('status reports a manager that does not act (follow: %s)', async (follow) => {
+  const renewTime = new Date(target.clock.now().getTime() - 700_000).toISOString().replace('Z', '000Z');
+  await client.resource<Lease>(leases, 'default').create({
+    metadata: { name: 'machine-controller-manager' },
+    spec: { holderIdentity: 'host_1', leaseDurationSeconds: 15, renewTime },
+  });
+  const end = new AbortController();
+  const said: string[] = [];
+  const say = ({ text }: { readonly text: string }) => {
+    said.push(text);
+    if (text.startsWith('machine-controller-manager does not act since ')) end.abort(new Error('stopped'));
+  };
+  await followStatus(target, say, { follow, signal: end.signal }).catch(() => undefined);
+  expect(said.at(-1)).toContain('its leader host_1 does not renew Lease default/machine-controller-manager');
 });
 
 test('an interrupt while the server does not answer ends the command', async () => {

@@ -1,7 +1,9 @@
 import { ConditionReasons, type MachineDeployment, MachineDeploymentConditions, machineDeployments } from '@mcm/api';
 import { isComplete } from '@mcm/core';
-import { isGone } from '@mcm/kube';
+import { isGone, sleep } from '@mcm/kube';
 import { getDeployment } from '../cluster/deployment-reading.ts';
+import { type ControllerHealth, controllerSentence, notActing } from '../controllers/health.ts';
+import { readControllers } from '../controllers/read.ts';
 import { brief } from '../explain/brief.ts';
 import type { Target } from './actions.ts';
 
@@ -61,11 +63,48 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
   return wait(`${availableReplicas} of ${updatedReplicas} updated machines are available`);
 }
 
+const HEALTH_EVERY_MS = 10_000;
+
+/** The controllers that do not act and carry out a rollout. */
+async function stoppedFor({ client, namespace, clock }: Target, deployment: MachineDeployment) {
+  const all = await readControllers({ client, namespace, clock, deployments: [deployment] });
+  return notActing(all).filter(({ name }) => name !== 'machine-config-controller');
+}
+
+/** Prints each controller that stops to act, until the signal aborts. A stopped controller causes no event. */
+async function followHealth(target: Target, say: (state: RolloutState) => void, signal: AbortSignal): Promise<void> {
+  let known: readonly ControllerHealth[] = [];
+  while (!signal.aborted) {
+    const deployment = await getDeployment(target.client, target.namespace, target.name, { signal });
+    const stopped = await stoppedFor(target, deployment);
+    for (const health of stopped)
+      if (!known.some(({ name }) => name === health.name) && !signal.aborted)
+        say({ kind: 'under way', text: controllerSentence(health, target.clock.now()) });
+    known = stopped;
+    await sleep(target.clock, HEALTH_EVERY_MS, signal);
+  }
+}
+
 /**
  * Prints the state of the rollout and, with `follow`, every change until it is complete or has failed.
  * @returns true if it is complete, or, without `follow`, if it has not failed.
  */
 export async function followStatus(
+  target: Target,
+  say: (state: RolloutState) => void,
+  { follow, signal }: { readonly follow: boolean; readonly signal: AbortSignal },
+): Promise<boolean> {
+  const ended = new AbortController();
+  // The watch below reports a lost server.
+  if (follow) void followHealth(target, say, AbortSignal.any([signal, ended.signal])).catch(() => undefined);
+  try {
+    return await followDeployment(target, say, { follow, signal });
+  } finally {
+    ended.abort();
+  }
+}
+
+async function followDeployment(
   target: Target,
   say: (state: RolloutState) => void,
   { follow, signal }: { readonly follow: boolean; readonly signal: AbortSignal },
@@ -80,7 +119,11 @@ export async function followStatus(
   while (!signal.aborted) {
     const seen = await getDeployment(target.client, target.namespace, target.name, { signal });
     const state = tell(seen);
-    if (!follow) return state.kind !== 'failed';
+    if (!follow) {
+      const stopped = state.kind === 'under way' ? await stoppedFor(target, seen) : [];
+      for (const one of stopped) say({ kind: 'under way', text: controllerSentence(one, target.clock.now()) });
+      return state.kind !== 'failed';
+    }
     if (state.kind !== 'under way') return state.kind === 'complete';
     const last = await nextEnd(target, seen.metadata.resourceVersion, tell, signal);
     if (last === 'deleted') say({ kind: 'deleted', text: `machinedeployment ${target.name} was deleted` });
