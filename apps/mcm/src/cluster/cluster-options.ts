@@ -19,6 +19,10 @@ export const withCluster = (command: Command): Command =>
     )
     .option('--data-dir <dir>', 'directory of the local instance, with its kubeconfig', DEFAULT_DATA_DIR);
 
+/** Adds the flag that selects all namespaces. */
+export const withAllNamespaces = (command: Command): Command =>
+  command.option('-A, --all-namespaces', 'all namespaces instead of one');
+
 /** Adds the flag for the output format. */
 export const withOutput = (command: Command): Command =>
   command.addOption(
@@ -40,6 +44,21 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
 export interface Reference {
   readonly kind: string | undefined;
   readonly name: string;
+}
+
+const kindOf = (word: string): string | undefined => {
+  const short = word.toLowerCase().split('.')[0] ?? '';
+  return [...Object.keys(KINDS), 'Pool'].find((kind) => (KINDS[kind] ?? POOL).includes(short));
+};
+
+const POOL: readonly string[] = ['pool', 'pools', 'machineconfigpool', 'machineconfigpools', 'mcp'];
+
+/** The words of an object as one: `TYPE NAME` becomes `TYPE/NAME`. Throws `UserError` for other words. */
+export function objectText(words: readonly string[]): string {
+  const [first = '', name, ...more] = words;
+  if (name === undefined) return first;
+  if (more.length === 0 && kindOf(first) !== undefined) return `${first}/${name}`;
+  throw new UserError(`"${words.join(' ')}" is not an object; write TYPE/NAME or TYPE NAME`);
 }
 
 /** Reads `KIND/NAME`, with the short names of the kind, or `NAME`. Throws `UserError` for an unknown kind. */

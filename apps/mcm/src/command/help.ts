@@ -42,6 +42,9 @@ const HELP: Readonly<Record<string, Help>> = {
     examples: [['mcm rollout pause workers', 'machines are still scaled, but not replaced by new ones']],
   },
   'rollout resume': { examples: [['mcm rollout resume workers', 'continues the rollout']] },
+  'rollout promote': {
+    examples: [['mcm rollout promote workers', 'the rollout continues without waiting for its canaries']],
+  },
   'rollout restart': {
     examples: [['mcm rollout restart workers', 'changes the template, so every machine is replaced']],
   },

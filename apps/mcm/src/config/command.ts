@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type AskFlags, withCluster, withOutput } from '../cluster/cluster-options.ts';
+import { type AskFlags, objectText, withCluster, withOutput } from '../cluster/cluster-options.ts';
 import type { CommandSurroundings } from '../command/surroundings.ts';
 import type { DiffFlags, RenderFlags } from './run.ts';
 
@@ -51,18 +51,18 @@ function addPoolCommands(config: Command, say: Say): void {
     config
       .command('status')
       .description('show the progress of pools; wide adds the nodes that are not at the target')
-      .argument('[pool]', 'only this pool'),
-  ).action(async (pool: string | undefined, flags: AskFlags) => {
+      .argument('[pool...]', 'only this pool'),
+  ).action(async (pool: string[], flags: AskFlags) => {
     const { tellPools } = await import('./run.ts');
-    await tellPools(pool, flags, say);
+    await tellPools(pool.length === 0 ? undefined : objectText(pool), flags, say);
   });
   asking(
     config
       .command('explain')
       .description('explain the state of a pool and of each node, with hints')
-      .argument('<pool>', 'pool/NAME'),
-  ).action(async (pool: string, flags: AskFlags) => {
+      .argument('<pool...>', 'pool/NAME'),
+  ).action(async (pool: string[], flags: AskFlags) => {
     const { tellPool } = await import('./run.ts');
-    await tellPool(pool, flags, say);
+    await tellPool(objectText(pool), flags, say);
   });
 }

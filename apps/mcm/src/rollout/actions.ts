@@ -1,5 +1,5 @@
 import { Annotations, type MachineDeployment, machineDeployments } from '@mcm/api';
-import { lastRevision, revisionOf, sameTemplate } from '@mcm/core';
+import { lastRevision, revisionOf, sameTemplate, splitSets } from '@mcm/core';
 import { type Clock, isConflict, type KubeClient } from '@mcm/kube';
 import { getDeployment, readDeployment } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
@@ -19,9 +19,11 @@ export interface Target {
 export interface Done {
   readonly namespace: string;
   readonly name: string;
-  readonly action: 'paused' | 'resumed' | 'restarted' | 'rolled back';
+  readonly action: 'paused' | 'resumed' | 'restarted' | 'rolled back' | 'promoted';
   /** The revision of an undo. */
   readonly revision?: number;
+  /** The set that a promotion made the last good set. */
+  readonly set?: string;
   /** Set if an undo also resumed the rollout. */
   readonly resumed?: true;
   readonly text: string;
@@ -49,11 +51,19 @@ async function onLatest(act: () => Promise<Done>): Promise<Done> {
 }
 
 /** The patch is bound to the version that was read: a change in between is a conflict. */
-async function patch({ client, namespace, name }: Target, seen: MachineDeployment, spec: object): Promise<void> {
+async function patch(
+  { client, namespace, name }: Target,
+  seen: MachineDeployment,
+  spec: object,
+  annotations?: Readonly<Record<string, string>>,
+): Promise<void> {
   const { uid, resourceVersion } = seen.metadata;
   await client
     .resource<MachineDeployment>(machineDeployments, namespace)
-    .patch(name, { type: 'merge', body: { metadata: { uid, resourceVersion }, spec } });
+    .patch(name, {
+      type: 'merge',
+      body: { metadata: { uid, resourceVersion, ...(annotations && { annotations }) }, spec },
+    });
 }
 
 const get = ({ client, namespace, name }: Target): Promise<MachineDeployment> => getDeployment(client, namespace, name);
@@ -86,6 +96,36 @@ export function restart(target: Target): Promise<Done> {
     const annotations = { [RESTARTED_AT]: target.clock.now().toISOString() };
     await patch(target, deployment, { template: { metadata: { annotations } } });
     return done(target, 'restarted');
+  });
+}
+
+/**
+ * Ends the soak time of the canaries, or the pause between batches, of the current rollout: it records the newest set as the
+ * last good set. The manager then continues without waiting. The next change of the template has canaries again.
+ * @throws UserError if no rollout waits for canaries or batches, and for a paused deployment
+ */
+export function promote(target: Target): Promise<Done> {
+  return onLatest(async () => {
+    const { deployment, sets } = await readDeployment(target.client, target.namespace, target.name);
+    const { annotations = {} } = deployment.metadata;
+    const refuse = (why: string): UserError => new UserError(`machinedeployment ${target.name} ${why}`);
+    if (
+      annotations[Annotations.RolloutCanary] === undefined &&
+      annotations[Annotations.RolloutBatchPause] === undefined
+    )
+      throw refuse(
+        `has no wait to end: neither ${Annotations.RolloutCanary} nor ${Annotations.RolloutBatchPause} is set`,
+      );
+    refusePaused(deployment, 'be promoted');
+    const { current, old } = splitSets(deployment, sets);
+    if (current === undefined) throw refuse('has no set of its template yet; try again when its first canary exists');
+    const set = current.metadata.name;
+    if (!old.some(({ spec, status }) => (spec.replicas ?? 0) > 0 || (status?.replicas ?? 0) > 0))
+      throw refuse('has no rollout in progress: no older set has machines');
+    if (annotations[Annotations.RolloutLastGood] === set)
+      throw refuse(`is already promoted: ${set} is its last good set`);
+    await patch(target, deployment, {}, { [Annotations.RolloutLastGood]: set });
+    return { ...done(target, 'promoted'), set, text: `machinedeployment ${target.name} promoted to set ${set}` };
   });
 }
 

@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { nameOf, withCluster, withOutput } from '../cluster/cluster-options.ts';
+import { nameOf, objectText, withCluster, withOutput } from '../cluster/cluster-options.ts';
 import type { CommandSurroundings } from '../command/surroundings.ts';
 import type { Change, HistoryFlags, RolloutFlags, StatusFlags } from './run.ts';
 
-const deploymentName = (text: string): string => nameOf('MachineDeployment', text);
+const deploymentName = (words: readonly string[]): string => nameOf('MachineDeployment', objectText(words));
 
 function revisionNumber(text: string): number {
   const revision = Number(text);
@@ -19,21 +19,28 @@ function revisionNumber(text: string): number {
 export function addRollout(program: Command, surroundings: CommandSurroundings): void {
   const rollout = program.command('rollout').description('manage the rollout of a MachineDeployment');
   const action = (name: string, description: string): Command =>
-    withCluster(rollout.command(name).description(description).argument('<deployment>', 'its name', deploymentName));
+    withCluster(
+      rollout.command(name).description(description).argument('<deployment...>', 'its name, or machinedeployment/NAME'),
+    );
 
   withOutput(action('status', 'print the progress of the rollout until it is complete (exit code 0) or has failed (1)'))
+    .option('-w, --watch', 'follow the rollout (default)')
     .option('--no-watch', 'print the current state only')
-    .action(async (name: string, flags: StatusFlags) => {
+    .action(async (words: string[], flags: StatusFlags) => {
       const { tellStatus } = await import('./run.ts');
-      await tellStatus(name, flags, surroundings);
+      await tellStatus(deploymentName(words), flags, surroundings);
     });
   const change = (command: Command, what: Change): Command =>
-    withOutput(command).action(async (name: string, flags: RolloutFlags) => {
+    withOutput(command).action(async (words: string[], flags: RolloutFlags) => {
       const { changeRollout } = await import('./run.ts');
-      await changeRollout(what, name, flags, surroundings);
+      await changeRollout(what, deploymentName(words), flags, surroundings);
     });
   change(action('pause', 'pause the rollout'), 'pause');
   change(action('resume', 'continue a paused rollout'), 'resume');
+  change(
+    action('promote', 'end the soak time of the canaries, or the pause between batches, of this rollout'),
+    'promote',
+  );
   change(action('restart', 'replace every machine with the strategy of the deployment'), 'restart');
   change(
     action('undo', 'go back to the previous revision, or to a given one').option(
@@ -46,8 +53,8 @@ export function addRollout(program: Command, surroundings: CommandSurroundings):
   );
   withOutput(action('history', 'list the revisions; a * marks the current one'))
     .option('--revision <revision>', 'print the template of one revision', revisionNumber)
-    .action(async (name: string, flags: HistoryFlags) => {
+    .action(async (words: string[], flags: HistoryFlags) => {
       const { tellHistory } = await import('./run.ts');
-      await tellHistory(name, flags, surroundings);
+      await tellHistory(deploymentName(words), flags, surroundings);
     });
 }

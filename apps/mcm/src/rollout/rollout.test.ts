@@ -1,4 +1,12 @@
-import { crds, type MachineDeployment, machineDeployments, machineSets } from '@mcm/api';
+import {
+  Annotations,
+  crds,
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+} from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import {
   createClient,
@@ -9,11 +17,11 @@ import {
   realClock,
   VirtualClock,
 } from '@mcm/kube';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readDeployment } from '../cluster/deployment-reading.ts';
 import { explainDeployment } from '../explain/deployment/deployment.ts';
 import { deploymentLines } from '../explain/deployment/deployment-lines.ts';
-import { pause, RESTARTED_AT, restart, resume, type Target, undo } from './actions.ts';
+import { pause, promote, RESTARTED_AT, restart, resume, type Target, undo } from './actions.ts';
 import { history, revisionTemplate } from './history.ts';
 import { followStatus, rolloutState } from './status.ts';
 
@@ -124,6 +132,72 @@ test('undo resumes a paused deployment in the same write', async () => {
   expect([spec.rollbackTo, spec.paused]).toEqual([{ revision: 1 }, undefined]);
   // One write increases the generation by one.
   expect(after.generation).toBe((metadata.generation ?? 0) + 1);
+});
+
+describe('promote', () => {
+  const SOAK = { [Annotations.RolloutCanary]: '1', [Annotations.RolloutCanarySoak]: '1h' };
+  const annotate = (annotations: Readonly<Record<string, string | null>>) =>
+    client
+      .resource<MachineDeployment>(machineDeployments, 'default')
+      .patch('workers', { type: 'merge', body: { metadata: { annotations } } });
+  const resize = (name: string, replicas: number) =>
+    client.resource<MachineSet>(machineSets, 'default').patch(name, { type: 'merge', body: { spec: { replicas } } });
+
+  /** A rollout from blue to green whose canary runs, and its explanation. */
+  async function canary() {
+    await annotate(SOAK);
+    await makeSet('workers-a', 1, 'blue');
+    await makeSet('workers-b', 2, 'green');
+    await resize('workers-a', 2);
+    await resize('workers-b', 1);
+    const now = target.clock.now();
+    const running = (name: string, uid: string): Machine =>
+      ({
+        metadata: { name, namespace: 'default', uid: name, ownerReferences: [{ uid, controller: true }] },
+        spec: { class: { name: 'x' } },
+        status: { currentStatus: { phase: 'Running', lastUpdateTime: now.toISOString() } },
+      }) as unknown as Machine;
+    return async () => {
+      const reading = await readDeployment(client, 'default', 'workers');
+      const machines = new Map(
+        reading.sets.map(({ metadata: { uid, name }, spec: { replicas = 0 } }) => [
+          uid,
+          Array.from({ length: replicas }, (_, i) => running(`${name}-${i}`, uid)),
+        ]),
+      );
+      return explainDeployment({ ...reading, machines, fleet: [...machines.values()].flat() }, now);
+    };
+  }
+
+  test('ends the soak time of the canaries, as the decision function of the manager shows', async () => {
+    const explain = await canary();
+    expect(await explain()).toMatchObject({ next: expect.stringContaining('canaries are watched for'), changes: [] });
+    expect(await promote(target)).toMatchObject({ action: 'promoted', set: 'workers-b' });
+    expect((await explain()).changes).not.toEqual([]);
+    await expect(promote(target)).rejects.toThrow('is already promoted: workers-b is its last good set');
+  });
+
+  test('the next template has canaries again', async () => {
+    const explain = await canary();
+    await promote(target);
+    await makeSet('workers-c', 3, 'red');
+    await resize('workers-b', 0);
+    await resize('workers-c', 1);
+    await client
+      .resource<MachineDeployment>(machineDeployments, 'default')
+      .patch('workers', { type: 'merge', body: { spec: { template: template('red') } } });
+    expect((await explain()).next).toContain('canaries are watched for');
+  });
+
+  test('is refused without canaries, without a rollout, and while paused', async () => {
+    await expect(promote(target)).rejects.toThrow('has no wait to end: neither rollout.machine.sapcloud.io/canary nor');
+    await canary();
+    await pause(target);
+    await expect(promote(target)).rejects.toThrow('is paused and cannot be promoted');
+    await resume(target);
+    await resize('workers-a', 0);
+    await expect(promote(target)).rejects.toThrow('has no rollout in progress');
+  });
 });
 
 test('history marks the current revision and prints templates', async () => {

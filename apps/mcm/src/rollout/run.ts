@@ -2,12 +2,12 @@ import { realClock } from '@mcm/kube';
 import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
 import type { CommandSurroundings } from '../command/surroundings.ts';
 import { eachFormatted, formatted, type OutputFormat } from '../output/format.ts';
-import { type Done, pause, restart, resume, type Target, undo } from './actions.ts';
+import { type Done, pause, promote, restart, resume, type Target, undo } from './actions.ts';
 import { history, revisionTemplate } from './history.ts';
 import { followStatus, type RolloutState } from './status.ts';
 
 export type RolloutFlags = ClusterFlags & { readonly output: OutputFormat; readonly toRevision?: number };
-export type StatusFlags = RolloutFlags & { readonly watch: boolean };
+export type StatusFlags = RolloutFlags & { readonly watch?: boolean };
 export type HistoryFlags = RolloutFlags & { readonly revision?: number };
 
 const on = (flags: ClusterFlags, name: string, work: (target: Target) => Promise<void>): Promise<void> =>
@@ -24,7 +24,7 @@ export const tellStatus = (
       for (const line of eachFormatted(flags.output, { name, ...state }, state.text)) say(line);
     };
     const until = signal();
-    const well = await followStatus(target, tell, { follow: flags.watch, signal: until });
+    const well = await followStatus(target, tell, { follow: flags.watch !== false, signal: until });
     // After an interrupt, the rollout has not failed.
     until.throwIfAborted();
     process.exitCode = well ? 0 : 1;
@@ -35,6 +35,7 @@ const CHANGES = {
   pause,
   resume,
   restart,
+  promote,
   undo: (target, { toRevision = 0 }) => undo(target, toRevision),
 } as const satisfies Readonly<Record<string, (target: Target, flags: RolloutFlags) => Promise<Done>>>;
 export type Change = keyof typeof CHANGES;
