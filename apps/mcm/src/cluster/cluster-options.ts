@@ -19,6 +19,10 @@ export const withCluster = (command: Command): Command =>
     )
     .option('--data-dir <dir>', 'directory of the local instance, with its kubeconfig', DEFAULT_DATA_DIR);
 
+/** Adds the flag that selects objects by their labels. */
+export const withSelector = (command: Command, of: string): Command =>
+  command.option('-l, --selector <selector>', `only ${of} with these labels, such as app=web,tier!=test`);
+
 /** Adds the flag that selects all namespaces. */
 export const withAllNamespaces = (command: Command): Command =>
   command.option('-A, --all-namespaces', 'all namespaces instead of one');

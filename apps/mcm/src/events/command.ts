@@ -1,18 +1,20 @@
 import type { Command } from 'commander';
-import { type AskFlags, withCluster, withOutput } from '../cluster/cluster-options.ts';
+import { objectText, withAllNamespaces, withCluster, withOutput } from '../cluster/cluster-options.ts';
+import { UserError } from '../command/errors.ts';
 import type { CommandSurroundings } from '../command/surroundings.ts';
+import type { EventsFlags } from './run.ts';
 
 /** Adds `events`. */
 export function addEvents(program: Command, surroundings: CommandSurroundings): void {
-  withOutput(
-    withCluster(
-      program
-        .command('events')
-        .description('list the events of machines and their owners, oldest first')
-        .argument('[object]', 'only events of this object: KIND/NAME, or the name of a machinedeployment'),
-    ),
-  ).action(async (object: string | undefined, flags: AskFlags) => {
+  const command = program
+    .command('events')
+    .description('list the events of machines and their owners, oldest first')
+    .argument('[object...]', 'only events of this object: TYPE/NAME, TYPE NAME, or the name of a machinedeployment')
+    .option('-w, --watch', 'then print new events, until Ctrl-C');
+  withOutput(withCluster(withAllNamespaces(command))).action(async (words: string[], flags: EventsFlags) => {
+    if (words.length > 0 && flags.allNamespaces)
+      throw new UserError('a name cannot be used together with --all-namespaces');
     const { tellEvents } = await import('./run.ts');
-    await tellEvents(object, flags, surroundings);
+    await tellEvents(words.length === 0 ? undefined : objectText(words), flags, surroundings);
   });
 }

@@ -59,9 +59,20 @@ test('lists the events of one machine', () => {
 
 test('prints events as text', () => {
   const rows = eventRows(told, scopeOfObject('Machine', 'web-a-1'));
-  expect(eventLines(rows, NOW, false)).toEqual(['! 2m ago     Told machine/web-a-1: web-a-1 did something (×7)']);
-  expect(eventLines(rows, NOW, true)).toEqual([
-    '! 2m ago     Told machine/web-a-1 [machine-controller]: web-a-1 did something (×7)',
+  expect(eventLines(rows, NOW, false)).toEqual([
+    'LAST SEEN  TYPE     REASON  OBJECT           MESSAGE',
+    '2m         Warning  Told    machine/web-a-1  web-a-1 did something (×7)',
   ]);
+  expect(eventLines(rows, NOW, true)[1]).toBe(
+    '2m         Warning  Told    machine/web-a-1  machine-controller  web-a-1 did something (×7)',
+  );
+  const all = eventRows(
+    [event('Machine', 'm', 2, { involvedObject: { kind: 'Machine', name: 'm', namespace: 'zoo' } })],
+    undefined,
+    {
+      allNamespaces: true,
+    },
+  );
+  expect(eventLines(all, NOW, false)[1]).toMatch(/^zoo +2m/);
   expect(eventLines([], NOW, false)).toEqual(['no events; the API server deletes events after an hour']);
 });

@@ -1,9 +1,12 @@
 import type { EventObject } from '@mcm/kube';
 import { brief } from '../explain/brief.ts';
 import { age } from '../output/age.ts';
+import { columns } from '../output/columns.ts';
 
 /** One event, as it is listed. */
 export interface EventRow {
+  /** Only if the events are of all namespaces. */
+  readonly namespace?: string;
   /** RFC 3339; the time of the last occurrence. */
   readonly at: string;
   readonly type: string;
@@ -29,7 +32,11 @@ export interface EventScope {
 }
 
 /** Events of machines and their owners, oldest first; all of them, or those in the scope. */
-export function eventRows(events: readonly EventObject[], scope?: EventScope): EventRow[] {
+export function eventRows(
+  events: readonly EventObject[],
+  scope?: EventScope,
+  { allNamespaces = false } = {},
+): EventRow[] {
   const isWanted = ({ involvedObject: { kind = '', name = '' } }: EventObject): boolean => {
     if (!KINDS.includes(kind)) return false;
     if (scope === undefined || scope.objects.has(`${kind}/${name}`)) return true;
@@ -38,6 +45,7 @@ export function eventRows(events: readonly EventObject[], scope?: EventScope): E
   return events
     .filter(isWanted)
     .map((event) => ({
+      ...(allNamespaces && { namespace: event.involvedObject.namespace ?? event.metadata.namespace ?? '' }),
       at: newestOf(event),
       type: event.type ?? 'Normal',
       reason: event.reason ?? '',
@@ -52,15 +60,14 @@ export function eventRows(events: readonly EventObject[], scope?: EventScope): E
 /** The events as lines of text. */
 export function eventLines(rows: readonly EventRow[], now: Date, wide: boolean): string[] {
   if (rows.length === 0) return ['no events; the API server deletes events after an hour'];
-  return rows.map((row) => {
-    const when = `${age(now.getTime() - Date.parse(row.at))} ago`.padEnd(10);
-    const words = [
-      row.type === 'Warning' ? '!' : ' ',
-      when,
-      row.reason,
-      row.object,
-      ...(wide ? [`[${row.from}]`] : []),
-    ];
-    return `${words.join(' ')}: ${brief(row.message)}${row.count > 1 ? ` (×${row.count})` : ''}`;
-  });
+  const isOfAll = rows.some(({ namespace }) => namespace !== undefined);
+  const head = ['LAST SEEN', 'TYPE', 'REASON', 'OBJECT', ...(wide ? ['FROM'] : []), 'MESSAGE'];
+  const cells = rows.map((row) => [
+    ...(isOfAll ? [row.namespace ?? ''] : []),
+    `${age(now.getTime() - Date.parse(row.at))}`,
+    ...[row.type, row.reason, row.object],
+    ...(wide ? [row.from] : []),
+    `${brief(row.message)}${row.count > 1 ? ` (×${row.count})` : ''}`,
+  ]);
+  return columns([[...(isOfAll ? ['NAMESPACE'] : []), ...head], ...cells]);
 }

@@ -1,35 +1,81 @@
 import { machineClasses, machineSets, machines } from '@mcm/api';
-import { type EventObject, events, type KubeObject, type ResourceDefinition, realClock } from '@mcm/kube';
+import { type EventObject, events, isGone, type KubeObject, type ResourceDefinition, realClock } from '@mcm/kube';
 import { ifAllowed } from '../cluster/allowed.ts';
 import { type Cluster, inCluster } from '../cluster/cluster.ts';
 import { type AskFlags, reference } from '../cluster/cluster-options.ts';
 import { readDeployment } from '../cluster/deployment-reading.ts';
 import { getNamed } from '../cluster/missing.ts';
 import { type Telling, tell } from '../cluster/told.ts';
+import type { CommandSurroundings } from '../command/surroundings.ts';
+import { eachFormatted } from '../output/format.ts';
 import { type EventScope, eventLines, eventRows } from './events.ts';
 import { scopeOfDeployment, scopeOfObject } from './scope.ts';
 
+/** The flags of `mcm events`. */
+export type EventsFlags = AskFlags & { readonly allNamespaces?: true; readonly watch?: true };
+
 /** `mcm events`. */
-export const tellEvents = (object: string | undefined, flags: AskFlags, telling: Telling): Promise<void> =>
+export const tellEvents = (
+  object: string | undefined,
+  flags: EventsFlags,
+  telling: Telling & Pick<CommandSurroundings, 'signal'>,
+): Promise<void> =>
   inCluster(flags, 'events', async (cluster) => {
+    const { allNamespaces = false } = flags;
     const scope = object === undefined ? undefined : await scopeOf(cluster, object);
     const unread = new Set<string>();
-    const model = eventRows(await readEvents(cluster, unread), scope);
+    const { items, resourceVersion } = await readEvents(cluster, unread, allNamespaces);
+    const model = eventRows(items, scope, { allNamespaces });
     // A deleted object has events for an hour. Without events, check that the object exists.
     if (object !== undefined && model.length === 0) await checkThere(cluster, object);
     const now = realClock.now();
     tell(telling, flags.output, { model, unread }, (all, wide) => eventLines(all, now, wide));
+    if (!flags.watch) return;
+    const signal = telling.signal();
+    const show = (event: EventObject): void => {
+      const rows = eventRows([event], scope, { allNamespaces });
+      for (const row of rows) {
+        const text = eventLines([row], realClock.now(), flags.output === 'wide').at(-1) ?? '';
+        for (const line of eachFormatted(flags.output, row, text)) telling.say(telling.draw(line));
+      }
+    };
+    await followEvents(cluster, { allNamespaces, resourceVersion, signal }, show);
   });
+
+/** Watches events of the namespace until the signal aborts, which rejects. After an expired version, it continues with new events. */
+async function followEvents(
+  { client, namespace }: Cluster,
+  from: { readonly allNamespaces: boolean; readonly resourceVersion: string; readonly signal: AbortSignal },
+  show: (event: EventObject) => void,
+): Promise<void> {
+  const resource = client.resource<EventObject>(events, from.allNamespaces ? undefined : namespace);
+  let { resourceVersion } = from;
+  while (!from.signal.aborted) {
+    try {
+      for await (const event of resource.watch({ resourceVersion, signal: from.signal })) {
+        ({ resourceVersion } = event.object.metadata);
+        if (event.type === 'ADDED' || event.type === 'MODIFIED') show(event.object);
+      }
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      const { metadata } = await resource.list({ limit: 1, signal: from.signal });
+      resourceVersion = metadata.resourceVersion;
+    }
+  }
+  from.signal.throwIfAborted();
+}
 
 async function readEvents(
   { client, target, namespace }: Cluster,
   unread: Set<string>,
-): Promise<readonly EventObject[]> {
-  const own = await client.resource<EventObject>(events, namespace).list();
+  allNamespaces: boolean,
+): Promise<{ readonly items: readonly EventObject[]; readonly resourceVersion: string }> {
+  const own = await client.resource<EventObject>(events, allNamespaces ? undefined : namespace).list();
+  const { resourceVersion } = own.metadata;
   // Events of Nodes are in the namespace `default`. Here it is already read.
-  if (namespace === 'default' && client === target) return own.items;
+  if ((allNamespaces || namespace === 'default') && client === target) return { items: own.items, resourceVersion };
   const ofNodes = target.resource<EventObject>(events, 'default').list({ fieldSelector: 'involvedObject.kind=Node' });
-  return [...own.items, ...((await ifAllowed(ofNodes, unread))?.items ?? [])];
+  return { items: [...own.items, ...((await ifAllowed(ofNodes, unread))?.items ?? [])], resourceVersion };
 }
 
 const NAMED: Readonly<Record<string, ResourceDefinition<KubeObject>>> = {

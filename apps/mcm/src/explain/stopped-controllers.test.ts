@@ -87,7 +87,7 @@ describe('explain', () => {
 test('the tree shows the last report of a stopped machine controller as such', () => {
   const source = { deployments: [deployment], sets: [set], machines: [machine], nodes: undefined };
   const linesUnder = (controllers: readonly ControllerHealth[]) =>
-    treeLines(fleetTree(source, controllers), false, NOW).join('\n');
+    treeLines(fleetTree(source, { controllersIn: () => controllers }), false, NOW).join('\n');
   expect(linesUnder([stopped('machine-controller')])).toContain('– machine-controller does not act; last report: ');
   expect(linesUnder([])).not.toContain('last report');
 });

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { CreateNodeOptions, DocumentOptions, ToStringOptions } from 'yaml';
 import { escapedInQuotes, needsQuotes, printable } from './printable.ts';
+import { wrapped } from './wrap.ts';
 
 /** Loads the package `yaml` only when it is needed. */
 const yaml = (): typeof import('yaml') => createRequire(import.meta.url)('yaml') as typeof import('yaml');
@@ -24,15 +25,17 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 /**
  * The output of a command: lines of text, or the model as JSON or YAML.
  * @param text Returns the lines of text, which {@link printable} makes safe; `wide` adds columns.
+ * @param columns The width of the terminal; default: that of the standard output, undefined for a file or a pipe.
  */
 export function formatted<T>(
   format: OutputFormat,
   model: T,
   text: (model: T, wide: boolean) => readonly string[],
+  columns = process.stdout.isTTY ? process.stdout.columns : undefined,
 ): string[] {
   if (format === 'json') return [escapedInQuotes(JSON.stringify(model, undefined, 2))];
   if (format === 'yaml') return [yamlOf(model).trimEnd()];
-  return text(model, format === 'wide').map(printable);
+  return text(model, format === 'wide').flatMap((line) => wrapped(printable(line), columns));
 }
 
 /** One item of a sequence: JSON is one object per line, YAML one document per item. */

@@ -58,12 +58,10 @@ async function patch(
   annotations?: Readonly<Record<string, string>>,
 ): Promise<void> {
   const { uid, resourceVersion } = seen.metadata;
-  await client
-    .resource<MachineDeployment>(machineDeployments, namespace)
-    .patch(name, {
-      type: 'merge',
-      body: { metadata: { uid, resourceVersion, ...(annotations && { annotations }) }, spec },
-    });
+  await client.resource<MachineDeployment>(machineDeployments, namespace).patch(name, {
+    type: 'merge',
+    body: { metadata: { uid, resourceVersion, ...(annotations && { annotations }) }, spec },
+  });
 }
 
 const get = ({ client, namespace, name }: Target): Promise<MachineDeployment> => getDeployment(client, namespace, name);

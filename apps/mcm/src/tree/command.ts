@@ -1,18 +1,22 @@
 import type { Command } from 'commander';
-import { type AskFlags, withCluster, withOutput } from '../cluster/cluster-options.ts';
+import { objectText, withAllNamespaces, withCluster, withOutput, withSelector } from '../cluster/cluster-options.ts';
+import { UserError } from '../command/errors.ts';
 import type { CommandSurroundings } from '../command/surroundings.ts';
+import type { TreeFlags } from './run.ts';
 
 /** Adds `tree`. */
 export function addTree(program: Command, surroundings: CommandSurroundings): void {
-  withOutput(
-    withCluster(
-      program
-        .command('tree')
-        .description('show deployments with their sets, machines, VMs and nodes, and the problem of each')
-        .argument('[deployment]', 'only this deployment'),
-    ),
-  ).action(async (deployment: string | undefined, flags: AskFlags) => {
-    const { tellTree } = await import('./run.ts');
-    await tellTree(deployment, flags, surroundings);
-  });
+  const tree = program
+    .command('tree')
+    .description('show deployments with their sets, machines, VMs and nodes, and the problem of each')
+    .argument('[deployment...]', 'only this deployment: NAME, TYPE/NAME or TYPE NAME')
+    .option('--all', 'also old sets without machines');
+  withOutput(withCluster(withSelector(withAllNamespaces(tree), 'machinedeployments'))).action(
+    async (words: string[], flags: TreeFlags) => {
+      if (words.length > 0 && (flags.allNamespaces || flags.selector !== undefined))
+        throw new UserError('a name cannot be used together with --all-namespaces or --selector');
+      const { tellTree } = await import('./run.ts');
+      await tellTree(words.length === 0 ? undefined : objectText(words), flags, surroundings);
+    },
+  );
 }

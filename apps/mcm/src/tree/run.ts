@@ -1,4 +1,5 @@
 import {
+  Labels,
   type Machine,
   type MachineDeployment,
   type MachineSet,
@@ -6,47 +7,87 @@ import {
   machineSets,
   machines,
 } from '@mcm/api';
-import { type KubeObject, type ResourceDefinition, realClock } from '@mcm/kube';
+import { controllerOf, type KubeObject, type Node, type ResourceDefinition, realClock } from '@mcm/kube';
 import { ifAllowed, readNodes } from '../cluster/allowed.ts';
 import { type Cluster, inCluster } from '../cluster/cluster.ts';
-import { type AskFlags, reference } from '../cluster/cluster-options.ts';
+import { type AskFlags, nameOf } from '../cluster/cluster-options.ts';
 import { readDeployment } from '../cluster/deployment-reading.ts';
 import { type Telling, tell } from '../cluster/told.ts';
-import { controllerLines } from '../controllers/health.ts';
+import { type ControllerHealth, controllerLines } from '../controllers/health.ts';
 import { readControllers } from '../controllers/read.ts';
 import { fleetTree, type TreeSource, treeLines } from './tree.ts';
 
+/** The flags of `mcm tree`. */
+export type TreeFlags = AskFlags & {
+  readonly allNamespaces?: true;
+  readonly selector?: string;
+  readonly all?: true;
+};
+
 /** `mcm tree`. */
-export const tellTree = (deployment: string | undefined, flags: AskFlags, telling: Telling): Promise<void> =>
+export const tellTree = (deployment: string | undefined, flags: TreeFlags, telling: Telling): Promise<void> =>
   inCluster(flags, 'tree', async (cluster) => {
     const unread = new Set<string>();
-    const source = await readTree(cluster, deployment, unread);
-    const controllers = await readControllers({ ...cluster, ...source, clock: realClock });
-    const model = fleetTree(source, controllers);
+    const { allNamespaces = false, all = false } = flags;
+    const source =
+      deployment === undefined
+        ? await readTree(cluster, flags, unread)
+        : await readOne(cluster, nameOf('MachineDeployment', deployment), unread);
+    const health = await healthOf(cluster, source, allNamespaces);
+    const controllersIn = (namespace: string): readonly ControllerHealth[] => health.get(namespace) ?? [];
+    const model = fleetTree(source, { controllersIn, allNamespaces, all });
     const now = realClock.now();
-    const before = controllerLines(controllers, now);
-    tell(telling, flags.output, { model, unread, before }, (all, wide) => treeLines(all, wide, now));
+    const before = controllerLines([...health.values()].flat(), now);
+    tell(telling, flags.output, { model, unread, before }, (told, wide) => treeLines(told, wide, now));
   });
 
+/** The health of the controllers of each namespace with objects. */
+async function healthOf(
+  { client, namespace }: Cluster,
+  { deployments, machines: fleet }: TreeSource,
+  allNamespaces: boolean,
+): Promise<ReadonlyMap<string, readonly ControllerHealth[]>> {
+  const isIn = (name: string) => (object: KubeObject) => !allNamespaces || object.metadata.namespace === name;
+  const names = allNamespaces
+    ? [...new Set([...deployments, ...fleet].map(({ metadata }) => metadata.namespace ?? ''))].sort()
+    : [namespace];
+  const health = names.map(async (name) => {
+    const objects = { deployments: deployments.filter(isIn(name)), machines: fleet.filter(isIn(name)) };
+    return [name, await readControllers({ client, namespace: name, clock: realClock, ...objects })] as const;
+  });
+  return new Map(await Promise.all(health));
+}
+
+/** One deployment with its sets, machines and Nodes. */
+async function readOne({ client, target, namespace }: Cluster, name: string, unread: Set<string>): Promise<TreeSource> {
+  const all = await readNodes(target, unread);
+  const { deployment, sets, machines: bySet } = await readDeployment(client, namespace, name);
+  const owned = [...bySet.values()].flat();
+  return { deployments: [deployment], sets, machines: owned, nodes: nodesOf(owned, all) };
+}
+
+const nodesOf = (fleet: readonly Machine[], all: readonly Node[] | undefined): readonly Node[] | undefined => {
+  const names = new Set(fleet.map(({ metadata }) => metadata.labels?.[Labels.Node]));
+  return all?.filter(({ metadata }) => names.has(metadata.name));
+};
+
+/** The objects of one namespace or of all. With a selector, only those of the selected deployments. */
 async function readTree(
   { client, target, namespace }: Cluster,
-  text: string | undefined,
+  { allNamespaces, selector }: TreeFlags,
   unread: Set<string>,
 ): Promise<TreeSource> {
-  const all = await readNodes(target, unread);
-  if (text !== undefined) {
-    const { deployment, sets, machines: bySet } = await readDeployment(client, namespace, reference(text).name);
-    const owned = [...bySet.values()].flat();
-    const names = new Set(owned.map(({ metadata }) => metadata.labels?.node));
-    const ours = all?.filter(({ metadata }) => names.has(metadata.name));
-    return { deployments: [deployment], sets, machines: owned, nodes: ours };
-  }
-  const listed = async <T extends KubeObject>(kind: ResourceDefinition<T>): Promise<readonly T[]> =>
-    (await ifAllowed(client.resource<T>(kind, namespace).list(), unread))?.items ?? [];
-  const [deployments, sets, fleet] = await Promise.all([
-    listed<MachineDeployment>(machineDeployments),
+  const within = allNamespaces ? undefined : namespace;
+  const listed = async <T extends KubeObject>(kind: ResourceDefinition<T>, options = {}): Promise<readonly T[]> =>
+    (await ifAllowed(client.resource<T>(kind, within).list(options), unread))?.items ?? [];
+  const [deployments, sets, fleet, nodes] = await Promise.all([
+    listed<MachineDeployment>(machineDeployments, selector === undefined ? {} : { labelSelector: selector }),
     listed<MachineSet>(machineSets),
     listed<Machine>(machines),
+    readNodes(target, unread),
   ]);
-  return { deployments, sets, machines: fleet, nodes: all };
+  if (selector === undefined) return { deployments, sets, machines: fleet, nodes };
+  const own = sets.filter((set) => deployments.some(({ metadata }) => metadata.uid === controllerOf(set)?.uid));
+  const ofSets = fleet.filter((machine) => own.some(({ metadata }) => metadata.uid === controllerOf(machine)?.uid));
+  return { deployments, sets: own, machines: ofSets, nodes: nodesOf(ofSets, nodes) };
 }

@@ -111,6 +111,36 @@ test('every object is below its owner, with its state and problem', () => {
   ]);
 });
 
+test('old sets without machines are hidden, except with all; the newest set is not', () => {
+  const sets = [set('web-b', 'web', 2, 1), set('web-a', 'web', 1, 0)].map((one) => ({
+    ...one,
+    spec: { ...one.spec, replicas: 0 },
+  }));
+  const shown = (all: boolean, machines: readonly Machine[] = []) =>
+    treeLines(
+      fleetTree({ deployments: source.deployments.slice(0, 1), sets, machines, nodes: [] }, { all }),
+      false,
+      NOW,
+    )
+      .filter((line) => line.includes('machineset/'))
+      .map((line) => line.split('/')[1]?.split(' ')[0]);
+  expect(shown(false)).toEqual(['web-b']);
+  expect(shown(true)).toEqual(['web-a', 'web-b']);
+  expect(shown(false, [machine('m9', 'web-a', 'Terminating')])).toEqual(['web-a', 'web-b']);
+});
+
+test('with all namespaces, each has a heading, and JSON names it', () => {
+  const other = { ...deployment('aaa', {}), metadata: { ...meta('aaa'), namespace: 'zoo' } };
+  const model = fleetTree(
+    { ...source, deployments: [...source.deployments, other], nodes: [] },
+    { allNamespaces: true },
+  );
+  const lines = treeLines(model, false, NOW);
+  expect(lines[0]).toBe('namespace test');
+  expect(lines.slice(-3)).toEqual(['', 'namespace zoo', 'machinedeployment/aaa  0/2 available, 0 updated']);
+  expect(model.at(-1)).toMatchObject({ name: 'aaa', namespace: 'zoo' });
+});
+
 test('wide adds class, provider ID, zone and kubelet', () => {
   const lines = treeLines(fleetTree(source), true, NOW);
   expect(lines).toContain('   ├─ machine/m1  Running  class=small  providerID=local:///z/m1');

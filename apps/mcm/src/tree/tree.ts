@@ -12,6 +12,8 @@ import { age } from '../output/age.ts';
 export interface Branch {
   readonly kind: 'MachineDeployment' | 'MachineSet' | 'Machine' | 'Node';
   readonly name: string;
+  /** Only of roots, if the tree has the objects of all namespaces. */
+  readonly namespace?: string;
   /** A short text: `3/3 available`, `Running`, `Ready`. */
   readonly state: string;
   /** RFC 3339: the start of a temporary state of a machine. */
@@ -54,31 +56,56 @@ const without = (trouble: string | undefined) => (trouble === undefined || troub
 /**
  * Deployments with their sets, machines and nodes. Sets and machines without a controller are roots, and also nodes without
  * a machine if the namespace has machines.
- * @param controllers The tree announces no action of those that do not act.
  */
 export function fleetTree(
   { deployments, sets, machines, nodes }: TreeSource,
-  controllers: readonly ControllerHealth[] = [],
+  { controllersIn = () => [], allNamespaces = false, all = false }: TreeOptions = {},
 ): Branch[] {
-  const setsOf = grouped(sets, deployments);
   const machinesOf = grouped(machines, sets);
+  const isEmpty = ({ metadata: { uid }, spec }: MachineSet) => (spec.replicas ?? 0) === 0 && !machinesOf.has(uid);
+  const setsOf = all ? grouped(sets, deployments) : withoutOld(grouped(sets, deployments), isEmpty);
   const nodesByName = nodes && new Map(nodes.map((node) => [node.metadata.name, node]));
   const claimed = new Set(machines.flatMap(({ metadata }) => metadata.labels?.[Labels.Node] ?? []));
   // Without machines in this namespace, the nodes belong to another one.
   const stray = (machines.length === 0 ? [] : [...(nodes ?? [])])
     .filter(({ metadata }) => !claimed.has(metadata.name))
     .sort(byName);
-  const machineBranch = (machine: Machine): Branch => branchOfMachine(machine, nodesByName, controllers);
+  const machineBranch = (machine: Machine): Branch =>
+    branchOfMachine(machine, nodesByName, controllersIn(machine.metadata.namespace ?? ''));
   const setBranch = (set: MachineSet): Branch =>
     branchOfSet(set, (machinesOf.get(set.metadata.uid) ?? []).map(machineBranch));
-  return [
+  const named = (object: MachineDeployment | MachineSet | Machine, branch: Branch): Branch =>
+    allNamespaces ? { ...branch, namespace: object.metadata.namespace ?? '' } : branch;
+  const roots = [
     ...[...deployments]
       .sort(byName)
-      .map((deployment) => branchOfDeployment(deployment, (setsOf.get(deployment.metadata.uid) ?? []).map(setBranch))),
-    ...(setsOf.get('') ?? []).map(setBranch),
-    ...(machinesOf.get('') ?? []).map(machineBranch),
-    ...stray.map((node) => branchOfNode(node, 'of no machine')),
-  ];
+      .map((one) => named(one, branchOfDeployment(one, (setsOf.get(one.metadata.uid) ?? []).map(setBranch)))),
+    ...(setsOf.get('') ?? []).map((set) => named(set, setBranch(set))),
+    ...(machinesOf.get('') ?? []).map((machine) => named(machine, machineBranch(machine))),
+  ].sort((a, b) => (a.namespace ?? '').localeCompare(b.namespace ?? ''));
+  return [...roots, ...stray.map((node) => branchOfNode(node, 'of no machine'))];
+}
+
+/** Options of {@link fleetTree}. */
+interface TreeOptions {
+  /** The health of the controllers of a namespace. The tree announces no action of those that do not act. Default: all act. */
+  readonly controllersIn?: (namespace: string) => readonly ControllerHealth[];
+  /** The objects are of all namespaces. */
+  readonly allNamespaces?: boolean;
+  /** Also old sets without machines, which are only the history of a deployment. */
+  readonly all?: boolean;
+}
+
+/** Removes the empty sets of deployments except the newest. */
+function withoutOld(
+  setsOf: ReadonlyMap<string, readonly MachineSet[]>,
+  isEmpty: (set: MachineSet) => boolean,
+): ReadonlyMap<string, readonly MachineSet[]> {
+  const kept = [...setsOf].map(([owner, sets]) => {
+    const newest = Math.max(...sets.map((set) => revisionOf(set) ?? 0));
+    return [owner, sets.filter((set) => owner === '' || !isEmpty(set) || (revisionOf(set) ?? 0) === newest)] as const;
+  });
+  return new Map(kept);
 }
 
 const going = ({ deletionTimestamp }: MachineSet['metadata']): string[] =>
@@ -166,7 +193,12 @@ function branchOfNode(node: Node, trouble?: string): Branch {
 /** The tree as lines of text. */
 export function treeLines(branches: readonly Branch[], wide: boolean, now: Date): string[] {
   if (branches.length === 0) return ['no machinedeployments, machinesets or machines'];
-  return branches.flatMap((branch) => draw(branch, { first: '', rest: '', wide, now }));
+  return branches.flatMap((branch, index) => {
+    const { namespace } = branch;
+    const isFirst = namespace !== undefined && namespace !== branches[index - 1]?.namespace;
+    const head = isFirst ? [...(index > 0 ? [''] : []), `namespace ${namespace}`] : [];
+    return [...head, ...draw(branch, { first: '', rest: '', wide, now })];
+  });
 }
 
 interface Drawing {

@@ -1,0 +1,32 @@
+/** The lines of a tree and the dash of a list before the text of a line, in Unicode or ASCII. */
+const LEAD = /^(?:[\s│├└─|]|`-)*(?:- )?/;
+
+/** The same space below a line: a branch continues downwards, a last branch and a dash do not. */
+const below = (lead: string): string =>
+  lead
+    .replaceAll('├─', '│ ')
+    .replaceAll('|-', '| ')
+    .replaceAll(/[└─`-]/g, ' ');
+
+/**
+ * A line as lines of at most `columns` characters, so that a terminal breaks no word. Later lines are indented below the first
+ * one. A longer word, such as a path, has its own line.
+ * @param columns Undefined, such as for a file or a pipe: the line stays as it is.
+ */
+export function wrapped(line: string, columns: number | undefined): readonly string[] {
+  if (columns === undefined || line.length <= columns) return [line];
+  const [lead = ''] = LEAD.exec(line) ?? [];
+  const indent = `${below(lead)}  `;
+  if (indent.length > columns / 2) return [line];
+  const lines: string[] = [];
+  let current = lead;
+  for (const [word] of line.slice(lead.length).matchAll(/\S+\s*/g)) {
+    const start = lines.length === 0 ? lead : indent;
+    if (current !== start && current.length + word.trimEnd().length > columns) {
+      lines.push(current.trimEnd());
+      current = indent;
+    }
+    current += word;
+  }
+  return [...lines, current.trimEnd()];
+}
