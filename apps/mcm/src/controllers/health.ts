@@ -3,8 +3,8 @@
  * that does not act. They print {@link controllerLines} and ask {@link doesAct} first.
  *
  * - One reading: `readControllers` in `read.ts` reads the Leases and calls {@link judgeControllers}.
- * - Watches: keep one {@link ControllerObserver}, and call its `judge` for each frame and at least once in
- *   {@link JUDGE_EVERY_MS}, because a stopped controller causes no event. It uses only the own clock for changes that it has
+ * - Watches: keep one {@link ControllerObserver}, and call its `judge` for each frame and at least
+ *   every 2 s, because a stopped controller causes no event. It uses only the own clock for changes that it has
  *   seen.
  *
  * Evidence, the strongest first: the Lease of the leader is not renewed; nobody holds the Lease; `observedGeneration` of a
@@ -77,8 +77,6 @@ export interface ControllerSource {
 const HAND_OVER_MS = 10_000;
 /** A controller that is alive processes a change within this time. */
 const BEHIND_MS = 60_000;
-/** The longest time between two calls of `judge` on a watched cluster, in milliseconds. */
-export const JUDGE_EVERY_MS = 2_000;
 
 /** A Lease, the time since its last sign of life, and its duration, in milliseconds. */
 interface LeaseAge {
@@ -103,7 +101,7 @@ export const looksExpired = (lease: Lease, now: Date): boolean => {
 };
 
 /** The time of the last change of the spec, as far as the object contains it. */
-export function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
+function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
   const { managedFields } = metadata as { readonly managedFields?: unknown };
   const writes = (Array.isArray(managedFields) ? managedFields : []).filter(
     (entry: { subresource?: unknown } | null) => entry?.subresource === undefined || entry.subresource === '',

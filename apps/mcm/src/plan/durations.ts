@@ -36,7 +36,7 @@ export function drainMs(drain: DrainExplanation, now: Date, guess: number): numb
 }
 
 /** The time until a drain that never ends no longer counts as ending; undefined for a drain that ends. */
-export function undrainedMs(drain: DrainExplanation, now: Date): number | undefined {
+function undrainedMs(drain: DrainExplanation, now: Date): number | undefined {
   return Number.isFinite(drainMs(drain, now, 0)) ? undefined : Math.max(drain.overAt.getTime() - now.getTime(), 0);
 }
 

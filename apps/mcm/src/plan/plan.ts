@@ -19,7 +19,7 @@ import type { ManagerSettings } from '../explain/settings/manager-settings.ts';
 import { durationsOf, type GivenDurations } from './durations.ts';
 
 /** A step of a plan. */
-export interface PlannedStep {
+interface PlannedStep {
   /** The time since the start, such as `3m0s`. */
   readonly after: string;
   readonly action: Simulation['steps'][number]['action'];
@@ -61,7 +61,7 @@ export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others
 export type PreviewDrains = (machines: readonly Machine[]) => Promise<ReadonlyMap<string, DrainExplanation> | null>;
 
 /** The plan previews at most this many drains, and assumes an undisturbed drain for the other machines. */
-export const MOST_DRAINS = 20;
+const MOST_DRAINS = 20;
 
 /**
  * Plans a deployment in two passes. The first one finds the machines that are deleted. The second one adds what blocks

@@ -28,7 +28,7 @@ const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The merge patch of `kubectl apply` for custom resources: the fields of the file, and null for fields of only the last one. */
-export function threeWayPatch(last: unknown, file: unknown): unknown {
+function threeWayPatch(last: unknown, file: unknown): unknown {
   if (!isMap(file)) return file;
   const gone = isMap(last) ? Object.keys(last).filter((key) => !(key in file)) : [];
   const kept = Object.entries(file).map(([key, value]) => [key, threeWayPatch(isMap(last) ? last[key] : {}, value)]);

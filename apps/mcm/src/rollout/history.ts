@@ -7,7 +7,7 @@ import { formatted, type OutputFormat } from '../output/format.ts';
 import { changeCause, type Target } from './actions.ts';
 
 /** A revision in the output. */
-export interface RevisionView {
+interface RevisionView {
   readonly revision: number;
   readonly set: string;
   readonly class: string;
@@ -17,7 +17,7 @@ export interface RevisionView {
 }
 
 /** All revisions, oldest first. */
-export function revisionsOf({ deployment, sets, machines }: DeploymentReading): readonly RevisionView[] {
+function revisionsOf({ deployment, sets, machines }: DeploymentReading): readonly RevisionView[] {
   const { current } = splitSets(deployment, sets);
   return sets
     .map((set) => ({

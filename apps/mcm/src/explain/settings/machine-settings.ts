@@ -24,7 +24,7 @@ export async function readMachineSettings(client: KubeClient, namespace: string)
 }
 
 /** Converts the published flags, which differ from the defaults. Ignores values of a wrong type. */
-export function machineSettings(told: Readonly<Record<string, unknown>>): MachineSettings {
+function machineSettings(told: Readonly<Record<string, unknown>>): MachineSettings {
   const own = toldValues(told, machineFlags);
   const features = toldFeatures(told, { UndrainablePolicy: MACHINE_DEFAULTS.undrainablePolicy });
   const defaults = machineDefaultsOf({ ...own, 'feature-gates': features });
