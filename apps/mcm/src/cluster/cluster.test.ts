@@ -60,6 +60,16 @@ test('an answer that is not from a Kubernetes API server gets a hint', () => {
   );
 });
 
+test.each([
+  ['machine.sapcloud.io', 'has no machines'],
+  ['machineconfiguration.openshift.io', 'has no machine configs'],
+])('a cluster without the CRDs of %s is reported with the command that installs them', (group, has) => {
+  const error = new KubeError(`GET /apis/${group}/v1/things: 404 page not found`, { code: 404 });
+  expect(String(inWords(error, { ...flags, kubeconfig: 'a.yaml' }))).toBe(
+    `UserError: the cluster of a.yaml ${has}: CRDs of ${group} are missing; see: mcm install --help (${error.message})`,
+  );
+});
+
 test('any other error is returned unchanged', () => {
   const error = new KubeError('forbidden', { code: 403 });
   expect(inWords(error, flags)).toBe(error);

@@ -17,6 +17,9 @@ import { version } from '../command/version.ts';
 import { printable } from '../output/printable.ts';
 import { lackText } from './allowed.ts';
 
+/** The API groups of the commands: the machines, and the machine configs, whose package would slow down the start. */
+const GROUPS: readonly string[] = [GROUP, 'machineconfiguration.openshift.io'];
+
 /** The flags that select the cluster and the namespace of a command. */
 export interface ClusterFlags {
   readonly kubeconfig?: string;
@@ -38,6 +41,8 @@ export interface Cluster {
   readonly namespace: string;
   /** Clients that return objects as they are stored. Absent: `client` and `target` do. */
   readonly asStored?: { readonly client: KubeClient; readonly target: KubeClient };
+  /** Returns a text of the control cluster, such as a log. Throws an Error with the answer of the server. */
+  readonly text?: (path: string) => Promise<string>;
   close(): Promise<void>;
 }
 
@@ -71,7 +76,8 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
   const lack = lackText(error);
   if (lack !== undefined) return new UserError(`${message}; ${lack}`);
   // A 404 names the object if the object is missing. If the kind is missing, it has no name.
-  const lacksKind = code === 404 && message.includes(`/${GROUP}/`) && !status.details?.name;
+  const group = status.details?.name ? undefined : GROUPS.find((one) => message.includes(`/${one}/`));
+  const lacksKind = code === 404 && group !== undefined;
   if (code !== 0 && code !== 401 && !lacksKind) return error;
   const files = findKubeconfigs(flags);
   const cluster = `the cluster of ${files.join(' and ')}`;
@@ -79,7 +85,7 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
     return new UserError(`${cluster} does not accept these credentials: they are wrong or have expired (${message})`);
   if (lacksKind)
     return new UserError(
-      `${cluster} has no machines: CRDs of ${GROUP} are missing; see: mcm install --help (${message})`,
+      `${cluster} has no ${group === GROUP ? 'machines' : 'machine configs'}: CRDs of ${group} are missing; see: mcm install --help (${message})`,
     );
   const isLocal = files.every((file) => resolve(file) === resolve(join(flags.dataDir, 'kubeconfig')));
   const fault = unreached(error);
@@ -103,7 +109,14 @@ export async function connect(
     const config = await loadKubeconfig(files, context === undefined ? {} : { context });
     const transport = undiciTransport(config);
     const client = createClient({ transport, userAgent: `mcm/${version()} (${command})`, clock: realClock });
-    return { client, namespace: config.namespace, close: () => transport.close() };
+    const text = async (path: string): Promise<string> => {
+      const answer = await transport({ method: 'GET', path, headers: { accept: '*/*' } });
+      const body = await answer.text();
+      if (answer.status !== 200)
+        throw new Error(`${path}: the server answered ${answer.status}: ${body.slice(0, 200)}`);
+      return body;
+    };
+    return { client, text, namespace: config.namespace, close: () => transport.close() };
   };
   const control = await to(findKubeconfigs(flags, env), flags.context);
   const target = flags.targetKubeconfig === undefined ? control : await to([flags.targetKubeconfig]);
@@ -118,6 +131,7 @@ export async function connect(
     client,
     target: target === control ? client : conformingClient(target.client, malformed),
     asStored: { client: control.client, target: target.client },
+    text: control.text,
     namespace: flags.namespace ?? control.namespace ?? 'default',
     close: async () => {
       await Promise.all([control.close(), target === control ? undefined : target.close()]);

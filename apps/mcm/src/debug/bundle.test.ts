@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Annotations, crds, type MachineClass, machineClasses, machineDeployments, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import {
@@ -10,9 +13,10 @@ import {
   secrets,
   VirtualClock,
 } from '@mcm/kube';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Cluster } from '../cluster/cluster.ts';
 import { collectBundle } from './bundle.ts';
+import { localLogs } from './logs.ts';
 
 const NS = 'shoot';
 const CANARY = 'kx7-canary-of-the-cloud';
@@ -123,4 +127,38 @@ test('the bundle lists unreadable kinds and contains the others', async () => {
   expect(files.get('errors.txt')).toMatch(/^pods: .*forbidden\nsecrets of classes, .*forbidden\n$/);
   expect(files.has('pods.yaml')).toBe(false);
   expect(files.has('machines.yaml')).toBe(true);
+});
+
+test('the bundle contains the redacted logs of a local instance', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'mcm-bundle-'));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  expect(localLogs(dataDir)).toEqual({ files: [], errors: [] });
+  mkdirSync(join(dataDir, 'logs'));
+  const lines = [...Array.from({ length: 2_000 }, (_, i) => `line ${i}`), `login with ${CANARY} failed`];
+  writeFileSync(join(dataDir, 'logs', 'machine-controller-local.log'), `${lines.join('\n')}\n`);
+  const cluster: Cluster = { client, target: client, namespace: NS, close: async () => undefined };
+  const files = await collectBundle(cluster, '1.2.3', clock.now(), localLogs(dataDir));
+  const log = files.find(({ name }) => name === 'log-machine-controller-local.txt')?.text ?? '';
+  expect(log.startsWith('line 1\n')).toBe(true);
+  expect(log.endsWith('login with *** failed\n')).toBe(true);
+});
+
+test('the bundle contains the logs of the pods of an installation, also those before a restart', async () => {
+  const metadata = { name: 'mcm-0', namespace: NS, labels: { 'app.kubernetes.io/name': 'machine-controller-manager' } };
+  const containers = ['manager', 'controller'].map((name) => ({ name, image: 'i' }));
+  await client.resource(pods, NS).create({ metadata, spec: { containers } } as never);
+  const containerStatuses = [{ name: 'controller', restartCount: 2, ready: true, image: 'i', imageID: '' }];
+  await client
+    .resource(pods, NS)
+    .patch('mcm-0', { type: 'merge', body: { status: { containerStatuses } } }, { subresource: 'status' });
+  const text = async (path: string): Promise<string> => {
+    if (path.includes('previous=true')) return 'before the restart\n';
+    if (path.includes('container=manager')) throw new Error('no log yet');
+    return `key ${CANARY}\n`;
+  };
+  const cluster: Cluster = { client, target: client, namespace: NS, text, close: async () => undefined };
+  const files = new Map((await collectBundle(cluster, '1.2.3', clock.now())).map((file) => [file.name, file.text]));
+  expect(files.get('log-mcm-0-controller.txt')).toBe('key ***\n');
+  expect(files.get('log-mcm-0-controller-previous.txt')).toBe('before the restart\n');
+  expect(files.get('errors.txt')).toContain('log-mcm-0-manager.txt: no log yet');
 });

@@ -29,12 +29,7 @@ import {
 import { stringify } from 'yaml';
 import type { Cluster } from '../cluster/cluster.ts';
 import { fleetTree, treeLines } from '../tree/tree.ts';
-
-/** A file of a bundle. */
-export interface BundleFile {
-  readonly name: string;
-  readonly text: string;
-}
+import { type BundleFile, type CollectedLogs, podLogs } from './logs.ts';
 
 /** An object without managed fields and without the annotation of `kubectl apply`. */
 function told(object: KubeObject): KubeObject {
@@ -129,12 +124,19 @@ async function knownSecrets({ client, namespace }: Cluster, classes: readonly Ma
 }
 
 /**
- * Collects the data that explains the state of the machines: objects, events, leases and the tree.
+ * Collects the data that explains the state of the machines: objects, events, leases, the tree and the logs of the controllers.
  * - It contains no Secrets and no environment of pods. Known secrets, and texts that look like secrets, become `***`.
  * - `errors.txt` lists what could not be read.
+ *
+ * @param local the logs of a local instance
  */
-export async function collectBundle(cluster: Cluster, version: string, now: Date): Promise<BundleFile[]> {
-  const errors: string[] = [];
+export async function collectBundle(
+  cluster: Cluster,
+  version: string,
+  now: Date,
+  local: CollectedLogs = { files: [], errors: [] },
+): Promise<BundleFile[]> {
+  const errors: string[] = [...local.errors];
   const objects = new Map<string, readonly KubeObject[]>();
   for (const { file, client, definition, namespace, fieldSelector, project } of sourcesOf(
     cluster.asStored ?? cluster,
@@ -170,6 +172,8 @@ export async function collectBundle(cluster: Cluster, version: string, now: Date
     machines: of<Machine>('machines', machines),
     nodes: objects.has('nodes') ? of<Node>('nodes', nodes) : undefined,
   });
+  const ofPods = await podLogs(cluster);
+  errors.push(...ofPods.errors);
   const about = { collected: now.toISOString(), mcm: version, namespace: cluster.namespace };
   return [
     { name: 'about.yaml', text: stringify(about) },
@@ -178,6 +182,8 @@ export async function collectBundle(cluster: Cluster, version: string, now: Date
       name: `${file}.yaml`,
       text: stringify({ kind: 'List', items }, { aliasDuplicateObjects: false }),
     })),
+    ...local.files,
+    ...ofPods.files,
     ...(errors.length > 0 ? [{ name: 'errors.txt', text: `${errors.join('\n')}\n` }] : []),
   ].map(({ name, text }) => ({ name, text: scrub(text, known) }));
 }

@@ -1,13 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { errorText, realClock } from '@mcm/kube';
-import { inCluster } from '../cluster/cluster.ts';
+import { findKubeconfigs, inCluster } from '../cluster/cluster.ts';
 import type { AskFlags } from '../cluster/cluster-options.ts';
 import { UserError } from '../command/errors.ts';
 import type { CommandSurroundings } from '../command/surroundings.ts';
 import { version } from '../command/version.ts';
 import { formatted } from '../output/format.ts';
-import { type BundleFile, collectBundle } from './bundle.ts';
+import { collectBundle } from './bundle.ts';
+import { type BundleFile, localLogs } from './logs.ts';
 
 /** `mcm debug bundle`. */
 export const writeBundle = (
@@ -18,7 +19,12 @@ export const writeBundle = (
   inCluster(flags, 'debug', async (cluster) => {
     const now = realClock.now();
     const into = folder ?? `mcm-bundle-${now.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
-    const files = await collectBundle(cluster, version(), now);
+    // Another cluster has nothing to do with the logs of the local instance.
+    const isLocal = findKubeconfigs(flags).every(
+      (file) => resolve(file) === resolve(join(flags.dataDir, 'kubeconfig')),
+    );
+    const local = isLocal ? localLogs(flags.dataDir) : undefined;
+    const files = await collectBundle(cluster, version(), now, local);
     await writeFiles(into, files);
     const model = { folder: into, files: files.map(({ name }) => name) };
     const gaps = model.files.includes('errors.txt') ? ', some data could not be read (see errors.txt)' : '';

@@ -63,7 +63,8 @@ export class Program {
     this.spec = spec;
     this.#clock = options.clock;
     this.#onChange = options.onChange;
-    this.#file = new FileSink(spec.logFile);
+    // The log of a run that failed is needed after the next start.
+    this.#file = new FileSink(spec.logFile, { append: true });
     this.#log = new LossyWriter({
       sink: options.sink ?? this.#file.write,
       notice: (dropped, reason) => `mcm: ${dropped} lines of this log were dropped: ${reason}`,

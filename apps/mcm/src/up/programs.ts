@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import type { CloudSide, Provider } from './clouds/provider.ts';
 import type { ConfigServerPlace } from './config-server.ts';
 import type { DataDir } from './data-dir.ts';
+import { continueLog } from './log-file.ts';
 import type { ProgramSpec } from './processes.ts';
 
 /** Names of the programs on the screen and in `logs/`. */
@@ -19,7 +20,9 @@ const spec = (
   env: Readonly<Record<string, string>> = {},
 ): ProgramSpec => {
   mkdirSync(data.file('logs'), { recursive: true });
-  return { name, module: import.meta.resolve(module), args, env, logFile: data.file('logs', `${name}.log`) };
+  const logFile = data.file('logs', `${name}.log`);
+  continueLog(logFile);
+  return { name, module: import.meta.resolve(module), args, env, logFile };
 };
 
 export const planeProgram = (data: DataDir, port: number): ProgramSpec =>

@@ -71,8 +71,10 @@ export class FileSink {
   #flags: 'a' | 'w' = 'w';
   #descriptor: number | undefined;
 
-  constructor(path: string) {
+  /** @param options.append Keep the lines of earlier processes. Default: the first line empties the file. */
+  constructor(path: string, { append = false }: { readonly append?: boolean } = {}) {
     this.#path = path;
+    if (append) this.#flags = 'a';
   }
 
   readonly write: Sink = (bytes) => {

@@ -1,0 +1,26 @@
+import { appendFileSync, closeSync, openSync, readSync, renameSync, statSync } from 'node:fs';
+
+/** A larger log of earlier starts is moved aside. */
+const MOST_BYTES = 10 * 2 ** 20;
+
+/**
+ * Prepares the log of a program that continues the log of earlier starts. A log over 10 MiB becomes `PATH.1`, so that two of
+ * them are kept. A line that a killed process left incomplete is ended. Throws the error of the file system.
+ */
+export function continueLog(path: string, mostBytes = MOST_BYTES): void {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (size === 0) return;
+  if (size > mostBytes) renameSync(path, `${path}.1`);
+  else if (!endsLine(path, size)) appendFileSync(path, '\n');
+}
+
+function endsLine(path: string, size: number): boolean {
+  const file = openSync(path, 'r');
+  try {
+    const last = Buffer.alloc(1);
+    readSync(file, last, 0, 1, size - 1);
+    return last.toString() === '\n';
+  } finally {
+    closeSync(file);
+  }
+}
