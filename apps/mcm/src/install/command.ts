@@ -17,7 +17,7 @@ export function addInstall(program: Command, surroundings: Pick<CommandSurroundi
       program
         .command('install')
         .description(
-          'apply CRDs, roles, webhooks and the pod of both controllers to a cluster (server-side apply), or print them',
+          'apply CRDs, roles, webhooks and the pod of both controllers to a cluster, and wait for it; or print the objects',
         )
         .option('--dry-run', 'print the objects and apply nothing; needs no cluster')
         .addOption(
@@ -47,6 +47,8 @@ export function addInstall(program: Command, surroundings: Pick<CommandSurroundi
           replicasOf,
           DEFAULT_INSTALL.replicas,
         )
+        .option('--no-wait', 'do not wait until the pods are ready')
+        .option('--timeout <duration>', 'longest wait for the pods', '2m')
         .option('--force-conflicts', 'overwrite fields of other field managers'),
     ),
   ).action(async (flags: InstallFlags) => {

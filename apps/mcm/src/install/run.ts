@@ -1,10 +1,14 @@
+import { parseDurationMs } from '@mcm/api';
+import { realClock } from '@mcm/kube';
 import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
 import { UserError } from '../command/errors.ts';
 import type { CommandSurroundings } from '../command/surroundings.ts';
 import { eachFormatted, listFormatted, type OutputFormat, yamlStream } from '../output/format.ts';
 import { applyObjects } from './apply.ts';
+import { ensureNamespace } from './namespace.ts';
 import { installSections } from './objects/objects.ts';
 import { DEFAULT_INSTALL, type InstallPart, type InstallSettings, imageOf, PROVIDERS } from './objects/settings.ts';
+import { untilReady } from './ready.ts';
 
 export type InstallFlags = ClusterFlags & {
   readonly dryRun?: boolean;
@@ -16,6 +20,8 @@ export type InstallFlags = ClusterFlags & {
   readonly runbookBaseUrl?: string;
   readonly replicas: number;
   readonly forceConflicts?: boolean;
+  readonly wait: boolean;
+  readonly timeout: string;
   readonly output: OutputFormat;
 };
 
@@ -78,13 +84,30 @@ export async function install(
     for (const line of listFormatted(flags.output, objects, () => yamlStream(objects))) say(line);
     return;
   }
+  const timeoutMs = parseDurationMs(flags.timeout);
+  if (timeoutMs === undefined || timeoutMs < 0)
+    throw new UserError(`--timeout must be a duration of 0 or more, such as 90s or 5m, not "${flags.timeout}"`);
   await inCluster(flags, 'install', async ({ client, namespace }) => {
-    await applyObjects(client, objectsOf({ ...flags, namespace }), {
+    const until = signal();
+    const objects = objectsOf({ ...flags, namespace });
+    const tell = (applied: object, text: string): void => {
+      for (const line of eachFormatted(flags.output, applied, text)) say(line);
+    };
+    if (await ensureNamespace(client, namespace, until))
+      tell({ what: `namespace/${namespace}` }, `namespace/${namespace} created`);
+    await applyObjects(client, objects, {
       force: flags.forceConflicts === true,
-      signal: signal(),
-      onApplied: (applied) => {
-        for (const line of eachFormatted(flags.output, applied, `${applied.what} applied`)) say(line);
-      },
+      signal: until,
+      onApplied: (applied) => tell(applied, `${applied.what} applied`),
     });
+    if (!flags.wait) return;
+    const reasons = await untilReady(client, objects, { clock: realClock, signal: until, timeoutMs });
+    if (reasons.length > 0)
+      throw new UserError(
+        [`not ready after ${flags.timeout}; all objects are applied, and their controllers continue`, ...reasons].join(
+          '\n',
+        ),
+      );
+    tell({ ready: true }, 'all pods are ready');
   });
 }

@@ -46,7 +46,9 @@ export function installPrograms(dir: string, bundles: Readonly<Record<string, st
   write('npx', `[ "$1 $2" = "-y pnpm@12" ] || exit 127\nshift 2; exec pnpm "$@"`);
   write('kubectl-mcm', 'exec pnpm mcm "$@"');
   // The exit status 1 of a plan means that the plan has steps.
-  write('mcm', 'if [ "$1" != plan ]; then exec pnpm mcm "$@"; fi; pnpm mcm "$@" || [ $? = 1 ]');
+  // The clusters of the pages have no nodes, so no pod of an installation becomes ready.
+  const mcmCases = ['plan) pnpm mcm "$@" || [ $? = 1 ] ;;', 'install) exec pnpm mcm "$@" --no-wait ;;'];
+  write('mcm', `case $1 in\n${mcmCases.join('\n')}\n*) exec pnpm mcm "$@" ;;\nesac`);
   return bin;
 }
 

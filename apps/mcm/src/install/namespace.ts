@@ -1,0 +1,36 @@
+import { isForbidden, isNotFound, type KubeClient } from '@mcm/kube';
+import { UserError } from '../command/errors.ts';
+
+interface Namespace {
+  readonly metadata: { readonly deletionTimestamp?: string };
+}
+
+/**
+ * Creates the namespace of an installation if it does not exist, so that nothing else is written without it.
+ * @returns whether it was created
+ * @throws UserError if it is being deleted, or if it does not exist and may not be created
+ */
+export async function ensureNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<boolean> {
+  const path = '/api/v1/namespaces';
+  try {
+    const { metadata } = await client.request<Namespace>('GET', `${path}/${encodeURIComponent(name)}`, { signal });
+    if (metadata.deletionTimestamp === undefined) return false;
+    throw new UserError(`namespace ${name} is being deleted; wait until it is gone, or use another --namespace`);
+  } catch (error) {
+    // Without this permission, only the first object of the namespace shows whether it exists.
+    if (isForbidden(error)) return false;
+    if (!isNotFound(error)) throw error;
+  }
+  try {
+    await client.request('POST', path, {
+      body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
+      signal,
+    });
+    return true;
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    throw new UserError(
+      `namespace ${name} does not exist, and these credentials cannot create it (${error.message}); first: kubectl create namespace ${name}`,
+    );
+  }
+}

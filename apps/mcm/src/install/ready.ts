@@ -1,0 +1,142 @@
+import { type Clock, type EventObject, errorText, events, ignoreNotFound, type KubeClient, sleep } from '@mcm/kube';
+
+const POLL_MS = 2_000;
+
+/** A Deployment or a DaemonSet, as far as its readiness needs it. */
+interface Workload {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly generation?: number };
+  readonly spec: {
+    readonly replicas?: number;
+    readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
+  };
+  readonly status?: Readonly<Record<string, unknown>> & {
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly message?: string;
+    }[];
+  };
+}
+
+/** The fields of a pod that explain why it is not ready. */
+interface Pod {
+  readonly metadata: { readonly name: string };
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
+    readonly containerStatuses?: readonly {
+      readonly name: string;
+      readonly state?: { readonly waiting?: { readonly reason?: string; readonly message?: string } };
+      readonly lastState?: { readonly terminated?: { readonly exitCode?: number } };
+    }[];
+  };
+}
+
+const PLURALS: Readonly<Record<string, string>> = { Deployment: 'deployments', DaemonSet: 'daemonsets' };
+
+/** Options of {@link untilReady}. */
+export interface ReadyOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Waits until all Deployments and DaemonSets among the objects are rolled out.
+ * @returns the reasons why some are not ready when the time is over; empty if all are ready
+ */
+export async function untilReady(
+  client: KubeClient,
+  objects: readonly object[],
+  { clock, signal, timeoutMs }: ReadyOptions,
+): Promise<readonly string[]> {
+  const wanted = objects.filter((object): object is Workload => 'kind' in object && String(object.kind) in PLURALS);
+  const end = clock.monotonic() + timeoutMs;
+  for (;;) {
+    const found = await Promise.all(wanted.map((one) => read(client, one, signal)));
+    const waiting = found.filter((workload) => !isReady(workload));
+    if (waiting.length === 0) return [];
+    if (clock.monotonic() >= end) {
+      return (await Promise.all(waiting.map((workload) => reasonsOf(client, workload, signal)))).flat();
+    }
+    await sleep(clock, POLL_MS, signal);
+  }
+}
+
+const read = (client: KubeClient, { kind, metadata }: Workload, signal: AbortSignal): Promise<Workload> =>
+  client.request<Workload>('GET', `/apis/apps/v1/namespaces/${metadata.namespace}/${PLURALS[kind]}/${metadata.name}`, {
+    signal,
+  });
+
+const count = ({ status }: Workload, field: string): number => {
+  const value = status?.[field];
+  return typeof value === 'number' ? value : 0;
+};
+
+/** The replicas that must be available. A DaemonSet has one for each node. */
+const wantedOf = (workload: Workload): number =>
+  workload.kind === 'DaemonSet' ? count(workload, 'desiredNumberScheduled') : (workload.spec.replicas ?? 1);
+
+const availableOf = (workload: Workload): number =>
+  count(workload, workload.kind === 'DaemonSet' ? 'numberAvailable' : 'availableReplicas');
+
+function isReady(workload: Workload): boolean {
+  const wanted = wantedOf(workload);
+  const updated = count(workload, workload.kind === 'DaemonSet' ? 'updatedNumberScheduled' : 'updatedReplicas');
+  const isSeen = count(workload, 'observedGeneration') >= (workload.metadata.generation ?? 1);
+  return isSeen && updated >= wanted && availableOf(workload) >= wanted;
+}
+
+async function reasonsOf(client: KubeClient, workload: Workload, signal: AbortSignal): Promise<readonly string[]> {
+  const { kind, metadata, spec, status } = workload;
+  const selector = Object.entries(spec.selector.matchLabels).map(([key, value]) => `${key}=${value}`);
+  const path = `/api/v1/namespaces/${metadata.namespace}/pods?labelSelector=${encodeURIComponent(selector.join(','))}`;
+  const what = `${kind.toLowerCase()}/${metadata.name}`;
+  const head = `${what}: ${availableOf(workload)} of ${wantedOf(workload)} pods are available`;
+  // A quota or an admission webhook refuses the pods.
+  const refused = status?.conditions?.filter((one) => one.type === 'ReplicaFailure' && one.status === 'True') ?? [];
+  try {
+    const { items } = await client.request<{ items: readonly Pod[] }>('GET', path, { signal });
+    const ofPods = await Promise.all(items.map((pod) => reasonOfPod(client, metadata.namespace, pod)));
+    const none = items.length === 0 && refused.length === 0 ? ['it has no pods yet'] : [];
+    return [
+      head,
+      ...[...refused.map(({ message = '' }) => message), ...none, ...ofPods.flat()].map((one) => `  ${one}`),
+    ];
+  } catch (error) {
+    return [head, `  its pods cannot be read (${errorText(error)})`];
+  }
+}
+
+async function reasonOfPod(
+  client: KubeClient,
+  namespace: string,
+  { metadata, status }: Pod,
+): Promise<readonly string[]> {
+  const of = (type: string) => status?.conditions?.find((one) => one.type === type);
+  if (of('Ready')?.status === 'True') return [];
+  const unscheduled = of('PodScheduled');
+  if (unscheduled?.status === 'False') return [`pod ${metadata.name} is not scheduled: ${unscheduled.message ?? ''}`];
+  const waiting = (status?.containerStatuses ?? []).flatMap(({ name, state, lastState }) => {
+    const { reason = '', message } = state?.waiting ?? {};
+    if (reason === '' || reason === 'ContainerCreating') return [];
+    const exit = lastState?.terminated?.exitCode;
+    const crashed =
+      exit === undefined
+        ? ''
+        : `; it exited with ${exit}, see: kubectl -n ${namespace} logs ${metadata.name} -c ${name} --previous`;
+    return [`pod ${metadata.name}, container ${name}: ${reason}${message ? `: ${message}` : ''}${crashed}`];
+  });
+  if (waiting.length > 0) return waiting;
+  // A missing Secret, for example, is only in the events.
+  const recent = await ignoreNotFound(
+    client
+      .resource<EventObject>(events, namespace)
+      .list({ fieldSelector: `involvedObject.kind=Pod,involvedObject.name=${metadata.name}` }),
+  );
+  const warning = recent?.items.filter(({ type }) => type === 'Warning').at(-1);
+  return [
+    `pod ${metadata.name} is not ready: ${warning?.message ?? of('Ready')?.message ?? 'its containers are starting'}`,
+  ];
+}
