@@ -2,11 +2,11 @@ import { API_VERSION, type Machine, type MachineDeployment } from '@mcm/api';
 import type { Lease } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import {
+  assessControllers,
   ControllerObserver,
   type ControllerSource,
   controllerLines,
   doesAct,
-  judgeControllers,
   notActing,
 } from './health.ts';
 
@@ -53,11 +53,11 @@ const source = (leases: readonly Lease[], deployments: readonly MachineDeploymen
 });
 const MANAGER = 'machine-controller-manager';
 const alive = [lease(MANAGER, 3), lease('machine-controller', 3)];
-const managerOf = (given: ControllerSource) => judgeControllers(given, NOW).find(({ name }) => name === MANAGER);
+const managerOf = (given: ControllerSource) => assessControllers(given, NOW).find(({ name }) => name === MANAGER);
 
 describe('one reading', () => {
   test('controllers that renew their Leases act', () => {
-    const healths = judgeControllers(source(alive), NOW);
+    const healths = assessControllers(source(alive), NOW);
     expect(healths.map(({ name, state }) => [name, state])).toEqual([
       [MANAGER, 'acts'],
       ['machine-controller', 'acts'],
@@ -66,7 +66,7 @@ describe('one reading', () => {
   });
 
   test('a leader that stopped longer than its lease duration does not act since its last renewal', () => {
-    const healths = judgeControllers(source([lease(MANAGER, 190), lease('machine-controller', 3)]), NOW);
+    const healths = assessControllers(source([lease(MANAGER, 190), lease('machine-controller', 3)]), NOW);
     expect(controllerLines(healths, NOW)).toEqual([
       'Controllers that do not act:',
       '  - machine-controller-manager does not act since 2026-01-01T00:56:50Z (3m)',
@@ -97,7 +97,7 @@ describe('one reading', () => {
   });
 
   test('a leader that does not process a change is behind, and only for that deployment', () => {
-    const healths = judgeControllers(source(alive, [deployment(3, 2, 90)]), NOW);
+    const healths = assessControllers(source(alive, [deployment(3, 2, 90)]), NOW);
     expect(notActing(healths)).toMatchObject([{ name: MANAGER, state: 'behind', since: ago(90).toISOString() }]);
     expect(['web', 'other'].map((name) => doesAct(healths, MANAGER, name))).toEqual([false, true]);
     expect(doesAct(healths, MANAGER)).toBe(true);
@@ -124,7 +124,7 @@ describe('one reading', () => {
       reason: 'it has no Lease, and the last change of machinedeployment web is not processed',
     });
     const machine = { apiVersion: API_VERSION, kind: 'Machine', metadata: meta('m'), spec: {} } as Machine;
-    const healths = judgeControllers({ ...source([]), machines: [machine] }, NOW);
+    const healths = assessControllers({ ...source([]), machines: [machine] }, NOW);
     expect(doesAct(healths, 'machine-controller')).toBe(false);
   });
 
@@ -142,19 +142,19 @@ describe('a watched cluster', () => {
 
   test('a holder whose clock is an hour behind acts as long as it renews', () => {
     const observer = new ControllerObserver();
-    observer.judge(source([lease(MANAGER, 3_600)]), at(0));
+    observer.assess(source([lease(MANAGER, 3_600)]), at(0));
     const states = [2, 4, 18, 20].map((second) => {
       const renewed = lease(MANAGER, 3_600 - Math.min(second, 4));
-      return observer.judge(source([renewed]), at(second)).find(({ name }) => name === MANAGER)?.state;
+      return observer.assess(source([renewed]), at(second)).find(({ name }) => name === MANAGER)?.state;
     });
     expect(states).toEqual(['acts', 'acts', 'acts', 'stopped']);
   });
 
   test('a holder whose clock is an hour ahead is found when it stops', () => {
     const observer = new ControllerObserver();
-    observer.judge(source([lease(MANAGER, -3_600)]), at(0));
-    observer.judge(source([lease(MANAGER, -3_602)]), at(2));
-    const late = observer.judge(source([lease(MANAGER, -3_602)]), at(20));
+    observer.assess(source([lease(MANAGER, -3_600)]), at(0));
+    observer.assess(source([lease(MANAGER, -3_602)]), at(2));
+    const late = observer.assess(source([lease(MANAGER, -3_602)]), at(20));
     expect(notActing(late)).toMatchObject([{ name: MANAGER, since: at(2).toISOString() }]);
   });
 
@@ -162,12 +162,12 @@ describe('a watched cluster', () => {
     const observer = new ControllerObserver();
     const changed = deployment(3, 2, 0, { managedFields: undefined });
     const held = (second: number) => [lease(MANAGER, -second)];
-    expect(notActing(observer.judge(source(held(0), [changed]), at(0)))).toEqual([]);
-    expect(notActing(observer.judge(source(held(30), [changed]), at(30)))).toEqual([]);
-    expect(notActing(observer.judge(source(held(60), [changed]), at(60)))).toMatchObject([{ state: 'behind' }]);
+    expect(notActing(observer.assess(source(held(0), [changed]), at(0)))).toEqual([]);
+    expect(notActing(observer.assess(source(held(30), [changed]), at(30)))).toEqual([]);
+    expect(notActing(observer.assess(source(held(60), [changed]), at(60)))).toMatchObject([{ state: 'behind' }]);
     // A further change starts the time again.
     expect(
-      notActing(observer.judge(source(held(62), [deployment(4, 2, 0, { managedFields: undefined })]), at(62))),
+      notActing(observer.assess(source(held(62), [deployment(4, 2, 0, { managedFields: undefined })]), at(62))),
     ).toEqual([]);
   });
 });

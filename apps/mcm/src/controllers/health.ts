@@ -2,12 +2,12 @@
  * Whether the controllers act. Commands, the live screen and the dashboard must not announce the next step of a controller
  * that does not act. They print {@link controllerLines} and ask {@link doesAct} first.
  *
- * - One reading: `readControllers` in `read.ts` reads the Leases and calls {@link judgeControllers}.
- * - Watches: keep one {@link ControllerObserver}, and call its `judge` for each frame and at least
+ * - One reading: `readControllers` in `read.ts` reads the Leases and calls {@link assessControllers}.
+ * - Watches: keep one {@link ControllerObserver}, and call its `assess` for each frame and at least
  *   every 2 s, because a stopped controller causes no event. It uses only the own clock for changes that it has
  *   seen.
  *
- * Evidence, the strongest first: the Lease of the leader is not renewed; nobody holds the Lease; `observedGeneration` of a
+ * Evidence, the strongest first: the Lease of the leader is not renewed; no process holds the Lease; `observedGeneration` of a
  * MachineDeployment stays behind its generation. Without a Lease, a controller may run without leader election, so its state
  * is `unknown` unless its objects prove that it does not act.
  */
@@ -63,7 +63,7 @@ export interface ControllerHealth {
   readonly unprocessed: readonly string[];
 }
 
-/** The input of a judgement, of one namespace. */
+/** The input of an assessment, of one namespace. */
 export interface ControllerSource {
   /** By name; a missing key means that the Lease does not exist. */
   readonly leases: ReadonlyMap<string, Lease>;
@@ -127,11 +127,11 @@ const REFUSALS: readonly string[] = [
   MachineDeploymentConditions.RolloutBlocked,
 ];
 
-/** Judges from one reading. Pure. */
-export const judgeControllers = (source: ControllerSource, now: Date): readonly ControllerHealth[] =>
-  judge(source, now, (lease) => ageOf(lease, now), specChangedAt);
+/** Assesses from one reading. Pure. */
+export const assessControllers = (source: ControllerSource, now: Date): readonly ControllerHealth[] =>
+  assess(source, now, (lease) => ageOf(lease, now), specChangedAt);
 
-function judge(
+function assess(
   source: ControllerSource,
   now: Date,
   leaseAge: (lease: Lease) => LeaseAge,
@@ -238,13 +238,13 @@ function untouchedMachine(machines: readonly Machine[], now: Date): Machine | un
     .toSorted((a, b) => created(a) - created(b))[0];
 }
 
-/** Judges a watched cluster. It measures the age of a Lease from its last observed change, on the own clock. */
+/** Assesses a watched cluster. It measures the age of a Lease from its last observed change, on the own clock. */
 export class ControllerObserver {
   readonly #leases = new Map<string, { readonly renewTime: string; readonly at: Date; readonly changed: boolean }>();
   readonly #behind = new Map<string, { readonly generation: number; readonly at: Date }>();
 
   /** The health of each controller at `now`. Call it in the order of time. */
-  judge(source: ControllerSource, now: Date): readonly ControllerHealth[] {
+  assess(source: ControllerSource, now: Date): readonly ControllerHealth[] {
     const behind = new Set<string>();
     const changedAt = (deployment: MachineDeployment): Date | undefined => {
       const { uid, generation = 0 } = deployment.metadata;
@@ -255,7 +255,7 @@ export class ControllerObserver {
       this.#behind.set(uid, { generation, at });
       return at;
     };
-    const health = judge(source, now, (lease) => this.#ageOf(lease, now), changedAt);
+    const health = assess(source, now, (lease) => this.#ageOf(lease, now), changedAt);
     for (const uid of this.#behind.keys()) if (!behind.has(uid)) this.#behind.delete(uid);
     return health;
   }

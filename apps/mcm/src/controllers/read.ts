@@ -1,6 +1,6 @@
 import type { Machine, MachineDeployment } from '@mcm/api';
 import { type Clock, errorText, isForbidden, isNotFound, type KubeClient, type Lease, leases, sleep } from '@mcm/kube';
-import { CONTROLLER_NAMES, type ControllerHealth, judgeControllers, looksExpired } from './health.ts';
+import { assessControllers, CONTROLLER_NAMES, type ControllerHealth, looksExpired } from './health.ts';
 
 /** A leader renews its Lease every 2 s by default. */
 const SECOND_LOOK_MS = 3_000;
@@ -18,7 +18,7 @@ export interface ControllerReading {
 }
 
 /**
- * Reads the Leases of the controllers and judges whether they act. A Lease that seems to have expired is read again for 3 s,
+ * Reads the Leases of the controllers and assesses whether they act. A Lease that seems to have expired is read again for 3 s,
  * because the clocks of the holder and of this computer may differ. Throws `KubeError` when the API server does not answer.
  */
 export async function readControllers(reading: ControllerReading): Promise<readonly ControllerHealth[]> {
@@ -28,7 +28,7 @@ export async function readControllers(reading: ControllerReading): Promise<reado
   const known = new Map<string, Lease>();
   const refused = new Map<string, string>();
   found.forEach(({ name, lease, refusal }, index) => {
-    // A Lease that is renewed is alive, whatever its times say.
+    // A renewal proves that the holder acts, also if its clock is wrong.
     if (lease)
       known.set(
         name,
@@ -36,7 +36,7 @@ export async function readControllers(reading: ControllerReading): Promise<reado
       );
     if (refusal !== undefined) refused.set(name, refusal);
   });
-  return judgeControllers({ leases: known, deployments, machines, refused }, clock.now());
+  return assessControllers({ leases: known, deployments, machines, refused }, clock.now());
 }
 
 interface Found {

@@ -35,12 +35,12 @@ async function explain(cluster: Cluster, text: string, output: OutputFormat, ran
   const { client } = cluster;
   const unread = new Set<string>();
   const surroundings = readWithSurroundings(client, namespace, name, unread);
-  const judged = surroundings.then(({ deployment, fleet: machines = [] }) =>
+  const assessed = surroundings.then(({ deployment, fleet: machines = [] }) =>
     readControllers({ client, namespace, clock: realClock, deployments: [deployment], machines }),
   );
   const [reading, controllers, manager, ofMachines, nodes] = await Promise.all([
     surroundings,
-    judged,
+    assessed,
     readManagerSettings(client, namespace),
     readMachineSettings(client, namespace),
     readNodes(cluster.target, unread),

@@ -11,8 +11,8 @@ interface Wait {
 }
 
 /**
- * The wait of a machine without what a stopped machine controller would do: its text is only the last report, and no deadline
- * has a result.
+ * The wait of a machine without the actions of a stopped machine controller. Its text is only the last report, and no
+ * deadline has a result.
  */
 export function waitUnder<T extends Wait>(wait: T, controllers: readonly ControllerHealth[]): T {
   if (doesAct(controllers, MACHINES)) return wait;

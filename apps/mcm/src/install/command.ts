@@ -16,9 +16,7 @@ export function addInstall(program: Command, surroundings: Pick<CommandSurroundi
     withCluster(
       program
         .command('install')
-        .description(
-          'apply CRDs, roles, webhooks and the pod of both controllers to a cluster, and wait for it; or print the objects',
-        )
+        .description('apply CRDs, roles, webhooks and the pods of the controllers to a cluster, or print them')
         .option('--dry-run', 'print the objects and apply nothing; needs no cluster')
         .addOption(
           new Option(

@@ -98,7 +98,7 @@ export function restart(target: Target): Promise<Done> {
 }
 
 /**
- * Ends the soak time of the canaries, or the pause between batches, of the current rollout: it records the newest set as the
+ * Ends the soak time of the canaries, or the pause between batches, of the current rollout. It records the newest set as the
  * last good set. The manager then continues without waiting. The next change of the template has canaries again.
  * @throws UserError if no rollout waits for canaries or batches, and for a paused deployment
  */

@@ -58,7 +58,7 @@ export function watchFleet(
     view: () => {
       const [deployments, fleet] = [informers.deployments.store.list(), informers.machines.store.list()];
       const held = new Map(informers.leases.store.list().map((lease) => [lease.metadata.name, lease]));
-      const controllers = observer.judge({ leases: held, deployments, machines: fleet }, options.clock.now());
+      const controllers = observer.assess({ leases: held, deployments, machines: fleet }, options.clock.now());
       const recent = latest(eventInformer.store.list());
       return viewFleet(deployments, informers.sets.store.list(), fleet, recent, controllers);
     },
