@@ -34,6 +34,22 @@ test('a drain explained: who goes in what order, who stays, what blocks and what
   expect(told).toMatchObject({ node: 'fakeNode-0', policy: 'Force', deletesFrom: o.evictUntil, overAt: o.forceAt });
 });
 
+test('of two pods under a budget that allows one disruption, the second waits for its turn', () => {
+  const budgets = [budget({ allowed: 1 })];
+  const fates = (change: object) =>
+    explainDrain(look([pod('a', { budgets }), pod('b', { budgets, ...change }), pod('c')]), later(0)).pods.map(
+      ({ pod: name, fate, because }) => [name, fate, because],
+    );
+  const [first, second, free] = fates({});
+  expect([first?.slice(0, 2), second, free?.slice(0, 2)]).toEqual([
+    ['default/a', 'evict'],
+    ['default/b', 'turn', 'budget default/web allows 1 disruption at the same time'],
+    ['default/c', 'evict'],
+  ]);
+  // The budget does not protect these pods, so the API server evicts them at once.
+  for (const change of [{ ready: false }, { phase: 'Succeeded' }]) expect(fates(change)[1]?.[1]).toBe('evict');
+});
+
 test('what is explained is what is done', () => {
   const o = look([pod('a'), withVolume('b'), withVolume('c'), pod('d', { budgets: [budget()] })]);
   const evicted = explainDrain(o, later(0)).pods.filter(({ fate }) => fate === 'evict');

@@ -1,6 +1,7 @@
 import type { UndrainablePolicy } from '../settings/undrainable.ts';
 import { ENDING_BUFFER_MS, planDrain } from './drain.ts';
 import { type Blocker, nameOf } from './model/blockers.ts';
+import { protectedByBudgets } from './model/budgets.ts';
 import type { DrainObservation, DrainPod, VolumeMove } from './model/observation.ts';
 import { verdictOf } from './model/pod-filters.ts';
 import { beginMove, byPriority } from './volumes/volumes.ts';
@@ -11,7 +12,7 @@ export interface ExplainedPod {
   readonly pod: string;
   /**
    * `evict`: it may go now; `delete`: it is deleted without grace; `leaving`: it is on its way out; `turn`: it waits for
-   * volumes of others to move; `blocked`: see `blockers`; `stays`: a drain leaves it alone.
+   * volumes of others to move, or for a disruption that a budget gives to another pod first; `blocked`: see `blockers`; `stays`: a drain leaves it alone.
    */
   readonly fate: 'evict' | 'delete' | 'leaving' | 'turn' | 'blocked' | 'stays';
   readonly because: string;
@@ -55,10 +56,11 @@ export function explainDrain(o: DrainObservation, now: Date, detaching: readonly
     ...plan.evict.map(({ uid }) => [uid, 'evict'] as const),
     ...plan.remove.map(({ uid }) => [uid, 'delete'] as const),
   ]);
+  const turns = waitingForBudgets(plan.evict);
   const policy = o.policy ?? 'Force';
   return {
     node: o.nodeName,
-    pods: o.pods.toSorted(inOrder).map((pod) => explainPod(pod, fates.get(pod.uid), plan.blockers)),
+    pods: o.pods.toSorted(inOrder).map((pod) => explainPod(pod, fates.get(pod.uid), plan.blockers, turns.get(pod.uid))),
     blockers: [...blockers.values()],
     ...(detaching.length > 0 ? { detaching } : {}),
     drained: plan.drained,
@@ -82,7 +84,31 @@ const rank = (pod: DrainPod): number => (verdictOf(pod).pod === 'stay' ? 2 : beg
 
 const inOrder = (a: DrainPod, b: DrainPod): number => rank(a) - rank(b) || byPriority(a, b);
 
-function explainPod(pod: DrainPod, fate: ExplainedPod['fate'] | undefined, blockers: readonly Blocker[]): ExplainedPod {
+/**
+ * The pods whose budgets allow only the pods before them to go now, by UID, with the reason. The drain tries to evict them all at
+ * once, and the API server refuses these.
+ */
+function waitingForBudgets(evicted: readonly DrainPod[]): ReadonlyMap<string, string> {
+  const used = new Map<string, number>();
+  const waiting = new Map<string, string>();
+  for (const pod of evicted.filter(protectedByBudgets)) {
+    const budgets = pod.budgets.filter(({ stale, sparesUnready }) => !stale && (pod.ready || !sparesUnready));
+    const full = budgets.find(({ key, allowed }) => (used.get(key) ?? 0) >= allowed);
+    if (full === undefined) for (const { key } of budgets) used.set(key, (used.get(key) ?? 0) + 1);
+    else {
+      const count = `${full.allowed} disruption${full.allowed === 1 ? '' : 's'}`;
+      waiting.set(pod.uid, `budget ${full.key} allows ${count} at the same time`);
+    }
+  }
+  return waiting;
+}
+
+function explainPod(
+  pod: DrainPod,
+  fate: ExplainedPod['fate'] | undefined,
+  blockers: readonly Blocker[],
+  turn: string | undefined,
+): ExplainedPod {
   const verdict = verdictOf(pod);
   const blocker = blockers.find((each) => each.pods?.includes(nameOf(pod)));
   const rest = {
@@ -91,6 +117,7 @@ function explainPod(pod: DrainPod, fate: ExplainedPod['fate'] | undefined, block
     budgets: pod.budgets.map(({ key }) => key).sort(),
   };
   if (verdict.pod === 'stay') return { ...rest, fate: 'stays', because: verdict.because };
+  if (turn !== undefined) return { ...rest, fate: 'turn', because: turn };
   if (fate) return { ...rest, fate, because: verdict.because };
   if (blocker) return { ...rest, fate: 'blocked', because: blocker.text };
   if (pod.dueAt) {

@@ -1,0 +1,66 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type MachineDeployment, machineDeployments } from '@mcm/api';
+import { createClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import { sharedBundle } from '@mcm/tools/bundles';
+import { expect, onTestFinished, test } from 'vitest';
+import { mcm } from './harness/mcm.ts';
+
+const program = await sharedBundle('mcm');
+const NAME = 'machine-controller-manager';
+
+/** The process ID of the manager that an instance of `mcm up` runs. */
+function managerOf(supervisor: number): number {
+  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n');
+  const [, pid] =
+    lines
+      .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [])
+      .find(
+        ([, , parent, args = '']) => Number(parent) === supervisor && /machine-controller-manager\/\S+\.js/.test(args),
+      ) ?? [];
+  return Number(pid);
+}
+
+test('a stopped manager of mcm up is reported by all commands, and its next step is not announced', {
+  timeout: 240_000,
+}, async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'mcm stopped '));
+  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+  const up = mcm(['up', '--no-tty'], { cwd, program });
+  await up.line(/^ready: 3 machines Running/);
+  const manager = managerOf(up.child.pid ?? 0);
+  process.kill(manager, 'SIGSTOP');
+  onTestFinished(async () => {
+    process.kill(manager, 'SIGCONT');
+    up.child.kill('SIGINT');
+    await up.ended;
+  });
+  const transport = undiciTransport(await loadKubeconfig(join(cwd, '.mcm', 'kubeconfig')));
+  const client = createClient({ transport, userAgent: 'mcm-e2e', clock: realClock });
+  await client
+    .resource<MachineDeployment>(machineDeployments, 'default')
+    .patch('workers', { type: 'merge', body: { spec: { replicas: 5 } } });
+  await transport.close();
+  // The Lease of the manager expires after 15 s.
+  await up.line(/^machine-controller-manager does not act since /);
+
+  const told = async (...args: string[]): Promise<string> => (await mcm(args, { cwd, program }).ended).stdout;
+  const explained = await told('explain', 'machinedeployment', 'workers');
+  expect(explained).toContain(`  next   nothing: ${NAME} does not act\n`);
+  expect(explained).not.toContain('goes from 3 to 5 machines');
+  const reports = [
+    explained,
+    await told('tree'),
+    await told('status'),
+    await told('rollout', 'status', 'workers', '--no-watch'),
+  ];
+  for (const report of reports)
+    expect(report).toMatch(/machine-controller-manager does not act since 20\d\d-.*Z \(\d+s\)/);
+  expect(explained).toContain('no failed or deleted machine is replaced');
+
+  process.kill(manager, 'SIGCONT');
+  await up.line(/^machine-controller-manager acts again/);
+  expect(await told('tree')).not.toContain('does not act');
+});
