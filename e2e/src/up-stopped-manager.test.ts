@@ -33,7 +33,6 @@ test('a stopped manager of mcm up is reported by all commands, and its next step
   const manager = managerOf(up.child.pid ?? 0);
   process.kill(manager, 'SIGSTOP');
   onTestFinished(async () => {
-    process.kill(manager, 'SIGCONT');
     up.child.kill('SIGINT');
     await up.ended;
   });
