@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Random } from '@mcm/kube';
 import { UserError } from './command/errors.ts';
 import { Ended } from './command/exit-codes.ts';
-import { kubectlCompletions } from './completion/kubectl.ts';
+import { completions } from './completion/kubectl.ts';
 import { ascii, isAscii } from './output/ascii.ts';
 import { printable } from './output/printable.ts';
 import { createProgram } from './program.ts';
@@ -57,7 +57,7 @@ setInterval(() => undefined, 2 ** 30);
 try {
   const [, , first, ...words] = process.argv;
   // Called by kubectl_complete-mcm. Commander must not parse it: all words, also flags, are input for the completion.
-  if (first === '__complete') for (const line of kubectlCompletions(program, words)) say(line);
+  if (first === '__complete') for (const line of await completions(program, words)) say(line);
   else await program.parseAsync();
 } catch (error) {
   if (!(error instanceof Ended)) {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { isNamed, takesNames } from './objects.ts';
 import { type Flag, type Place, placesOf } from './places.ts';
 
 /** The supported shells. */
@@ -11,23 +12,32 @@ const offered = ({ commands, values, flags }: Place): string =>
 
 const paths = (places: readonly Place[]): string[] => places.flatMap(({ path }) => (path === '' ? [] : [`"${path}"`]));
 
+/** What a shell runs for words from a list, for any value, and for the names that a running command finds. */
+interface Offers {
+  readonly choices: (words: string) => string;
+  readonly anything: string;
+  readonly names: string;
+}
+
 /** Lines of a `case` for the values of a flag. The pattern is the command and the flag before the value. */
-const valueCases = (places: readonly Place[], choices: (words: string) => string, anything: string): string =>
+const valueCases = (places: readonly Place[], { choices, anything, names: named }: Offers): string =>
   places
     .flatMap(({ path, flags }) =>
       flags.flatMap(({ names, values }) => {
         if (values === undefined) return [];
         const pattern = names.map((name) => `"${path} ${name}"`).join('|');
-        return [`    ${pattern}) ${values.length > 0 ? choices(values.join(' ')) : anything}; return ;;`];
+        const offer = isNamed(names) ? named : anything;
+        return [`    ${pattern}) ${values.length > 0 ? choices(values.join(' ')) : offer}; return ;;`];
       }),
     )
     .join('\n');
 
-const placeCases = (places: readonly Place[], offer: (words: string) => string): string =>
-  places.map((place) => `    "${place.path}") ${offer(offered(place))} ;;`).join('\n');
+const placeCases = (places: readonly Place[], offer: (words: string, named: boolean) => string): string =>
+  places.map((place) => `    "${place.path}") ${offer(offered(place), takesNames(place.path))} ;;`).join('\n');
 
 const bash = (name: string, places: readonly Place[]): string =>
   `# ${name} completion for bash. Put this line into ~/.bashrc: source <(${name} completion bash)
+_${name}_names() { ${name} __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | grep -v '^:'; }
 _${name}() {
   local at="" word current="\${COMP_WORDS[COMP_CWORD]}" words=""
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -35,10 +45,10 @@ _${name}() {
   done
   COMPREPLY=()
   case "$at \${COMP_WORDS[COMP_CWORD-1]}" in
-${valueCases(places, (words) => `COMPREPLY=($(compgen -W "${words}" -- "$current"))`, ':')}
+${valueCases(places, { choices: (words) => `COMPREPLY=($(compgen -W "${words}" -- "$current"))`, anything: ':', names: `COMPREPLY=($(_${name}_names))` })}
   esac
   case "$at" in
-${placeCases(places, (words) => `words="${words}"`)}
+${placeCases(places, (words, named) => (named ? `words="${words} $([[ $current == -* ]] || _${name}_names)"` : `words="${words}"`))}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
@@ -48,16 +58,17 @@ complete -o default -F _${name} ${name}
 const zsh = (name: string, places: readonly Place[]): string =>
   `#compdef ${name}
 # ${name} completion for zsh. Save it as _${name} in a folder of $fpath, or run after compinit: source <(${name} completion zsh)
+_${name}_names() { ${name} __complete "\${(@)words[2,CURRENT]}" 2>/dev/null | grep -v '^:'; }
 _${name}() {
   local at="" word
   for word in "\${(@)words[2,CURRENT-1]}"; do
     case "\${at:+$at }$word" in ${paths(places).join('|')}) at="\${at:+$at }$word" ;; esac
   done
   case "$at \${words[CURRENT-1]}" in
-${valueCases(places, (words) => `compadd -- ${words}`, '_files')}
+${valueCases(places, { choices: (words) => `compadd -- ${words}`, anything: '_files', names: `compadd -- \${(f)"$(_${name}_names)"}` })}
   esac
   case "$at" in
-${placeCases(places, (words) => `compadd -- ${words}`)}
+${placeCases(places, (words, named) => `compadd -- ${words}${named ? ` \${(f)"$(_${name}_names)"}` : ''}`)}
   esac || _files
 }
 if [ "\${funcstack[1]}" = "_${name}" ]; then _${name} "$@"; else compdef _${name} ${name}; fi
@@ -80,15 +91,20 @@ const fish = (name: string, places: readonly Place[]): string => {
   ].join('\n');
 };
 
-function fishPlace(name: string, { commands, values, flags }: Place, when: string): string[] {
+const fishNames = (name: string): string =>
+  `(${name} __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")`;
+
+function fishPlace(name: string, { path, commands, values, flags }: Place, when: string): string[] {
   const words = [...commands, ...values].map((word) => `complete -c ${name} ${when} -f -a ${word}`);
-  return [...words, ...flags.map((flag) => `complete -c ${name} ${when} ${fishFlag(flag)}`)];
+  const names = takesNames(path) ? [`complete -c ${name} ${when} -f -a '${fishNames(name)}'`] : [];
+  return [...words, ...names, ...flags.map((flag) => `complete -c ${name} ${when} ${fishFlag(name, flag)}`)];
 }
 
-function fishFlag({ names, values }: Flag): string {
+function fishFlag(name: string, { names, values }: Flag): string {
   const written = names.map((one) => (one.startsWith('--') ? `-l ${one.slice(2)}` : `-s ${one.slice(1)}`)).join(' ');
   if (values === undefined) return written;
-  return values.length > 0 ? `${written} -x -a '${values.join(' ')}'` : `${written} -r`;
+  if (values.length > 0) return `${written} -x -a '${values.join(' ')}'`;
+  return isNamed(names) ? `${written} -x -a '${fishNames(name)}'` : `${written} -r`;
 }
 
 /** A completion script for a shell, with commands, flags and their values. */

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Line } from './names.ts';
 import { type Place, placesOf } from './places.ts';
 
 /** Directives at the end of the output for cobra, the command library of kubectl: offer no file names, or also file names. */
@@ -10,18 +11,32 @@ const DIRECTIVES = { words: ':4', files: ':0' } as const;
  */
 export function kubectlCompletions(program: Command, words: readonly string[]): readonly string[] {
   const places = new Map(placesOf(program, []).map((place) => [place.path, place]));
-  const before = words.slice(0, -1);
-  const begun = words.at(-1) ?? '';
-  const at = before.reduce((path, word) => {
-    const next = path === '' ? word : `${path} ${word}`;
-    return places.has(next) ? next : path;
-  }, '');
-  const place = places.get(at);
+  const { path, before, begun } = lineOf(places, words);
+  const place = places.get(path);
   if (place === undefined) return [DIRECTIVES.files];
   const flag = place.flags.find(({ names }) => names.includes(before.at(-1) ?? ''));
   const takes = flag?.values;
   if (takes?.length === 0) return [DIRECTIVES.files];
   return [...offers(takes ?? offered(place, begun), begun), DIRECTIVES.words];
+}
+
+/** The command and the word that is completed. */
+function lineOf(places: ReadonlyMap<string, Place>, words: readonly string[]): Line {
+  const before = words.slice(0, -1);
+  const path = before.reduce((known, word) => {
+    const next = known === '' ? word : `${known} ${word}`;
+    return places.has(next) ? next : known;
+  }, '');
+  return { path, before, begun: words.at(-1) ?? '' };
+}
+
+/** The completions with the names of objects, contexts, namespaces and logs, which need a cluster or files. */
+export async function completions(program: Command, words: readonly string[]): Promise<readonly string[]> {
+  const line = lineOf(new Map(placesOf(program, []).map((place) => [place.path, place])), words);
+  const { namesFor } = await import('./names.ts');
+  const names = line.begun.startsWith('-') ? [] : await namesFor(line);
+  const known = kubectlCompletions(program, words);
+  return names.length === 0 ? known : [...known.slice(0, -1), ...names, DIRECTIVES.words];
 }
 
 /** Offers flags only after a `-`, because there are more flags than commands. */

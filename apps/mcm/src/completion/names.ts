@@ -1,0 +1,128 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { machineClasses, machineDeployments, machineSets, machines } from '@mcm/api';
+import { type KubeClient, type KubeObject, namespaces, type ResourceDefinition } from '@mcm/kube';
+import { parse } from 'yaml';
+import { type ClusterFlags, connect, findKubeconfigs } from '../cluster/cluster.ts';
+import { DEFAULT_DATA_DIR } from '../command/surroundings.ts';
+import { typesOf } from './objects.ts';
+
+/** A slow cluster must not block the prompt of a shell. */
+const TIME_MS = 2_000;
+
+const POOLS: ResourceDefinition<KubeObject> = {
+  ...{ group: 'machineconfiguration.openshift.io', version: 'v1', plural: 'machineconfigpools' },
+  ...{ kind: 'MachineConfigPool', namespaced: false },
+};
+
+const PROVIDERS = ['local', 'aws', 'azure', 'gcp'];
+
+/** The kinds that a command accepts, by the word that a user writes. */
+const TYPES: Readonly<Record<string, ResourceDefinition<KubeObject>>> = {
+  machinedeployment: machineDeployments,
+  machineset: machineSets,
+  machine: machines,
+  machineclass: machineClasses,
+  pool: POOLS,
+};
+
+/** The words before the cursor. */
+export interface Line {
+  /** The words of the command, such as `rollout status`. */
+  readonly path: string;
+  /** All words except the last one. */
+  readonly before: readonly string[];
+  /** The word at the cursor, which may be empty. */
+  readonly begun: string;
+}
+
+const flagValue = (words: readonly string[], ...flags: readonly string[]): string | undefined =>
+  words.flatMap((word, index) => {
+    const name = flags.find((flag) => word === flag || word.startsWith(`${flag}=`));
+    return name === undefined ? [] : [word === name ? (words[index + 1] ?? '') : word.slice(name.length + 1)];
+  })[0];
+
+function flagsOf({ before }: Line): ClusterFlags {
+  const [kubeconfig, context] = [flagValue(before, '--kubeconfig'), flagValue(before, '--context')];
+  const namespace = flagValue(before, '-n', '--namespace');
+  return {
+    dataDir: flagValue(before, '--data-dir') ?? DEFAULT_DATA_DIR,
+    ...(kubeconfig && { kubeconfig }),
+    ...(context && { context }),
+    ...(namespace && { namespace }),
+  };
+}
+
+/**
+ * The names that may follow the words: objects, contexts, namespaces or log files. Empty after an error, because a completion
+ * has no place for a message.
+ */
+export async function namesFor(line: Line): Promise<readonly string[]> {
+  try {
+    return (await candidates(line)).filter((name) => name.startsWith(line.begun));
+  } catch {
+    return []; // The command itself reports the error.
+  }
+}
+
+async function candidates(line: Line): Promise<readonly string[]> {
+  const last = line.before.at(-1) ?? '';
+  if (last === '--context') return contextsOf(flagsOf(line));
+  if (last === '-n' || last === '--namespace') return listed(line, (client) => namesOf(client, namespaces));
+  if (last === '--provider') return PROVIDERS;
+  if (last.startsWith('-') && last !== '--preview') return [];
+  if (line.path === 'logs') return logsOf(flagsOf(line).dataDir);
+  const types = typesOf(line.path);
+  if (types.length === 0) return [];
+  const [type] = line.begun.includes('/') ? line.begun.split('/') : [undefined];
+  const definition = TYPES[type ?? last];
+  // TYPE NAME and TYPE/NAME need the objects of one type only.
+  if (definition !== undefined && types.includes(type ?? last)) {
+    const names = await listed(line, (client, namespace) => namesOf(client, definition, namespace));
+    return type === undefined ? names : names.map((name) => `${type}/${name}`);
+  }
+  const all = await listed(line, async (client, namespace) => {
+    const found = types.map(async (each, index) => {
+      const kind = TYPES[each];
+      const names = kind === undefined ? [] : await namesOf(client, kind, namespace);
+      const isShort = index === 0 && line.path !== 'explain';
+      return [...(isShort ? names : []), ...names.map((name) => `${each}/${name}`)];
+    });
+    return (await Promise.all(found)).flat();
+  });
+  return all;
+}
+
+async function listed(
+  line: Line,
+  list: (client: KubeClient, namespace: string) => Promise<readonly string[]>,
+): Promise<readonly string[]> {
+  const cluster = await connect(flagsOf(line), 'completion', process.env, () => undefined);
+  try {
+    return await list(cluster.client, cluster.namespace);
+  } finally {
+    await cluster.close();
+  }
+}
+
+async function namesOf(
+  client: KubeClient,
+  definition: ResourceDefinition<KubeObject>,
+  namespace?: string,
+): Promise<readonly string[]> {
+  const within = definition.namespaced ? namespace : undefined;
+  const { items } = await client.resource(definition, within).list({ signal: AbortSignal.timeout(TIME_MS) });
+  return items.map(({ metadata }) => metadata.name).sort();
+}
+
+/** The contexts of the kubeconfig files, without a request. */
+function contextsOf(flags: ClusterFlags): readonly string[] {
+  return findKubeconfigs(flags).flatMap((file) => {
+    const config: unknown = parse(readFileSync(file, 'utf8'));
+    const { contexts } = config as { readonly contexts?: readonly { readonly name?: unknown }[] };
+    return (contexts ?? []).flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
+  });
+}
+
+const logsOf = (dataDir: string): readonly string[] =>
+  readdirSync(join(dataDir, 'logs')).flatMap((name) => (name.endsWith('.log') ? [basename(name, '.log')] : []));

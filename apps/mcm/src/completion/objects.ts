@@ -1,0 +1,22 @@
+/** The types of the objects of a command. A user may write the first one also by its name alone. */
+const OBJECTS: Readonly<Record<string, readonly string[]>> = {
+  tree: ['machinedeployment'],
+  explain: ['machinedeployment', 'machine'],
+  events: ['machinedeployment', 'machineset', 'machine', 'machineclass'],
+  drain: ['machine'],
+  'config status': ['pool'],
+  'config explain': ['pool'],
+};
+
+/** The types of the objects that may follow the words of a command; empty if it takes no object. */
+export const typesOf = (path: string): readonly string[] =>
+  path.startsWith('rollout ') ? ['machinedeployment'] : (OBJECTS[path] ?? []);
+
+/** Flags whose values a running command finds: contexts of the kubeconfig, namespaces, and providers. */
+const NAMED_FLAGS: readonly string[] = ['--context', '--namespace', '--provider'];
+
+/** Whether the completion of a command asks `mcm __complete` for names. */
+export const takesNames = (path: string): boolean => path === 'logs' || typesOf(path).length > 0;
+
+/** Whether the completion of a flag's value asks `mcm __complete`. */
+export const isNamed = (flags: readonly string[]): boolean => flags.some((flag) => NAMED_FLAGS.includes(flag));
