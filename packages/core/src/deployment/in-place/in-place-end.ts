@@ -14,7 +14,11 @@ const Reasons = InPlaceUpdateReasons;
  * set's like any other, or the set could never give it up. A node whose update has ended takes pods again, or its machine
  * would never be available; one that has not begun is called off. An agent at work is waited for.
  */
-export function endOfUpdates({ deployment, machines, nodeOf }: View): InPlaceWork {
+export function endOfUpdates({
+  deployment,
+  machines,
+  nodeOf,
+}: Pick<View, 'deployment' | 'machines' | 'nodeOf'>): InPlaceWork {
   if (deployment.spec.strategy?.type === 'InPlaceUpdate' || deployment.spec.paused) return NO_WORK;
   const all = [...machines.values()].flat().filter((machine) => !isTerminating(machine));
   return {

@@ -48,6 +48,11 @@ test('a machine that was moved leaves its place behind and takes one where it ca
   expect(plain(sizesOfMoved(snapshot(withMachines('new', 0, going), [full('old', 3, 3, NOT_REFILLED)])))).toEqual({});
 });
 
+test('a set without one of its machines keeps its size when no machine was moved', () => {
+  const old = full('old', 2, 2, NOT_REFILLED);
+  expect(plain(sizesOfMoved(snapshot(full('new', 1, 2), [old])))).toEqual({});
+});
+
 test('only machines above the size of their set that were moved are yet to be counted', () => {
   const old = full('old', 2, 2, NOT_REFILLED);
   const counted = (replicas: number, own: number, came: number) => {

@@ -12,9 +12,9 @@ import {
 import { type Resize, type SetSize, sizeOf } from '../state/size.ts';
 
 /** Machines that were moved in and that the set does not count yet. */
-function movedIn({ set, machines }: SetWithMachines): number {
-  const alive = machines.filter((machine) => !isTerminating(machine));
-  return Math.max(Math.min(alive.filter(isBeingHandedOver).length, alive.length - (set.spec.replicas ?? 0)), 0);
+function movedIn(one: SetWithMachines): number {
+  const alive = one.machines.filter((machine) => !isTerminating(machine));
+  return Math.max(Math.min(alive.filter(isBeingHandedOver).length, alive.length - replicasOf(one)), 0);
 }
 
 /**
@@ -86,7 +86,6 @@ export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: st
   if (n > o.replicas) return { resize: new Map([[name, o.replicas]]), because: 'fewer replicas are asked for' };
   const surplus = left + n - o.replicas - o.surge;
   if (surplus > 0) return { resize: shrunk(o.old, surplus), because: 'fewer replicas are asked for: old machines go' };
-  if (n >= o.replicas || left + n >= o.replicas) return undefined;
   const resize = grown({ current: asSize(o.current), old: o.old.map(asSize) }, o.replicas - left - n, o);
   if (resize.size === 0) return undefined;
   const because = resize.has(name)
@@ -104,11 +103,11 @@ export function intoSurge(o: InPlaceSnapshot): Resize {
   const all = [...old, current];
   const room = replicas + surge - replicasOfAll(all);
   const settled = all.every(
-    ({ set, machines }) =>
-      machines.length === (set.spec.replicas ?? 0) &&
-      machines.every((machine) => isAvailable(machine) && !isSelected(machine, o)),
+    (one) =>
+      one.machines.length === replicasOf(one) &&
+      one.machines.every((machine) => isAvailable(machine) && !isSelected(machine, o)),
   );
-  if (o.manual || o.repairsFirst || room <= 0 || replicasOfAll(old) === 0 || !settled) return new Map();
+  if (o.manual || o.repairsFirst || replicasOfAll(old) === 0 || !settled) return new Map();
   return grown({ current: asSize(current), old: [] }, room, o);
 }
 
@@ -117,8 +116,7 @@ const asSize = ({ set, machines }: SetWithMachines): SetSize =>
 
 /** Old machines that no place is left for go, as far as the current set's are available. */
 export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]): Map<string, number> {
-  const steady = ({ set, machines }: SetWithMachines) =>
-    Math.min(machines.filter(isAvailable).length, set.spec.replicas ?? 0);
+  const steady = (one: SetWithMachines) => Math.min(one.machines.filter(isAvailable).length, replicasOf(one));
   const available = [...left, o.current].reduce((total, one) => total + steady(one), 0);
   const idle = left.reduce((total, one) => total + replicasOf(one) - steady(one), 0);
   const surplus = o.repairsFirst ? 0 : rolloutRoom(available, o.replicas, o.unavailable);

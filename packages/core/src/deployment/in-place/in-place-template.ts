@@ -58,10 +58,10 @@ const hasBegun = (machine: Machine): boolean => {
 };
 
 /** Takes the result of an update to another template, and the selection, off once the machine tells of it. */
-function outdatedResult(machine: Machine, node: Node): Change | undefined {
+function outdatedResult(machine: Machine): Change | undefined {
   const reason = updateReasonOf(machine);
   const told = reason === Reasons.UpdateSuccessful || reason === Reasons.UpdateFailed;
-  if (!told || !has(node, Labels.UpdateResult) || phaseOf(machine) === 'InPlaceUpdating') return undefined;
+  if (!told || phaseOf(machine) === 'InPlaceUpdating') return undefined;
   return {
     metadata: {
       labels: { [Labels.SelectedForUpdate]: null, [Labels.UpdateResult]: null },
@@ -74,7 +74,7 @@ function outdatedResult(machine: Machine, node: Node): Change | undefined {
 export function startedFor(machine: Machine, node: Node, current: MachineSet): Change | undefined {
   if (!has(node, Labels.SelectedForUpdate)) return undefined;
   const outdated = isOutdated(node, current);
-  if (outdated && has(node, Labels.UpdateResult)) return outdatedResult(machine, node);
+  if (outdated && has(node, Labels.UpdateResult)) return outdatedResult(machine);
   return isUnnoted(node) || (outdated && !hasBegun(machine)) ? selectedFor(current) : undefined;
 }
 
@@ -85,7 +85,7 @@ export function startedFor(machine: Machine, node: Node, current: MachineSet): C
 export function restarts(machine: Machine, node: Node, current: MachineSet): Change | undefined {
   if (!has(node, Labels.CandidateForUpdate)) return undefined;
   const outdated = isOutdated(node, current);
-  if (outdated && has(node, Labels.UpdateResult)) return outdatedResult(machine, node);
+  if (outdated && has(node, Labels.UpdateResult)) return outdatedResult(machine);
   if (templateOf(node) === ENDED && isUnnoted(node)) return selectedFor(current);
   if (has(node, Labels.UpdateResult) || hasBegun(machine)) return undefined;
   if (has(node, Labels.SelectedForUpdate) && !outdated) return undefined;

@@ -170,9 +170,9 @@ export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSe
  */
 const settledMoves =
   (o: InPlaceSnapshot) =>
-  ({ set, machines }: SetWithMachines): Machine[] => {
-    const alive = machines.filter((machine) => !isTerminating(machine));
-    return alive.length <= (set.spec.replicas ?? 0) || roomOf(o) <= 0 ? alive.filter(isBeingHandedOver) : [];
+  (one: SetWithMachines): Machine[] => {
+    const alive = one.machines.filter((machine) => !isTerminating(machine));
+    return alive.length <= replicasOf(one) || roomOf(o) <= 0 ? alive.filter(isBeingHandedOver) : [];
   };
 
 /**
@@ -253,7 +253,6 @@ function select(o: InPlaceSnapshot): NodeMark[] {
   const n = replicasOf(current);
   const minAvailable = replicas - unavailable;
   const newUnavailable = Math.max(0, n - current.machines.filter(isAvailable).length);
-  if (undergoing + n >= replicas) return [];
   if (replicasOfAll(old) + n - minAvailable - newUnavailable - undergoing <= 0) return [];
   // Machines above their set's size are on their way out, whichever they are.
   const steady = [current, ...old].reduce((total, one) => {

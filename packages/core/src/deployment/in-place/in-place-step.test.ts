@@ -1,0 +1,137 @@
+import { Annotations, Labels, type MachineDeployment, type MachineSet } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { describe, expect, test } from 'vitest';
+import { deployment, NOW, set } from '../../set/test-objects.ts';
+import { planRollout } from '../plan.ts';
+import { machineIn, nodeIn, type UpdateState } from '../testing/updated-machine.ts';
+import { NO_NODES } from './in-place-step.ts';
+
+type Condition = NonNullable<NonNullable<MachineDeployment['status']>['conditions']>[number];
+
+const pool = (
+  replicas: number,
+  conditions: readonly Condition[] = [],
+  orchestrationType = 'Auto',
+): MachineDeployment => {
+  const made = deployment(replicas, {
+    className: 'large',
+    strategy: { type: 'InPlaceUpdate', inPlaceUpdate: { maxSurge: 0, maxUnavailable: 1, orchestrationType } },
+  } as Parameters<typeof deployment>[1]);
+  return conditions.length > 0 ? { ...made, status: { conditions: [...conditions] } } : made;
+};
+const oldSet = (replicas: number): MachineSet =>
+  set('old', replicas, { age: 90, className: 'former', labels: { [Labels.ScaleUpDisabled]: 'true' } });
+const newSet = (replicas: number): MachineSet => set('new', replicas, { className: 'large' });
+
+const step = (given: MachineDeployment, states: readonly UpdateState[], change: object = {}) => {
+  const old = oldSet(states.length);
+  const nodes = new Map<string, Node>(states.map((state, index) => [`m${index}`, nodeIn(state, `m${index}`)]));
+  return planRollout({
+    deployment: given,
+    sets: [newSet(0), old],
+    machines: new Map([[old.metadata.uid, states.map((state, index) => machineIn(state, `m${index}`))]]),
+    creating: () => 0,
+    nodeOf: (name) => nodes.get(name),
+    now: NOW,
+    ...change,
+  });
+};
+
+describe('failed updates', () => {
+  const FAILED: UpdateState = {
+    marks: ['candidate', 'selected', 'failed'],
+    reason: 'UpdateFailed',
+    phase: 'InPlaceUpdateFailed',
+  };
+  const SILENT: UpdateState = { ...FAILED, marks: ['candidate', 'selected'] };
+  const REST =
+    '. A late success is accepted; after the health timeout, unless it is disabled, the machine is replaced; a corrected template starts it anew.';
+  const said = (message: string): Condition =>
+    ({ type: 'RolloutBlocked', status: 'True', reason: 'InPlaceUpdateFailed', message }) as Condition;
+
+  test('a rollout without them has no such condition and no event', () => {
+    const { condition, events } = step(pool(2), [{ marks: ['candidate'] }, {}]);
+    expect(condition?.reason).not.toBe('InPlaceUpdateFailed');
+    expect(events).toEqual([]);
+  });
+
+  test.each<[text: string, states: readonly UpdateState[]]>([
+    ['m1 (no reason given)', [{}, FAILED]],
+    ['m0 (no result within its timeout)', [SILENT, {}]],
+    ['m0 (no reason given), m1 (no result within its timeout), m2 (no reason given)', [FAILED, SILENT, FAILED]],
+    [
+      'm0 (no reason given), m1 (no reason given), m2 (no reason given) and 2 more',
+      [FAILED, FAILED, FAILED, FAILED, FAILED],
+    ],
+  ])('are named with their reasons: %s', (text, states) => {
+    const message = `Updates in place failed: ${text}${REST}`;
+    const { condition, events } = step(pool(states.length), states);
+    expect(condition).toMatchObject({ status: 'True', reason: 'InPlaceUpdateFailed', message });
+    expect(events).toEqual([{ type: 'Warning', reason: 'InPlaceUpdateFailed', message }]);
+    const again = step(pool(states.length, [said(message)]), states);
+    expect([again.condition, again.events]).toEqual([condition, []]);
+    expect(step(pool(states.length, [said('another')]), states).events).toEqual(events);
+  });
+
+  test('are named in the order of their names, with the reason of the agent', () => {
+    const failed = nodeIn(FAILED, 'm0');
+    const annotations = { [Annotations.UpdateFailedReason]: 'disk full' };
+    const nodes = new Map([['m0', { ...failed, metadata: { ...failed.metadata, annotations } }]]);
+    const old = oldSet(3);
+    const machines = new Map([[old.metadata.uid, ['m2', 'm0', 'm1'].map((name) => machineIn(FAILED, name))]]);
+    const { condition } = step(pool(3), [], {
+      sets: [newSet(0), old],
+      machines,
+      nodeOf: (name: string) => nodes.get(name),
+    });
+    expect(condition?.message).toBe(
+      `Updates in place failed: m0 (disk full), m1 (no result within its timeout), m2 (no result within its timeout)${REST}`,
+    );
+  });
+});
+
+describe('without access to the nodes', () => {
+  const blind = (changes: object, conditions: readonly Condition[] = []) =>
+    step(pool(1, conditions), [{}], { nodeOf: undefined, ...changes });
+
+  test('the rollout waits, and an event gives the reason once', () => {
+    const { condition, events } = blind({});
+    expect(condition).toEqual(NO_NODES);
+    expect(events).toHaveLength(1);
+    expect(blind({}, [{ ...NO_NODES } as Condition])).toMatchObject({ condition: NO_NODES, events: [] });
+  });
+
+  test('the condition distinguishes missing permissions from a missing target cluster', () => {
+    const { condition, events } = blind({ nodesUnseen: 'nodes is forbidden' }, [{ ...NO_NODES } as Condition]);
+    expect(condition).toMatchObject({ type: 'RolloutBlocked', status: 'True', reason: 'NodesNotReadable' });
+    expect(condition?.message).toContain('(nodes is forbidden)');
+    expect(events).toHaveLength(1);
+  });
+
+  test('a deployment without machines of an older template needs no nodes', () => {
+    const current = newSet(2);
+    const machines = new Map([[current.metadata.uid, [machineIn({}, 'm0'), machineIn({}, 'm1')]]]);
+    const { condition } = step(pool(2), [], { sets: [current], machines, nodeOf: undefined });
+    expect(condition?.reason).not.toBe(NO_NODES.reason);
+  });
+});
+
+describe('the set for a new template', () => {
+  const created = (orchestration: string, states: readonly UpdateState[]) => {
+    const old = oldSet(states.length);
+    const machines = new Map([[old.metadata.uid, states.map((state, index) => machineIn(state, `m${index}`))]]);
+    const sets = states.length > 0 ? [old] : [];
+    return step(pool(3, [], orchestration), states, { sets, machines }).create?.spec.replicas;
+  };
+
+  test.each(['Auto', 'Manual'])('has all replicas when there are no older machines: %s', (orchestration) => {
+    expect(created(orchestration, [])).toBe(3);
+  });
+
+  test.each([
+    ['Auto', 1],
+    ['Manual', 0],
+  ] as const)('has no machines of its own next to older ones, except for the missing ones of Auto: %s', (type, size) => {
+    expect(created(type, [{}, {}])).toBe(size);
+  });
+});

@@ -1,0 +1,54 @@
+import { Annotations, Labels, type Machine, type MachinePhase } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { machine } from '../../set/test-objects.ts';
+
+/** Labels of a node in an update in place: candidate, selected, and the agent's result. */
+export type UpdateMark = 'candidate' | 'selected' | 'successful' | 'failed';
+
+/** A machine and its node in some state of an update in place. */
+export interface UpdateState {
+  readonly marks?: readonly UpdateMark[];
+  /** The template that the node was selected for; undefined: no annotation. */
+  readonly template?: string | undefined;
+  /** Value of the annotation of the machine-config daemon's drain. */
+  readonly daemonDrain?: string;
+  readonly reason?: string | undefined;
+  readonly phase?: MachinePhase;
+  readonly deleting?: boolean;
+  /** The machine was moved to another set. */
+  readonly moved?: boolean;
+}
+
+export function nodeIn({ marks = [], template, daemonDrain }: UpdateState, name = 'm'): Node {
+  const result = marks.find((mark) => mark === 'successful' || mark === 'failed');
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name,
+      uid: `uid-node-${name}`,
+      resourceVersion: '1',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      labels: {
+        ...(marks.includes('candidate') ? { [Labels.CandidateForUpdate]: 'true' } : {}),
+        ...(marks.includes('selected') ? { [Labels.SelectedForUpdate]: 'true' } : {}),
+        ...(result ? { [Labels.UpdateResult]: result } : {}),
+      },
+      annotations: {
+        ...(template === undefined ? {} : { [Annotations.SelectedForTemplate]: template }),
+        ...(daemonDrain === undefined ? {} : { [Annotations.ConfigDaemonDrain]: daemonDrain }),
+      },
+    },
+    spec: { unschedulable: true },
+  };
+}
+
+export function machineIn({ reason, phase = 'Running', deleting, moved }: UpdateState, name = 'm'): Machine {
+  const made = machine(name, {
+    phase,
+    ...(deleting ? { deleting } : {}),
+    labels: { [Labels.Node]: name, ...(moved ? { [Labels.UpdateResult]: 'successful' } : {}) },
+  });
+  const conditions = reason ? [{ type: 'InPlaceUpdate', status: 'True' as const, reason }] : [];
+  return { ...made, status: { ...made.status, conditions } };
+}
