@@ -229,13 +229,10 @@ export const MUTANTS: readonly Mutant[] = [
   ...of('fence', `${CORE}/driver/invoker/stages/fence.ts`, ['leases'], ['await fence?.confirm();', '']),
   ...of(
     'names',
-    `${CORE}/objects/slots.ts`,
+    `${CORE}/objects/machine-names.ts`,
     F,
-    ['if (!used.has(name)) names.push(name);', 'names.push(name);'],
-    [
-      'return (slot) => encode((offset + slot * stride) % SLOTS);',
-      'return () => encode(Math.floor(Math.random() * SLOTS));',
-    ],
+    ['if (!used(name) && !names.includes(name)) names.push(name);', 'names.push(name);'],
+    ['encode((offset + number * stride) % NAMES)', 'encode(Math.floor(Math.random() * NAMES))'],
   ),
   ...of('pools', `${CONFIG}/pool/rollout/candidates.ts`, P, [
     'const unavailable = nodes.filter(isUnavailable).length;',

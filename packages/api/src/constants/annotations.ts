@@ -31,6 +31,11 @@ export const Annotations = {
    * It counts as a replacement in progress until it runs. Ours; the original has no such thing.
    */
   Replacement: 'node.machine.sapcloud.io/replacement',
+  /**
+   * MachineSet, decimals: the number of its next machine, then lower numbers whose creation had no answer. The names of
+   * machines are derived from these numbers. Ours.
+   */
+  NextMachineNumbers: 'node.machine.sapcloud.io/next-machine-numbers',
   /** MachineDeployment → MachineSet → Machine, a Go duration: beats `spec.creationTimeout`. */
   EffectiveCreationTimeout: 'node.machine.sapcloud.io/effective-creation-timeout',
   /** Machine, a Go duration: time from creation to first join. */
@@ -171,6 +176,7 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.DesiredReplicas,
   Annotations.MaxReplicas,
   Annotations.PreferNoSchedule,
+  Annotations.NextMachineNumbers,
   Annotations.Unfreeze,
   Annotations.TriggerDeletion,
   Annotations.ScaleIn,

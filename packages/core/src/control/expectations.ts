@@ -31,7 +31,7 @@ export type DeletionState = 'asked' | 'unanswered';
  * What we did and the cache does not show yet.
  *
  * Creations need no memory: the answer of a creation is put into the cache at once, and one whose answer was lost is
- * repeated under the same name (see slots.ts). A deletion has no such answer. Until the watch shows the deletion
+ * repeated under the same name (see machine-names.ts). A deletion has no such answer. Until the watch shows the deletion
  * timestamp, a second pass would still count the machine, and if another one has become less useful in the meantime
  * would give that one up too. So the uids of machines that we deleted are kept until the cache agrees.
  *

@@ -1,6 +1,6 @@
 import { Labels, type MachineDeployment, type MachineTemplateSpec } from '@mcm/api';
-import { fnv1a } from '../objects/slots.ts';
 import { CONFIGURATION_FIELDS } from '../objects/template-sync.ts';
+import { fnv1a } from '../values/fnv.ts';
 import { canonicalJson, semanticEqual } from '../values/semantic-equal.ts';
 
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';

@@ -3,7 +3,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { World } from '../deployment/testing/world.ts';
-import { nextMachineNames } from '../objects/slots.ts';
+import { nextMachineNames } from '../objects/machine-names.ts';
 
 /** Names of VMs that run without a machine, as their Nodes show them. */
 
@@ -13,7 +13,7 @@ async function scaledWhileHeld(node: (name: string) => { readonly name: string; 
   await world.until(() => world.complete(), 60);
   const [set] = await world.sets();
   const before = (await world.machines()).map(({ metadata }) => metadata.name);
-  const [next = ''] = set ? nextMachineNames(set.metadata, before, 1) : [];
+  const [next = ''] = set ? nextMachineNames(set, [], 1, (name) => before.includes(name)) : [];
   const { name, unschedulable } = node(next);
   await world.keeper
     .resource(nodes)
@@ -31,7 +31,7 @@ test('a name whose Node is cordoned is not given to a new machine, whatever the 
   expect(made).not.toContain(next);
 });
 
-test('a name whose Node takes pods is given again: the machine adopts the VM', async () => {
+test('a name whose Node takes pods is given to a new machine, which adopts the VM', async () => {
   const { next, made } = await scaledWhileHeld(() => ({ name: 'ip-10-0-0-1', unschedulable: false }));
   expect(made).toEqual([next]);
 });

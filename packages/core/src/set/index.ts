@@ -11,11 +11,11 @@ export {
   projectNode,
 } from '../control/caches.ts';
 export { CreationsUnderWay } from '../control/expectations.ts';
+export { nextMachineNames } from '../objects/machine-names.ts';
 export { isUndrained } from '../objects/machines.ts';
 export { mayDeleteFailed, planAutoPreservation } from '../objects/preservation.ts';
 export type { ScalerRequest } from '../objects/scaler.ts';
 export { compileSelector, isEmptySelector, type LabelMap, type Matcher } from '../objects/selector.ts';
-export { nextMachineNames } from '../objects/slots.ts';
 export { causeIn, type DeletionCause, DeletionCauses } from './deletion-cause.ts';
 export { createSetController, SetReconciler } from './reconciler.ts';
 export { chooseForDeletion, deletionOrder } from './replicas/deletion-order.ts';

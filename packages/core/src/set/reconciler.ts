@@ -33,16 +33,17 @@ import type { HeldMachine, RepairPlan } from '../disruption/repairs.ts';
 import { Waiters } from '../flow/waiters.ts';
 import { claim } from '../objects/claim.ts';
 import { findCondition } from '../objects/conditions.ts';
-import { isFailed, phaseOf } from '../objects/machines.ts';
+import { nextMachineNames } from '../objects/machine-names.ts';
+import { isFailed, type Loss, phaseOf } from '../objects/machines.ts';
 import { scalerRequest } from '../objects/scaler.ts';
 import { compileSelector } from '../objects/selector.ts';
-import { freeMachineNames } from '../objects/slots.ts';
 import { printViolations, validateSet } from '../objects/violations.ts';
 import { CLASS_LOOK_MS, ClassLookup } from './class-lookup.ts';
 import { DeletionCauses, deletionCauses } from './deletion-cause.ts';
 import { LostReplicas } from './replicas/lost-replicas.ts';
 import { MachineAdoption } from './replicas/machine-adoption.ts';
 import { MachineWriter, mayHaveHappened, type WriteResult } from './replicas/machine-writer.ts';
+import { type NumberMemory, NumberRecord } from './replicas/number-record.ts';
 import { RepairGroups } from './replicas/repair-group.ts';
 import { planReplicas, survivors } from './replicas/replicas.ts';
 import type { ReplicaFailure } from './status.ts';
@@ -55,6 +56,9 @@ const BREAKER_SWARM_MS = 1_000;
 /** Delay before the next attempt of a deletion that waits for proof that the server's history continues. */
 const PROOF_MS = 500;
 
+/** Delay before the next pass over a set that another process has changed. */
+const BEHIND_MS = 100;
+
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
 /** The largest number of machine names in a log line. */
 const MOST_NAMED = 20;
@@ -65,6 +69,7 @@ interface Memory {
   readonly pending: PendingDeletions;
   /** Names of machines that this set does not control. */
   readonly taken: Set<string>;
+  readonly numbers: NumberMemory;
   readonly lost: LostReplicas;
   /** The last reported warning about labels without effect. */
   warned: string;
@@ -75,6 +80,7 @@ export class SetReconciler {
   readonly #context: ControllerContext;
   readonly #sets: ResourceClient<MachineSet>;
   readonly #writer: MachineWriter;
+  readonly #numbers: NumberRecord;
   readonly #adoption: MachineAdoption;
   readonly #memory = new Map<string, Memory>();
   readonly #status: SetStatusWriter;
@@ -93,6 +99,7 @@ export class SetReconciler {
     });
     this.#sets = context.client.resource(machineSets, context.namespace);
     this.#writer = new MachineWriter(context);
+    this.#numbers = new NumberRecord(context);
     this.#status = new SetStatusWriter(context, this.#sets);
     this.#classes = new ClassLookup(context);
     this.#adoption = new MachineAdoption(context, this.#sets, this.#writer);
@@ -126,6 +133,7 @@ export class SetReconciler {
     this.#warn(set);
     await this.#adoption.sync(set, await this.#adoption.claim(set, signal), signal);
     if (await this.#isClassNew(key, set, signal)) return again(CLASS_LOOK_MS);
+    if (!(await this.#numbers.write(set, this.#memoryOf(set).numbers, signal))) return again(BEHIND_MS);
     const { failure, lookAgain, held } = await this.#manageReplicas(key, set, signal);
     const outcome = await this.#writeStatus(key, set, { failure: failure?.shown, held }, signal);
     if (failure !== undefined) throw failure.error;
@@ -166,6 +174,7 @@ export class SetReconciler {
       uid: set.metadata.uid,
       pending: new PendingDeletions(this.#context.disruptions.leaving),
       taken: new Set(),
+      numbers: this.#numbers.memoryOf(set),
       lost: new LostReplicas(),
       warned: '',
     };
@@ -190,7 +199,7 @@ export class SetReconciler {
     signal: AbortSignal,
   ): Promise<{ failure: Failure | undefined; lookAgain: Outcome; held: readonly HeldMachine[] }> {
     const { clock, log } = this.#context;
-    const { pending, taken, lost } = this.#memoryOf(set);
+    const { pending, lost } = this.#memoryOf(set);
     const machines = this.#machinesOf(set);
     const deleting = pending.settle(machines);
     const alive = survivors({ machines, deleting });
@@ -223,10 +232,8 @@ export class SetReconciler {
     for (const machine of plan.doomed) pending.begin(machine);
     if (plan.create > 0) {
       log.info('Creating machines', { set: set.metadata.name, count: plan.create, because: plan.because });
-      const used = [...machines.map(({ metadata }) => metadata.name), ...taken];
-      const names = freeMachineNames(set.metadata, used, plan.create, (name) => this.#isNodeHeld(name));
-      const failure = failureOf('create', await this.#writer.create(set, names, { taken, lost, replace }, signal));
-      if (failure) return { failure, lookAgain, held };
+      const { failure, lookAgain: retry } = await this.#create(set, plan.create, replace, signal);
+      if (failure || retry) return { failure, lookAgain: retry ?? lookAgain, held };
     }
     if (doomed.length === 0) return { failure: undefined, lookAgain, held };
     const causes = this.#causesOf(set, doomed, alive.length);
@@ -236,6 +243,28 @@ export class SetReconciler {
     });
     const result = await this.#writer.delete(set, doomed, { pending, causes }, signal);
     return { failure: failureOf('delete', result), lookAgain: result.changed ? again(1) : lookAgain, held };
+  }
+
+  async #create(
+    set: MachineSet,
+    count: number,
+    replace: readonly Loss[],
+    signal: AbortSignal,
+  ): Promise<{ readonly failure?: Failure | undefined; readonly lookAgain?: Outcome }> {
+    const { taken, numbers, lost } = this.#memoryOf(set);
+    if (!(await this.#numbers.catchUp(set, numbers, signal))) return { lookAgain: again(BEHIND_MS) };
+    const known = new Set(this.#machinesOf(set).map(({ metadata }) => metadata.name));
+    const used = (name: string) => known.has(name) || taken.has(name) || this.#isNodeHeld(name);
+    const newest = this.#context.sets.store.get(keyOf(set)) ?? set;
+    const names = nextMachineNames(newest, numbers.unanswered, count, used);
+    const result = await this.#writer.create(
+      set,
+      names,
+      { taken, lost, replace, unanswered: numbers.unanswered },
+      signal,
+    );
+    const recorded = await this.#numbers.write(set, numbers, signal);
+    return { failure: failureOf('create', result), ...(recorded ? {} : { lookAgain: again(BEHIND_MS) }) };
   }
 
   #causesOf(set: MachineSet, doomed: readonly Machine[], alive: number): ReturnType<typeof deletionCauses> {

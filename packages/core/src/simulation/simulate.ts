@@ -17,9 +17,9 @@ import { guardsOf } from '../disruption/reading.ts';
 import { countsTerminating, type SafeguardSettings } from '../disruption/safeguards.ts';
 import { setDeploymentCondition } from '../objects/conditions.ts';
 import { limitsOf } from '../objects/limits.ts';
+import { nextMachineNames, unrecordedNames } from '../objects/machine-names.ts';
 import { isFailed, isTerminating, type Loss, lossOf } from '../objects/machines.ts';
 import { scalerRequest } from '../objects/scaler.ts';
-import { nextMachineNames } from '../objects/slots.ts';
 import { isComplete } from '../rollout/arrival.ts';
 import { newMachine } from '../set/replicas/new-machine.ts';
 import { roomOfSet } from '../set/replicas/repair-group.ts';
@@ -106,6 +106,8 @@ class Run {
   /** Places of a set, by its uid, whose machine failed: what is made there is a replacement. */
   readonly #lost = new Map<string, Loss[]>();
   readonly #made = new Map<string, number>();
+  /** Names of machines that a set has or had, by its UID. */
+  readonly #names = new Map<string, Set<string>>();
   /** Who is silent now stays so: nothing is known of the future of machines that nobody touches. */
   readonly #guards: Guards;
   readonly #fleet: ReadonlySet<string>;
@@ -296,7 +298,7 @@ class Run {
     const made = this.#made.get(uid) ?? 0;
     const names = isNew
       ? Array.from({ length: count }, (_, index) => `${name}-<${made + index + 1}>`)
-      : nextMachineNames(set.metadata, this.#namesOf(set), count);
+      : this.#nextNames(set, count);
     this.#made.set(uid, made + count);
     for (const machine of names) {
       const [loss, ...others] = this.#lost.get(uid) ?? [];
@@ -306,8 +308,14 @@ class Run {
     }
   }
 
-  #namesOf(set: MachineSet): readonly string[] {
-    return this.#world.machinesOf(set).map(({ metadata }) => metadata.name);
+  #nextNames(set: MachineSet, count: number): readonly string[] {
+    const known = this.#world.machinesOf(set).map(({ metadata }) => metadata.name);
+    const given = this.#names.get(set.metadata.uid) ?? new Set(known);
+    for (const name of known) given.add(name);
+    const names = nextMachineNames(set, unrecordedNames(set, given), count, (name) => given.has(name));
+    for (const name of names) given.add(name);
+    this.#names.set(set.metadata.uid, given);
+    return names;
   }
 
   #delete(set: MachineSet, machine: Machine, because: string): void {

@@ -42,6 +42,7 @@ const SELECTED_FOR = '.metadata.annotations.node.machine.sapcloud.io/selected-fo
 const CLASS_OF_NODE = '.metadata.annotations.node.machine.sapcloud.io/machine-class';
 const DELETED_FOR_HEALTH = '.metadata.annotations.node.machine.sapcloud.io/deleted-for-health';
 const REPLACEMENT = '.metadata.annotations.node.machine.sapcloud.io/replacement';
+const NUMBERS = '.metadata.annotations.node.machine.sapcloud.io/next-machine-numbers';
 const IN_PLACE = '.status.conditions[InPlaceUpdate]';
 const TERMINATING = '.status.conditions[Terminating]';
 const OPERATION = '.status.lastOperation';
@@ -99,6 +100,13 @@ export const RULES: readonly Rule[] = [
     excuses: ({ path, ours, theirs }, sides) =>
       isFinalizer(path) && theirs === NODE_FINALIZER && ours === undefined && isLeaving(sides.ours),
     excusesStep: ({ lane, ours, theirs }) => isFinalizer(lane) && ours === ABSENT && theirs === undefined,
+  },
+  {
+    row: 'Names of machines',
+    what: 'a set counts the names that it gave to machines',
+    kinds: ['MachineSet'],
+    excuses: ({ path, theirs }) => path === NUMBERS && theirs === undefined,
+    excusesStep: ({ lane, theirs }) => lane === NUMBERS && theirs === undefined,
   },
   {
     row: 'Annotation `machine-class` of a Node',

@@ -153,7 +153,7 @@ describe('nodes that were emptied for another template are selected first', () =
     expect(plan([old.length, old], [0, []], change).selected).toEqual(selected);
   });
 
-  test('also beside a complete current set, unless machines are selected by hand', () => {
+  test('also next to a complete current set, unless machines are selected by hand', () => {
     const full: Staff = [3, [{ phase: 'Pending' }, { phase: 'Pending' }, { phase: 'Pending' }]];
     expect(plan([1, [EMPTIED]], full, { surge: 1 }).selected).toEqual(['old-0']);
     expect(plan([1, [EMPTIED]], full, { surge: 1, manual: true }).selected).toEqual([]);

@@ -131,7 +131,10 @@ describe('the set for a new template', () => {
   test.each([
     ['Auto', 1],
     ['Manual', 0],
-  ] as const)('has no machines of its own next to older ones, except for the missing ones of Auto: %s', (type, size) => {
-    expect(created(type, [{}, {}])).toBe(size);
-  });
+  ] as const)(
+    'has no machines of its own next to older ones, except for the missing ones of Auto: %s',
+    (type, size) => {
+      expect(created(type, [{}, {}])).toBe(size);
+    },
+  );
 });

@@ -5,8 +5,8 @@ import { planRepairs, type RepairPlan } from '../../disruption/repairs.ts';
 import { countsTerminating, isReplicaOf, SAFEGUARD_DEFAULTS } from '../../disruption/safeguards.ts';
 import type { DisruptionsUnderWay } from '../../disruption/under-way.ts';
 import { type Limits, limitsOf } from '../../objects/limits.ts';
+import { machineNumberOf } from '../../objects/machine-names.ts';
 import { isAvailable, isTerminating } from '../../objects/machines.ts';
-import { isSlotName } from '../../objects/slots.ts';
 import { hasArrived, isComplete } from '../../rollout/arrival.ts';
 import { highestRevision, type Sets, splitSets } from '../../rollout/revisions.ts';
 import {
@@ -166,7 +166,7 @@ function repairsOf(
   const account = (set: MachineSet) => ({
     replicas: set.spec.replicas ?? 0,
     machines: machines.get(set.metadata.uid) ?? [],
-    isOurs: ({ metadata }: Machine) => isSlotName(set.metadata, metadata.name),
+    isOurs: ({ metadata }: Machine) => machineNumberOf(set, metadata.name) !== undefined,
   });
   return planRepairs({
     replicas: deployment.spec.replicas ?? 0,

@@ -3,7 +3,7 @@ import type { Node } from '@mcm/kube';
 import { machine } from '../../set/test-objects.ts';
 
 /** Labels of a node in an update in place: candidate, selected, and the agent's result. */
-export type UpdateMark = 'candidate' | 'selected' | 'successful' | 'failed';
+type UpdateMark = 'candidate' | 'selected' | 'successful' | 'failed';
 
 /** A machine and its node in some state of an update in place. */
 export interface UpdateState {

@@ -12,6 +12,7 @@ import {
 import { crdsWithoutRules } from '@mcm/api/testing';
 import {
   type Clock,
+  controllerOf,
   createClient,
   createInformer,
   createMemoryLogger,
@@ -161,9 +162,22 @@ export class World implements AsyncDisposable {
     for (const name of this.#options.classes ?? ['small', 'large', 'huge']) await this.createClass(name);
     const keeper = new MachineKeeper(this, this.#options);
     this.truth.onChange(({ object, type }) => type !== 'deleted' && keeper.look(object));
+    this.truth.onChange(({ object, type }) => type === 'added' && this.#verifyName(object));
     this.#running.push(this.truth.run(this.#stop.signal));
     this.#manage();
     await this.clock.settle();
+  }
+
+  /** Names of machines that sets created, with the UID of the machine that had the name first. */
+  readonly names = new Map<string, string>();
+
+  /** A set must not give a name to a second machine. */
+  #verifyName(machine: Machine): void {
+    const { name, uid } = machine.metadata;
+    if (controllerOf(machine) === undefined) return;
+    const first = this.names.get(name) ?? uid;
+    if (first !== uid) this.problems.push(new Error(`two machines had the name ${name}`));
+    this.names.set(name, first);
   }
 
   #manage(): void {

@@ -41,6 +41,8 @@ export interface MachineChange {
 export interface Vacancies {
   /** Receives the names of machines that this set does not control. */
   readonly taken: Set<string>;
+  /** Names of creations without an answer. Their result is unknown. */
+  readonly unanswered: Set<string>;
   readonly lost: LostReplicas;
   /** The losses that the first new machines replace. */
   readonly replace: readonly Loss[];
@@ -97,7 +99,7 @@ export class MachineWriter {
   async create(
     set: MachineSet,
     names: readonly string[],
-    { taken, lost, replace }: Vacancies,
+    { taken, unanswered, lost, replace }: Vacancies,
     signal: AbortSignal,
   ): Promise<WriteResult> {
     const made: string[] = [];
@@ -107,7 +109,9 @@ export class MachineWriter {
     const key = keyOf(set);
     const task = async (name: string) => {
       const one = newMachine(set, name, losses.get(name));
-      const { machine, isNew } = await creations.during(uid, () => this.#createOne(set, { name, one }, taken, signal));
+      const { machine, isNew } = await creations.during(uid, () =>
+        this.#createOnce(set, { name, one }, { taken, unanswered }, signal),
+      );
       this.#context.machines.recordWrite(machine);
       lost.made(machine.metadata.uid, lossBefore(machine));
       if (isNew) made.push(name);
@@ -123,6 +127,27 @@ export class MachineWriter {
       recorder.event(set, 'Warning', EventReasons.FailedCreate, `Error creating: ${message(error)}`);
     }
     return { succeeded, error };
+  }
+
+  /** Creates the machine and keeps its name in `unanswered` until its result is known. */
+  async #createOnce(
+    set: MachineSet,
+    draft: { readonly name: string; readonly one: Draft<Machine> },
+    { taken, unanswered }: Pick<Vacancies, 'taken' | 'unanswered'>,
+    signal: AbortSignal,
+  ): Promise<Made> {
+    const wasOpen = unanswered.has(draft.name);
+    unanswered.add(draft.name);
+    try {
+      const made = await this.#createOne(set, draft, taken, signal);
+      unanswered.delete(draft.name);
+      return made;
+    } catch (error) {
+      // A refusal says nothing about an earlier request that may still arrive at the server.
+      const isRefused = error instanceof KubeError && !mayHaveHappened(error);
+      if ((isRefused && !wasOpen) || taken.has(draft.name)) unanswered.delete(draft.name);
+      throw error;
+    }
   }
 
   async #createOne(

@@ -4,9 +4,9 @@ import type { BudgetSet } from '../../disruption/budget.ts';
 import { planRepairs, type RepairPlan } from '../../disruption/repairs.ts';
 import { countsTerminating, isReplicaOf } from '../../disruption/safeguards.ts';
 import { limitsOf } from '../../objects/limits.ts';
+import { machineNumberOf } from '../../objects/machine-names.ts';
 import { isTerminating } from '../../objects/machines.ts';
 import type { NodeAnnotations } from '../../objects/preservation.ts';
-import { isSlotName } from '../../objects/slots.ts';
 import { hasArrived } from '../../rollout/arrival.ts';
 import { type Sets, splitSets } from '../../rollout/revisions.ts';
 import { careOf, closedGate, keptFailures } from '../../rollout/rollout-gate.ts';
@@ -61,7 +61,7 @@ export class RepairGroups {
       const all = this.#machinesOf(one);
       const machines = isReplica ? all.filter(isReplica) : all;
       const alive = machines.filter((machine) => !isTerminating(machine) && !disruptions.isLeaving(machine));
-      const isOurs = ({ metadata }: Machine) => isSlotName(one.metadata, metadata.name);
+      const isOurs = ({ metadata }: Machine) => machineNumberOf(one, metadata.name) !== undefined;
       return { replicas: one.spec.replicas ?? 0, machines, lost: this.#memory.lost(one, alive), isOurs };
     };
     return planRepairs({

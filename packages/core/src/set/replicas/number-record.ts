@@ -1,0 +1,93 @@
+import { Annotations, type Machine, type MachineSet, machineSets, machines } from '@mcm/api';
+import { controllerOf, ignoreNotFound, isConflict, isNotFound, keyOf, type ResourceClient } from '@mcm/kube';
+import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
+import { machineNumbersOf, numbersAfter, printMachineNumbers, unrecordedNames } from '../../objects/machine-names.ts';
+
+/** Creations of one set whose result is unknown, and whether the caches were compared with the server. */
+export class NumberMemory {
+  /** Names of creations without an answer. They are sent again under the same name. */
+  readonly unanswered: Set<string>;
+  caughtUp = false;
+
+  constructor(unanswered: Iterable<string>) {
+    this.unanswered = new Set(unanswered);
+  }
+}
+
+/**
+ * Keeps the annotation with the numbers of a set's next machines (docs/decisions/0018-machine-names-from-a-count.md). A number
+ * below it is never given again, so the name of a machine never returns.
+ */
+export class NumberRecord {
+  readonly #context: ControllerContext;
+  readonly #sets: ResourceClient<MachineSet>;
+  readonly #machines: ResourceClient<Machine>;
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
+    this.#sets = context.client.resource(machineSets, context.namespace);
+    this.#machines = context.client.resource(machines, context.namespace);
+  }
+
+  #namesOf({ metadata: { uid } }: MachineSet): string[] {
+    return this.#context.machines.store.byIndex(BY_CONTROLLER, uid).map(({ metadata }) => metadata.name);
+  }
+
+  /** Finds the creations that an earlier process sent and did not record. */
+  memoryOf(set: MachineSet): NumberMemory {
+    return new NumberMemory(unrecordedNames(set, this.#namesOf(set)));
+  }
+
+  /**
+   * Compares the caches with the server before this process creates its first machine of the set. Another process may have created
+   * machines that the caches do not show yet.
+   * @returns False if the caches were behind. Then the set must decide again.
+   */
+  async catchUp(set: MachineSet, memory: NumberMemory, signal: AbortSignal): Promise<boolean> {
+    if (memory.caughtUp) return true;
+    const live = await ignoreNotFound(this.#sets.get(set.metadata.name, { signal }));
+    if (live?.metadata.uid !== set.metadata.uid) return false;
+    this.#context.sets.recordWrite(live);
+    const added = machineNumbersRecorded(live) ? await this.#missing(live, signal) : [];
+    for (const machine of added) this.#context.machines.recordWrite(machine);
+    for (const name of unrecordedNames(live, this.#namesOf(live))) memory.unanswered.add(name);
+    memory.caughtUp = true;
+    return added.length === 0 && live.metadata.resourceVersion === set.metadata.resourceVersion;
+  }
+
+  /** Machines of the set that the server has and the cache does not have. */
+  async #missing({ metadata: { uid }, spec }: MachineSet, signal: AbortSignal): Promise<readonly Machine[]> {
+    const labelSelector = Object.entries(spec.selector.matchLabels ?? {})
+      .map(([key, value]) => `${key}=${value}`)
+      .join(',');
+    const { items } = await this.#machines.list({ labelSelector, signal });
+    const known = new Set(this.#context.machines.store.byIndex(BY_CONTROLLER, uid).map(({ metadata }) => metadata.uid));
+    return items.filter((machine) => controllerOf(machine)?.uid === uid && !known.has(machine.metadata.uid));
+  }
+
+  /**
+   * Writes the annotation if a machine has a number that it does not contain yet.
+   * @returns False after a conflict. Then the set must be read again.
+   */
+  async write({ metadata }: MachineSet, { unanswered }: NumberMemory, signal: AbortSignal): Promise<boolean> {
+    const { sets } = this.#context;
+    const set = sets.store.get(keyOf({ metadata }));
+    if (set?.metadata.uid !== metadata.uid) return false;
+    const names = this.#namesOf(set);
+    for (const name of names) unanswered.delete(name);
+    const numbers = printMachineNumbers(numbersAfter(set, names, unanswered));
+    if (numbers === printMachineNumbers(machineNumbersOf(set))) return true;
+    const { name, uid, resourceVersion } = set.metadata;
+    const body = { metadata: { uid, resourceVersion, annotations: { [Annotations.NextMachineNumbers]: numbers } } };
+    try {
+      sets.recordWrite(await this.#sets.patch(name, { type: 'merge', body }, { signal }));
+      return true;
+    } catch (error) {
+      if (isConflict(error) || isNotFound(error)) return false;
+      throw error;
+    }
+  }
+}
+
+const machineNumbersRecorded = ({ metadata }: MachineSet): boolean =>
+  metadata.annotations?.[Annotations.NextMachineNumbers] !== undefined;
