@@ -1,0 +1,26 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { ROOT } from '../root.ts';
+import { REPORTS, reportOf } from './report.ts';
+
+/**
+ * Runs the tests of one package, as a task of turbo in the folder of the package: `one.ts <task> [project ...]`.
+ * Without projects, vitest runs all projects that have tests in this folder.
+ */
+
+const [task = 'test', ...projects] = process.argv.slice(2);
+const folder = process.cwd();
+mkdirSync(join(folder, REPORTS), { recursive: true });
+const { status } = spawnSync(
+  process.execPath,
+  [
+    join(ROOT, 'node_modules/vitest/vitest.mjs'),
+    'run',
+    ...projects.flatMap((project) => ['--project', project]),
+    '--passWithNoTests',
+    `${relative(ROOT, folder).replaceAll('\\', '/')}/src/`,
+  ],
+  { cwd: ROOT, stdio: 'inherit', env: { ...process.env, MCM_TEST_REPORT: join(folder, reportOf(task)) } },
+);
+process.exitCode = status ?? 1;

@@ -1,0 +1,35 @@
+/** The folder of reports in a package. */
+export const REPORTS = 'node_modules/.cache/tests';
+
+/** The path of the report of a task, from the folder of its package. */
+export const reportOf = (task: string): string => `${REPORTS}/${task.replaceAll(':', '-')}.json`;
+
+/** The part of vitest's JSON report that `.ci/count.mjs` reads. */
+export interface Report {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+  readonly testResults: readonly object[];
+}
+
+/** A task that ended without a report: it counts as a failed file. */
+export const missingReport = (name: string): Report => ({
+  numPassedTests: 0,
+  numFailedTests: 0,
+  numPendingTests: 0,
+  numTodoTests: 0,
+  testResults: [{ name, status: 'failed', message: 'The tests ended without a report.', assertionResults: [] }],
+});
+
+/** One report of several. */
+export function merged(reports: readonly Report[]): Report {
+  const sum = (of: (report: Report) => number): number => reports.reduce((total, report) => total + of(report), 0);
+  return {
+    numPassedTests: sum((report) => report.numPassedTests),
+    numFailedTests: sum((report) => report.numFailedTests),
+    numPendingTests: sum((report) => report.numPendingTests),
+    numTodoTests: sum((report) => report.numTodoTests),
+    testResults: reports.flatMap((report) => report.testResults),
+  };
+}
