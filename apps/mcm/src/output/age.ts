@@ -1,5 +1,6 @@
-/** `45s`, `12m`, `3h10m`, `5d`. */
+/** `45s`, `12m`, `3h10m`, `5d`; `<unknown>` without a valid time, as kubectl prints it. */
 export function age(ms: number): string {
+  if (Number.isNaN(ms)) return '<unknown>';
   const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 120) return `${seconds}s`;
   const minutes = Math.floor(seconds / 60);

@@ -85,6 +85,7 @@ test('a long colored line is cut by its visible characters', () => {
 });
 
 test.each([
+  [Number.NaN, '<unknown>'],
   [999, '0s'],
   [119_000, '119s'],
   [120_000, '2m'],
