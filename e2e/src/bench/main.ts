@@ -1,7 +1,7 @@
 import { planeFigures } from './control-plane.ts';
 import { deploymentCosts } from './deployments.ts';
 import { driverFigures } from './drivers/figures.ts';
-import { fleetFigures, type Measured, podMemory } from './fleet.ts';
+import { fleetFigures, type Measured, podMemory } from './machines/fleet.ts';
 import { handOverFigures } from './hand-over.ts';
 import { machineConfigFigures } from './machine-config.ts';
 import { BlockedDrains } from './machines/blocked-drains.ts';

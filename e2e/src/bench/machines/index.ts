@@ -1,4 +1,4 @@
-import { fleetFigures, podMemory } from '../fleet.ts';
+import { fleetFigures, podMemory } from './fleet.ts';
 import { BlockedDrains } from './blocked-drains.ts';
 import { atMost, type Figure } from './figure.ts';
 import { IdleFleet } from './idle-fleet.ts';

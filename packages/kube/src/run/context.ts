@@ -11,7 +11,7 @@ import { observingClient } from '../observe/client.ts';
 import type { ObserveDecisions } from '../observe/decisions.ts';
 import type { Clusters } from './cluster/clusters.ts';
 import type { BinaryContext } from './definition.ts';
-import type { Host } from './host.ts';
+import type { Host } from './process/host.ts';
 import { type CertificatesInUse, servedCertificate, type Warnings } from './warnings/index.ts';
 
 /** Parts of a context. */

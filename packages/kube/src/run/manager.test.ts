@@ -3,7 +3,7 @@ import { sleep } from '../clock/clock.ts';
 import { VirtualClock } from '../clock/virtual-clock.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
 import { createManager } from './manager.ts';
-import type { Phase } from './phase.ts';
+import type { Phase } from './process/phase.ts';
 
 function setUp(make: (phase: (name: string, change?: Partial<Phase>) => Phase, clock: VirtualClock) => Phase[]) {
   const clock = new VirtualClock();

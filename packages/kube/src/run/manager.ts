@@ -1,7 +1,7 @@
 import { errorText } from '../base/error-text.ts';
 import { type Clock, pause } from '../clock/clock.ts';
 import type { Logger } from '../contract/logger.ts';
-import type { Phase, PhaseState, PhaseStatus, Stop } from './phase.ts';
+import type { Phase, PhaseState, PhaseStatus, Stop } from './process/phase.ts';
 
 /** Options of a manager. */
 export interface ManagerOptions {

@@ -17,7 +17,7 @@ import { configMaps, events } from '../types/core.ts';
 import { leases } from '../types/groups.ts';
 import { chooseSources } from './cluster/clusters.ts';
 import type { BinaryContext, BinaryDefinition } from './definition.ts';
-import type { Host } from './host.ts';
+import type { Host } from './process/host.ts';
 import { runBinary } from './run-binary.ts';
 import type { Unit } from './units.ts';
 

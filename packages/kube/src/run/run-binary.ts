@@ -19,11 +19,11 @@ import { createContext } from './context.ts';
 import { crossCheck, doubtsAbout } from './cross-check.ts';
 import type { BinaryDefinition, Configuration } from './definition.ts';
 import type { Check, HealthSources } from './health/health.ts';
-import type { MemoryUse } from './health/memory.ts';
+import type { MemoryUse } from './process/memory.ts';
 import { serveHealth } from './health/serve-health.ts';
-import { type Host, processHost } from './host.ts';
+import { type Host, processHost } from './process/host.ts';
 import { createManager, type Manager } from './manager.ts';
-import type { Phase } from './phase.ts';
+import type { Phase } from './process/phase.ts';
 import { reportedSettings } from './reported-settings.ts';
 import { UnitRunner } from './units.ts';
 import {

@@ -1,6 +1,6 @@
 import { errorText } from '../../base/error-text.ts';
-import type { Host } from '../host.ts';
-import type { Phase } from '../phase.ts';
+import type { Host } from '../process/host.ts';
+import type { Phase } from '../process/phase.ts';
 import { type Warnings, warnOfAddress } from '../warnings/index.ts';
 import { waitForApiServer } from './api-server.ts';
 import type { Cluster } from './clusters.ts';

@@ -1,4 +1,4 @@
-import type { MemoryUse } from '../health/memory.ts';
+import type { MemoryUse } from '../process/memory.ts';
 import type { Warnings } from './warnings.ts';
 
 /** V8 collects when the heap has grown by a tenth. Above this share, it may abort the process before the next collection. */

@@ -13,7 +13,7 @@ import { checkMemory } from './memory.ts';
 import { compareVersions } from './versions.ts';
 import { Warnings } from './warnings.ts';
 import { AnswerWatcher } from './watch-answers.ts';
-import { watchEnvironment } from './watch-environment.ts';
+import { watchEnvironment } from '../environment/watch-environment.ts';
 
 const DAY = 24 * 3_600_000;
 const NOW = new Date('2026-03-01T12:00:00Z');

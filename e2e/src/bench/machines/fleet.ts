@@ -1,8 +1,8 @@
 import { type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { type Pod, pods, realClock, sleep } from '@mcm/kube';
-import { cpuMs, rssMb } from '../harness/process-usage.ts';
-import { type Counts, count } from '../harness/request-log.ts';
-import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
+import { cpuMs, rssMb } from '../../harness/process-usage.ts';
+import { type Counts, count } from '../../harness/request-log.ts';
+import { NAMESPACE, type Stack, startStack, until } from '../../harness/stack.ts';
 import { bulkyPod, POD_BYTES } from './bulky-pod.ts';
 
 /** What one piece of work cost. */

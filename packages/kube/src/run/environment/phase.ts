@@ -2,10 +2,10 @@ import type { Clock } from '../../clock/clock.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { Meters } from '../../metrics/meters.ts';
 import type { Clusters } from '../cluster/clusters.ts';
-import type { Phase } from '../phase.ts';
-import type { ExpectedCrd } from './crd-fields.ts';
-import type { CertificatesInUse } from './in-use.ts';
-import type { Warnings } from './warnings.ts';
+import type { Phase } from '../process/phase.ts';
+import type { ExpectedCrd } from '../warnings/crd-fields.ts';
+import type { CertificatesInUse } from '../warnings/in-use.ts';
+import type { Warnings } from '../warnings/warnings.ts';
 import { watchEnvironment } from './watch-environment.ts';
 
 /** State of a process for the checks of its environment. */

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
-import type { Random } from '../base/random.ts';
-import { type Clock, realClock } from '../clock/clock.ts';
-import { type MemoryUse, watchMemory } from './health/memory.ts';
+import type { Random } from '../../base/random.ts';
+import { type Clock, realClock } from '../../clock/clock.ts';
+import { type MemoryUse, watchMemory } from './memory.ts';
 
 /** The interface of a binary to its process. Tests use their own. */
 export interface Host {

@@ -8,8 +8,8 @@ import {
   type ServedSchemas,
   servedSchema,
   statusSentence,
-} from './crd-fields.ts';
-import type { Warnings } from './warnings.ts';
+} from '../warnings/crd-fields.ts';
+import type { Warnings } from '../warnings/warnings.ts';
 
 /** The OpenAPI description of a group and version, empty if it does not exist. Every authenticated user may read it. */
 async function described(

@@ -1,5 +1,5 @@
 import type { Draft, Pod } from '@mcm/kube';
-import { NAMESPACE } from '../harness/stack.ts';
+import { NAMESPACE } from '../../harness/stack.ts';
 
 /** How large a {@link bulkyPod} is as JSON, about. */
 export const POD_BYTES = 7_000;
