@@ -16,8 +16,8 @@ import { createGcpDriver } from '@mcm/provider-gcp';
 import { createCloud, createLocalDriver } from '@mcm/provider-local';
 import { AWS_VARIABLES } from '../drivers/aws-environment.ts';
 import { nodesOf } from '../drivers/fleet.ts';
+import type { ClassInput } from './class-input.ts';
 import { SAMPLES } from './providers.ts';
-import type { ClassInput } from './two-classes.ts';
 
 // Modules load in real time, which a virtual clock does not see.
 await loadSdk();

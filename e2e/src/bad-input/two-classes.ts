@@ -15,6 +15,7 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import { CRDS } from '../drivers/fleet.ts';
+import type { ClassInput } from './class-input.ts';
 import type { CloudOf } from './clouds.ts';
 
 const NAMESPACE = 'default';
@@ -22,13 +23,6 @@ const ORDINARY = 'ordinary';
 const ODD = 'odd';
 /** Repeated events are one; those of so long ago are not yet gone. */
 const NEVER_MS = 0;
-
-/** A class and its Secret, as far as they matter. */
-export interface ClassInput {
-  readonly provider: string;
-  readonly spec: object;
-  readonly secret: Readonly<Record<string, string>>;
-}
 
 /** Errors as they would be printed. */
 const told = (_key: string, value: unknown): unknown =>

@@ -1,5 +1,4 @@
 import { realClock, sleep } from '@mcm/kube';
-import type { ApiServer } from './api-server.ts';
 
 /** An object as a list of its metadata has it, and where it is. */
 interface Found {
@@ -32,10 +31,13 @@ const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=
 const LOOK_EVERY_MS = 200;
 const LOOKS = 600;
 
-const asked = (fetch: ApiServer['fetch'], path: string, init: RequestInit = {}): Promise<Response> =>
+/** Sends a request to the API server. */
+type Fetch = (request: Request) => Promise<Response>;
+
+const asked = (fetch: Fetch, path: string, init: RequestInit = {}): Promise<Response> =>
   fetch(new Request(`https://server${path}`, init));
 
-async function read(fetch: ApiServer['fetch'], path: string): Promise<Answer> {
+async function read(fetch: Fetch, path: string): Promise<Answer> {
   for (let looks = 1; ; looks += 1) {
     const answer = await asked(fetch, path, { headers: { accept: METADATA } });
     const text = await answer.text();
@@ -48,7 +50,7 @@ async function read(fetch: ApiServer['fetch'], path: string): Promise<Answer> {
 }
 
 /** All that can be deleted, by uid. */
-async function objectsIn(fetch: ApiServer['fetch']): Promise<ReadonlyMap<string, Found>> {
+async function objectsIn(fetch: Fetch): Promise<ReadonlyMap<string, Found>> {
   const { groups = [] } = await read(fetch, '/apis');
   const found = new Map<string, Found>();
   for (const version of ['/api/v1', ...groups.map((group) => `/apis/${group.preferredVersion.groupVersion}`)]) {
@@ -67,7 +69,7 @@ async function objectsIn(fetch: ApiServer['fetch']): Promise<ReadonlyMap<string,
 }
 
 /** Removes finalizers, because no controller handles them here. A refused deletion is tried again after others. */
-async function remove(fetch: ApiServer['fetch'], { path, finalizers }: Found): Promise<void> {
+async function remove(fetch: Fetch, { path, finalizers }: Found): Promise<void> {
   if (finalizers.length > 0 && !EMPTIED_BY_SERVER.test(path)) {
     const headers = { 'content-type': 'application/merge-patch+json' };
     const body = JSON.stringify({ metadata: { finalizers: null } });
@@ -83,7 +85,7 @@ export interface SharedCluster {
 }
 
 /** Throws for a cluster that is somebody's, or another test's: with what the test makes, theirs would be deleted. */
-export async function sharedCluster(fetch: ApiServer['fetch'], file: string): Promise<SharedCluster> {
+export async function sharedCluster(fetch: Fetch, file: string): Promise<SharedCluster> {
   const before = await objectsIn(fetch);
   const others = [...before.values()].filter(({ path }) =>
     /\/nodes\/|\/customresourcedefinitions\/.*\.(sapcloud\.io|openshift\.io)$/.test(path),

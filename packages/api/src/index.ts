@@ -81,9 +81,8 @@ export {
   DEFAULT_REPLICAS,
   DEFAULT_ROLLING_UPDATE,
   DEFAULT_STRATEGY,
-  defaultMachineDeployment,
-  defaultMachineSet,
-} from './kinds/defaults.ts';
+} from './kinds/default-values.ts';
+export { defaultMachineDeployment, defaultMachineSet } from './kinds/defaults.ts';
 export { API_VERSION, GROUP, VERSION } from './kinds/group.ts';
 export { formatSelector, isEmptySelector, requirementHolds, selectorMatches } from './kinds/label-selector.ts';
 export {

@@ -87,8 +87,8 @@ export type { BinaryContext, BinaryDefinition, Configuration } from './run/defin
 export { type Arrived, type ForeignRefusal, foreignRefusal } from './run/health/foreign.ts';
 export type { Check } from './run/health/health.ts';
 export { type PlainAnswer, type PlainRequest, startTlsServer, type TlsServer } from './run/health/tls-server.ts';
-export { type Host, processHost } from './run/process/host.ts';
 export { createManager, type Manager, type ManagerOptions } from './run/manager.ts';
+export { type Host, processHost } from './run/process/host.ts';
 export type { Phase, PhaseState, PhaseStatus, Stop } from './run/process/phase.ts';
 export { runBinary } from './run/run-binary.ts';
 export { type Need, type Unit, UnitRunner, type UnitRunnerOptions } from './run/units.ts';

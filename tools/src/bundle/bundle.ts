@@ -9,6 +9,7 @@ import { builtins } from './builtins.ts';
 import { compile } from './compile.ts';
 import { lazyLoads } from './lazy-loads.ts';
 import { licenceTexts } from './sbom/licences.ts';
+import type { PackageIn } from './sbom/package-in.ts';
 import { billOfMaterials, componentsOf } from './sbom/sbom.ts';
 import { slimSdks } from './slim-sdks.ts';
 import { commandOf, startApart } from './start-apart.ts';
@@ -28,13 +29,6 @@ export interface Bundle {
   readonly bytes: number;
   /** Packages of other authors in the bundle, as paths below `node_modules`. */
   readonly packages: readonly PackageIn[];
-}
-
-/** A package of another author in a bundle. */
-export interface PackageIn {
-  readonly name: string;
-  /** Folder of its package.json. */
-  readonly folder: string;
 }
 
 /** Programs find each other and their assets relative to themselves: `<name>/dist/main.js`. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { DEFAULT_IN_PLACE_UPDATE, DEFAULT_ROLLING_UPDATE, DEFAULT_STRATEGY } from '../kinds/defaults.ts';
+import { DEFAULT_IN_PLACE_UPDATE, DEFAULT_ROLLING_UPDATE, DEFAULT_STRATEGY } from '../kinds/default-values.ts';
 import type { CrdKeywords } from '../kinds/fields.ts';
 import { GROUP } from '../kinds/group.ts';
 import { crds } from './crds.ts';

@@ -1,17 +1,11 @@
+import {
+  DEFAULT_IN_PLACE_UPDATE,
+  DEFAULT_REPLICAS,
+  DEFAULT_ROLLING_UPDATE,
+  DEFAULT_STRATEGY,
+} from './default-values.ts';
 import type { MachineDeployment, MachineDeploymentStrategy } from './machine-deployment.ts';
 import type { MachineSet } from './machine-set.ts';
-
-/** A rolling update adds a machine before it takes one away, so that the fleet never has less than was asked for. */
-export const DEFAULT_ROLLING_UPDATE = { maxSurge: 1, maxUnavailable: 0 } as const;
-
-/** An in-place update keeps its machines: one at a time is out of service. */
-export const DEFAULT_IN_PLACE_UPDATE = { maxSurge: 0, maxUnavailable: 1 } as const;
-
-/** How machines are updated if nothing is said. */
-export const DEFAULT_STRATEGY = { type: 'RollingUpdate', rollingUpdate: DEFAULT_ROLLING_UPDATE } as const;
-
-/** Absent replicas are none: the original leaves the field out when it scales to zero. */
-export const DEFAULT_REPLICAS = 0;
 
 /**
  * The deployment with everything that is absent and has a default. All of it stands in the object afterwards in a

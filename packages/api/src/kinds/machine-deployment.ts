@@ -1,6 +1,11 @@
 import * as z from 'zod';
 import type { MachineDeploymentConditionType } from '../constants/conditions.ts';
-import { DEFAULT_IN_PLACE_UPDATE, DEFAULT_REPLICAS, DEFAULT_ROLLING_UPDATE, DEFAULT_STRATEGY } from './defaults.ts';
+import {
+  DEFAULT_IN_PLACE_UPDATE,
+  DEFAULT_REPLICAS,
+  DEFAULT_ROLLING_UPDATE,
+  DEFAULT_STRATEGY,
+} from './default-values.ts';
 import {
   type CelRule,
   count,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { MachineSetConditionType } from '../constants/conditions.ts';
-import { DEFAULT_REPLICAS } from './defaults.ts';
+import { DEFAULT_REPLICAS } from './default-values.ts';
 import { count, crd, int32, int64, knownText, objectMeta, optional } from './fields.ts';
 import { API_VERSION } from './group.ts';
 import { machineTemplateSpecSchema, SELECTOR_RULES } from './machine-template.ts';

@@ -14,8 +14,8 @@ import { handlerTransport } from '../transports/handler.ts';
 import { configMaps, nodes } from '../types/core.ts';
 import { leases } from '../types/groups.ts';
 import type { BinaryDefinition } from './definition.ts';
-import type { MemoryUse } from './process/memory.ts';
 import type { Host } from './process/host.ts';
+import type { MemoryUse } from './process/memory.ts';
 import { runBinary } from './run-binary.ts';
 import type { Unit } from './units.ts';
 

@@ -18,11 +18,12 @@ import { reachPhase } from './cluster/reach-phase.ts';
 import { createContext } from './context.ts';
 import { crossCheck, doubtsAbout } from './cross-check.ts';
 import type { BinaryDefinition, Configuration } from './definition.ts';
+import { environmentPhase } from './environment/phase.ts';
 import type { Check, HealthSources } from './health/health.ts';
-import type { MemoryUse } from './process/memory.ts';
 import { serveHealth } from './health/serve-health.ts';
-import { type Host, processHost } from './process/host.ts';
 import { createManager, type Manager } from './manager.ts';
+import { type Host, processHost } from './process/host.ts';
+import type { MemoryUse } from './process/memory.ts';
 import type { Phase } from './process/phase.ts';
 import { reportedSettings } from './reported-settings.ts';
 import { UnitRunner } from './units.ts';
@@ -31,7 +32,6 @@ import {
   CertificatesInUse,
   checkMemory,
   compareVersions,
-  environmentPhase,
   servedCertificate,
   Warnings,
 } from './warnings/index.ts';

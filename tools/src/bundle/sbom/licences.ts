@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PackageIn } from '../bundle.ts';
+import type { PackageIn } from './package-in.ts';
 
 const LICENCE = /^(licen[cs]e|copying|notice)/i;
 

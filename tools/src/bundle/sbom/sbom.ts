@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PackageIn } from '../bundle.ts';
+import type { PackageIn } from './package-in.ts';
 
 interface PackageJson {
   readonly name: string;

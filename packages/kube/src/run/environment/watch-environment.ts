@@ -4,10 +4,10 @@ import type { KubeClient } from '../../contract/client.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { Meters } from '../../metrics/meters.ts';
 import { checkCertificate, expiryMeter } from '../warnings/certificates.ts';
-import { checkCrds } from './check-crds.ts';
 import type { ExpectedCrd } from '../warnings/crd-fields.ts';
 import type { CertificatesInUse } from '../warnings/in-use.ts';
 import type { Warnings } from '../warnings/warnings.ts';
+import { checkCrds } from './check-crds.ts';
 
 /** Inputs of the periodic checks, for which there are no events. */
 export interface EnvironmentWatch {

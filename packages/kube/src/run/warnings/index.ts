@@ -2,7 +2,6 @@ export { warnOfAddress } from './address.ts';
 export type { ExpectedCrd } from './crd-fields.ts';
 export { CertificatesInUse, servedCertificate } from './in-use.ts';
 export { checkMemory } from './memory.ts';
-export { environmentPhase } from '../environment/phase.ts';
 export { compareVersions } from './versions.ts';
 export { Warnings } from './warnings.ts';
 export { AnswerWatcher } from './watch-answers.ts';

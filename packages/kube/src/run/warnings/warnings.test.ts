@@ -5,6 +5,7 @@ import { VirtualClock } from '../../clock/virtual-clock.ts';
 import { grantText, permissionOf, permissionText, refusedPermission } from '../../informer/permission.ts';
 import { createMemoryLogger } from '../../log/memory-logger.ts';
 import { createMetrics } from '../../metrics/create-metrics.ts';
+import { watchEnvironment } from '../environment/watch-environment.ts';
 import { type CertificateInUse, checkCertificate, SOON_MS, untrustedSentence } from './certificates.ts';
 import { skewSentence, surelySkewed } from './clock-skew.ts';
 import { crdSentence, missingFields, servedSchema } from './crd-fields.ts';
@@ -13,7 +14,6 @@ import { checkMemory } from './memory.ts';
 import { compareVersions } from './versions.ts';
 import { Warnings } from './warnings.ts';
 import { AnswerWatcher } from './watch-answers.ts';
-import { watchEnvironment } from '../environment/watch-environment.ts';
 
 const DAY = 24 * 3_600_000;
 const NOW = new Date('2026-03-01T12:00:00Z');

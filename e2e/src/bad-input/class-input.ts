@@ -1,0 +1,6 @@
+/** A class and its Secret, as far as they matter. */
+export interface ClassInput {
+  readonly provider: string;
+  readonly spec: object;
+  readonly secret: Readonly<Record<string, string>>;
+}

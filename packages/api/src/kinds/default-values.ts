@@ -1,0 +1,11 @@
+/** A rolling update adds a machine before it takes one away, so that the fleet never has less than was asked for. */
+export const DEFAULT_ROLLING_UPDATE = { maxSurge: 1, maxUnavailable: 0 } as const;
+
+/** An in-place update keeps its machines: one at a time is out of service. */
+export const DEFAULT_IN_PLACE_UPDATE = { maxSurge: 0, maxUnavailable: 1 } as const;
+
+/** How machines are updated if nothing is said. */
+export const DEFAULT_STRATEGY = { type: 'RollingUpdate', rollingUpdate: DEFAULT_ROLLING_UPDATE } as const;
+
+/** Absent replicas are none: the original leaves the field out when it scales to zero. */
+export const DEFAULT_REPLICAS = 0;
