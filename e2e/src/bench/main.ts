@@ -1,11 +1,11 @@
 import { planeFigures } from './control-plane.ts';
 import { deploymentCosts } from './deployments.ts';
 import { driverFigures } from './drivers/figures.ts';
-import { fleetFigures, type Measured, podMemory } from './machines/fleet.ts';
 import { handOverFigures } from './hand-over.ts';
 import { machineConfigFigures } from './machine-config.ts';
 import { BlockedDrains } from './machines/blocked-drains.ts';
 import type { Figure } from './machines/figure.ts';
+import { fleetFigures, type Measured, podMemory } from './machines/fleet.ts';
 import { IdleFleet } from './machines/idle-fleet.ts';
 import { machineFigures } from './machines/index.ts';
 import { planFigures } from './plan.ts';

@@ -1,8 +1,8 @@
+import type { GoldenSet } from './common/set.ts';
 import { awsDriver } from './drivers/aws/index.ts';
 import { azureDriver } from './drivers/azure/index.ts';
 import { gcpDriver } from './drivers/gcp/index.ts';
 import { machineConfig } from './machine-config/index.ts';
-import type { GoldenSet } from './set.ts';
 import { takeover } from './takeover/index.ts';
 
 /** All sets, by name. A new one is a module of its own and a line here. */

@@ -3,8 +3,8 @@ import { type Draft, type Node, nodes, type Pod, pods, realClock, sleep } from '
 import { cpuMs, rssMb } from '../../harness/process-usage.ts';
 import { count } from '../../harness/request-log.ts';
 import { NAMESPACE, type Stack, startStack } from '../../harness/stack.ts';
-import { bulkyPod, POD_BYTES } from './bulky-pod.ts';
 import { atOnce } from './at-once.ts';
+import { bulkyPod, POD_BYTES } from './bulky-pod.ts';
 import { atMost, type Figure, told } from './figure.ts';
 import { Follower } from './follow.ts';
 

@@ -1,6 +1,6 @@
-import { fleetFigures, podMemory } from './fleet.ts';
 import { BlockedDrains } from './blocked-drains.ts';
 import { atMost, type Figure } from './figure.ts';
+import { fleetFigures, podMemory } from './fleet.ts';
 import { IdleFleet } from './idle-fleet.ts';
 
 /** Every figure of machines, drains and nodes; the machine controller is a process of its own, and it alone is measured. */

@@ -1,5 +1,5 @@
 import { errorText } from '@mcm/kube';
-import type { Outcome } from '../set.ts';
+import type { Outcome } from '../common/set.ts';
 import type { Expectation } from './expected.ts';
 import {
   callsOf,

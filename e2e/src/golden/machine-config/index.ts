@@ -1,4 +1,4 @@
-import type { GoldenSet, Outcome } from '../set.ts';
+import type { GoldenSet, Outcome } from '../common/set.ts';
 import type { Call } from './calls/call.ts';
 import { ignitionCalls } from './calls/ignition.ts';
 import { kubeletCalls } from './calls/kubelet.ts';

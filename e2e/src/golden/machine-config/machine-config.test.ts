@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import type { Outcome } from '../set.ts';
+import type { Outcome } from '../common/set.ts';
 import { machineConfig } from './index.ts';
 
 const OWN_COPY = fileURLToPath(new URL('../../../testdata', import.meta.url));

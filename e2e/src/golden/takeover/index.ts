@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { GoldenSet, Outcome } from '../set.ts';
+import type { GoldenSet, Outcome } from '../common/set.ts';
 import { sameContract } from './comparison/same-contract.ts';
 import { readHistories } from './recordings/recording.ts';
 import { takeOver } from './take-over.ts';

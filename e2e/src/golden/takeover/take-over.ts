@@ -1,4 +1,4 @@
-import type { Outcome } from '../set.ts';
+import type { Outcome } from '../common/set.ts';
 import { stepsAfter, unplayable } from './actions.ts';
 import { Cast } from './cast.ts';
 import { carriedOn } from './comparison/carried-on.ts';

@@ -2,7 +2,7 @@ import { Ec2Endpoint, type Ec2EndpointOptions } from '@mcm/cloud-emulators';
 import { seededRandom, VirtualClock } from '@mcm/kube';
 import { createAwsDriver } from '@mcm/provider-aws';
 import { warmUp } from '../../../clouds/warm-up-aws.ts';
-import type { GoldenSet, Outcome } from '../../set.ts';
+import type { GoldenSet, Outcome } from '../../common/set.ts';
 import { createCaller } from '../caller.ts';
 import { expectationOf } from '../expected.ts';
 import { callsOf, type RecordedCall, type RecordedCase } from '../recording.ts';

@@ -1,6 +1,6 @@
 import { seededRandom, VirtualClock } from '@mcm/kube';
 import { createAzureDriver, loadSdk } from '@mcm/provider-azure';
-import type { GoldenSet, Outcome } from '../../set.ts';
+import type { GoldenSet, Outcome } from '../../common/set.ts';
 import { createCaller } from '../caller.ts';
 import { expectationOf } from '../expected.ts';
 import { callsOf, type RecordedCall } from '../recording.ts';

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { seededRandom, VirtualClock } from '@mcm/kube';
 import { createGcpDriver } from '@mcm/provider-gcp';
-import type { GoldenSet, Outcome } from '../../set.ts';
+import type { GoldenSet, Outcome } from '../../common/set.ts';
 import { createCaller } from '../caller.ts';
 import { expectationOf } from '../expected.ts';
 import { callsOf, type RecordedCall, type RecordedCase } from '../recording.ts';
