@@ -30,6 +30,8 @@ const GROUPS: readonly (readonly Caller[])[] = [['manager'], ['manager', 'machin
 const OFTEN = ['scale down', 'scale down', 'scale up'] as const;
 type ActName = (typeof OFTEN)[number] | 'name ahead' | 'kill' | 'endanger' | 'cut' | 'silence';
 
+const formOf = (seed: number): ScalerForm => SCALER_FORMS[seed % SCALER_FORMS.length] ?? 'names';
+
 /** A fleet whose size an autoscaler changes, with random deaths of processes and failures of the API server. */
 class ScalerHistory {
   readonly #world: World;
@@ -46,7 +48,7 @@ class ScalerHistory {
     this.#world = world;
     this.#dice = new Dice(seed + 2_000_000);
     this.#verifier = verifier;
-    const form = SCALER_FORMS[seed % SCALER_FORMS.length] ?? 'names';
+    const form = formOf(seed);
     this.#scaler = scalerOf(world, form);
     world.reporter.note('act', `the autoscaler names machines by ${form}`);
     // Names without a decrease have no effect. An autoscaler that writes them first has seen that its last change was processed.
@@ -236,7 +238,8 @@ export async function playScaler(options: FleetHistoryOptions): Promise<Outcome>
     wrap: (name, transport) => wrap(name, slow(transport)),
   });
   const end = new AbortController();
-  const verifier = ScalerVerifier.watch(world, FIRST_REPLICAS, end.signal);
+  const namesArriveLate = formOf(seed) === 'priority' && (profile ?? 'none') !== 'none';
+  const verifier = ScalerVerifier.watch(world, FIRST_REPLICAS, end.signal, namesArriveLate);
   const violations: string[] = [];
   const played = new ScalerHistory(world, verifier, options);
   try {

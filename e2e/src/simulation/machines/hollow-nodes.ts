@@ -47,6 +47,9 @@ export class HollowNodes implements InstanceHost {
   /** Volumes that each node has mounted. */
   readonly #mounted = new Map<string, Set<string>>();
 
+  /** The last report of each node about its volumes. */
+  readonly #reports = new Map<string, Promise<void>>();
+
   constructor(options: { clock: Clock; client: KubeClient; eyes: Eyes; fail: (text: string) => void }) {
     this.#clock = options.clock;
     this.#client = options.client;
@@ -193,6 +196,14 @@ export class HollowNodes implements InstanceHost {
       if (mounted) all.add(volume);
       else all.delete(volume);
     }
+    // A kubelet sends one status after another, so that an older one never arrives last.
+    const write = (): Promise<void> => this.#reportMounts(nodeName, all);
+    const report = (this.#reports.get(nodeName) ?? Promise.resolve()).then(write, write);
+    this.#reports.set(nodeName, report);
+    await report;
+  }
+
+  async #reportMounts(nodeName: string, all: ReadonlySet<string>): Promise<void> {
     const volumesInUse = [...all].sort().map((volume) => `kubernetes.io/csi/${CSI_DRIVER}^${volume}`);
     const body = { status: { volumesInUse } };
     await this.#client.resource(nodes).patch(nodeName, { type: 'merge', body }, { subresource: 'status' });

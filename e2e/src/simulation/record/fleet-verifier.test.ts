@@ -26,6 +26,7 @@ async function violationsOf(setSize: number): Promise<readonly string[]> {
   const verifier = new FleetVerifier({
     ...{ clock, limit: 1, lagMs: () => 0, violate: (text) => violations.push(text) },
     replicasOf: () => setSize,
+    largestSince: () => setSize,
     reducedAt: () => (setSize < 3 ? reducedAt : undefined),
   });
   verifier.wishes({ replicas: 3, maxSurge: 0, maxUnavailable: 0 });
@@ -45,4 +46,24 @@ test('a set that completes its scale-in after a user deleted another machine bre
 
 test('a set that deletes a machine without a scale-in, after a user deleted another one, is reported', async () => {
   expect(await violationsOf(3)).toEqual([expect.stringMatching(/^b was deleted with 1 others available/)]);
+});
+
+test('a set fills up to its size after a scale-in, and a set that grows beyond the request is reported', async () => {
+  const violations: string[] = [];
+  const sizes = { set: 2 };
+  const verifier = new FleetVerifier({
+    ...{ clock: new VirtualClock(), limit: 1, lagMs: () => 0, violate: (text) => violations.push(text) },
+    replicasOf: () => sizes.set,
+    largestSince: () => sizes.set,
+    reducedAt: () => undefined,
+  });
+  verifier.wishes({ replicas: 0, maxSurge: 0, maxUnavailable: 0 });
+  for (const name of ['a', 'b']) verifier.appeared(machine(name));
+  expect(violations).toEqual([]);
+  verifier.appeared(machine('c'));
+  verifier.grows('set', 3);
+  expect(violations).toEqual([
+    '3 machines not terminating, at most 0 were requested',
+    'set set grew to 3 machines in all sets, at most 0 were requested',
+  ]);
 });

@@ -21,6 +21,8 @@ export interface FleetVerifierOptions {
   readonly clock: Clock;
   /** The size of a set, by its UID. */
   readonly replicasOf: (setUid: string) => number;
+  /** The largest size of a set since a time, by its UID. */
+  readonly largestSince: (setUid: string, since: number) => number;
   /** Time at which the size of a set was last reduced, by its UID, in virtual milliseconds since 1970. Undefined: never. */
   readonly reducedAt: (setUid: string) => number | undefined;
   /** `--max-unhealthy-replacements`. */
@@ -106,10 +108,30 @@ export class FleetVerifier {
     this.#machines.set(machine.metadata.name, machine);
     this.#repairs.appeared(machine);
     const alive = [...this.#machines.values()].filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-    const most = Math.max(...this.#recentWishes().map(({ replicas, maxSurge }) => replicas + maxSurge));
-    if (alive.length > most) {
+    const most = this.#most();
+    if (alive.length > most && !this.#isOfSet(machine, alive)) {
       this.#o.violate(`${alive.length} machines not terminating, at most ${most} were requested`);
     }
+  }
+
+  /** The maximum number of machines on which a current decision may be based. */
+  #most(): number {
+    return Math.max(...this.#recentWishes().map(({ replicas, maxSurge }) => replicas + maxSurge));
+  }
+
+  /** A set creates its missing machines, as a ReplicaSet does, also if the user scaled in and its deployment has not yet made it smaller. */
+  #isOfSet(machine: Machine, alive: readonly Machine[]): boolean {
+    const set = controllerOf(machine)?.uid;
+    if (set === undefined) return false;
+    const own = alive.filter((one) => controllerOf(one)?.uid === set).length;
+    return own <= this.#o.largestSince(set, this.#now - this.#o.lagMs());
+  }
+
+  /** A set grew. @param total The sizes of all sets together. */
+  grows(name: string, total: number): void {
+    const most = this.#most();
+    if (total > most)
+      this.#o.violate(`set ${name} grew to ${total} machines in all sets, at most ${most} were requested`);
   }
 
   /** @param byHand Whether the user deleted the machine. */

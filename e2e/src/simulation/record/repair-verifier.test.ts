@@ -84,7 +84,7 @@ test('a node that is still selected uses the budget until its update has ended',
   expect(replaces(verifier, 'a', 'old', allowed)).toBeUndefined();
 });
 
-test('a set that is scaled in while its machines are created gives no place to another set, but a rollout does', () => {
+test('a set that is scaled in while its machines are created gives no place to another set', () => {
   const scaled = new RepairVerifier(clock);
   const born = ['a', 'b', 'c', 'd', 'e'].map((name) => [name, 'old', 'Pending'] as const);
   stands(scaled, born);
@@ -92,12 +92,6 @@ test('a set that is scaled in while its machines are created gives no place to a
     expect(scaled.changed(machine(name, set, phase), machine(name, set, phase, true), allowance({ old: 3 }))).toBe(
       undefined,
     );
-  const rolling = new RepairVerifier(clock);
-  stands(rolling, [...born, ['f', 'new', 'Pending']]);
-  const goes = (name: string) =>
-    rolling.changed(machine(name, 'old', 'Pending'), machine(name, 'old', 'Pending', true), allowance({ old: 2 }));
-  expect(goes('a')).toBe(undefined);
-  expect(goes('b')).toMatch(/the rollout had 2 unavailable/);
 });
 
 test('a machine that is deleted while the controller may still use a smaller size gives no place away', () => {
@@ -131,4 +125,21 @@ test('after a scale-in, the deletion of a superfluous failed machine is no repla
   };
   expect(wishes([2])).toMatch(/a was being replaced while the rollout had 1 unavailable/);
   expect(wishes([2, 0])).toBeUndefined();
+});
+
+test('machines that have not joined give their places to another set without a limit', () => {
+  const deletes = (phase: string) => {
+    const verifier = new RepairVerifier(clock);
+    stands(verifier, [
+      ['a', 'old', phase],
+      ['b', 'old', phase],
+      ['c', 'new', 'Running'],
+    ]);
+    const allowed = allowance({ old: 0, new: 3 });
+    return ['a', 'b'].map((name) =>
+      verifier.changed(machine(name, 'old', phase), machine(name, 'old', phase, true), allowed),
+    );
+  };
+  expect(deletes('Pending')).toEqual([undefined, undefined]);
+  expect(deletes('Running')).toEqual([undefined, expect.stringMatching(/the rollout had 2 unavailable: 1 may be/)]);
 });

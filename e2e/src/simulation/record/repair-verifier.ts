@@ -91,7 +91,8 @@ export class RepairVerifier {
     const refills = this.#alive(set) < replicasOf(set);
     // A set with the whole size of the deployment gives no place to another set. It only becomes smaller.
     const carries = replicasOf(set) >= Math.min(...allowance.replicas);
-    if (decided && !refills && !carries) this.#given++;
+    // The place of a machine that has not yet joined had no available machine before.
+    if (decided && !refills && !carries && !this.#isJoining(before)) this.#given++;
     const repaired = decided && refills && phaseOf(before) === 'Failed';
     if (repaired) {
       const { name: failed, uid } = machine.metadata;
@@ -119,6 +120,12 @@ export class RepairVerifier {
     if (names.length + unavailable <= allowed) return undefined;
     const where = updated.length > 0 ? ` (${updated.length} of them updated in place)` : '';
     return `${names.join(' and ') || 'nothing'} was being replaced while the rollout had ${unavailable} unavailable${where}: ${allowed} may be in all`;
+  }
+
+  #isJoining(machine: Machine): boolean {
+    return (
+      ['', 'Pending', 'CrashLoopBackOff'].includes(phaseOf(machine)) && lateAt(machine) > this.#clock.now().getTime()
+    );
   }
 
   #noteUpdate(before: Machine, machine: Machine): void {

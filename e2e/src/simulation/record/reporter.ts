@@ -1,4 +1,4 @@
-import type { Machine } from '@mcm/api';
+import type { Machine, MachineSet } from '@mcm/api';
 import type { Change, Clock } from '@mcm/kube';
 import { FleetVerifier, type FleetVerifierOptions, phaseOf, type Wish } from './fleet-verifier.ts';
 
@@ -27,9 +27,15 @@ export class Reporter {
   /** @param rules Limits of the fleets. Default: no fleet has a limit. */
   constructor(clock: Clock, rules: Partial<Omit<FleetVerifierOptions, 'clock' | 'violate'>> = {}) {
     this.#clock = clock;
-    const { replicasOf = () => 0, reducedAt = () => undefined, limit = 1, lagMs = () => 0 } = rules;
+    const {
+      replicasOf = () => 0,
+      largestSince = () => 0,
+      reducedAt = () => undefined,
+      limit = 1,
+      lagMs = () => 0,
+    } = rules;
     const violate = (text: string): void => this.violate(text);
-    this.#makeFleet = () => new FleetVerifier({ clock, replicasOf, reducedAt, limit, lagMs, violate });
+    this.#makeFleet = () => new FleetVerifier({ clock, replicasOf, largestSince, reducedAt, limit, lagMs, violate });
     this.#start = clock.now().getTime();
   }
 
@@ -63,6 +69,11 @@ export class Reporter {
   /** Records that the user deletes the machine with this UID. Another machine may have its name later. */
   deletesByHand(uid: string): void {
     this.#byHand.add(uid);
+  }
+
+  /** Records that a set grew. @param total The sizes of all sets of its deployment together. */
+  grows({ metadata: { name, labels } }: MachineSet, total: number): void {
+    this.#fleets.get(labels?.name ?? '')?.grows(name, total);
   }
 
   /** Whether the user has deleted the machine with this UID. */

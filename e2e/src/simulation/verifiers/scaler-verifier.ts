@@ -16,14 +16,22 @@ export class ScalerVerifier {
   /** UIDs of machines that failed: each may be replaced. */
   readonly #failed = new Set<string>();
 
-  private constructor(world: World, replicas: number) {
+  /** Time of the last name, in virtual milliseconds since 1970. */
+  #namedAt = Number.NEGATIVE_INFINITY;
+  readonly #namesArriveLate: boolean;
+
+  private constructor(world: World, replicas: number, namesArriveLate: boolean) {
     this.#world = world;
     this.#asked = replicas;
+    this.#namesArriveLate = namesArriveLate;
   }
 
-  /** Checks a world whose deployment is created with `replicas`, until `signal` aborts. */
-  static watch(world: World, replicas: number, signal: AbortSignal): ScalerVerifier {
-    const verifier = new ScalerVerifier(world, replicas);
+  /**
+   * Checks a world whose deployment is created with `replicas`, until `signal` aborts.
+   * @param namesArriveLate Whether names and the count are in two objects with separate latencies. A decision may then know only the count.
+   */
+  static watch(world: World, replicas: number, signal: AbortSignal, namesArriveLate = false): ScalerVerifier {
+    const verifier = new ScalerVerifier(world, replicas, namesArriveLate);
     const { admin, clock, log } = world;
     const all = createInformer<Machine>(admin, machines, { clock, log, random: seededRandom(0) });
     all.onChange(({ type, object }) => type !== 'deleted' && verifier.#changed(object));
@@ -34,6 +42,12 @@ export class ScalerVerifier {
   /** Records machines that the autoscaler is about to name. */
   names(machineNames: readonly string[]): void {
     for (const name of machineNames) this.#named.add(name);
+    this.#namedAt = this.#world.clock.now().getTime();
+  }
+
+  /** Whether a decision may be based on a state before the last name. */
+  #isLate(): boolean {
+    return this.#namesArriveLate && this.#world.clock.now().getTime() - this.#namedAt <= this.#world.lagMs();
   }
 
   /** Records an increase of the count by the autoscaler. */
@@ -55,7 +69,7 @@ export class ScalerVerifier {
     if (machine.status?.currentStatus?.phase === 'Failed') this.#failed.add(uid);
     const goes = machine.metadata.deletionTimestamp !== undefined;
     if (!goes || before === undefined || before.metadata.deletionTimestamp !== undefined) return;
-    if (!this.#named.has(name) && !this.#failed.has(uid)) {
+    if (!this.#named.has(name) && !this.#failed.has(uid) && !this.#isLate()) {
       this.#world.reporter.violate(`${name} was deleted though the autoscaler did not name it`);
     }
   }

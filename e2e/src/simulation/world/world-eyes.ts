@@ -1,15 +1,59 @@
 import { Labels, type Machine, type MachineSet, machineSets, machines } from '@mcm/api';
-import { type Clock, createInformer, type KubeClient, type Logger, type Node, nodes, seededRandom } from '@mcm/kube';
+import {
+  type Change,
+  type Clock,
+  controllerOf,
+  createInformer,
+  type KubeClient,
+  type Logger,
+  type Node,
+  nodes,
+  seededRandom,
+} from '@mcm/kube';
 import type { Reporter } from '../record/reporter.ts';
+
+/** A size of a set, and the time of its write in virtual milliseconds since 1970. */
+interface Size {
+  readonly at: number;
+  readonly replicas: number;
+}
 
 /** The sizes of the sets in the API server, by UID. */
 export class WorldEyes {
-  readonly #sizes = new Map<string, number>();
+  /** All sizes of each set, the last one at the end. */
+  readonly #sizes = new Map<string, Size[]>();
   readonly #reducedAt = new Map<string, number>();
+  /** Sets that were not deleted. */
+  readonly #sets = new Map<string, MachineSet>();
   readonly #classes = new Map<string, string | undefined>();
 
   sizeOf(setUid: string): number {
-    return this.#sizes.get(setUid) ?? 0;
+    return this.#sizes.get(setUid)?.at(-1)?.replicas ?? 0;
+  }
+
+  /** The largest size of a set since a time. */
+  largestSince(setUid: string, since: number): number {
+    const all = this.#sizes.get(setUid) ?? [];
+    const first = all.findLastIndex(({ at }) => at <= since);
+    return Math.max(0, ...all.slice(Math.max(first, 0)).map(({ replicas }) => replicas));
+  }
+
+  /** The sizes of all sets of a deployment together. */
+  #total(owner: string | undefined): number {
+    const own = [...this.#sets.values()].filter((set) => controllerOf(set)?.uid === owner);
+    return own.reduce((sum, { spec }) => sum + (spec.replicas ?? 0), 0);
+  }
+
+  #setChanged({ type, object }: Change<MachineSet>, now: number, reporter: Reporter, isOld: boolean): void {
+    const { metadata, spec } = object;
+    const [before, size] = [this.sizeOf(metadata.uid), spec.replicas ?? 0];
+    this.#classes.set(metadata.uid, spec.template.spec.class.name);
+    if (type === 'deleted') this.#sets.delete(metadata.uid);
+    else this.#sets.set(metadata.uid, object);
+    if (size === before) return;
+    if (size < before) this.#reducedAt.set(metadata.uid, now);
+    this.#sizes.set(metadata.uid, [...(this.#sizes.get(metadata.uid) ?? []), { at: now, replicas: size }]);
+    if (size > before && !isOld) reporter.grows(object, this.#total(controllerOf(object)?.uid));
   }
 
   /** Time at which the size of a set was last reduced, in virtual milliseconds since 1970. */
@@ -34,12 +78,7 @@ export class WorldEyes {
     const { clock, log, reporter, byHand } = seen;
     const options = { clock, log, random: seededRandom(0) };
     const setInformer = createInformer<MachineSet>(admin, machineSets, options);
-    setInformer.onChange(({ object: { metadata, spec } }) => {
-      const size = spec.replicas ?? 0;
-      if (size < this.sizeOf(metadata.uid)) this.#reducedAt.set(metadata.uid, clock.now().getTime());
-      this.#sizes.set(metadata.uid, size);
-      this.#classes.set(metadata.uid, spec.template.spec.class.name);
-    });
+    setInformer.onChange((change) => this.#setChanged(change, clock.now().getTime(), reporter, setInformer.doubted));
     const machineInformer = createInformer<Machine>(admin, machines, options);
     // Older objects that a restored server shows again are not new actions.
     machineInformer.onChange((change) =>

@@ -79,6 +79,7 @@ export class World extends Fleet {
     const lagMs = (): number => network.lagMs('manager', ...DECIDED_BY);
     const reporter = new Reporter(clock, {
       replicasOf: (uid) => eyes.sizeOf(uid),
+      largestSince: (uid, since) => eyes.largestSince(uid, since),
       reducedAt: (uid) => eyes.reducedAt(uid),
       limit: options.maxUnhealthyReplacements ?? 1,
       lagMs,
