@@ -58,6 +58,7 @@ export class Aftermath {
     world.cloud.faults.clear();
     world.skew(0);
     world.killOldest();
+    await world.removeOtherFinalizers();
     for (const name of world.hollow.names) world.hollow.silence(name, false);
     await world.clock.advance(silenced ? SILENCE_MS : RECONNECT_MS);
     await this.#until(

@@ -15,6 +15,12 @@ const MAX_APPS = 2;
 const MAX_PAUSE_MS = 40_000;
 const MINUTE = 60_000;
 
+/** Kinds that a role may not allow to read, and their paths. */
+const UNREADABLE = [
+  ['nodes', /\/nodes$/],
+  ['pods', /\/pods$/],
+] as const;
+
 /** Jump of a clock at the start of a history. */
 const STORM_JUMP_MS = 90_000;
 
@@ -29,6 +35,7 @@ const ACTS = [
   ...OFTEN,
   ...['app', 'app', 'budget', 'budget', 'force', 'cut', 'silence', 'expire', 'boots', 'silent kubelet', 'lost VM'],
   ...['endanger', 'endanger', 'kill', 'two controllers', 'clock jump'],
+  ...['lose machine', 'delete node', 'forbid', 'other finalizer'],
 ] as const;
 type ActName = (typeof ACTS)[number];
 
@@ -91,6 +98,10 @@ class MachineHistory {
       kill: () => this.#kill(),
       'two controllers': () => this.#twoControllers(),
       'clock jump': () => this.#clockJump(),
+      'lose machine': () => this.#loseMachine(),
+      'delete node': () => this.#deleteNode(),
+      forbid: () => this.#forbid(),
+      'other finalizer': () => this.#otherFinalizer(),
     };
     await acts[name]();
   }
@@ -246,6 +257,35 @@ class MachineHistory {
     const busy = all.filter(({ metadata }) => eyes.pods.store.byIndex('node', metadata.labels?.node ?? '').length > 0);
     const lost = busy[0] ?? all[0];
     if (lost) await this.#world.loseMachine(lost);
+  }
+
+  async #loseMachine(): Promise<void> {
+    const machine = this.#dice.one(this.#world.machines());
+    if (machine && !isGoing(machine)) await this.#world.loseMachine(machine);
+  }
+
+  /** A user deletes the Node of a machine. */
+  async #deleteNode(): Promise<void> {
+    const node = this.#dice.one(this.#world.eyes.nodes.store.list());
+    if (node && !node.metadata.deletionTimestamp) await this.#world.deleteNode(node.metadata.name);
+  }
+
+  /** A controller starts while its role does not allow it to read Nodes or pods. */
+  #forbid(): void {
+    const [kind, paths] = this.#dice.one(UNREADABLE) ?? UNREADABLE[0];
+    const ms = this.#dice.pause(10 * MINUTE);
+    this.#note(`for ${ms} ms the role does not allow to read ${kind}`);
+    // The controller recovers as after an outage.
+    this.#cutMs = Math.max(this.#cutMs, STORM_JUMP_MS);
+    this.#world.network.forbid('machine-controller', paths);
+    this.#world.clock.setTimeout(() => this.#world.network.mend(), ms);
+    this.#kill();
+  }
+
+  /** Another controller adds its finalizer to a machine. */
+  async #otherFinalizer(): Promise<void> {
+    const machine = this.#dice.one(this.#world.machines());
+    if (machine && !isGoing(machine)) await this.#world.addFinalizer(machine.metadata.name);
   }
 
   #lostVm(): void {

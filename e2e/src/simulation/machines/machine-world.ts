@@ -9,9 +9,12 @@ import {
   type EventRecorder,
   events,
   handlerTransport,
+  isConflict,
+  isNotFound,
   type KubeClient,
   type Logger,
   type MemoryLogger,
+  nodes,
   type Pod,
   type Random,
   secrets,
@@ -30,7 +33,7 @@ import { NAMESPACE } from '../world/world.ts';
 import { type App, createApp, setBudget } from './apps.ts';
 import { Eyes } from './eyes.ts';
 import { HollowNodes } from './hollow-nodes.ts';
-import { Oracle } from './oracle.ts';
+import { hasOtherFinalizer, Oracle, OTHER_FINALIZER } from './oracle.ts';
 
 const USER_AGENT = 'machine-controller';
 /** Only the kinds of machines, because the tests create a thousand worlds. */
@@ -95,6 +98,7 @@ export class MachineWorld {
   readonly writes: string[] = [];
   /** Names of machines with an event that the circuit breaker delays their replacement, and no later event that it continues. */
   readonly held = new Set<string>();
+  #created = 0;
   /** Secrets of all bootstrap tokens there ever were. */
   readonly #tokens = new Set<string>();
   readonly #plane: Plane;
@@ -299,14 +303,16 @@ export class MachineWorld {
     };
   }
 
+  /** Every other machine is created without the finalizer, as by a user. */
   async createMachine(name: string, spec: object = {}): Promise<void> {
     this.reporter.note('act', `the user makes ${name}`);
+    this.#created += 1;
     await this.admin.resource<Machine>(machines, NAMESPACE).create({
       metadata: {
         name,
         namespace: NAMESPACE,
         labels: { name: 'pool' },
-        finalizers: ['machine.sapcloud.io/machine-controller-manager'],
+        ...(this.#created % 2 === 0 ? {} : { finalizers: ['machine.sapcloud.io/machine-controller-manager'] }),
       },
       spec: {
         creationTimeout: '5m',
@@ -327,10 +333,44 @@ export class MachineWorld {
   async loseMachine({ metadata: { name, uid, labels } }: Machine): Promise<void> {
     this.reporter.note('act', `Machine ${name} is lost`);
     this.oracle.loses(uid, labels?.node);
+    this.oracle.otherFinalizerGoes(uid);
     const machine = this.admin.resource<Machine>(machines, NAMESPACE);
     // In this order, because a controller adds its finalizer to a machine that is not being deleted.
     await machine.delete(name);
     await machine.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
+  }
+
+  async deleteNode(name: string): Promise<void> {
+    this.reporter.note('act', `the user deletes Node ${name}`);
+    await this.admin.resource(nodes).delete(name);
+  }
+
+  /** Another controller adds its finalizer to a machine. It stays until `removeOtherFinalizers`. */
+  async addFinalizer(name: string): Promise<void> {
+    this.reporter.note('act', `${name} gets another finalizer`);
+    await this.#changeFinalizers(name, (all) => [...all.filter((one) => one !== OTHER_FINALIZER), OTHER_FINALIZER]);
+  }
+
+  async removeOtherFinalizers(): Promise<void> {
+    for (const { metadata } of this.machines().filter(hasOtherFinalizer)) {
+      this.oracle.otherFinalizerGoes(metadata.uid);
+      await this.#changeFinalizers(metadata.name, (all) => all.filter((one) => one !== OTHER_FINALIZER));
+    }
+  }
+
+  /** Repeats the write after a conflict with the controller. */
+  async #changeFinalizers(name: string, change: (all: readonly string[]) => readonly string[]): Promise<void> {
+    const resource = this.admin.resource<Machine>(machines, NAMESPACE);
+    try {
+      const { metadata } = await resource.get(name);
+      const body = {
+        metadata: { finalizers: change(metadata.finalizers ?? []), resourceVersion: metadata.resourceVersion },
+      };
+      await resource.patch(name, { type: 'merge', body });
+    } catch (error) {
+      if (isConflict(error)) return this.#changeFinalizers(name, change);
+      if (!isNotFound(error)) throw error;
+    }
   }
 
   async labelMachine(name: string, labels: Readonly<Record<string, string>>): Promise<void> {

@@ -14,6 +14,11 @@ const SLACK_MS = 1_000;
 /** The drain of a VM without a Machine has the default drain timeout: no spec sets another one. */
 const ORPHAN_DRAIN_MS = 7_200_000;
 
+/** Finalizer of another controller. */
+export const OTHER_FINALIZER = 'example.com/other';
+export const hasOtherFinalizer = ({ metadata }: Machine): boolean =>
+  metadata.finalizers?.includes(OTHER_FINALIZER) ?? false;
+
 const label = ({ metadata }: Machine, key: string): string | undefined => metadata.labels?.[key];
 const millis = (text: string | null | undefined): number => (text ? new Date(text).getTime() : Number.NaN);
 const isReady = ({ status }: Pod): boolean =>
@@ -55,6 +60,8 @@ export class Oracle {
   readonly #asked = new Set<string>();
   /** Machines, by UID, whose objects were deleted without their VMs, and their Nodes. */
   readonly #lost = new Set<string>();
+  /** Machines, by UID, whose other controller removes its finalizer. */
+  readonly #released = new Set<string>();
   readonly #lostNodes = new Set<string>();
   /** The maximum offset of a process's clock. */
   #aheadMs = 0;
@@ -82,6 +89,18 @@ export class Oracle {
   loses(uid: string, node: string | undefined): void {
     this.#lost.add(uid);
     if (node !== undefined) this.#lostNodes.add(node);
+  }
+
+  /** Records that another controller is about to remove its finalizer from a machine. */
+  otherFinalizerGoes(uid: string): void {
+    this.#released.add(uid);
+  }
+
+  /** (b): the finalizers of other controllers stay. */
+  #verifyFinalizers(before: Machine, now: Machine): void {
+    const { uid, name } = now.metadata;
+    if (!hasOtherFinalizer(before) || hasOtherFinalizer(now) || this.#released.has(uid)) return;
+    this.#violate('b', `the finalizer of another controller was removed from ${name}`);
   }
 
   /** Whether the object of any machine was lost. */
@@ -113,6 +132,7 @@ export class Oracle {
     if (change.type === 'deleted') this.#gone(object);
     if (change.type !== 'updated') return;
     this.#noteDrainable(object);
+    this.#verifyFinalizers(change.old, object);
     const before = change.old.status?.currentStatus?.phase || 'new';
     if (before !== phase) reporter.note('state', `machine ${name}: ${before} → ${phase}`);
     const said = object.status?.lastOperation?.description ?? '';
@@ -232,8 +252,9 @@ export class Oracle {
     }
     const { name, deletionTimestamp } = machine.metadata;
     if (!deletionTimestamp) {
-      const recorded = machine.spec.providerID?.endsWith(`/${id}`);
-      if (recorded) this.#violate('c', `the VM of ${name} is deleted without a deletion of the machine`);
+      // The VM of a machine in creation is not yet recorded.
+      const own = machine.spec.providerID === undefined || machine.spec.providerID.endsWith(`/${id}`);
+      if (own) this.#violate('c', `the VM of ${name} is deleted without a deletion of the machine`);
       return;
     }
     if (this.#mayForce(machine)) return;

@@ -56,7 +56,7 @@ const FIRST = 50_000;
 /** Seed of a Machine whose VM has pods that can be evicted. */
 const LOST_MACHINE = 50_029;
 /** Seeds of Machines whose VMs have pods that a budget blocks until the drain timeout. */
-const LOST_AND_HELD = [50_028, 50_030];
+const LOST_AND_HELD = [50_031, 50_030];
 
 test('each fault starts a history', async () => {
   const { faults } = await playMachines({ seed: FIRST });

@@ -85,6 +85,8 @@ export class Network {
   readonly #silent = new Map<Caller, AbortController>();
   /** Paths whose answers do not reach a caller. */
   readonly #unheard = new Map<Caller, RegExp>();
+  /** Paths that a caller may not read. */
+  readonly #forbidden = new Map<Caller, RegExp>();
   /** Watches of a caller that will be answered 410. */
   readonly #expired = new Map<Caller, number>();
   readonly #ends = new Set<End>();
@@ -147,6 +149,7 @@ export class Network {
   mend(): void {
     this.#cut.clear();
     this.#unheard.clear();
+    this.#forbidden.clear();
   }
 
   /**
@@ -155,6 +158,12 @@ export class Network {
    */
   loseAnswers(caller: Caller, paths: RegExp): void {
     this.#unheard.set(caller, paths);
+  }
+
+  /** The server refuses the reads of a caller at these paths with 403 until `mend`, as after a change of its role. Its open watches break. */
+  forbid(caller: Caller, paths: RegExp): void {
+    this.#forbidden.set(caller, paths);
+    for (const [connection, owner] of this.#open) if (owner === caller) connection.abort(new Error(RESET));
   }
 
   /** Stops the delivery of a caller's open watches, although their connections stay open. New watches deliver. */
@@ -191,6 +200,8 @@ export class Network {
       if (this.#cut.has(caller)) throw new Error(REFUSED);
       await this.#travel(caller, request, 'to');
       if (this.#cut.has(caller)) throw new Error(RESET);
+      if (request.method === 'GET' && this.#forbidden.get(caller)?.test(placeOf(request.path)))
+        return refusal(403, 'Forbidden');
       if (isWatch(request.path)) return this.#watch(end, transport, request);
       const mishap = this.#draw(caller, request);
       if (mishap === 'throttled') this.#throttledAt = this.#options.clock.monotonic();
