@@ -1,6 +1,11 @@
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { readReplay } from '../swarm/replay.ts';
 import { DEFECTS } from './defects.ts';
 import { playMachines } from './machine-history.ts';
+
+/** The recorded acts of a history whose controllers flipped a machine between Running and Unknown without pause. */
+const FLAPPING = fileURLToPath(new URL('../../../testdata/simulation/machines-900066.json', import.meta.url));
 
 test('the same seed gives exactly the same history', async () => {
   for (const seed of [7, 8, 9]) {
@@ -39,7 +44,7 @@ test('hostile weather gives exactly the same history again, and another than no 
 });
 
 test('two controllers stop writing conflicting values when one of them has a stale cache of Nodes', async () => {
-  const { violations, story, faults } = await playMachines({ seed: 900_066 });
+  const { violations, story, faults } = await playMachines(readReplay(FLAPPING).one);
   expect(violations, story).toEqual([]);
   expect([faults['watches stop delivering'], faults['there are two controllers']]).toEqual([1, 1]);
   expect(story).toContain('Running → Unknown');

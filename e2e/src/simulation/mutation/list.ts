@@ -33,12 +33,12 @@ const from = (firstSeed: number, mutants: readonly Mutant[]): readonly Mutant[] 
   mutants.map((mutant) => ({ ...mutant, firstSeed }));
 
 /**
- * All mutants. A test verifies that they match the code. The list does not contain changes that no history can show:
- * - checks of a VM's node name, because local VMs have the names of their machines (`planDiscard`, `isStale`),
- * - checks that another check repeats: `planUnderway` (a machine has one call at a time), the missing finalizer in `planDeletion` (a write without a
- *   change), and a VM whose machine is deleted or in creation in `isOrphan` (its machine drains and deletes it, too),
- * - texts and times of a status,
- * - renamed VMs, and Failed machines that get a VM until they are replaced.
+ * All mutants. A test verifies that they match the code. The list leaves out changes that no history can show:
+ * - Checks of a VM's node name. Local VMs have the names of their machines.
+ * - Checks that another check repeats. A machine has one call at a time, and a missing finalizer causes a write without a change.
+ * - The phases in `isOrphan`. The machine itself deletes a VM that the orphan collection deletes too early.
+ * - Texts and times of a status.
+ * - Renamed VMs, and Failed machines that get a VM until they are replaced.
  */
 export const MUTANTS: readonly Mutant[] = [
   ...of(

@@ -53,6 +53,8 @@ const RESET = 'read ECONNRESET';
 /** Writes with a version, or changes of an existing object, can conflict with the write of another client. */
 const CAN_CONFLICT: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'GET']);
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+/** Header of a simulated refusal with 403, which distinguishes it from a missing permission. */
+export const FAULT_HEADER = 'x-simulated-fault';
 const RETRY_AFTER_SECONDS = 2;
 /** A request with a 429 is tried ten times, each after its Retry-After. */
 const THROTTLED_MS = 30_000;
@@ -201,7 +203,7 @@ export class Network {
       await this.#travel(caller, request, 'to');
       if (this.#cut.has(caller)) throw new Error(RESET);
       if (request.method === 'GET' && this.#forbidden.get(caller)?.test(placeOf(request.path)))
-        return refusal(403, 'Forbidden');
+        return refusal(403, 'Forbidden', { [FAULT_HEADER]: 'forbidden' });
       if (isWatch(request.path)) return this.#watch(end, transport, request);
       const mishap = this.#draw(caller, request);
       if (mishap === 'throttled') this.#throttledAt = this.#options.clock.monotonic();
