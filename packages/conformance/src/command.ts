@@ -6,7 +6,7 @@ import { type ConformanceConfig, readConfig } from './config.ts';
 import { type ConformanceFlags, parseFlags, USAGE } from './flags.ts';
 import { junitXml, outcomeText, summaryText } from './report.ts';
 import { runConformance, SCENARIOS, scenariosOf } from './run.ts';
-import type { ConformanceTarget, CreateDriver, World } from './stage/target.ts';
+import type { ConformanceTarget, CreateDriver, Inventory, World } from './stage/target.ts';
 
 /** What the command needs of the process. */
 export interface CommandHost {
@@ -26,6 +26,7 @@ const driverModule = z.looseObject({
   openCloud: z
     .custom<() => World | Promise<World>>((value) => typeof value === 'function', 'must be a function')
     .optional(),
+  inventory: z.custom<Inventory>((value) => typeof value === 'function', 'must be a function').optional(),
 });
 
 /** Runs `mcm-conformance`; the exit code: 0 all passed, 1 something failed, 2 it could not be played. */
@@ -79,8 +80,8 @@ async function targetOf(
   );
   if (!module.success) throw new Error(`${path}: ${z.prettifyError(module.error)}`);
   const ways = once(connect);
-  const { createDriver, openCloud = (): World => ({ clock, connect: ways }) } = module.data;
-  return { name: path, createDriver, openCloud, ...config };
+  const { createDriver, openCloud = (): World => ({ clock, connect: ways }), inventory } = module.data;
+  return { name: path, createDriver, openCloud, inventory, ...config };
 }
 
 /** One way to each origin, whose connections all that is played shares: a handshake for each driver would take most of the time. */

@@ -4,4 +4,12 @@ export { junitXml, outcomeText, summaryText } from './report.ts';
 export { type Outcome, type Report, type RunOptions, runConformance, SCENARIOS } from './run.ts';
 export { Failure, type Scenario, Skip } from './stage/scenario.ts';
 export { type SpecCase, type UnknownFieldCase, unknownFieldCases, wrongTypes } from './stage/spec-cases.ts';
-export type { ConformanceTarget, CreateDriver, Dialect, HttpAnswer, World } from './stage/target.ts';
+export type {
+  ConformanceTarget,
+  CreateDriver,
+  Dialect,
+  HttpAnswer,
+  Inventory,
+  InventoryContext,
+  World,
+} from './stage/target.ts';

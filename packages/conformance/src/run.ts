@@ -1,4 +1,4 @@
-import { type Clock, errorText, seededRandom } from '@mcm/kube';
+import { type Clock, errorText, realClock, seededRandom, type Transport, undiciTransport } from '@mcm/kube';
 import { adoption } from './scenarios/adoption.ts';
 import { creation } from './scenarios/creation.ts';
 import { deletion } from './scenarios/deletion.ts';
@@ -7,7 +7,7 @@ import { manners } from './scenarios/manners.ts';
 import { refusals } from './scenarios/refusals.ts';
 import { Failure, type Scenario, Skip } from './stage/scenario.ts';
 import { Stage } from './stage/stage.ts';
-import type { ConformanceTarget } from './stage/target.ts';
+import type { ConformanceTarget, World } from './stage/target.ts';
 
 /** All that a driver must do. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -65,12 +65,26 @@ export async function runConformance(target: ConformanceTarget, options: RunOpti
   return { target: target.name, outcomes, failed: outcomes.filter(({ state }) => state === 'failed').length };
 }
 
+/** The world of a target without a cloud of its own. */
+function overTheNetwork(): World {
+  const opened = new Map<string, ReturnType<typeof undiciTransport>>();
+  const connect = (origin: string): Transport => {
+    const transport = opened.get(origin) ?? undiciTransport({ server: origin });
+    opened.set(origin, transport);
+    return transport;
+  };
+  const close = async (): Promise<void> => {
+    await Promise.all([...opened.values()].map((each) => each.close()));
+  };
+  return { clock: realClock, connect, close };
+}
+
 async function play(
   target: ConformanceTarget,
   scenario: Scenario,
   { seed, stopwatch }: { readonly seed: number; readonly stopwatch: Clock | undefined },
 ): Promise<Outcome> {
-  const world = await target.openCloud();
+  const world = await (target.openCloud ?? overTheNetwork)();
   const stage = new Stage(target, world, seededRandom(seed));
   const watch = stopwatch ?? world.clock;
   const since = watch.monotonic();

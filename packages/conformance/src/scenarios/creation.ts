@@ -8,7 +8,7 @@ async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']
   await stage.must('an undisturbed creation', stage.create(process, machine));
   const { seen } = process.wire;
   const made = [...seen];
-  await stage.must('its deletion', process.invoker.delete(machine));
+  await stage.retry('its deletion', () => stage.delete(process, machine));
   if (made.length === 0) throw new Skip('the driver makes no request through `connect`: nothing can come between');
   return made;
 }
@@ -31,7 +31,7 @@ async function endsWithOneVm(
     `${when}: creation answers ${providerId}, the listing ${mine[0]?.providerId}`,
   );
   const known = { ...machine, spec: { ...machine.spec, providerID: providerId } };
-  await stage.must('deletion', process.invoker.delete(known));
+  await stage.retry('deletion', () => stage.delete(process, known));
 }
 
 /** Bytes that are no text: gzip's first, and all 256. */
@@ -142,7 +142,7 @@ export const creation: readonly Scenario[] = [
       expect(ids.size === machines.length, `${machines.length} machines got ${ids.size} different VMs`);
       const listed = new Set((await stage.listed(process)).map(({ machineName }) => machineName));
       for (const { metadata } of machines) expect(listed.has(metadata.name), `the listing lacks ${metadata.name}`);
-      await stage.must('deletion of all', Promise.all(machines.map((each) => process.invoker.delete(each))));
+      await Promise.all(machines.map((each) => stage.retry('deletion of all', () => stage.delete(process, each))));
       const left = new Set((await stage.listed(process)).map(({ machineName }) => machineName));
       for (const { metadata } of machines)
         expect(!left.has(metadata.name), `after its deletion ${metadata.name} is listed`);

@@ -27,10 +27,9 @@ export const deletion: readonly Scenario[] = [
         const machine = stage.machine();
         const { providerId } = await stage.must('creation', stage.create(process, machine));
         const what = known ? 'with its provider id' : 'whose provider id was never stored';
-        await stage.must(
-          `deletion of a machine ${what}`,
-          stage.process().invoker.delete(known ? withId(machine, providerId) : machine),
-        );
+        const gone = known ? withId(machine, providerId) : machine;
+        const deleting = stage.process();
+        await stage.retry(`deletion of a machine ${what}`, () => deleting.invoker.delete(gone));
         const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);
         expect(!listed, `after the deletion of a machine ${what}, its VM is listed`);
       }
@@ -47,7 +46,7 @@ export const deletion: readonly Scenario[] = [
       const machine = stage.machine();
       const { providerId } = await stage.must('creation', stage.create(process, machine));
       const known = withId(machine, providerId);
-      await stage.must('deletion', process.invoker.delete(known));
+      await stage.retry('deletion', () => process.invoker.delete(known));
       await isGone(stage, 'the second deletion', process.invoker.delete(known));
       await isGone(
         stage,

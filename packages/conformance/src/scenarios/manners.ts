@@ -1,4 +1,4 @@
-import { driverReference } from '@mcm/core';
+import { driverReference, shortestSecret } from '@mcm/core';
 import { listenToOutput } from '../stage/output.ts';
 import { expect, type Scenario } from '../stage/scenario.ts';
 import { wrongTypes } from '../stage/spec-cases.ts';
@@ -6,9 +6,6 @@ import type { Process, Stage } from '../stage/stage.ts';
 import type { HttpAnswer } from '../stage/target.ts';
 import { type SeenRequest, withMessage } from '../stage/wire.ts';
 import { requestsOfCreation } from './creation.ts';
-
-/** Shorter texts are words, not secrets. */
-const SECRET_FROM = 6;
 
 /** A value of a type that a field surely does not have. */
 const wrong = (value: unknown): unknown =>
@@ -41,26 +38,41 @@ const partsOf = (secret: string): readonly string[] =>
     ? [secret]
     : Array.from({ length: Math.ceil((secret.length - PART) / 8) }, (_, i) => secret.slice(i * 8, i * 8 + PART));
 
-/** Values of the Secret that are not common words, in their encodings on the wire. */
-function toldInSecret({ target }: Stage): readonly string[] {
-  const values = Object.values(target.secret).filter((value) => value.trim().length >= SECRET_FROM);
-  return values.flatMap((value) => [
-    value,
-    encodeURIComponent(value),
-    ...partsOf(Buffer.from(value).toString('base64')),
-  ]);
+/** A text that must stay secret, with its source for the report. */
+interface Guarded {
+  readonly text: string;
+  readonly source: string;
 }
 
+/** Values of the Secret that the controller hides. Shorter ones are common words. */
+const valuesOf = ({ target }: Stage): readonly Guarded[] =>
+  Object.entries(target.secret)
+    .filter(([key, value]) => value.trim().length >= shortestSecret(key))
+    .map(([key, text]) => ({ text, source: `secret.${key}` }));
+
+/** The same values in their encodings on the wire. */
+const onTheWire = (values: readonly Guarded[]): readonly Guarded[] =>
+  values.flatMap(({ text, source }) =>
+    [text, encodeURIComponent(text), ...partsOf(Buffer.from(text).toString('base64'))].map((each) => ({
+      text: each,
+      source,
+    })),
+  );
+
 /** What a request is let in by: the words of its headers that are no names. */
-const lettingIn = ({ headers }: SeenRequest): readonly string[] =>
+const lettingIn = ({ headers }: SeenRequest): readonly Guarded[] =>
   Object.entries(headers)
     .filter(([name]) => /^(proxy-)?authorization$|^cookie$|-token$/i.test(name))
-    .flatMap(([, value]) => value.split(/[\s,]+/))
-    .map((word) => word.slice(word.indexOf('=') + 1))
-    .filter((word) => word.length > 16 && !/^AWS4-HMAC-SHA256$|;/.test(word));
+    .flatMap(([name, value]) =>
+      value
+        .split(/[\s,]+/)
+        .map((word) => word.slice(word.indexOf('=') + 1))
+        .filter((word) => word.length > 16 && !/^AWS4-HMAC-SHA256$|;/.test(word))
+        .map((text) => ({ text, source: `the request header ${name.toLowerCase()}` })),
+    );
 
 /** What a call says that is answered by an echo, and what it may not say. */
-async function saidOf(stage: Stage, process: Process, call: () => Promise<unknown>, secrets: readonly string[]) {
+async function saidOf(stage: Stage, process: Process, call: () => Promise<unknown>, secrets: readonly Guarded[]) {
   const before = process.wire.seen.length;
   const ended = await stage.end(call());
   const seen = process.wire.seen.slice(before);
@@ -124,8 +136,9 @@ export const manners: readonly Scenario[] = [
     name: 'secrets stay secret',
     suffers: 'credentials and user data stand in the status of machines, in events and in logs',
     run: async (stage) => {
-      const all = toldInSecret(stage);
-      const long = Object.values(stage.target.secret).filter((value) => value.trim().length >= SECRET_FROM);
+      const values = valuesOf(stage);
+      const all = onTheWire(values);
+      const texts = all.map(({ text }) => text);
       const { throttled, exhausted, unauthorized } = stage.target.dialect;
       const answers: readonly HttpAnswer[] = [
         exhausted,
@@ -136,29 +149,26 @@ export const manners: readonly Scenario[] = [
       for (const answer of answers) {
         for (const echo of ECHOES) {
           const process = stage.process();
-          process.wire.judge = (request) => withMessage(answer, echo(request, all));
+          process.wire.judge = (request) => withMessage(answer, echo(request, texts));
           const machine = stage.machine();
           for (const call of [
             () => stage.create(process, machine),
             () => process.invoker.list(stage.machineClass),
           ] satisfies readonly (() => Promise<unknown>)[]) {
             const { said, secrets } = await saidOf(stage, process, call, all);
-            for (const value of secrets)
-              expect(
-                !said.includes(value),
-                `an error holds a value of the Secret, or what a request is let in by: ${said.replaceAll(value, '***')}`,
-              );
+            for (const { text, source } of secrets)
+              expect(!said.includes(text), `an error contains the value of ${source}: ${said.replaceAll(text, '***')}`);
           }
         }
       }
       const output = listenToOutput();
       await stage.must('creation', stage.create(stage.process(), stage.machine())).finally(output.stop);
       const logged = JSON.stringify(stage.log.lines);
-      for (const value of long) {
-        const quoted = JSON.stringify(value).slice(1, -1);
-        expect(!logged.includes(quoted), 'a line of the log holds a value of the Secret');
-        const printed = output.text().includes(value) || output.text().includes(quoted);
-        expect(!printed, 'the driver prints a value of the Secret to standard output or standard error');
+      for (const { text, source } of values) {
+        const quoted = JSON.stringify(text).slice(1, -1);
+        expect(!logged.includes(quoted), `a line of the log contains the value of ${source}`);
+        const printed = output.text().includes(text) || output.text().includes(quoted);
+        expect(!printed, `the driver prints the value of ${source} to standard output or standard error`);
       }
     },
   },

@@ -19,9 +19,12 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
     let refusedAt: number | undefined;
     let nextAt: number | undefined;
     process.wire.judge = (_, index) => {
-      if (index > at) nextAt ??= now();
+      // Requests in parallel were sent before the driver read the refusal.
+      if (refusedAt !== undefined) nextAt ??= now();
       if (index !== at) return 'passes';
-      refusedAt = now();
+      queueMicrotask(() => {
+        refusedAt = now();
+      });
       return answer;
     };
     const onError = (error: MachineError): void =>
@@ -30,14 +33,15 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
         `${when}, it fails with ${error.code}, which is not tried again soon`,
       );
     await stage.retry(`creation ${when}`, () => stage.create(process, machine), onError);
-    const waited = refusedAt === undefined ? 0 : (nextAt ?? now()) - refusedAt;
+    // A creation that polls can need fewer requests than the first one. Then nothing was refused.
+    const waited = refusedAt === undefined ? undefined : (nextAt ?? now()) - refusedAt;
     expect(
-      waited >= seconds * 1_000 - EARLY_MS,
-      `${when} with Retry-After ${seconds}, the next request comes after ${waited / 1_000} s`,
+      waited === undefined || waited >= seconds * 1_000 - EARLY_MS,
+      `${when} with Retry-After ${seconds}, the next request comes after ${(waited ?? 0) / 1_000} s`,
     );
     const mine = (await stage.listed()).filter((vm) => vm.machineName === machine.metadata.name);
     expect(mine.length === 1, `${when}, ${mine.length} VMs are made`);
-    await stage.must('deletion', process.invoker.delete(machine));
+    await stage.retry('deletion', () => stage.delete(process, machine));
   }
 }
 
@@ -70,9 +74,15 @@ async function halfWay(
   for (let at = 0; at < requests.length; at++) {
     const process = stage.process();
     const machine = stage.machine(`half-${at}`);
-    process.wire.judge = (_, index) => (index >= at ? stage.target.dialect.exhausted : 'passes');
+    let refused = false;
+    process.wire.judge = (_, index) => {
+      if (index < at) return 'passes';
+      refused = true;
+      return stage.target.dialect.exhausted;
+    };
     const ended = await stage.end(stage.create(process, machine));
-    expect(!ended.ok, `creation succeeds although everything from request ${at + 1} on is refused`);
+    // A creation that polls can need fewer requests than the first one. Then nothing was refused.
+    expect(!ended.ok || !refused, `creation succeeds although everything from request ${at + 1} on is refused`);
     process.wire.judge = () => 'passes';
     const when = `after a creation refused from request ${at + 1} on`;
     await then(process, machine, await made(), when);

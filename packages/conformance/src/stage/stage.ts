@@ -243,7 +243,14 @@ export class Stage {
 
   /** What the cluster has in the cloud, by a process of its own. */
   async inventory(): Promise<readonly string[]> {
-    if (this.world.inventory) return this.world.inventory();
+    const { world, target } = this;
+    if (world.inventory) return world.inventory();
+    if (target.inventory) {
+      const { clock, connect } = world;
+      const { secret, machineClass } = target;
+      const { providerSpec } = machineClass;
+      return target.inventory({ clock, connect, random: this.#random, secret, providerSpec });
+    }
     const { invoker } = this.process();
     return (await this.must('list', invoker.list(this.machineClass))).map(({ providerId }) => providerId);
   }

@@ -4,6 +4,15 @@ import type { Clock, Transport } from '@mcm/kube';
 /** Makes a driver, as a process does when it starts. */
 export type CreateDriver = (context: DriverContext) => DriverDefinition<unknown, unknown>;
 
+/** The parameters of an inventory. */
+export interface InventoryContext extends DriverContext {
+  readonly secret: Readonly<Record<string, string>>;
+  readonly providerSpec: Readonly<Record<string, unknown>>;
+}
+
+/** Lists the names of all VMs, disks and network interfaces of the class's cluster. */
+export type Inventory = (context: InventoryContext) => readonly string[] | Promise<readonly string[]>;
+
 /** A cloud to prove a driver against. */
 export interface World {
   readonly clock: Clock;
@@ -44,8 +53,10 @@ export interface Dialect {
 export interface ConformanceTarget {
   readonly name: string;
   readonly createDriver: CreateDriver;
-  /** A fresh cloud for each scenario, or the same one again and again. */
-  readonly openCloud: () => World | Promise<World>;
+  /** A fresh cloud for each scenario, or the same one again and again. Absent: the network and the clock of this machine. */
+  readonly openCloud?: (() => World | Promise<World>) | undefined;
+  /** Names of everything that the class's machines can leave behind, also over the network. The cloud's own inventory takes precedence. */
+  readonly inventory?: Inventory | undefined;
   /** `provider` and `providerSpec` of a MachineClass that works. */
   readonly machineClass: {
     readonly provider?: string | undefined;

@@ -13,6 +13,9 @@ import { bytesOf, type SecretValue, type SecretValues, textsOf } from './secret-
 const SHORTEST_SECRET = 6;
 const SHORTEST_LINE = 16;
 
+/** The length from which the value of a key of a Secret is hidden in texts. Shorter values are common words. */
+export const shortestSecret = (key: string): number => (key === USER_DATA_KEY ? SHORTEST_LINE : SHORTEST_SECRET);
+
 /** What of user data is the same for every machine: what stands between its placeholders. */
 const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
 

@@ -1,0 +1,79 @@
+import type { DriverContext } from '@mcm/core';
+import { expect, test } from 'vitest';
+import { openSlowCloud } from '../examples/slow-cloud.ts';
+import { createDriver } from '../examples/slow-driver.ts';
+import { runConformance } from './run.ts';
+import type { ConformanceTarget, CreateDriver, World } from './stage/target.ts';
+
+/** The example of an asynchronous cloud, whose creations and deletions take random times. */
+
+const refusal = (status: number, code: string) => ({
+  status,
+  body: `{"error":{"code":"${code}","message":"{message}"}}`,
+});
+
+const target = (openCloud: () => World, make: CreateDriver = createDriver as CreateDriver): ConformanceTarget => ({
+  ...{ name: 'slow', createDriver: make, openCloud },
+  machineClass: { provider: 'slow', providerSpec: { cluster: 'ours', size: 'small' } },
+  secret: { token: 'slow-token', userData: '#cloud-config of the slow cloud' },
+  dialect: {
+    ...{ throttled: refusal(429, 'TooManyRequests'), exhausted: refusal(409, 'NoCapacity') },
+    ...{ quota: refusal(403, 'NoQuota'), unauthorized: refusal(401, 'BadToken') },
+  },
+  otherCluster: { cluster: 'theirs', size: 'small' },
+  volumes: [],
+});
+
+/** More runs find no more. Each takes seconds. */
+const RUNS = 3;
+const SKIPPED = ["no adoption of another control cluster's VM", 'initialize'];
+
+test.each(Array.from({ length: RUNS }, (_, run) => run))(
+  'a correct driver passes with random readiness times: run %i',
+  async (run) => {
+    let seed = run * 1_000;
+    const { outcomes } = await runConformance(
+      target(() => openSlowCloud(seed++)),
+      { seed: run },
+    );
+    expect(outcomes.filter(({ state }) => state === 'failed').map(({ scenario, why }) => [scenario.name, why])).toEqual(
+      [],
+    );
+    expect(outcomes.filter(({ state }) => state === 'skipped').map(({ scenario }) => scenario.name)).toEqual(SKIPPED);
+  },
+);
+
+/** The example that believes that disks are deleted with their servers, and does not list them. */
+const leaking = ((context: DriverContext) => {
+  const gone = new Set<string>();
+  const connect: DriverContext['connect'] = (origin) => {
+    const below = context.connect(origin);
+    return (request) => {
+      const { method, path } = request;
+      if (path.startsWith('/disks?')) return below({ ...request, path: path.replace('cluster=ours', 'cluster=none') });
+      if (method === 'DELETE' && path.startsWith('/disks')) gone.add(path);
+      if (gone.has(path))
+        return below({ ...request, method: 'GET', path: method === 'DELETE' ? path : `${path}-gone` });
+      return below(request);
+    };
+  };
+  return createDriver({ ...context, connect });
+}) as CreateDriver;
+
+test('an inventory of the driver’s module finds disks that a deletion leaves', async () => {
+  const cloud = openSlowCloud(1);
+  const { inventory, ...overTheNetwork } = cloud;
+  const seen: string[] = [];
+  const report = await runConformance(
+    {
+      ...target(() => overTheNetwork, leaking),
+      inventory: ({ secret, providerSpec }) => {
+        seen.push(`${secret.token} ${providerSpec.cluster}`);
+        return inventory();
+      },
+    },
+    { only: 'deletion' },
+  );
+  expect(new Set(seen)).toEqual(new Set(['slow-token ours']));
+  expect(report.outcomes[0]).toMatchObject({ state: 'failed', why: expect.stringMatching(/disks\/ours\/.*left/) });
+});
