@@ -58,6 +58,9 @@ function scalarProblem(value: unknown, node: SchemaNode | undefined): string | u
   }
 }
 
+/** An item of an associative list without any of its keys. */
+const NO_KEYS = 'k:{}';
+
 const SCALARS: ReadonlySet<string> = new Set(['string', 'boolean', 'integer', 'number']);
 
 /** Reads an applied configuration: the set of paths that it claims, and everything that does not fit the schema. */
@@ -156,8 +159,14 @@ export class AppliedReader {
   private readList(value: readonly unknown[], node: SchemaNode, path: string, depth: number): FieldSet {
     const children = new Map<string, FieldSet>();
     const repeated = new Set<string>();
-    for (const item of value) {
+    for (const [index, item] of value.entries()) {
       const element = itemElement(item, node);
+      if (node.listType === 'map' && element === NO_KEYS) {
+        const keys = node.listMapKeys.map(goQuote).join(' ');
+        const why = `an element that omits all key fields [${keys}] (and doesn't have default values for any key fields)`;
+        this.errors.push(`${path}: element ${index}: associative list with keys has ${why}`);
+        continue;
+      }
       if (children.has(element)) repeated.add(element);
       const set = this.readValue(item, node.items, `${path}${printElement(element)}`, depth + 1);
       children.set(element, fieldSet(true, set.children));

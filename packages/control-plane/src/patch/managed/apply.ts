@@ -175,8 +175,10 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   const remaining = recordUpdate(others, { ...changes, changed: undefined }, { ...self, time: undefined }).map(
     (owner) => withoutFields(owner, changed),
   );
-  // An apply without changes keeps its old time, and has no time if it is the first one.
-  const isNoop = equalJson(current, result);
+  // An apply without changes keeps its old time, and has no time if it is the first one. A null removes the creation
+  // time for a moment, which counts as a change.
+  const isNoop =
+    equalJson(current, result) && !(live !== undefined && input.applied.metadata?.creationTimestamp === null);
   const time = isNoop ? previous?.time : entryTime(input.now);
   const isSame = previous?.time === time && previous?.apiVersion === self.apiVersion && sameSet(previous.set, claimed);
   const entries = writeEntries([...remaining, isSame ? previous : { ...self, time, set: claimed }]);

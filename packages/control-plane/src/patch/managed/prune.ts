@@ -6,7 +6,8 @@ import { fieldType, shapeOf } from './fields/types.ts';
 
 /**
  * Removes fields from a merged value that the applier had before (`last`) and that no manager has now. `owned` are the fields of all
- * managers, including the new configuration. A container without managed fields is removed.
+ * managers, including the new configuration. A container without managed fields is removed if it is a declared field or the applier had it.
+ * Other keys of maps and items of lists lose only the fields that the applier had.
  */
 export function pruneDropped(
   value: unknown,
@@ -25,10 +26,10 @@ export function pruneDropped(
     if (!Object.hasOwn(value, name)) continue;
     result ??= { ...value };
     const still = owned?.children.get(element);
-    if (still === undefined) {
+    const type = fieldType(node, name, isResource);
+    if (still === undefined && (dropped.self || type.declared)) {
       delete result[name];
     } else {
-      const type = fieldType(node, name, isResource);
       put(result, name, emptied(own(value, name), pruneDropped(own(value, name), dropped, still, type.node)));
     }
   }
@@ -53,7 +54,7 @@ function pruneList(
     const dropped = last.children.get(element);
     const still = owned?.children.get(element);
     if (dropped === undefined) kept.push(item);
-    else if (still !== undefined) kept.push(pruneDropped(item, dropped, still, node.items));
+    else if (still !== undefined || !dropped.self) kept.push(pruneDropped(item, dropped, still, node.items));
   }
   return kept;
 }

@@ -6,18 +6,37 @@ import type { SchemaNode } from '../../../schema/model/node.ts';
 /** The path element of a field. */
 export const fieldElement = (name: string): string => `f:${name}`;
 
-/** The path element of an item of a set or list-map; a key that the item lacks takes the default of its schema. */
-export function itemElement(item: unknown, list: SchemaNode): string {
-  if (list.listType === 'set') return `v:${sortedJson(item)}`;
-  const keys: Record<string, unknown> = {};
-  if (isRecord(item)) {
-    for (const name of list.listMapKeys) {
-      const value = own(item, name) ?? list.items?.properties.get(name)?.default;
-      if (value !== undefined) keys[name] = value;
-    }
-  }
-  return `k:${sortedJson(keys)}`;
+/** Built-in items whose key is optional in Go, so the published schema has no default for it. */
+const OPTIONAL_KEYS: ReadonlySet<unknown> = new Set([
+  'io.k8s.api.core.v1.ObjectReference',
+  'io.k8s.api.flowcontrol.v1.FlowSchemaCondition',
+  'io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationCondition',
+]);
+
+const ZEROS: Readonly<Record<string, unknown>> = { string: '', integer: 0, number: 0 };
+
+/** The default of a key in the published schema. The key of a built-in kind has the zero value of its Go type. */
+function keyDefault({ items }: SchemaNode, name: string): unknown {
+  const key = items?.properties.get(name);
+  if (key?.hasDefault === true) return key.default;
+  const id = items?.schema.$id;
+  return id === undefined || OPTIONAL_KEYS.has(id) ? undefined : ZEROS[key?.types[0] ?? ''];
 }
+
+/** The keys of an item of an associative list. A missing key has the default of its schema. */
+export function itemKeys(item: unknown, list: SchemaNode): Readonly<Record<string, unknown>> {
+  const keys: Record<string, unknown> = {};
+  if (!isRecord(item)) return keys;
+  for (const name of list.listMapKeys) {
+    const value = own(item, name) ?? keyDefault(list, name);
+    if (value !== undefined) keys[name] = value;
+  }
+  return keys;
+}
+
+/** The path element of an item of a set or of an associative list. */
+export const itemElement = (item: unknown, list: SchemaNode): string =>
+  list.listType === 'set' ? `v:${sortedJson(item)}` : `k:${sortedJson(itemKeys(item, list))}`;
 
 const printValue = (value: unknown): string => (typeof value === 'string' ? goQuote(value) : String(value));
 

@@ -1,5 +1,6 @@
-import { isRecord, own } from '../../../apimachinery/objects/json-value.ts';
+import { isRecord } from '../../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../../schema/model/node.ts';
+import { itemKeys } from './fieldPath.ts';
 import { fieldType } from './types.ts';
 
 /** Whether a value, without what is in it, has the type that the schema gives. */
@@ -21,10 +22,9 @@ function fits(value: unknown, node: SchemaNode): boolean {
   }
 }
 
-/** Whether an item of an associative list has all keys that tell it from others. */
-const hasKeys = (item: unknown, { listType, listMapKeys, items }: SchemaNode): boolean =>
-  listType !== 'map' ||
-  (isRecord(item) && listMapKeys.every((key) => (own(item, key) ?? items?.properties.get(key)?.default) !== undefined));
+/** Whether an item of an associative list has a key. */
+const hasKeys = (item: unknown, list: SchemaNode): boolean =>
+  list.listType !== 'map' || Object.keys(itemKeys(item, list)).length > 0;
 
 /**
  * Whether the field manager can read a value by its schema: every value has its type, and the items of associative lists have their keys.
