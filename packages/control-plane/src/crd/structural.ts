@@ -7,9 +7,13 @@ import { type Fields, record, text, texts } from './fields.ts';
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const UNSUPPORTED = ['definitions', 'dependencies', 'patternProperties', 'additionalItems'];
-/** Go omits empty maps. */
-const isThere = (value: unknown): boolean =>
-  value !== undefined && !(isRecord(value) && Object.keys(value).length === 0);
+/** Keywords that a schema may contain without entries. */
+const EMPTY_IS_FINE = ['definitions', 'patternProperties'];
+const isThere = (schema: Fields, word: string): boolean => {
+  const value = schema[word] ?? undefined;
+  const isEmpty = isRecord(value) && Object.keys(value).length === 0;
+  return value !== undefined && !(isEmpty && EMPTY_IS_FINE.includes(word));
+};
 const MAX_DEPTH = 1000;
 
 /** A nested schema with its path. */
@@ -68,8 +72,9 @@ function validateWords(schema: Fields, path: string, causes: StatusCause[], dept
     causes.push(forbidden(`${path}.items`, 'items must be a schema object and not an array'));
   }
   if (schema.$ref !== undefined) causes.push(forbidden(`${path}.$ref`, '$ref is not supported'));
+  if (text(schema.id) !== '') causes.push(forbidden(`${path}.id`, 'id is not supported'));
   for (const word of UNSUPPORTED) {
-    if (isThere(schema[word])) causes.push(forbidden(`${path}.${word}`, `${word} is not supported`));
+    if (isThere(schema, word)) causes.push(forbidden(`${path}.${word}`, `${word} is not supported`));
   }
   const type = text(schema.type);
   if (type !== '' && !TYPES.includes(type)) {
@@ -287,7 +292,7 @@ const UNREADABLE = ['id', '$schema', '$ref', ...UNSUPPORTED];
 function isUnreadable(schema: Fields, depth = 0): boolean {
   if (depth > MAX_DEPTH || Array.isArray(schema.items)) return true;
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) return true;
-  if (UNREADABLE.some((word) => isThere(schema[word]))) return true;
+  if (UNREADABLE.some((word) => isThere(schema, word))) return true;
   return [...childrenOf(schema, ''), ...junctorsOf(schema, '')].some((below) => isUnreadable(below.schema, depth + 1));
 }
 

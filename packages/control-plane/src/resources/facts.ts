@@ -187,6 +187,13 @@ export const quantityFields: ReadonlyMap<string, string> = new Map([
   ['apiextensions.v1.JSONSchemaProps.enum', '[]any'],
 ]);
 
+/** Fields with their own JSON decoder, and the forms that it accepts. */
+export const ownReaders: ReadonlyMap<string, string> = new Map([
+  ['apiextensions.v1.JSONSchemaProps.additionalItems', 'schema-or-bool'],
+  ['apiextensions.v1.JSONSchemaProps.additionalProperties', 'schema-or-bool'],
+  ['apiextensions.v1.JSONSchemaProps.items', 'schema-or-array'],
+]);
+
 /** Defaults in the published schema, because keys of lists depend on them. */
 export const scalarDefaults: ReadonlyMap<string, string | number> = new Map([
   ['core.v1.ContainerPort.protocol', 'TCP'],

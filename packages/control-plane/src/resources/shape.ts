@@ -3,7 +3,7 @@ import { type GoTime, parseGoTime } from '../apimachinery/objects/go-time.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { canonicalQuantity, QUANTITY_ERROR } from '../apimachinery/objects/quantity.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
-import { quantityFields } from './facts.ts';
+import { ownReaders, quantityFields } from './facts.ts';
 import { fieldsOfModel } from './schemas.ts';
 import { SHAPES } from './shape-table.ts';
 
@@ -256,6 +256,21 @@ function readIntOrString(value: unknown, owner: string, path: string): unknown {
   }
 }
 
+const readSchema = (value: unknown): unknown => structureReader('V1JSONSchemaProps')(value, '', '');
+
+/** A nested schema has its own decoder, so the paths in its errors start at the nested schema. */
+function readSchemaOrBool(value: unknown): unknown {
+  if (isRecord(value)) return readSchema(value);
+  if (typeof value === 'boolean') return value;
+  throw new Mismatch('boolean or JSON schema expected');
+}
+
+/** One schema or a list of them. Other values are accepted. */
+function readSchemaOrArray(value: unknown): unknown {
+  if (isRecord(value)) return readSchema(value);
+  return Array.isArray(value) ? value.map((item) => readerOf('V1JSONSchemaProps')(item ?? {}, '', '')) : value;
+}
+
 const scalars: Readonly<Record<string, Reader>> = {
   string: readString,
   boolean: readBoolean,
@@ -269,6 +284,8 @@ const scalars: Readonly<Record<string, Reader>> = {
   'int-or-string': readIntOrString,
   quantity: readQuantity,
   any: (value) => value,
+  'schema-or-bool': readSchemaOrBool,
+  'schema-or-array': readSchemaOrArray,
 };
 
 const zeros: Readonly<Record<string, unknown>> = {
@@ -349,7 +366,8 @@ function compileFields(model: string): readonly Field[] {
     .filter(([name]) => name !== 'apiVersion' || !('kind' in fields) || !('metadata' in fields))
     .filter(([name]) => name !== 'kind' || !('apiVersion' in fields) || !('metadata' in fields))
     .map(([name, type]) => {
-      const trueType = quantityFields.get(`${owner}.${name}`) ?? type;
+      const path = `${owner}.${name}`;
+      const trueType = ownReaders.get(path) ?? quantityFields.get(path) ?? type;
       return {
         name,
         mode: modes?.get(name) ?? 'optional',

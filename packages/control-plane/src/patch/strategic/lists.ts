@@ -148,6 +148,10 @@ function mergeItems(
       merged[at] = mergeMaps(isRecord(before) ? before : {}, item, node?.items);
     }
   }
+  // The items of the object are sorted by their keys, whatever the patch changes.
+  for (const item of [...merged, ...parts.original]) {
+    if (isRecord(item) && !Object.hasOwn(item, mergeKey)) throw noMergeKey(item, mergeKey);
+  }
   return inOrder(merged, parts.patch, parts.original, mergeKey);
 }
 

@@ -42,14 +42,14 @@ function withWriter({ registry, options }: ScaleReview, object: ApiObject, old: 
 export async function admitScale(review: ScaleReview, live: ApiObject, wanted: ApiObject): Promise<ApiObject> {
   const { registry, target, pathOf } = review;
   const old = managedScale(target.served, live, pathOf);
-  const spec = (wanted.spec ?? {}) as { replicas?: number };
+  const spec = (wanted.spec ?? {}) as { replicas?: number | null };
   const sent: ApiObject = {
     ...wanted,
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
     metadata: { ...wanted.metadata, namespace: target.namespace },
     // Go always writes the replicas of a status, but those of a spec only if they are not zero.
-    spec: spec.replicas === 0 ? {} : spec,
+    spec: (spec.replicas ?? 0) === 0 ? {} : spec,
     status: { replicas: 0, ...((wanted.status ?? {}) as object) },
   };
   const object = review.applying ? sent : withWriter(review, sent, old);
