@@ -1,11 +1,12 @@
 import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { child } from '../../apimachinery/objects/plain.ts';
+import { child, look } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { defaultPod, defaultPodSpec } from './defaults.ts';
 import { ephemeralCauses, prepareEphemeral } from './ephemeral.ts';
 import { podGracePeriod, preparePod, preparePodUpdate } from './prepare.ts';
 import { prepareResize, resizeCauses } from './resize.ts';
+import { followAddress, keepGenerations, podStatusCauses, roundStatus } from './status.ts';
 import { podUpdateCauses } from './update.ts';
 import { podCauses } from './validate.ts';
 
@@ -14,6 +15,7 @@ const UPDATES: Readonly<Record<string, (pod: ApiObject, old: ApiObject) => Statu
   '': podUpdateCauses,
   ephemeralcontainers: ephemeralCauses,
   resize: resizeCauses,
+  status: podStatusCauses,
 };
 
 /** What is done to a pod on its way in. */
@@ -25,12 +27,16 @@ export const podStrategy: Pick<
     const spec = child(pod, 'spec');
     defaultPodSpec(spec);
     defaultPod(spec);
+    const status = look(pod, 'status');
+    followAddress(status);
+    roundStatus(status);
   },
   prepareForCreate: preparePod,
   prepareForUpdate(pod, old, { subresource }) {
     if (subresource === 'resize') prepareResize(pod, old);
     else if (subresource === 'ephemeralcontainers') prepareEphemeral(pod, old);
-    preparePodUpdate(pod, old);
+    else if (subresource === 'status') keepGenerations(pod, old);
+    preparePodUpdate(pod, old, subresource);
   },
   validate: podCauses,
   validateUpdate: (pod, old, { subresource }) => UPDATES[subresource]?.(pod, old) ?? [],

@@ -1,6 +1,6 @@
 import type { StrategyContext } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { child, isPlain, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
+import { child, isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 import { mergeLabelKeys } from './label-keys.ts';
 
@@ -48,14 +48,15 @@ export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
 }
 
 /** The QoS class is immutable, and a scheduled pod keeps its node. */
-export function preparePodUpdate(pod: ApiObject, old: ApiObject): void {
+export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: string): void {
   const status = pod.status;
   // Behind a disabled feature gate: only an existing value remains.
   if (isPlain(status) && look(old, 'status').nodeAllocatableResourceClaimStatuses === undefined) {
     delete status.nodeAllocatableResourceClaimStatuses;
   }
   const before = look(old, 'status').qosClass;
-  if (isPlain(status) && before !== undefined) status.qosClass = before;
+  const isKept = subresource === 'status' && text(status, 'qosClass') !== '';
+  if (isPlain(status) && before !== undefined && !isKept) status.qosClass = before;
 }
 
 /** The grace period of a deletion in seconds: zero for a pod that runs nowhere or has finished, else its own one. */

@@ -1,0 +1,34 @@
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+
+const rulesOf = (container: Plain): readonly Plain[] => items(container, 'restartPolicyRules');
+
+/** The action of a container's restart rules for an exit code. */
+function actionFor(container: Plain, exitCode: unknown): string {
+  const rule = rulesOf(container).find((each) => {
+    const codes = look(each, 'exitCodes');
+    const holds = Array.isArray(codes.values) && codes.values.includes(exitCode);
+    return codes.operator === 'In' ? holds : codes.operator === 'NotIn' && !holds;
+  });
+  return text(rule, 'action');
+}
+
+/** Whether a policy restarts a container after this exit code; undefined for an unknown policy. */
+function restarts(policy: string, exitCode: unknown): boolean | undefined {
+  if (policy === 'OnFailure') return exitCode !== 0;
+  return policy === 'Always' ? true : policy === 'Never' ? false : undefined;
+}
+
+/** Whether a terminated container can run again in a later status. */
+export function canTerminatedRun(spec: Plain, list: string, name: string, exitCode: unknown): boolean {
+  if (list === 'ephemeralContainers') return false;
+  const all = [...items(spec, 'initContainers'), ...items(spec, 'containers')];
+  if (all.some((each) => rulesOf(each).some(({ action }) => action === 'RestartAllContainers'))) return true;
+  const container = items(spec, list).find((each) => each.name === name);
+  if (container === undefined) return false;
+  if (container.restartPolicy !== undefined) {
+    if (['Restart', 'RestartAllContainers'].includes(actionFor(container, exitCode))) return true;
+    const own = restarts(text(container, 'restartPolicy'), exitCode);
+    if (own !== undefined) return own;
+  }
+  return restarts(text(spec, 'restartPolicy'), exitCode) ?? true;
+}
