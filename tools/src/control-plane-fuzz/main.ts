@@ -12,6 +12,7 @@ const HELP = `usage: KUBEBUILDER_ASSETS=DIR pnpm fuzz:control-plane [options]
   --seed N        first seed (1)
   --seeds N       how many seeds (1)
   --requests N    requests of each seed (20000)
+  --from N        number of the first case (0): plays a later part of a seed
   --case N        play this case of the seed alone
   --kind NAME     play only cases of this kind
   --shrink N      shrink one difference of each of the N most frequent classes (1)
@@ -29,6 +30,7 @@ const OPTIONS = {
   seed: { type: 'string', default: '1' },
   seeds: { type: 'string', default: '1' },
   requests: { type: 'string', default: '20000' },
+  from: { type: 'string', default: '0' },
   case: { type: 'string' },
   kind: { type: 'string' },
   shrink: { type: 'string', default: '1' },
@@ -52,7 +54,7 @@ if (flags.help) {
   process.exit(0);
 }
 
-function wholeNumber(name: 'seed' | 'seeds' | 'requests' | 'case' | 'shrink'): number {
+function wholeNumber(name: 'seed' | 'seeds' | 'requests' | 'from' | 'case' | 'shrink'): number {
   const value = Number(flags[name]);
   return Number.isSafeInteger(value) && value >= 0
     ? value
@@ -61,6 +63,7 @@ function wholeNumber(name: 'seed' | 'seeds' | 'requests' | 'case' | 'shrink'): n
 const first = wholeNumber('seed');
 const seeds = wholeNumber('seeds');
 const requests = wholeNumber('requests');
+const from = wholeNumber('from');
 const shrunk = wholeNumber('shrink');
 const only = flags.case === undefined ? undefined : wholeNumber('case');
 const assets =
@@ -79,7 +82,7 @@ async function play(real: Server, plane: Server, runner: Awaited<ReturnType<type
   const smallest: Difference[] = [];
   let same = true;
   for (let seed = first; seed < first + seeds; seed += 1) {
-    const run = { seed, requests, only, kinds, schemas, samples, real: real.player, plane: plane.player };
+    const run = { seed, requests, from, only, kinds, schemas, samples, real: real.player, plane: plane.player };
     const outcome = await playSeed(run);
     for (const [, [each]] of classesOf(outcome.found).slice(0, shrunk)) {
       if (each === undefined) continue;

@@ -12,6 +12,8 @@ export interface Run {
   readonly seed: number;
   /** Requests to send at least; the last case is played to its end. */
   readonly requests: number;
+  /** Number of the first case. */
+  readonly from?: number;
   /** Play this case alone. */
   readonly only?: number | undefined;
   readonly kinds: readonly Kind[];
@@ -30,6 +32,8 @@ export interface Outcome {
   readonly found: readonly Difference[];
   /** How many differences each rule explains. */
   readonly excused: ReadonlyMap<string, number>;
+  /** Number of the case after the last one. */
+  readonly next: number;
 }
 
 /** Plays the cases of one seed on both servers. */
@@ -40,7 +44,7 @@ export async function playSeed(run: Run): Promise<Outcome> {
   const broken: Case[] = [];
   let requests = 0;
   let compared = 0;
-  let index = run.only ?? 0;
+  let index = run.only ?? run.from ?? 0;
   const goesOn = (): boolean => requests < run.requests && (run.only === undefined || index === run.only);
   while (goesOn()) {
     const cases: Case[] = [];
@@ -61,7 +65,7 @@ export async function playSeed(run: Run): Promise<Outcome> {
       else excused.set(rule.name, (excused.get(rule.name) ?? 0) + 1);
     }
   }
-  return { requests, compared, broken, found, excused };
+  return { requests, compared, broken, found, excused, next: index };
 }
 
 const upTo = (whole: Case, step: number): Case => ({ ...whole, steps: whole.steps.slice(0, step + 1) });

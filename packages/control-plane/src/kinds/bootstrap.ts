@@ -1,7 +1,7 @@
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { defaultFlows, FLOW_MANAGER } from './cluster/default-flows.ts';
 import { SYSTEM_PRIORITIES } from './cluster/storage.ts';
-import { SERVICE_RANGE } from './core/service.ts';
+import { SERVICE_RANGE } from './core/service-ports.ts';
 
 /** An initial object, and its field manager. */
 export interface SystemObject {

@@ -1,7 +1,9 @@
-import { internal, invalid, invalidValue } from '../../apimachinery/errors/errors.ts';
+import { internal, internalError, invalid, invalidValue } from '../../apimachinery/errors/errors.ts';
+import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
-import { clusterAddress, nodePort } from '../../kinds/core/service.ts';
+import { items, look, number, strings } from '../../apimachinery/objects/plain.ts';
+import { clusterAddress, nodePort } from '../../kinds/core/service-ports.ts';
+import { needsHealthPort, nodePortOf } from '../../kinds/core/service-types.ts';
 import type { AdmissionPlugin } from '../../resources/admission.ts';
 import type { Registry } from '../../resources/registry.ts';
 
@@ -71,14 +73,14 @@ class Claims {
   }
 }
 
-const portThing = (port: Plain): string => `${text(port, 'protocol')} ${number(port, 'nodePort')}`;
+const portThing = (port: number): string => `port ${port}`;
 
 /** The addresses and node ports of a service, each of which only one service may have. */
 function held(service: ApiObject): string[] {
   const spec = look(service, 'spec');
   const addresses = strings(spec, 'clusterIPs').filter((address) => address !== '' && address !== 'None');
-  const ports = items(spec, 'ports').filter((port) => (number(port, 'nodePort') ?? 0) !== 0);
-  return [...addresses, ...ports.map(portThing)];
+  const ports = [...items(spec, 'ports').map(nodePortOf), number(spec, 'healthCheckNodePort') ?? 0];
+  return [...addresses, ...ports.filter((port) => port !== 0).map(portThing)];
 }
 
 /** The first free choice of the server. @throws StatusError 500 when no choice is free */
@@ -115,20 +117,43 @@ export function serviceAddresses(registry: Registry): AdmissionPlugin {
         spec.clusterIP = firstFree((attempt) => clusterAddress(uid, attempt), isFree, 'service IP');
         spec.clusterIPs = [spec.clusterIP];
       }
-      for (const [index, port] of items(spec, 'ports').entries()) {
-        const given = number(port, 'nodePort') ?? 0;
-        if (given === 0 || isFree(portThing(port))) continue;
-        if (given !== nodePort(uid, index)) {
-          const why = 'provided port is already allocated';
-          throw invalid(served.kind, name, [invalidValue(`spec.ports[${index}].nodePort`, given, why)]);
-        }
-        port.nodePort = firstFree(
-          (attempt) => nodePort(uid, index, attempt),
-          (choice) => isFree(portThing({ ...port, nodePort: choice })),
-          'node port',
-        );
-      }
+      claimPorts(served.kind, service, name, isFree);
       return undefined;
     },
   };
+}
+
+/** Whether the server may have picked this node port of a service. */
+const isPicked = (uid: string, index: number, ports: number, given: number): boolean =>
+  Array.from({ length: ports + 2 }, (_, attempt) => nodePort(uid, index, attempt)).includes(given);
+
+/** Claims the node ports of a service. Those that the server has picked are picked again when another service has them. */
+function claimPorts(kind: KindDefinition, service: ApiObject, name: string, isFree: (thing: string) => boolean): void {
+  const spec = look(service, 'spec');
+  const { uid = '' } = service.metadata;
+  const ports = items(spec, 'ports');
+  const again = (index: number): number =>
+    firstFree(
+      (attempt) => nodePort(uid, index, attempt),
+      (choice) => ports.every((each) => nodePortOf(each) !== choice) && isFree(portThing(choice)),
+      'node port',
+    );
+  for (const [index, port] of ports.entries()) {
+    const given = nodePortOf(port);
+    if (given === 0 || isFree(portThing(given))) continue;
+    const why = 'provided port is already allocated';
+    if (!isPicked(uid, index, ports.length, given)) {
+      throw invalid(kind, name, [invalidValue(`spec.ports[${index}].nodePort`, given, why)]);
+    }
+    const picked = again(index);
+    for (const each of ports) if (nodePortOf(each) === given) each.nodePort = picked;
+  }
+  const health = needsHealthPort(spec) ? (number(spec, 'healthCheckNodePort') ?? 0) : 0;
+  if (health === 0 || isFree(portThing(health))) return;
+  const index = ports.length + 1;
+  if (!isPicked(uid, index, ports.length, health)) {
+    const why = 'provided port is already allocated';
+    throw internalError(`failed to allocate requested HealthCheck NodePort ${health}: ${why}`);
+  }
+  spec.healthCheckNodePort = again(index);
 }

@@ -359,7 +359,7 @@ describe('failure', () => {
   test('a service is called at its address, with its name', async () => {
     const ports = [{ port: 443 }];
     const service = await call('POST', '/api/v1/namespaces/default/services', {
-      body: { metadata: { name: 's' }, spec: { ports, clusterIP: '10.0.0.77' } },
+      body: { metadata: { name: 's' }, spec: { ports, clusterIP: '10.96.0.77' } },
     });
     expect(service.status).toBe(201);
     let connectTo: unknown;
@@ -374,7 +374,7 @@ describe('failure', () => {
       hook('a', { clientConfig: { service: { namespace: 'default', name: 's', port: 443 } } }),
     );
     expect((await create('x')).status).toBe(201);
-    expect(connectTo).toEqual({ host: '10.0.0.77', port: 443 });
+    expect(connectTo).toEqual({ host: '10.96.0.77', port: 443 });
   });
 });
 

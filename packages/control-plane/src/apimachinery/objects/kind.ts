@@ -44,6 +44,10 @@ export interface StrategyContext {
   /** '' for the main resource, else for example `status`. */
   readonly subresource: string;
   readonly userName: string;
+  /** Nothing is stored. */
+  readonly dryRun?: boolean;
+  /** The stored objects of a resource, such as `networking.k8s.io/servicecidrs`. */
+  readonly stored?: (resource: string) => readonly ApiObject[];
   /** A new random uid. */
   readonly newUid: () => string;
 }

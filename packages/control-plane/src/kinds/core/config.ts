@@ -1,4 +1,5 @@
 import { forbiddenValue, invalidValue, requiredValue, tooLong } from '../../apimachinery/errors/errors.ts';
+import { given } from '../../apimachinery/objects/empties.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { isPlain, items, look, preset, text } from '../../apimachinery/objects/plain.ts';
@@ -40,7 +41,7 @@ function frozenCauses(object: ApiObject, old: ApiObject, fields: readonly string
   const why = 'field is immutable when `immutable` is set';
   if (object.immutable !== true) causes.push(forbiddenValue('immutable', why));
   for (const field of fields) {
-    if (!jsonEquals(object[field], old[field])) causes.push(forbiddenValue(field, why));
+    if (!jsonEquals(given(object, field), given(old, field))) causes.push(forbiddenValue(field, why));
   }
   return causes;
 }
@@ -61,6 +62,7 @@ export const configMapStrategy = strategy({
     }
     return causes;
   },
+  changesFirst: true,
   change: (object, old) => frozenCauses(object, old, ['data', 'binaryData']),
 });
 
@@ -138,6 +140,7 @@ export const secretStrategy = strategy({
     preset(secret, 'type', 'Opaque');
   },
   causes: secretCauses,
+  changesFirst: true,
   change(object, old) {
     const causes: StatusCause[] = [];
     if (object.type !== old.type) causes.push(invalidValue('type', object.type, 'field is immutable'));

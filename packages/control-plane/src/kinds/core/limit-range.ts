@@ -1,8 +1,11 @@
 import type { StrategyContext } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { child, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
+import { roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import { strategy } from '../base/strategy.ts';
 import { limitRangeCauses } from './quota.ts';
+
+const AMOUNTS = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'];
 
 /** What `target` does not name is taken from `source`. */
 function complete(item: Plain, target: string, source: string): void {
@@ -13,10 +16,12 @@ function complete(item: Plain, target: string, source: string): void {
 export const limitRangeStrategy = strategy({
   setDefaults(object: ApiObject): void {
     for (const item of items(look(object, 'spec'), 'limits')) {
-      if (item['type'] !== 'Container') continue;
-      complete(item, 'default', 'max');
-      complete(item, 'defaultRequest', 'default');
-      complete(item, 'defaultRequest', 'min');
+      if (item.type === 'Container') {
+        complete(item, 'default', 'max');
+        complete(item, 'defaultRequest', 'default');
+        complete(item, 'defaultRequest', 'min');
+      }
+      for (const list of AMOUNTS) roundAmounts(item[list]);
     }
   },
   /** One without a name gets a random one. */

@@ -11,6 +11,10 @@ import type { Strategy } from '../base/strategy.ts';
 import { internalForm } from '../internal/form.ts';
 
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
+const LONGEST_FEATURE = 253;
+const FEATURE = /^[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*$/;
+const FEATURE_RULE =
+  "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes";
 const NANO = 1_000_000_000n;
 
 /** The pod CIDR of a node is stored twice: as a single value, and as the first of a list. */
@@ -93,15 +97,62 @@ function taintCauses(spec: Plain): StatusCause[] {
   });
 }
 
+/** Validates the features that a kubelet declares: sorted names. */
+function featureCauses(status: Plain): StatusCause[] {
+  const findings = new Findings();
+  const features = strings(status, 'declaredFeatures');
+  const field = 'status.declaredFeatures';
+  for (const [index, feature] of features.entries()) {
+    const name = JSON.stringify(feature);
+    if (feature.length > LONGEST_FEATURE) {
+      const why = `invalid feature name ${name}: must be no more than ${LONGEST_FEATURE} characters`;
+      findings.invalid(`${field}[${index}]`, feature, why);
+    } else if (!FEATURE.test(feature)) {
+      findings.invalid(`${field}[${index}]`, feature, `invalid feature name ${name}: ${FEATURE_RULE}`);
+    }
+    const next = features[index + 1];
+    if (next === feature) findings.duplicate(`${field}[${index + 1}]`, next);
+    else if (next !== undefined && Buffer.compare(Buffer.from(feature), Buffer.from(next)) > 0) {
+      findings.invalid(`${field}[${index + 1}]`, next, 'list must be sorted alphabetically');
+    }
+  }
+  return findings.causes;
+}
+
+function swapCauses(status: Plain): StatusCause[] {
+  const { capacity } = look(status, 'nodeInfo', 'swap');
+  const isWrong = (typeof capacity === 'number' || typeof capacity === 'bigint') && capacity <= 0;
+  return isWrong ? [invalidValue('metadata.nodeSwapStatus.capacity', capacity, 'must be greater than zero')] : [];
+}
+
+function addressCauses(status: Plain): StatusCause[] {
+  const findings = new Findings();
+  const seen = new Set<string>();
+  for (const [index, address] of items(status, 'addresses').entries()) {
+    const [type, value] = [text(address, 'type'), text(address, 'address')];
+    const id = JSON.stringify([type, value]);
+    if (seen.has(id)) findings.duplicate(`status.addresses[${index}]`, { Type: type, Address: value });
+    seen.add(id);
+  }
+  return findings.causes;
+}
+
+/** Validates an update of a node or of its status (`ValidateNodeUpdate`). */
 function changeCauses(node: ApiObject, old: ApiObject): StatusCause[] {
-  const causes: StatusCause[] = [];
   const spec = look(node, 'spec');
   const before = look(old, 'spec');
-  if (before.podCIDR !== undefined && !jsonEquals(spec.podCIDR, before.podCIDR)) {
-    causes.push(forbiddenValue('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
-  }
+  const status = look(node, 'status');
+  const causes: StatusCause[] = [...quantityCauses(status), ...featureCauses(status), ...addressCauses(status)];
+  const [ranges, known] = [strings(spec, 'podCIDRs'), strings(before, 'podCIDRs')];
+  const why = 'node updates may not change podCIDR except from "" to valid';
+  const changed = known.length === ranges.length ? known.filter((range, index) => range !== ranges[index]).length : 1;
+  for (let each = 0; known.length > 0 && each < changed; each += 1) causes.push(forbiddenValue('spec.podCIDRs', why));
   if (text(before, 'providerID') !== '' && !jsonEquals(spec.providerID, before.providerID)) {
     causes.push(forbiddenValue('spec.providerID', 'node updates may not change providerID except from "" to valid'));
+  }
+  causes.push(...taintCauses(spec));
+  if (text(spec, 'externalID') !== text(before, 'externalID')) {
+    causes.push(forbiddenValue('spec.externalID', 'may not be updated'));
   }
   return causes;
 }
@@ -112,21 +163,24 @@ function dropConfig(node: ApiObject): void {
   delete look(node, 'status').config;
 }
 
+const nodeCauses = (node: ApiObject): StatusCause[] => {
+  const status = look(node, 'status');
+  return [
+    ...taintCauses(look(node, 'spec')),
+    ...quantityCauses(status),
+    ...swapCauses(status),
+    ...featureCauses(status),
+    ...cidrCauses(look(node, 'spec')),
+  ];
+};
+
 export const nodeStrategy: Strategy = {
   setDefaults: defaultAllocatable,
   prepareForCreate: dropConfig,
   prepareForUpdate: dropConfig,
-  validate: (node) => [
-    ...taintCauses(look(node, 'spec')),
-    ...quantityCauses(look(node, 'status')),
-    ...cidrCauses(look(node, 'spec')),
-  ],
-  validateUpdate: (node, old) => [
-    ...taintCauses(look(node, 'spec')),
-    ...quantityCauses(look(node, 'status')),
-    ...cidrCauses(look(node, 'spec')),
-    // The real server validates the taints of an updated node twice.
-    ...taintCauses(look(node, 'spec')),
+  validate: nodeCauses,
+  validateUpdate: (node, old, { subresource }) => [
+    ...(subresource === 'status' ? [] : nodeCauses(node)),
     ...changeCauses(node, old),
   ],
 };

@@ -126,7 +126,10 @@ function quotaCauses(quota: ApiObject): StatusCause[] {
 }
 
 export const resourceQuotaStrategy = strategy({
-  setDefaults: (quota) => roundAmounts(look(quota, 'spec').hard),
+  setDefaults(quota) {
+    roundAmounts(look(quota, 'spec').hard);
+    for (const list of ['hard', 'used']) roundAmounts(look(quota, 'status')[list]);
+  },
   prepareForCreate: withStatus(),
   causes: quotaCauses,
   statusCauses(quota) {

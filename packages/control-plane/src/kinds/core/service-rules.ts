@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
@@ -8,12 +7,12 @@ import { cidrProblems, ipProblems } from '../base/addresses.ts';
 import { portNameProblems } from '../base/formats.ts';
 import { labelFindings } from '../base/selector.ts';
 import { internalForm } from '../internal/form.ts';
+import { familyCauses, isHeadless } from './service-families.ts';
 
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 const AFFINITIES = ['ClientIP', 'None'];
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const POLICIES = ['Cluster', 'Local'];
-const FAMILY_POLICIES = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
 const DAY_SECONDS = 86_400;
 
 /** Whether a service is reachable from outside of the cluster. */
@@ -73,10 +72,12 @@ function nodePortFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-function addressFindings(findings: Findings, spec: Plain): void {
+/** Addresses that the service already has stay valid. */
+function addressFindings(findings: Findings, spec: Plain, before: Plain): void {
+  const known = strings(before, 'externalIPs');
   for (const [index, address] of strings(spec, 'externalIPs').entries()) {
     const at = `spec.externalIPs[${index}]`;
-    const problems = ipProblems(address);
+    const problems = known.includes(address) ? [] : ipProblems(address);
     findings.problems(at, address, problems);
     if (problems.length > 0) continue;
     const why = special(address);
@@ -91,74 +92,30 @@ function special(address: string): string | undefined {
   if (address.startsWith('169.254.') || /^fe[89ab]/i.test(address)) {
     return 'may not be in the link-local range (169.254.0.0/16, fe80::/10)';
   }
+  if (/^224\.0\.0\.|^ff[0-9a-f]2:/i.test(address)) {
+    return 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)';
+  }
   return undefined;
 }
 
-function balancerFindings(findings: Findings, spec: Plain): void {
+function balancerFindings(findings: Findings, spec: Plain, before: Plain): void {
   const isBalancer = spec.type === 'LoadBalancer';
   const only = "may only be used when `type` is 'LoadBalancer'";
   const ranges = strings(spec, 'loadBalancerSourceRanges');
   if (ranges.length > 0) {
     if (!isBalancer) findings.forbidden('spec.LoadBalancerSourceRanges', only);
+    const known = new Set(strings(before, 'loadBalancerSourceRanges').map((range) => range.trim()));
     for (const [index, range] of ranges.entries()) {
-      findings.problems(`spec.LoadBalancerSourceRanges[${index}]`, range, cidrProblems(range.trim()));
+      const cidr = range.trim();
+      if (known.has(cidr)) continue;
+      findings.problems(`spec.LoadBalancerSourceRanges[${index}]`, cidr, cidrProblems(cidr));
     }
   }
   if (isBalancer && spec.allocateLoadBalancerNodePorts === undefined) {
-    findings.required('spec.allocateLoadBalancerNodePorts');
+    findings.required('allocateLoadBalancerNodePorts');
   }
   if (!isBalancer && spec.allocateLoadBalancerNodePorts !== undefined) {
     findings.forbidden('spec.allocateLoadBalancerNodePorts', only);
-  }
-}
-
-function familyFindings(findings: Findings, spec: Plain): void {
-  if (spec.type === 'ExternalName') return;
-  const addresses = strings(spec, 'clusterIPs');
-  const address = text(spec, 'clusterIP');
-  if (address !== '') {
-    if (addresses.length === 0) findings.required('spec.clusterIPs');
-    else if (addresses[0] !== address) {
-      findings.invalid('spec.clusterIPs', addresses, 'first value must match `clusterIP`');
-    }
-  } else if (addresses.length > 0) {
-    findings.invalid('spec.clusterIPs', addresses, 'must be empty when `clusterIP` is not specified');
-  }
-  const families = strings(spec, 'ipFamilies');
-  for (const [index, family] of families.entries()) {
-    findings.oneOf(`spec.ipFamilies[${index}]`, family, ['IPv4', 'IPv6']);
-    if (families.indexOf(family) < index) findings.duplicate(`spec.ipFamilies[${index}]`, family);
-  }
-  if (spec.ipFamilyPolicy !== undefined) findings.oneOf('spec.ipFamilyPolicy', spec.ipFamilyPolicy, FAMILY_POLICIES);
-  let isWrong = false;
-  for (const [index, one] of addresses.entries()) {
-    if (index === 0 && one === 'None') {
-      if (addresses.length > 1) {
-        findings.invalid('spec.clusterIPs', addresses, "'None' must be the first and only value");
-        isWrong = true;
-      }
-      continue;
-    }
-    const problems = ipProblems(one);
-    isWrong ||= problems.length > 0;
-    findings.problems(`spec.clusterIPs[${index}]`, one, problems);
-  }
-  if (addresses.length > 2) findings.invalid('spec.clusterIPs', addresses, 'may only hold up to 2 values');
-  if (isWrong) return;
-  if (addresses.length > 1 && isIP(addresses[0] ?? '') === isIP(addresses[1] ?? '')) {
-    findings.invalid('spec.clusterIPs', addresses, 'may specify no more than one IP for each IP family');
-  }
-  if (address === 'None') return;
-  for (const [index, one] of addresses.entries()) {
-    const family = families[index];
-    const own = isIP(one) === 6 ? 'IPv6' : 'IPv4';
-    if (family !== undefined && (family === 'IPv4' || family === 'IPv6') && family !== own) {
-      findings.invalid(
-        `spec.clusterIPs[${index}]`,
-        one,
-        `expected an ${family} value as indicated by \`ipFamilies[${index}]\``,
-      );
-    }
   }
 }
 
@@ -195,30 +152,24 @@ export function balancerClassCauses(spec: Plain): readonly StatusCause[] {
 }
 
 /** Validates a service (`ValidateService`), in the order of the server. */
-export function serviceCauses(service: ApiObject): StatusCause[] {
+export function serviceCauses(service: ApiObject, old?: ApiObject): StatusCause[] {
+  const before = look(old, 'spec');
   const findings = new Findings();
   const spec = look(service, 'spec');
   const type = text(spec, 'type');
   const ports = items(spec, 'ports');
-  const isHeadless = spec.clusterIP === 'None';
-  if (ports.length === 0 && !isHeadless && type !== 'ExternalName') findings.required('spec.ports');
-  if (type === 'LoadBalancer') {
-    for (const [index, port] of ports.entries()) {
-      // The service would take the port of every kubelet.
-      if (port.port === 10_250) {
-        const why = 'may not expose port 10250 externally since it is used by kubelet';
-        findings.invalid(`spec.ports[${index}]`, port.port, why);
-      }
-    }
-    if (isHeadless)
-      findings.invalid('spec.clusterIPs[0]', 'None', "may not be set to 'None' for LoadBalancer services");
-  }
-  if (type === 'NodePort' && isHeadless) {
-    findings.invalid('spec.clusterIPs[0]', 'None', "may not be set to 'None' for NodePort services");
+  const headless = isHeadless(spec);
+  if (ports.length === 0 && !headless && type !== 'ExternalName') findings.required('spec.ports');
+  if (headless && (type === 'LoadBalancer' || type === 'NodePort')) {
+    findings.invalid('spec.clusterIPs[0]', 'None', `may not be set to 'None' for ${type} services`);
   }
   if (type === 'ExternalName') {
     if (strings(spec, 'clusterIPs').length > 0)
       findings.forbidden('spec.clusterIPs', 'may not be set for ExternalName services');
+    if (strings(spec, 'ipFamilies').length > 0)
+      findings.forbidden('spec.ipFamilies', 'may not be set for ExternalName services');
+    if (spec.ipFamilyPolicy !== undefined)
+      findings.forbidden('spec.ipFamilyPolicy', 'may not be set for ExternalName services');
     const name = text(spec, 'externalName').replace(/\.$/, '');
     if (name === '') findings.required('spec.externalName');
     else findings.problems('spec.externalName', name, subdomainProblems(name));
@@ -227,24 +178,17 @@ export function serviceCauses(service: ApiObject): StatusCause[] {
   labelFindings(findings, labels(spec, 'selector'), 'spec.selector');
   findings.oneOf('spec.sessionAffinity', spec.sessionAffinity, AFFINITIES, true);
   affinityFindings(findings, spec);
-  findings.add(familiesOf(spec));
-  addressFindings(findings, spec);
+  findings.add(familyCauses(spec, before));
+  addressFindings(findings, spec, before);
   findings.oneOf('spec.type', type, TYPES, true);
   nodePortFindings(findings, spec);
-  balancerFindings(findings, spec);
+  balancerFindings(findings, spec, before);
   findings.add(balancerClassCauses(spec));
   trafficFindings(findings, spec);
   if (spec.trafficDistribution !== undefined) {
     const known = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
     findings.oneOf('spec.trafficDistribution', spec.trafficDistribution, known);
   }
-  return findings.causes;
-}
-
-/** Errors of addresses and their families. The server validates these first, when it allocates addresses. */
-export function familiesOf(spec: Plain): readonly StatusCause[] {
-  const findings = new Findings();
-  familyFindings(findings, spec);
   return findings.causes;
 }
 

@@ -1,39 +1,29 @@
-import { forbiddenValue, invalidValue } from '../../apimachinery/errors/errors.ts';
+import { invalid, invalidValue } from '../../apimachinery/errors/errors.ts';
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { subdomainProblems } from '../../apimachinery/errors/names.ts';
+import type { StrategyContext } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import {
-  child,
-  isPlain,
-  items,
-  look,
-  number,
-  type Plain,
-  preset,
-  strings,
-  text,
-} from '../../apimachinery/objects/plain.ts';
+import { child, isPlain, items, look, type Plain, preset, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { ipProblems, parseAddress } from '../base/addresses.ts';
 import type { Strategy } from '../base/strategy.ts';
-import { balancerClassCauses, familiesOf, isReachable, serviceCauses } from './service-rules.ts';
-import { dropOfOldType, keepAllocated, needsHealthPort, needsNodePorts } from './service-types.ts';
+import { familyChangeCauses, initFamilies } from './service-families.ts';
+import { allocateAddresses, allocateNodePorts, healthPortCauses } from './service-ports.ts';
+import { balancerClassCauses, isReachable, serviceCauses } from './service-rules.ts';
+import { dropOfOldType, keepAllocated, normalizeAddresses } from './service-types.ts';
 
-const SERVICE_NET = [10, 96] as const;
-/** The address range of services. */
-export const SERVICE_RANGE = `${SERVICE_NET.join('.')}.0.0/16`;
-const HOSTS = 65_534;
-const FIRST_NODE_PORT = 30_000;
-const NODE_PORTS = 2768;
+const SERVICE = { group: '', kind: 'Service' };
 const CLIENT_IP_SECONDS = 10_800;
 
 function defaultService(service: ApiObject): void {
   const spec = child(service, 'spec');
   preset(spec, 'sessionAffinity', 'None');
   preset(spec, 'type', 'ClusterIP');
-  if (spec.sessionAffinity === 'ClientIP') {
-    child(child(spec, 'sessionAffinityConfig'), 'clientIP').timeoutSeconds ??= CLIENT_IP_SECONDS;
+  if (
+    spec.sessionAffinity === 'ClientIP' &&
+    look(spec, 'sessionAffinityConfig', 'clientIP').timeoutSeconds === undefined
+  ) {
+    spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: CLIENT_IP_SECONDS } };
   }
   for (const port of items(spec, 'ports')) {
     preset(port, 'protocol', 'TCP');
@@ -48,73 +38,32 @@ function defaultService(service: ApiObject): void {
     for (const point of pointsOf(service)) if (text(point, 'ip') !== '') point.ipMode ??= 'VIP';
   }
   if (spec.sessionAffinity === 'None') delete spec.sessionAffinityConfig;
-  if (type !== 'ExternalName') spec.internalTrafficPolicy ??= 'Cluster';
+  if (['ClusterIP', 'LoadBalancer', 'NodePort'].includes(type)) spec.internalTrafficPolicy ??= 'Cluster';
 }
 
-/** A number below `range` that depends only on the text (FNV-1a). */
-function spread(seed: string, range: number): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < seed.length; at++) hash = Math.imul(hash ^ seed.charCodeAt(at), 0x01000193) >>> 0;
-  return hash % range;
-}
-
-/**
- * An address of the service network, derived from the uid of the service; `attempt` counts occupied ones (see
- * `admission/service.ts`). Undefined when all attempts failed.
- */
-export function clusterAddress(uid: string, attempt = 0): string | undefined {
-  if (attempt >= HOSTS) return undefined;
-  const host = 1 + ((spread(uid, HOSTS) + attempt) % HOSTS);
-  return `${SERVICE_NET[0]}.${SERVICE_NET[1]}.${host >> 8}.${host & 255}`;
-}
-
-/** The node port of the port at `index`, derived in the same way. */
-export const nodePort = (uid: string, index: number, attempt = 0): number | undefined =>
-  attempt >= NODE_PORTS ? undefined : FIRST_NODE_PORT + ((spread(uid, NODE_PORTS) + index + attempt) % NODE_PORTS);
-
-function allocate(service: ApiObject): void {
+/** Allocates families, addresses and node ports for a service. Their errors are reported alone. */
+function allocate(service: ApiObject, context: StrategyContext, before?: Plain): void {
   const spec = child(service, 'spec');
-  const type = text(spec, 'type');
-  if (type === 'ExternalName') return;
-  const { uid = '' } = service.metadata;
-  const headless = spec.clusterIP === 'None';
-  preset(spec, 'clusterIP', clusterAddress(uid));
-  if (strings(spec, 'clusterIPs').length === 0) spec.clusterIPs = [spec.clusterIP];
-  // A headless service without a selector may have any family.
-  const open = headless && spec.selector === undefined;
-  spec.ipFamilyPolicy ??= open ? 'RequireDualStack' : 'SingleStack';
-  if (strings(spec, 'ipFamilies').length === 0) spec.ipFamilies = open ? ['IPv4', 'IPv6'] : ['IPv4'];
-  // Only some policies need a health check port.
-  if (needsHealthPort(spec) && (number(spec, 'healthCheckNodePort') ?? 0) === 0) {
-    spec.healthCheckNodePort = nodePort(uid, items(spec, 'ports').length + 1);
-  }
-  if (!needsNodePorts(spec)) return;
-  for (const [index, port] of items(spec, 'ports').entries()) {
-    if ((number(port, 'nodePort') ?? 0) === 0) {
-      port.nodePort = nodePort(uid, index);
-    }
+  const steps = [
+    () => initFamilies(spec, before),
+    () => allocateAddresses(service, context, before),
+    () => allocateNodePorts(service, before),
+  ];
+  for (const step of steps) {
+    const causes = step();
+    if (causes.length > 0) throw invalid(SERVICE, service.metadata.name ?? '', causes);
   }
 }
 
-/** The address of a service is immutable, unless its type changes from or to ExternalName. The class of a load balancer is immutable too. */
-function changeCauses(service: ApiObject, old: ApiObject): StatusCause[] {
-  const spec = look(service, 'spec');
-  const before = look(old, 'spec');
-  const causes: StatusCause[] = [];
-  const hasAddress = before.type !== 'ExternalName' && spec.type !== 'ExternalName' && text(before, 'clusterIP') !== '';
-  if (hasAddress && !jsonEquals(spec.clusterIP, before.clusterIP)) {
-    causes.push(invalidValue('spec.clusterIPs[0]', spec.clusterIPs, 'may not change once set'));
-  }
+/** Validates the immutable fields of an update, before all other fields. */
+function changeCauses(spec: Plain, before: Plain): StatusCause[] {
+  const causes: StatusCause[] = [...familyChangeCauses(spec, before)];
   if (before.type === 'LoadBalancer' && spec.type === 'LoadBalancer') {
     if (spec.loadBalancerClass !== before.loadBalancerClass) {
       causes.push(invalidValue('spec.loadBalancerClass', spec.loadBalancerClass ?? null, 'may not change once set'));
     }
   }
-  causes.push(...balancerClassCauses(spec));
-  if (needsHealthPort(before) && needsHealthPort(spec) && spec.healthCheckNodePort !== before.healthCheckNodePort) {
-    causes.push(forbiddenValue('spec.healthCheckNodePort', 'field is immutable'));
-  }
-  return causes;
+  return [...causes, ...balancerClassCauses(spec), ...healthPortCauses(spec, before)];
 }
 
 const pointsOf = (service: ApiObject): Plain[] => items(look(service, 'status', 'loadBalancer'), 'ingress');
@@ -148,27 +97,29 @@ function balancerCauses(service: ApiObject, old: ApiObject): StatusCause[] {
 
 export const serviceStrategy: Strategy = {
   setDefaults: defaultService,
-  prepareForCreate(service, { subresource }) {
-    service.status = { loadBalancer: {} };
+  prepareForCreate(service, context) {
     // A service that a write of its status creates gets no address.
-    if (subresource === '') allocate(service);
+    if (context.subresource === '') {
+      normalizeAddresses(child(service, 'spec'), undefined);
+      allocate(service, context);
+    }
+    service.status = { loadBalancer: {} };
   },
-  prepareForUpdate(service, old, { subresource }) {
-    if (subresource !== '') return;
+  prepareForUpdate(service, old, context) {
+    if (context.subresource !== '') return;
     const spec = child(service, 'spec');
     const before = look(old, 'spec');
     keepAllocated(spec, before);
+    normalizeAddresses(spec, before);
+    allocate(service, context, before);
     dropOfOldType(spec, before);
     // A service without endpoints has no policy for them.
     if (spec.type === 'ExternalName') delete spec.internalTrafficPolicy;
-    allocate(service);
-    if (!isPlain(service.status)) service.status = { loadBalancer: {} };
+    if (spec.type !== 'LoadBalancer' || !isPlain(service.status)) service.status = { loadBalancer: {} };
   },
-  validate: serviceCauses,
+  validate: (service) => serviceCauses(service),
   validateUpdate(service, old, { subresource }) {
     if (subresource === 'status') return balancerCauses(service, old);
-    // Addresses are allocated before the validation, so errors of addresses are reported alone.
-    const unfit = familiesOf(look(service, 'spec'));
-    return unfit.length > 0 ? [...unfit] : [...changeCauses(service, old), ...serviceCauses(service)];
+    return [...changeCauses(look(service, 'spec'), look(old, 'spec')), ...serviceCauses(service, old)];
   },
 };

@@ -127,7 +127,7 @@ export function volumeSpecFindings(findings: Findings, spec: Plain, at: string, 
   const storageClass = text(spec, 'storageClassName');
   if (storageClass !== '') findings.problems(`${at}.storageClassName`, storageClass, subdomainProblems(storageClass));
   if (spec.volumeMode !== undefined) findings.oneOf(`${at}.volumeMode`, spec.volumeMode, VOLUME_MODES);
-  if (spec.volumeAttributesClassName !== undefined) {
+  if (spec.volumeAttributesClassName !== undefined && !inline) {
     const name = text(spec, 'volumeAttributesClassName');
     const field = `${at}.volumeAttributesClassName`;
     if (name === '') findings.required(field, 'an empty string is disallowed');
@@ -343,13 +343,18 @@ function claimStatusCauses(claim: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
+/** Defaults of a claim, also of one in a stateful set. */
+export function defaultClaim(claim: Plain | ApiObject): void {
+  const spec = child(claim, 'spec');
+  const status = child(claim, 'status');
+  spec.volumeMode ??= 'Filesystem';
+  for (const list of ['requests', 'limits']) roundAmounts(look(spec, 'resources')[list]);
+  for (const list of ['capacity', 'allocatedResources']) roundAmounts(status[list]);
+  preset(status, 'phase', 'Pending');
+}
+
 export const claimStrategy = strategy({
-  setDefaults(claim) {
-    const spec = child(claim, 'spec');
-    spec.volumeMode ??= 'Filesystem';
-    for (const list of ['requests', 'limits']) roundAmounts(look(spec, 'resources')[list]);
-    preset(child(claim, 'status'), 'phase', 'Pending');
-  },
+  setDefaults: defaultClaim,
   prepareForCreate(claim) {
     const spec = child(claim, 'spec');
     dropForeignSource(spec);

@@ -5,8 +5,8 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { ipProblems, parseAddress } from '../addresses.ts';
-import { userIdProblems } from '../formats.ts';
+import { ipProblems, parseAddress } from '../base/addresses.ts';
+import { userIdProblems } from '../base/formats.ts';
 import { canTerminatedRun } from './restarts.ts';
 
 const SYSTEM_CONDITIONS = ['Initialized', 'PodScheduled', 'Ready'];

@@ -1,5 +1,6 @@
 import { invalidValue, unsupportedValue } from '../../apimachinery/errors/errors.ts';
 import { Findings } from '../../apimachinery/errors/findings.ts';
+import { labelProblems } from '../../apimachinery/errors/names.ts';
 import { given } from '../../apimachinery/objects/empties.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
@@ -7,7 +8,7 @@ import { child, isPlain, items, labels, look, type Plain, preset, text } from '.
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { selectorOf } from '../../selectors/label-selector.ts';
 import { selectorCauses, shownSelector } from '../base/selector.ts';
-import { strategy, withStatus } from '../base/strategy.ts';
+import { type Strategy, strategy, withStatus } from '../base/strategy.ts';
 import { inOrder, internalForm } from '../internal/form.ts';
 import { podSpecCauses } from '../pod/validate.ts';
 import { isTimeZone, parseSchedule, ScheduleError } from './cron.ts';
@@ -204,7 +205,7 @@ function jobChange(object: ApiObject, old: ApiObject): StatusCause[] {
   return [...causes, ...immutableCauses(spec, before, others)];
 }
 
-export const jobStrategy = strategy({
+const jobRules = strategy({
   setDefaults: (object) => {
     const spec = child(object, 'spec');
     defaultJobSpec(spec, false);
@@ -237,6 +238,21 @@ export const jobStrategy = strategy({
   change: jobChange,
   statusCauses: jobStatusCauses,
 });
+
+/** The name of the last pod of an indexed job is its hostname. */
+function hostNameCauses(job: ApiObject): StatusCause[] {
+  const { completionMode, completions } = look(job, 'spec');
+  if (completionMode !== 'Indexed' || typeof completions !== 'number' || completions <= 0) return [];
+  const { name = '' } = job.metadata;
+  const host = `${name}-${completions - 1}`;
+  if (labelProblems(host).length === 0) return [];
+  return [invalidValue('metadata.name', name, `will not able to create pod with invalid DNS label: ${host}`)];
+}
+
+export const jobStrategy: Strategy = {
+  ...jobRules,
+  validate: (job, context) => [...(jobRules.validate?.(job, context) ?? []), ...hostNameCauses(job)],
+};
 
 const CONCURRENCY = ['Allow', 'Forbid', 'Replace'];
 const LONGEST_NAME = 52;

@@ -4,9 +4,9 @@ import { labelProblems } from '../../apimachinery/errors/names.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { child, isPlain, items, look, type Plain, preset, text } from '../../apimachinery/objects/plain.ts';
-import { roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import type { Strategy } from '../base/strategy.ts';
+import { defaultClaim } from '../core/volumes.ts';
 import { internalForm } from '../internal/form.ts';
 import { claimSpecFindings } from '../pod/rules/claim.ts';
 import { statusCountCauses } from './status-counts.ts';
@@ -32,9 +32,7 @@ function defaultStatefulSet(object: ApiObject): void {
     // The server sets both, also when a client gives another type.
     claim.apiVersion = 'v1';
     claim.kind = 'PersistentVolumeClaim';
-    preset(child(claim, 'spec'), 'volumeMode', 'Filesystem');
-    for (const list of ['requests', 'limits']) roundAmounts(look(claim, 'spec', 'resources')[list]);
-    preset(child(claim, 'status'), 'phase', 'Pending');
+    defaultClaim(claim);
   }
 }
 

@@ -1,5 +1,6 @@
 import { alreadyExists, badRequest, internal, invalid, shownKind } from '../../apimachinery/errors/errors.ts';
 import { keepEmpties } from '../../apimachinery/objects/empties.ts';
+import type { StrategyContext } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject, ObjectMeta } from '../../apimachinery/objects/object.ts';
 import { formatTime, tidyMeta } from '../../apimachinery/objects/object-text.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
@@ -86,6 +87,21 @@ export function putStatus(registry: Registry, served: ServedKind, live: ApiObjec
   registry.put(served, updated);
 }
 
+/** The input of the strategies in a request. */
+export const strategyContext = (
+  registry: Registry,
+  { user }: Call,
+  subresource: string,
+  dryRun = false,
+): StrategyContext => ({
+  now: registry.now(),
+  subresource,
+  userName: user.name,
+  dryRun,
+  newUid: () => registry.uid(),
+  stored: (resource) => registry.store.list(resource).records.map(({ json }) => JSON.parse(json) as ApiObject),
+});
+
 /** All errors of a new object. */
 function causesOf(
   registry: Registry,
@@ -94,7 +110,7 @@ function causesOf(
   object: ApiObject,
   subresource: string,
 ): StatusCause[] {
-  const context = { now: registry.now(), subresource, userName: call.user.name, newUid: () => registry.uid() };
+  const context = strategyContext(registry, call, subresource);
   const rules = served.kind.validate?.(object, context) ?? [];
   if (served.kind.judgesMetaLast === true && rules.length > 0) return rules;
   const meta = metaCauses(served.kind, object.metadata);
@@ -168,7 +184,7 @@ export async function createObject(
   const admitted = (await registry.admission.admit(attributes)) ?? object;
   matchNamespace(admitted, target);
   const { subresource } = target;
-  const context = { now: registry.now(), subresource, userName: call.user.name, newUid: () => registry.uid() };
+  const context = strategyContext(registry, call, subresource, options.dryRun);
   if (kind.custom) checkCustomType(admitted, served);
   prepareMeta(registry, served, admitted);
 

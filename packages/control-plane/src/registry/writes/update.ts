@@ -18,7 +18,7 @@ import type { WriteOptions } from '../../resources/options.ts';
 import type { Call, Registry, Target, Written } from '../../resources/registry.ts';
 import type { StoredRecord } from '../../store/record.ts';
 import { checkCustomType } from '../bodies/type-meta.ts';
-import { createObject, matchNamespace, track } from './create.ts';
+import { createObject, matchNamespace, strategyContext, track } from './create.ts';
 import { dedupOwners, finalizerWarnings, metaUpdateCauses } from './metadata.ts';
 import { schemaCauses } from './schema-causes.ts';
 
@@ -109,7 +109,7 @@ async function attemptUpdate(
   keepTimes(updated, old);
   checkVersion(updated, old, target);
   if (kind.custom) checkCustomType(updated, served);
-  prepare(registry, call, served, subresource, updated, old);
+  prepare(registry, call, served, subresource, updated, old, options.dryRun);
   const causes = causesOf(registry, call, served, subresource, updated, old);
   if (causes.length > 0) throw invalid(shownKind(kind), target.name, causes);
   if (subresource === '' && kind.custom) {
@@ -243,6 +243,7 @@ function prepare(
   subresource: string,
   updated: ApiObject,
   old: ApiObject,
+  dryRun: boolean,
 ): void {
   const { kind } = served;
   const meta = updated.metadata;
@@ -262,12 +263,7 @@ function prepare(
     if (old.status === undefined) delete updated.status;
     else updated.status = old.status;
   }
-  kind.prepareForUpdate?.(updated, old, {
-    now: registry.now(),
-    subresource,
-    userName: call.user.name,
-    newUid: () => registry.uid(),
-  });
+  kind.prepareForUpdate?.(updated, old, strategyContext(registry, call, subresource, dryRun));
   if (
     (kind.hasGeneration === true || kind.custom) &&
     !QUIET_SUBRESOURCES.has(subresource) &&
@@ -342,7 +338,7 @@ function causesOf(
   updated: ApiObject,
   old: ApiObject,
 ): StatusCause[] {
-  const context = { now: registry.now(), subresource, userName: call.user.name, newUid: () => registry.uid() };
+  const context = strategyContext(registry, call, subresource);
   const meta = metaUpdateCauses(served.kind, updated.metadata, old.metadata, subresource);
   return [
     ...meta,
