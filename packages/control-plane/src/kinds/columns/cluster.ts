@@ -22,7 +22,10 @@ export const priorityClassColumns: readonly PrinterColumn[] = [
   }),
 ];
 
-const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
+const DEFAULT_CLASS = [
+  'storageclass.kubernetes.io/is-default-class',
+  'storageclass.beta.kubernetes.io/is-default-class',
+];
 
 export const attributesClassColumns: readonly PrinterColumn[] = [
   NAME,
@@ -31,14 +34,11 @@ export const attributesClassColumns: readonly PrinterColumn[] = [
 ];
 
 export const storageClassColumns: readonly PrinterColumn[] = [
-  column(
-    'Name',
-    (object) => {
-      const { name = '', annotations = {} } = object.metadata;
-      return annotations[DEFAULT_CLASS] === 'true' ? `${name} (default)` : name;
-    },
-    { doc: ['V1ObjectMeta', 'name'] },
-  ),
+  {
+    ...NAME,
+    value: ({ metadata: { name = '', annotations = {} } }) =>
+      DEFAULT_CLASS.some((mark) => annotations[mark] === 'true') ? `${name} (default)` : name,
+  },
   column('Provisioner', (object) => text(object, 'provisioner'), { doc: ['V1StorageClass', 'provisioner'] }),
   column('ReclaimPolicy', (object) => text(object, 'reclaimPolicy'), { doc: ['V1StorageClass', 'reclaimPolicy'] }),
   column('VolumeBindingMode', (object) => text(object, 'volumeBindingMode'), {

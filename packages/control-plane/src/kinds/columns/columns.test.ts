@@ -187,3 +187,18 @@ test.each<[string, string, Record<string, unknown>, unknown[]]>([
 ])('%s %s are printed', (plural, version, body, cells) => {
   expect(shown(plural, version, body)).toEqual(cells);
 });
+
+test.each([
+  ['storageclass.kubernetes.io/is-default-class', 'fast (default)'],
+  ['storageclass.beta.kubernetes.io/is-default-class', 'fast (default)'],
+  ['example.dev/is-default-class', 'fast'],
+])('the name of a storage class with the annotation %s is shown as %s', (annotation, shown) => {
+  const [column] = builtinKinds.find(({ kind }) => kind === 'StorageClass')?.columns ?? [];
+  const object = {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: { name: 'fast', annotations: { [annotation]: 'true' } },
+  };
+  expect(column).toMatchObject({ name: 'Name', type: 'string', format: 'name' });
+  expect(column?.value?.(object, now)).toBe(shown);
+});
