@@ -57,18 +57,6 @@ const rules: readonly Rule[] = [
     reason: 'The plane empties the field. Go leaves a number or a text as it was.',
     matches: (difference) => NULL_AGAIN.test(stepOf(difference)?.text ?? ''),
   },
-  {
-    name: 'autoscaling/v1: what the version has no field for',
-    reason:
-      'The real server keeps the metrics, the conditions and the behavior of autoscaling/v2 in annotations of the older version.',
-    matches: ({ request, failure }) =>
-      request.includes('/apis/autoscaling/v1/') &&
-      failure.diffs.every(([path]) =>
-        /\.(annotations(\.|$)|managedFields|status\.currentCPUUtilizationPercentage|spec\.targetCPUUtilizationPercentage)/.test(
-          path,
-        ),
-      ),
-  },
 ];
 
 export const ruleOf = (difference: Difference): Rule | undefined => rules.find((rule) => rule.matches(difference));

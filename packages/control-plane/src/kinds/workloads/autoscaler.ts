@@ -1,31 +1,54 @@
 import { given } from '../../apimachinery/objects/empties.ts';
 import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
-import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import type { ApiObject, ObjectMeta } from '../../apimachinery/objects/object.ts';
 import { copyJson } from '../../apimachinery/objects/object-text.ts';
 import { child, isPlain, items, look, number, type Plain } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { strategy } from '../base/strategy.ts';
+import { annotationsFor, fieldsIn, withoutForms } from './autoscaler-annotations.ts';
 import { autoscalerCauses, autoscalerLeniency, autoscalerStatusCauses } from './autoscaler-rules.ts';
+
+const utilizationOf = (metric: Plain | undefined): number | undefined =>
+  number(look(metric, 'resource', 'target'), 'averageUtilization');
 
 const isCpu = (metric: Plain): boolean => metric.type === 'Resource' && look(metric, 'resource').name === 'cpu';
 
-/** Converts the form of `autoscaling/v1`, whose only metric is the CPU, to `autoscaling/v2`. */
+/** The metric that `autoscaling/v1` has a field for. */
+const isCpuTarget = (metric: Plain): boolean => isCpu(metric) && utilizationOf(metric) !== undefined;
+
+const cpuMetric = (value: Plain): Plain => ({ type: 'Resource', resource: { name: 'cpu', ...value } });
+
+const withAnnotations = (
+  metadata: ObjectMeta,
+  annotations: Readonly<Record<string, string>> | undefined,
+): ObjectMeta => {
+  const { annotations: _old, ...rest } = metadata;
+  return annotations === undefined || Object.keys(annotations).length === 0 ? rest : { ...rest, annotations };
+};
+
+/** Converts the form of `autoscaling/v1`, whose only metric is the CPU, to `autoscaling/v2`. Annotations have the other fields. */
 function encode(object: ApiObject): ApiObject {
   const { targetCPUUtilizationPercentage: target, ...spec } = look(object, 'spec');
   const { currentCPUUtilizationPercentage: current, ...status } = look(object, 'status');
-  const metric = (value: Plain): Plain => ({ type: 'Resource', resource: { name: 'cpu', ...value } });
+  const { annotations } = object.metadata;
+  const { metrics: others = [], currentMetrics, conditions, behavior } = fieldsIn(annotations);
+  const own = target === undefined ? [] : [cpuMetric({ target: { type: 'Utilization', averageUtilization: target } })];
+  const metrics = [...others, ...own];
+  const ownCurrent = current === undefined ? undefined : [cpuMetric({ current: { averageUtilization: current } })];
+  const shown = currentMetrics ?? ownCurrent;
   return {
     ...object,
     apiVersion: 'autoscaling/v2',
+    metadata: withAnnotations(object.metadata, withoutForms(annotations)),
     spec: {
       ...spec,
-      ...(target === undefined
-        ? {}
-        : { metrics: [metric({ target: { type: 'Utilization', averageUtilization: target } })] }),
+      ...(metrics.length === 0 ? {} : { metrics }),
+      ...(behavior === undefined ? {} : { behavior }),
     },
     status: {
       ...status,
-      ...(current === undefined ? {} : { currentMetrics: [metric({ current: { averageUtilization: current } })] }),
+      ...(shown === undefined ? {} : { currentMetrics: shown }),
+      ...(conditions === undefined ? {} : { conditions }),
     },
   };
 }
@@ -33,13 +56,28 @@ function encode(object: ApiObject): ApiObject {
 function decode(object: ApiObject): ApiObject {
   const { metrics: _metrics, behavior: _behavior, ...spec } = look(object, 'spec');
   const { currentMetrics: _current, conditions: _conditions, ...status } = look(object, 'status');
-  const metric = items(look(object, 'spec'), 'metrics').find(isCpu);
-  const target = number(look(metric, 'resource', 'target'), 'averageUtilization');
+  const metrics = items(look(object, 'spec'), 'metrics');
+  const target = utilizationOf(metrics.find(isCpuTarget));
+  const current = items(look(object, 'status'), 'currentMetrics')
+    .filter(isCpu)
+    .map((metric) => number(look(metric, 'resource', 'current'), 'averageUtilization'))
+    .findLast((value) => value !== undefined);
+  const others = metrics.filter((metric) => !isCpuTarget(metric));
+  const annotations = {
+    ...withoutForms(object.metadata.annotations),
+    ...annotationsFor(look(object, 'spec'), look(object, 'status'), others),
+  };
   return {
     ...object,
     apiVersion: 'autoscaling/v1',
+    metadata: withAnnotations(object.metadata, annotations),
     spec: { ...spec, ...(target === undefined ? {} : { targetCPUUtilizationPercentage: target }) },
-    status: { currentReplicas: 0, desiredReplicas: 0, ...status },
+    status: {
+      currentReplicas: 0,
+      desiredReplicas: 0,
+      ...status,
+      ...(current === undefined ? {} : { currentCPUUtilizationPercentage: current }),
+    },
   };
 }
 
@@ -97,6 +135,8 @@ export const autoscalerV1Strategy = {
   ...strategy({
     setDefaults(object) {
       defaultReplicas(object);
+      // Metrics in the annotation replace the default.
+      if ((fieldsIn(object.metadata.annotations).metrics ?? []).length > 0) return;
       child(object, 'spec').targetCPUUtilizationPercentage ??= DEFAULT_CPU_PERCENT;
     },
     prepareForCreate: prepare,
@@ -112,6 +152,8 @@ const prepareV2 = (object: ApiObject): void => {
 export const autoscalerStrategy = {
   ...strategy({
     setDefaults(object) {
+      // v2 has fields for all of them.
+      object.metadata = withAnnotations(object.metadata, withoutForms(object.metadata.annotations));
       defaultReplicas(object);
       const spec = child(object, 'spec');
       if (!Array.isArray(spec.metrics) || !spec.metrics.some(isPlain)) {

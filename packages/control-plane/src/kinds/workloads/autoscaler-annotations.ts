@@ -1,0 +1,301 @@
+import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+
+/**
+ * The annotations in which `autoscaling/v1` keeps the fields of `autoscaling/v2` that it lacks. Source: conversion.go of
+ * `pkg/apis/autoscaling/v1` in Kubernetes.
+ */
+const PREFIX = 'autoscaling.alpha.kubernetes.io/';
+const METRICS = `${PREFIX}metrics`;
+const CURRENT_METRICS = `${PREFIX}current-metrics`;
+const CONDITIONS = `${PREFIX}conditions`;
+const BEHAVIOR = `${PREFIX}behavior`;
+const ALL = [
+  METRICS,
+  CURRENT_METRICS,
+  CONDITIONS,
+  BEHAVIOR,
+  `${PREFIX}scale-down-tolerance`,
+  `${PREFIX}scale-up-tolerance`,
+];
+
+type Annotations = Readonly<Record<string, string>>;
+
+/** A metric source or status of `autoscaling/v1`, by its field in a metric. */
+type Form = (source: Plain) => Plain;
+
+const ZERO = '0';
+
+const withoutNothing = (fields: Plain): Plain =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
+
+/** A selector with its fields and labels in the order of Go. */
+function selectorOf(selector: unknown): Plain | undefined {
+  if (!isPlain(selector)) return undefined;
+  const { matchLabels, matchExpressions } = selector;
+  const sorted = isPlain(matchLabels) ? Object.entries(matchLabels).toSorted(([a], [b]) => (a < b ? -1 : 1)) : [];
+  const expressions = items({ matchExpressions }, 'matchExpressions').map(({ key, operator, values }) =>
+    withoutNothing({ key, operator, values }),
+  );
+  return withoutNothing({
+    matchLabels: sorted.length === 0 ? undefined : Object.fromEntries(sorted),
+    matchExpressions: expressions.length === 0 ? undefined : expressions,
+  });
+}
+
+const referenceOf = (reference: unknown): Plain => {
+  const { kind = '', name = '', apiVersion } = look(reference);
+  return withoutNothing({ kind, name, apiVersion: apiVersion === '' ? undefined : apiVersion });
+};
+
+/** The sources of metrics in `autoscaling/v1`. */
+const OLD_SOURCES: Readonly<Record<string, Form>> = {
+  object: ({ describedObject, target, metric }) => ({
+    target: referenceOf(describedObject),
+    metricName: text(metric, 'name'),
+    targetValue: look(target).value ?? ZERO,
+    selector: selectorOf(look(metric).selector),
+    averageValue: look(target).averageValue,
+  }),
+  pods: ({ target, metric }) => ({
+    metricName: text(metric, 'name'),
+    targetAverageValue: look(target).averageValue ?? ZERO,
+    selector: selectorOf(look(metric).selector),
+  }),
+  resource: ({ name, target }) => ({
+    name,
+    targetAverageUtilization: look(target).averageUtilization,
+    targetAverageValue: look(target).averageValue,
+  }),
+  containerResource: ({ name, target, container }) => ({
+    name,
+    targetAverageUtilization: look(target).averageUtilization,
+    targetAverageValue: look(target).averageValue,
+    container,
+  }),
+  external: ({ target, metric }) => ({
+    metricName: text(metric, 'name'),
+    metricSelector: selectorOf(look(metric).selector),
+    targetValue: look(target).value,
+    targetAverageValue: look(target).averageValue,
+  }),
+};
+
+/** The statuses of metrics in `autoscaling/v1`. */
+const OLD_STATUSES: Readonly<Record<string, Form>> = {
+  object: ({ describedObject, current, metric }) => ({
+    target: referenceOf(describedObject),
+    metricName: text(metric, 'name'),
+    currentValue: look(current).value ?? ZERO,
+    selector: selectorOf(look(metric).selector),
+    averageValue: look(current).averageValue,
+  }),
+  pods: ({ current, metric }) => ({
+    metricName: text(metric, 'name'),
+    currentAverageValue: look(current).averageValue ?? ZERO,
+    selector: selectorOf(look(metric).selector),
+  }),
+  resource: ({ name, current }) => ({
+    name,
+    currentAverageUtilization: look(current).averageUtilization,
+    currentAverageValue: look(current).averageValue ?? ZERO,
+  }),
+  containerResource: ({ name, current, container }) => ({
+    name,
+    currentAverageUtilization: look(current).averageUtilization,
+    currentAverageValue: look(current).averageValue ?? ZERO,
+    container,
+  }),
+  external: ({ current, metric }) => ({
+    metricName: text(metric, 'name'),
+    metricSelector: selectorOf(look(metric).selector),
+    currentValue: look(current).value ?? ZERO,
+    currentAverageValue: look(current).averageValue,
+  }),
+};
+
+const metricOf = (name: unknown, selector: unknown): Plain => withoutNothing({ name: name ?? '', selector });
+
+const isZero = (quantity: unknown): boolean => quantity === undefined || Number.parseFloat(String(quantity)) === 0;
+
+const resourceTarget = ({ targetAverageUtilization: averageUtilization, targetAverageValue: averageValue }: Plain) =>
+  withoutNothing({
+    type: averageUtilization === undefined ? 'AverageValue' : 'Utilization',
+    averageValue,
+    averageUtilization,
+  });
+
+/** The sources of metrics in `autoscaling/v2`. */
+const NEW_SOURCES: Readonly<Record<string, Form>> = {
+  object: ({ target, metricName, targetValue, selector, averageValue }) => ({
+    describedObject: referenceOf(target),
+    target: withoutNothing(
+      averageValue === undefined
+        ? { type: 'Value', value: targetValue ?? ZERO }
+        : { type: 'AverageValue', value: isZero(targetValue) ? undefined : targetValue, averageValue },
+    ),
+    metric: metricOf(metricName, selector),
+  }),
+  pods: ({ metricName, targetAverageValue, selector }) => ({
+    metric: metricOf(metricName, selector),
+    target: { type: 'AverageValue', averageValue: targetAverageValue ?? ZERO },
+  }),
+  resource: (source) => ({ name: source.name, target: resourceTarget(source) }),
+  containerResource: (source) => ({
+    name: source.name,
+    target: resourceTarget(source),
+    container: source.container,
+  }),
+  external: ({ metricName, metricSelector, targetValue: value, targetAverageValue: averageValue }) => ({
+    metric: metricOf(metricName, metricSelector),
+    target: withoutNothing({ type: value === undefined ? 'AverageValue' : 'Value', value, averageValue }),
+  }),
+};
+
+const resourceCurrent = ({ currentAverageUtilization, currentAverageValue }: Plain): Plain =>
+  withoutNothing({ averageValue: currentAverageValue ?? ZERO, averageUtilization: currentAverageUtilization });
+
+/** The statuses of metrics in `autoscaling/v2`. */
+const NEW_STATUSES: Readonly<Record<string, Form>> = {
+  object: ({ target, metricName, currentValue, selector, averageValue }) => ({
+    metric: metricOf(metricName, selector),
+    current: withoutNothing({ value: currentValue ?? ZERO, averageValue }),
+    describedObject: referenceOf(target),
+  }),
+  pods: ({ metricName, currentAverageValue, selector }) => ({
+    metric: metricOf(metricName, selector),
+    current: { averageValue: currentAverageValue ?? ZERO },
+  }),
+  resource: (status) => ({ name: status.name, current: resourceCurrent(status) }),
+  containerResource: (status) => ({
+    name: status.name,
+    current: resourceCurrent(status),
+    container: status.container,
+  }),
+  external: ({ metricName, metricSelector, currentValue, currentAverageValue: averageValue }) => ({
+    metric: metricOf(metricName, metricSelector),
+    current: withoutNothing({ value: currentValue ?? ZERO, averageValue }),
+  }),
+};
+
+/** Converts a list of metrics, whose parts are in the order of Go. */
+const converted = (metrics: readonly Plain[], forms: Readonly<Record<string, Form>>): Plain[] =>
+  metrics.map((metric) => {
+    const result: Record<string, unknown> = { type: text(metric, 'type') };
+    for (const [field, form] of Object.entries(forms)) {
+      const part = metric[field];
+      if (isPlain(part)) result[field] = withoutNothing(form(part));
+    }
+    return result;
+  });
+
+/** JSON as Go writes it: with escaped HTML. */
+const goJson = (value: unknown): string =>
+  JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/** The behavior in the annotation: an internal type of Go, whose fields have no JSON names. */
+function behaviorText(behavior: Plain): string {
+  const rules = (direction: unknown): Plain | null => {
+    if (!isPlain(direction)) return null;
+    const { stabilizationWindowSeconds, selectPolicy, policies, tolerance } = direction;
+    return {
+      StabilizationWindowSeconds: stabilizationWindowSeconds ?? null,
+      SelectPolicy: selectPolicy ?? null,
+      Policies: Array.isArray(policies)
+        ? items({ policies }, 'policies').map(({ type = '', value = 0, periodSeconds = 0 }) => ({
+            Type: type,
+            Value: value,
+            PeriodSeconds: periodSeconds,
+          }))
+        : null,
+      Tolerance: tolerance ?? null,
+    };
+  };
+  return goJson({ ScaleUp: rules(behavior.scaleUp), ScaleDown: rules(behavior.scaleDown) });
+}
+
+/** The value of a field whose name Go reads in any case. */
+function anyCase(holder: unknown, name: string): unknown {
+  const key = Object.keys(look(holder)).find((each) => each.toLowerCase() === name.toLowerCase());
+  return key === undefined ? undefined : look(holder)[key];
+}
+
+function behaviorOf(value: unknown): Plain | undefined {
+  const rules = (name: string): Plain | undefined => {
+    const direction = anyCase(value, name);
+    if (!isPlain(direction)) return undefined;
+    const policies = anyCase(direction, 'policies');
+    return withoutNothing({
+      stabilizationWindowSeconds: anyCase(direction, 'stabilizationWindowSeconds'),
+      selectPolicy: anyCase(direction, 'selectPolicy'),
+      policies: Array.isArray(policies)
+        ? policies.map((policy) => ({
+            type: anyCase(policy, 'type') ?? '',
+            value: anyCase(policy, 'value') ?? 0,
+            periodSeconds: anyCase(policy, 'periodSeconds') ?? 0,
+          }))
+        : undefined,
+      tolerance: anyCase(direction, 'tolerance'),
+    });
+  };
+  const behavior = withoutNothing({ scaleUp: rules('scaleUp'), scaleDown: rules('scaleDown') });
+  return Object.keys(behavior).length === 0 ? undefined : behavior;
+}
+
+/** Without the annotations of this file. Returns the same object if it has none of them. */
+export function withoutForms(annotations: Annotations | undefined): Annotations | undefined {
+  if (annotations === undefined || !ALL.some((key) => Object.hasOwn(annotations, key))) return annotations;
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !ALL.includes(key)));
+}
+
+/** The annotations of `autoscaling/v1` for the fields of an autoscaler of v2. `others` are the metrics without a field in v1. */
+export function annotationsFor(spec: Plain, status: Plain, others: readonly Plain[]): Annotations {
+  const annotations: Record<string, string> = {};
+  if (others.length > 0) annotations[METRICS] = goJson(converted(others, OLD_SOURCES));
+  const current = items(status, 'currentMetrics');
+  if (current.length > 0) annotations[CURRENT_METRICS] = goJson(converted(current, OLD_STATUSES));
+  if (isPlain(spec.behavior)) annotations[BEHAVIOR] = behaviorText(spec.behavior);
+  const conditions = items(status, 'conditions');
+  if (conditions.length > 0) {
+    annotations[CONDITIONS] = goJson(
+      conditions.map(({ type, status: state, lastTransitionTime = null, reason, message }) => ({
+        type,
+        status: state,
+        lastTransitionTime,
+        ...withoutNothing({ reason: reason || undefined, message: message || undefined }),
+      })),
+    );
+  }
+  return annotations;
+}
+
+/** The fields of `autoscaling/v2` in the annotations of an autoscaler of v1. The server ignores an annotation that it cannot read. */
+export interface AnnotatedFields {
+  readonly metrics?: readonly Plain[] | undefined;
+  readonly currentMetrics?: readonly Plain[] | undefined;
+  readonly conditions?: readonly Plain[] | undefined;
+  readonly behavior?: Plain | undefined;
+}
+
+export function fieldsIn(annotations: Annotations | undefined): AnnotatedFields {
+  const read = (key: string): unknown => {
+    const given = annotations?.[key];
+    if (given === undefined) return undefined;
+    try {
+      return JSON.parse(given);
+    } catch {
+      return undefined; // As in Go: an annotation that is no JSON has no effect.
+    }
+  };
+  const list = (key: string): Plain[] | undefined => {
+    const value = read(key);
+    return Array.isArray(value) && value.every(isPlain) ? value : undefined;
+  };
+  const metrics = list(METRICS);
+  const currentMetrics = list(CURRENT_METRICS);
+  return {
+    metrics: metrics && converted(metrics, NEW_SOURCES),
+    currentMetrics: currentMetrics && converted(currentMetrics, NEW_STATUSES),
+    conditions: list(CONDITIONS),
+    behavior: behaviorOf(read(BEHAVIOR)),
+  };
+}
