@@ -12,11 +12,11 @@ const HELP = `usage: KUBEBUILDER_ASSETS=DIR pnpm fuzz:control-plane [options]
   --seed N        first seed (1)
   --seeds N       how many seeds (1)
   --requests N    requests of each seed (20000)
-  --from N        number of the first case (0): plays a later part of a seed
+  --from N        number of the first case (0)
   --case N        play this case of the seed alone
   --kind NAME     play only cases of this kind
   --shrink N      shrink one difference of each of the N most frequent classes (1)
-  --details       print the request and the differences of one case of each class
+  --details       print one case of each class
   --out FILE      write the shrunk cases as a file of the battery
 The exit status is 1 after a difference and 2 after an error.
 `;

@@ -13,8 +13,12 @@ import { internalForm } from '../internal/form.ts';
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const LONGEST_FEATURE = 253;
 const FEATURE = /^[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*$/;
-const FEATURE_RULE =
-  "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes";
+/** The text of the real server. */
+const FEATURE_RULE = [
+  'must start with an UpperCamelCase segment',
+  "with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature)",
+  'and contain only alphanumeric characters and slashes',
+].join(', ');
 const NANO = 1_000_000_000n;
 
 /** The pod CIDR of a node is stored twice: as a single value, and as the first of a list. */

@@ -26,7 +26,7 @@ const stored = (spec: object, status: object = {}) => ({
   kind: 'HorizontalPodAutoscaler',
   metadata: { name: 'a', annotations: { mine: 'x' } },
   spec: { maxReplicas: 3, ...spec },
-  status: { currentReplicas: 0, desiredReplicas: 0, ...status },
+  status: { desiredReplicas: 0, currentMetrics: null, ...status },
 });
 
 test('autoscaling/v1 keeps other metrics, the behavior and the conditions in annotations', () => {

@@ -29,7 +29,7 @@ const withAnnotations = (
 /** Converts the form of `autoscaling/v1`, whose only metric is the CPU, to `autoscaling/v2`. Annotations have the other fields. */
 function encode(object: ApiObject): ApiObject {
   const { targetCPUUtilizationPercentage: target, ...spec } = look(object, 'spec');
-  const { currentCPUUtilizationPercentage: current, ...status } = look(object, 'status');
+  const { currentCPUUtilizationPercentage: current, currentReplicas: replicas = 0, ...status } = look(object, 'status');
   const { annotations } = object.metadata;
   const { metrics: others = [], currentMetrics, conditions, behavior } = fieldsIn(annotations);
   const own = target === undefined ? [] : [cpuMetric({ target: { type: 'Utilization', averageUtilization: target } })];
@@ -47,7 +47,9 @@ function encode(object: ApiObject): ApiObject {
     },
     status: {
       ...status,
-      ...(shown === undefined ? {} : { currentMetrics: shown }),
+      // Go omits a zero here, and always writes the list.
+      ...(replicas === 0 ? {} : { currentReplicas: replicas }),
+      currentMetrics: shown ?? null,
       ...(conditions === undefined ? {} : { conditions }),
     },
   };
@@ -136,8 +138,11 @@ export const autoscalerV1Strategy = {
     setDefaults(object) {
       defaultReplicas(object);
       // Metrics in the annotation replace the default.
-      if ((fieldsIn(object.metadata.annotations).metrics ?? []).length > 0) return;
-      child(object, 'spec').targetCPUUtilizationPercentage ??= DEFAULT_CPU_PERCENT;
+      if ((fieldsIn(object.metadata.annotations).metrics ?? []).length === 0) {
+        child(object, 'spec').targetCPUUtilizationPercentage ??= DEFAULT_CPU_PERCENT;
+      }
+      // The server writes the annotations itself, so a client also owns those of its other fields.
+      Object.assign(object, decode(encode(object)));
     },
     prepareForCreate: prepare,
   }),

@@ -148,7 +148,7 @@ function mergeItems(
       merged[at] = mergeMaps(isRecord(before) ? before : {}, item, node?.items);
     }
   }
-  // The items of the object are sorted by their keys, whatever the patch changes.
+  // Each stored item needs the merge key, because the items are sorted by it.
   for (const item of [...merged, ...parts.original]) {
     if (isRecord(item) && !Object.hasOwn(item, mergeKey)) throw noMergeKey(item, mergeKey);
   }
