@@ -45,7 +45,6 @@ const JUSTIFIED: Readonly<Record<string, string>> = {
   'default machine.sapcloud.io/machinedeployments get':
     'read live before an orphan set is claimed and before a selection is taken off a node',
   'default machine.sapcloud.io/machines get': 'read live when a machine of that name is there, or an answer was lost',
-  'default machine.sapcloud.io/machinesets get': 'read live when a freeze met a write of somebody else',
   'default /secrets get': 'another replica was first to make the certificates',
 };
 

@@ -58,6 +58,8 @@ export interface WriteOptions extends RequestOptions {
   readonly dryRun?: boolean;
   /** `status`, `scale`, …. Absent: the main resource. */
   readonly subresource?: string;
+  /** The write only records what this process did before. `--observe-only` does not report it as a decision. */
+  readonly bookkeeping?: boolean;
 }
 
 /** A list from the API server, with its resource version. */

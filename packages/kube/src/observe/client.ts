@@ -64,6 +64,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
 
   async patch(name: string, patch: Patch, options?: WriteOptions): Promise<T> {
     if (this.#definition.plural === 'events') return patch.body as unknown as T;
+    if (options?.bookkeeping === true) throw notSent(`patch ${this.#definition.plural}`, `${this.#namespace}/${name}`);
     return this.#change('patch', name, options, patch.body, (seen) => missingOfPatch(seen, patch));
   }
 

@@ -1,5 +1,5 @@
 import { Annotations, type Machine, type MachineSet, machineSets, machines } from '@mcm/api';
-import { controllerOf, ignoreNotFound, isConflict, isNotFound, keyOf, type ResourceClient } from '@mcm/kube';
+import { controllerOf, ignoreNotFound, isConflict, isNotFound, isNotSent, keyOf, type ResourceClient } from '@mcm/kube';
 import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
 import { machineNumbersOf, numbersAfter, printMachineNumbers, unrecordedNames } from '../../objects/machine-names.ts';
 
@@ -80,9 +80,11 @@ export class NumberRecord {
     const { name, uid, resourceVersion } = set.metadata;
     const body = { metadata: { uid, resourceVersion, annotations: { [Annotations.NextMachineNumbers]: numbers } } };
     try {
-      sets.recordWrite(await this.#sets.patch(name, { type: 'merge', body }, { signal }));
+      sets.recordWrite(await this.#sets.patch(name, { type: 'merge', body }, { signal, bookkeeping: true }));
       return true;
     } catch (error) {
+      // A process that only observes creates no machine, so it has nothing to record.
+      if (isNotSent(error)) return true;
       if (isConflict(error) || isNotFound(error)) return false;
       throw error;
     }
