@@ -81,7 +81,7 @@ function isReadable({ contents }: IgnitionFile): boolean {
 }
 
 /** The certificates of the ControllerConfig, each with its path on a node. Source: the original's certificate writer. */
-export function controllerCertificates(config: ControllerConfig | undefined): readonly IgnitionFile[] {
+function controllerCertificates(config: ControllerConfig | undefined): readonly IgnitionFile[] {
   const { kubeAPIServerServingCAData, cloudProviderCAData, internalRegistryPullSecret } = config?.spec ?? {};
   return [
     ...certificateFile(KUBELET_CA_PATH, kubeAPIServerServingCAData),

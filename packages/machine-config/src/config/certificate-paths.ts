@@ -20,4 +20,4 @@ export const isCertificatePath = (path: string): boolean =>
   CERTIFICATE_PATHS.includes(path) || isRegistryCertificate(path);
 
 /** Whether a file contains the CA of a registry. */
-export const isRegistryCertificate = (path: string): boolean => path.startsWith(`${REGISTRY_CERTIFICATES_DIRECTORY}/`);
+const isRegistryCertificate = (path: string): boolean => path.startsWith(`${REGISTRY_CERTIFICATES_DIRECTORY}/`);

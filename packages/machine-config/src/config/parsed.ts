@@ -35,7 +35,7 @@ export const parsedIgnition = (raw: unknown): ParsedIgnition =>
  * The Ignition config of a MachineConfig as version 3.5; undefined if it has none.
  * @throws IgnitionError
  */
-export function ignitionOf({ spec }: MachineConfig): IgnitionConfig | undefined {
+export function ignitionOf({ spec }: Pick<MachineConfig, 'spec'>): IgnitionConfig | undefined {
   const raw: unknown = spec?.config;
   if (raw === undefined || raw === null) return undefined;
   if (typeof raw !== 'object') return readIgnition(raw);

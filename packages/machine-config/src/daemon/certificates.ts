@@ -1,30 +1,19 @@
-import { type CertificatesNote, certificateFiles } from '../certificates/bundle.ts';
-import { DaemonPaths, KUBELET_KUBECONFIG_PATHS } from '../config/daemon-paths.ts';
-import { emptyIgnition } from '../ignition/index.ts';
+import { certificateFiles } from '../certificates/bundle.ts';
+import { KUBELET_KUBECONFIG_PATHS } from '../config/daemon-paths.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
-import { type Entry, type NodeDisk, readText, textEntry } from './disk/disk.ts';
+import { storedCertificates, storeNote, wantedCertificates } from './disk/certificate-record.ts';
 import type { DaemonHost } from './disk/host.ts';
 import { Originals } from './disk/originals.ts';
 import { wantedDisk } from './disk/wanted.ts';
-import { carriedOut, type DisruptionPolicy, type PostAction, postActions, RESTART_KUBELET } from './disruption.ts';
 import { mismatch } from './drift.ts';
 import { rotatedKubeconfigs } from './kubeconfigs.ts';
-
-/** Reads the record of the certificates on the disk; undefined if there are none yet. */
-export async function storedCertificates(disk: NodeDisk): Promise<CertificatesNote | undefined> {
-  const text = await readText(disk, DaemonPaths.Certificates);
-  return text === undefined ? undefined : (JSON.parse(text) as CertificatesNote);
-}
-
-const storeNote = (disk: NodeDisk, note: CertificatesNote): Promise<void> =>
-  disk.put(DaemonPaths.Certificates, textEntry(JSON.stringify(note)));
-
-/** The entries for the certificates of a record, by path. */
-export function wantedCertificates(note: CertificatesNote | undefined): ReadonlyMap<string, Entry> {
-  if (!note) return new Map();
-  const config = { ...emptyIgnition(), storage: { files: note.files } };
-  return wantedDisk({ metadata: { name: note.version }, spec: { config } } as unknown as MachineConfig).entries;
-}
+import {
+  carriedOut,
+  type DisruptionPolicy,
+  type PostAction,
+  postActions,
+  RESTART_KUBELET,
+} from './policy/disruption.ts';
 
 /** Actions on services that do not disturb a workload. */
 const QUIET: ReadonlySet<PostAction['type']> = new Set(['Reload', 'Restart', 'DaemonReload']);

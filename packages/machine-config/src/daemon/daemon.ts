@@ -26,11 +26,11 @@ import { type DaemonStep, type DaemonView, decide, type Verdict } from './decide
 import type { DaemonHost } from './disk/host.ts';
 import { type Journal, readJournal, storeConfig, storedConfig, writeJournal } from './disk/journal.ts';
 import { resolveWanted } from './disk/resolve.ts';
-import { carriedOut, DEFAULT_POLICY, type DisruptionPolicy, postActions } from './disruption.ts';
 import { findDrift } from './drift.ts';
 import { evaluateUpdate, missing } from './evaluate-update.ts';
 import { bootConfig, firstBootJournal, forgetBootConfig } from './first-boot.ts';
 import { lookUpFirstConfig } from './first-config.ts';
+import { carriedOut, DEFAULT_POLICY, type DisruptionPolicy, postActions } from './policy/disruption.ts';
 
 /** Dependencies of a daemon. */
 export interface NodeDaemonOptions {

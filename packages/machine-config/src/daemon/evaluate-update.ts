@@ -4,7 +4,13 @@ import { IgnitionError } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { Verdict } from './decide.ts';
 import type { DaemonHost } from './disk/host.ts';
-import { DEFAULT_POLICY, type DisruptionPolicy, isSafeRegistries, needsDrain, postActions } from './disruption.ts';
+import {
+  DEFAULT_POLICY,
+  type DisruptionPolicy,
+  isSafeRegistries,
+  needsDrain,
+  postActions,
+} from './policy/disruption.ts';
 
 /** The result for a config that does not exist. */
 export const missing = (name: string): Exclude<Verdict, { kind: 'fits' }> => ({

@@ -13,8 +13,8 @@ import { NodeDaemon } from './daemon.ts';
 import type { Entry, NodeDisk } from './disk/disk.ts';
 import type { DaemonHost } from './disk/host.ts';
 import { MemoryDisk } from './disk/memory-disk.ts';
-import type { PostAction } from './disruption.ts';
 import { DaemonDriver } from './drive.ts';
+import type { PostAction } from './policy/disruption.ts';
 
 /** A simulated machine: its disk, and a record of the operations. */
 export class PlayedHost implements DaemonHost {

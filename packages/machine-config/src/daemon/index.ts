@@ -22,8 +22,10 @@ export type { DaemonHost } from './disk/host.ts';
 export type { Journal, UpdatePhase } from './disk/journal.ts';
 export { kernelArgumentOperations, nextCommandLine, splitArguments } from './disk/kernel-arguments.ts';
 export { type DiskImage, MemoryDisk } from './disk/memory-disk.ts';
-export { isSafeRegistriesChange } from './disk/registries.ts';
 export { fileOf, type WantedDisk, wantedDisk, wantedPaths } from './disk/wanted.ts';
+export { findDrift } from './drift.ts';
+export { DaemonDriver, type DaemonLife } from './drive.ts';
+export { lookUpFirstConfig } from './first-config.ts';
 export {
   DEFAULT_POLICY,
   type DisruptionPolicy,
@@ -33,7 +35,5 @@ export {
   postActions,
   servicesOf,
   withUserPolicy,
-} from './disruption.ts';
-export { findDrift } from './drift.ts';
-export { DaemonDriver, type DaemonLife } from './drive.ts';
-export { lookUpFirstConfig } from './first-config.ts';
+} from './policy/disruption.ts';
+export { isSafeRegistriesChange } from './policy/registries.ts';

@@ -5,8 +5,14 @@ import { encodeDataUrl } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { type DaemonView, decide } from './decide.ts';
 import { kernelArgumentOperations, nextCommandLine } from './disk/kernel-arguments.ts';
-import { isSafeRegistriesChange } from './disk/registries.ts';
-import { DEFAULT_POLICY, disruptionPolicySchema, needsDrain, postActions, withUserPolicy } from './disruption.ts';
+import {
+  DEFAULT_POLICY,
+  disruptionPolicySchema,
+  needsDrain,
+  postActions,
+  withUserPolicy,
+} from './policy/disruption.ts';
+import { isSafeRegistriesChange } from './policy/registries.ts';
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 

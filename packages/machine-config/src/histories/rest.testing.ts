@@ -4,10 +4,10 @@ import { annotationOf, isDone, isUpdated, targetOf } from '../conditions/predica
 import { NodeAnnotations } from '../constants/annotations.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { controllerConfigs, machineConfigs } from '../kinds/resources.ts';
+import { planPools } from '../pool/arbiter.ts';
 import { explainPool } from '../pool/explain.ts';
 import { MembershipError, poolsOfNode } from '../pool/membership.ts';
-import type { PoolSnapshot } from '../pool/plan.ts';
-import { planPools } from '../pool/rollout/arbiter.ts';
+import type { PoolSnapshot } from '../pool/model/snapshot.ts';
 import { poolSnapshot } from '../pool/snapshot.ts';
 import { planRender } from '../render/plan.ts';
 import type { PoolsWorld } from './pools.testing.ts';

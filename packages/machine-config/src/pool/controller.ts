@@ -40,10 +40,11 @@ import {
   releaseWrites,
 } from '../machines/replace.ts';
 import { referencesOf } from '../server/machines.ts';
+import { type PlannedPool, planPools } from './arbiter.ts';
 import { nodesNear } from './model/near.ts';
+import type { CandidateFilter, PoolSnapshot } from './model/snapshot.ts';
 import { wantedTaints } from './model/taints.ts';
-import { type CandidateFilter, type NodeWrite, type PoolPlan, type PoolSnapshot, planPool } from './plan.ts';
-import { type PlannedPool, planPools } from './rollout/arbiter.ts';
+import { type NodeWrite, type PoolPlan, planPool } from './plan.ts';
 import { poolSnapshot } from './snapshot.ts';
 import { poolsToWake, poolsToWakeWith } from './wakeups.ts';
 

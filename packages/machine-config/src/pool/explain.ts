@@ -18,8 +18,9 @@ import { NodeAnnotations } from '../constants/annotations.ts';
 import { PoolConditions } from '../constants/conditions.ts';
 import { DaemonStates } from '../constants/states.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import type { PoolPlan, PoolSnapshot } from './plan.ts';
-import { planPools } from './rollout/arbiter.ts';
+import { planPools } from './arbiter.ts';
+import type { PoolSnapshot } from './model/snapshot.ts';
+import type { PoolPlan } from './plan.ts';
 import { checkMaxUnavailable, maxUnavailableOf } from './rollout/max-unavailable.ts';
 
 /** The state of a node on its way to the pool's target. */

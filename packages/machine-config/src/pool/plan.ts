@@ -6,60 +6,19 @@ import { annotationOf, isSettled, isStranded, targetOf } from '../conditions/pre
 import { controllerConfigGate } from '../config/render/gates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { ConfigEvents, PoolConditions } from '../constants/conditions.ts';
-import type { ControllerConfig } from '../kinds/controller-config.ts';
-import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool, MachineConfigPoolStatus } from '../kinds/machine-config-pool.ts';
 import { topologyOf } from '../kinds/topology.ts';
 import { bootConfigName } from '../server/boot-config.ts';
 import { isCustomPool } from './membership.ts';
-import { checkSettings, settingConditions } from './model/settings.ts';
+import type { PoolSnapshot } from './model/snapshot.ts';
 import { wantedTaints } from './model/taints.ts';
 import { evaluateRollout } from './rollout/breaker.ts';
 import { evaluateCanaries } from './rollout/canary.ts';
 import { candidatesOf, chooseNodes } from './rollout/candidates.ts';
 import { labelsOfBootPool } from './rollout/custom-boot.ts';
 import { maxUnavailableOf } from './rollout/max-unavailable.ts';
-import { type MemberFacts, poolStatus } from './status.ts';
-
-/** A candidate that gets no target now. */
-export interface Deferred {
-  readonly node: Node;
-  readonly event?: PlannedEvent;
-}
-
-/** Excludes candidates temporarily: leaders, nodes whose machine is being deleted, nodes after the canaries. */
-export type CandidateFilter = (pool: MachineConfigPool, candidates: readonly Node[]) => readonly Deferred[];
-
-/** The input of a decision about a pool. */
-export interface PoolSnapshot extends MemberFacts {
-  readonly pool: MachineConfigPool;
-  readonly pools: readonly MachineConfigPool[];
-  /** The pool's own nodes. */
-  readonly nodes: readonly Node[];
-  /** Why selected nodes do not belong to the pool, one sentence each. */
-  readonly claims?: readonly string[];
-  readonly controllerConfig: ControllerConfig | undefined;
-  readonly machineConfig: (name: string) => MachineConfig | undefined;
-  readonly filters?: readonly CandidateFilter[];
-  /** Number of Degraded nodes with the target at which the rollout stops. 0, the default: no limit. */
-  readonly haltAt?: number;
-  /** The number of wanted machines. More nodes cannot be unavailable. */
-  readonly replicas?: number;
-  /** The nodes are machines of the pool. A node without a target is new, and gets the config that new machines boot with. */
-  readonly targetsNew?: boolean;
-  /** Names of nodes whose machine was created for a configuration and has applied none. They count as new at any age. */
-  readonly unconfigured?: ReadonlySet<string>;
-  /** New machines replace the nodes, which get no target. */
-  readonly replaces?: boolean;
-  /** Conditions for the pool's machines. */
-  readonly memberConditions?: readonly WantedCondition[];
-  /** Number of slots that nodes outside the pool take. */
-  readonly reserved?: number;
-  /** The missing permission that blocks the writes of the pool. */
-  readonly refusal?: string;
-  /** RFC 3339. */
-  readonly now: string;
-}
+import { checkSettings, settingConditions } from './rollout/settings.ts';
+import { poolStatus } from './status.ts';
 
 /** The changes of a node. Null removes a value. */
 export interface NodeWrite {

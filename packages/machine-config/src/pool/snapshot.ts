@@ -17,7 +17,7 @@ import { evaluateStrategy, hasApplied, keepsMachines } from '../machines/replace
 import { referencesOf } from '../server/machines.ts';
 
 import { nodesOfPool } from './membership.ts';
-import type { CandidateFilter, PoolSnapshot } from './plan.ts';
+import type { CandidateFilter, PoolSnapshot } from './model/snapshot.ts';
 
 /** Sources of the facts about a pool. */
 export interface PoolSources {

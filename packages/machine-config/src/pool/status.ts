@@ -13,16 +13,7 @@ import { byName } from '../config/order.ts';
 import { PoolConditions } from '../constants/conditions.ts';
 import type { MachineConfigPool, MachineConfigPoolStatus, PoolConfiguration } from '../kinds/machine-config-pool.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
-
-/** Facts about members of a pool that are not nodes. */
-export interface MemberFacts {
-  /** A reference of the pool leads to no object, so an empty pool does not count as updated. */
-  readonly unresolved?: boolean;
-  /** Fields of the status about machines. */
-  readonly members?: Partial<MachineConfigPoolStatus>;
-  /** Why no further node gets the target, as in a paused pool. */
-  readonly frozen?: string;
-}
+import type { MemberFacts } from './model/snapshot.ts';
 
 /** Facts of members, and additional conditions. */
 export interface StatusFacts extends MemberFacts {

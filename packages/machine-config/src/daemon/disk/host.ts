@@ -1,6 +1,6 @@
 import type { ConfigDiff } from '../../config/diff.ts';
 import type { MachineConfig } from '../../kinds/machine-config.ts';
-import type { PostAction } from '../disruption.ts';
+import type { PostAction } from '../policy/disruption.ts';
 import type { NodeDisk } from './disk.ts';
 
 /** The machine of a daemon. */

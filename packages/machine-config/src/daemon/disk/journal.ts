@@ -1,6 +1,6 @@
 import { DaemonPaths } from '../../config/daemon-paths.ts';
 import type { MachineConfig } from '../../kinds/machine-config.ts';
-import type { PostAction } from '../disruption.ts';
+import type { PostAction } from '../policy/disruption.ts';
 import { type NodeDisk, readText, textEntry } from './disk.ts';
 
 /** The progress of an update. `applied`: the disk has the target; the actions or the reboot are still to do. */

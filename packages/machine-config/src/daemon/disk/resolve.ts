@@ -1,7 +1,7 @@
 import { DaemonPaths } from '../../config/daemon-paths.ts';
 import { ignitionOrEmpty } from '../../config/diff.ts';
 import type { MachineConfig } from '../../kinds/machine-config.ts';
-import { storedCertificates, wantedCertificates } from '../certificates.ts';
+import { storedCertificates, wantedCertificates } from './certificate-record.ts';
 import { type Entry, type NodeDisk, readText } from './disk.ts';
 import { Originals } from './originals.ts';
 import { wantedDisk } from './wanted.ts';

@@ -32,7 +32,7 @@ const ownerOf = ({ id, name }: { id?: number; name?: string } = {}): string | nu
  * @throws DataUrlError for content that is not in the config, IgnitionError
  */
 export function wantedDisk(
-  config: MachineConfig | undefined,
+  config: Pick<MachineConfig, 'spec'> | undefined,
   vendorUnit: (name: string) => string | undefined = () => undefined,
 ): WantedDisk {
   const { storage = {}, systemd = {}, passwd } = ignitionOrEmpty(config);

@@ -1,7 +1,7 @@
 import type { Node, Pod } from '@mcm/kube';
 import { ConfigEvents } from '../../constants/conditions.ts';
 import { MASTER_POOL } from '../../constants/names.ts';
-import type { CandidateFilter } from '../plan.ts';
+import type { CandidateFilter } from '../model/snapshot.ts';
 
 /**
  * Updates the node of the operator last among the masters. Otherwise the operator would restart more often than necessary.

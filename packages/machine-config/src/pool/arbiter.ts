@@ -1,8 +1,9 @@
-import { isUnavailable } from '../../conditions/predicates.ts';
-import { ARBITER_POOL, MASTER_POOL } from '../../constants/names.ts';
-import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
-import { topologyOf } from '../../kinds/topology.ts';
-import { type PoolPlan, type PoolSnapshot, planPool } from '../plan.ts';
+import { isUnavailable } from '../conditions/predicates.ts';
+import { ARBITER_POOL, MASTER_POOL } from '../constants/names.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { topologyOf } from '../kinds/topology.ts';
+import type { PoolSnapshot } from './model/snapshot.ts';
+import { type PoolPlan, planPool } from './plan.ts';
 
 /** Topology in which masters and an arbiter form the quorum. Only one node of both pools may be unavailable. */
 const ARBITER_TOPOLOGY = 'HighlyAvailableArbiter';

@@ -1,8 +1,8 @@
 import { conditionOf, type WantedCondition } from '../../conditions/conditions.ts';
 import { PoolConditions } from '../../constants/conditions.ts';
-import type { PoolSnapshot } from '../plan.ts';
-import { canaryProblem } from '../rollout/canary.ts';
-import { checkMaxUnavailable, type MaxUnavailableVerdict } from '../rollout/max-unavailable.ts';
+import type { PoolSnapshot } from '../model/snapshot.ts';
+import { canaryProblem } from './canary.ts';
+import { checkMaxUnavailable, type MaxUnavailableVerdict } from './max-unavailable.ts';
 
 /** The problem or note for the rollout settings of a pool, with field and hint. */
 export function checkSettings({ pool, replaces }: Pick<PoolSnapshot, 'pool' | 'replaces'>): MaxUnavailableVerdict {

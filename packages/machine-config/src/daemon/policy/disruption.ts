@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { CERTIFICATE_PATHS, TRUST_BUNDLE_PATH } from '../config/certificate-paths.ts';
-import { DaemonPaths, KUBELET_KUBECONFIG_PATHS } from '../config/daemon-paths.ts';
-import { type ConfigDiff, ignitionOrEmpty } from '../config/diff.ts';
-import { decodeContents } from '../ignition/index.ts';
-import type { MachineConfig } from '../kinds/machine-config.ts';
-import { isSafeRegistriesChange } from './disk/registries.ts';
+import { CERTIFICATE_PATHS, TRUST_BUNDLE_PATH } from '../../config/certificate-paths.ts';
+import { DaemonPaths, KUBELET_KUBECONFIG_PATHS } from '../../config/daemon-paths.ts';
+import { type ConfigDiff, ignitionOrEmpty } from '../../config/diff.ts';
+import { decodeContents } from '../../ignition/index.ts';
+import type { MachineConfig } from '../../kinds/machine-config.ts';
+import { isSafeRegistriesChange } from './registries.ts';
 
 const service = z.strictObject({
   serviceName: z.string().regex(/^[\w@.:\\-]+\.\w+$/, 'must be a unit such as "crio.service"'),

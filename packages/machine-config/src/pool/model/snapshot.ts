@@ -1,0 +1,55 @@
+import type { Node } from '@mcm/kube';
+import type { PlannedEvent, WantedCondition } from '../../conditions/conditions.ts';
+import type { ControllerConfig } from '../../kinds/controller-config.ts';
+import type { MachineConfig } from '../../kinds/machine-config.ts';
+import type { MachineConfigPool, MachineConfigPoolStatus } from '../../kinds/machine-config-pool.ts';
+
+/** Facts about members of a pool that are not nodes. */
+export interface MemberFacts {
+  /** A reference of the pool leads to no object, so an empty pool does not count as updated. */
+  readonly unresolved?: boolean;
+  /** Fields of the status about machines. */
+  readonly members?: Partial<MachineConfigPoolStatus>;
+  /** Why no further node gets the target, as in a paused pool. */
+  readonly frozen?: string;
+}
+
+/** A candidate that gets no target now. */
+export interface Deferred {
+  readonly node: Node;
+  readonly event?: PlannedEvent;
+}
+
+/** Excludes candidates temporarily: leaders, nodes whose machine is being deleted, nodes after the canaries. */
+export type CandidateFilter = (pool: MachineConfigPool, candidates: readonly Node[]) => readonly Deferred[];
+
+/** The input of a decision about a pool. */
+export interface PoolSnapshot extends MemberFacts {
+  readonly pool: MachineConfigPool;
+  readonly pools: readonly MachineConfigPool[];
+  /** The pool's own nodes. */
+  readonly nodes: readonly Node[];
+  /** Why selected nodes do not belong to the pool, one sentence each. */
+  readonly claims?: readonly string[];
+  readonly controllerConfig: ControllerConfig | undefined;
+  readonly machineConfig: (name: string) => MachineConfig | undefined;
+  readonly filters?: readonly CandidateFilter[];
+  /** Number of Degraded nodes with the target at which the rollout stops. 0, the default: no limit. */
+  readonly haltAt?: number;
+  /** The number of wanted machines. More nodes cannot be unavailable. */
+  readonly replicas?: number;
+  /** The nodes are machines of the pool. A node without a target is new, and gets the config that new machines boot with. */
+  readonly targetsNew?: boolean;
+  /** Names of nodes whose machine was created for a configuration and has applied none. They count as new at any age. */
+  readonly unconfigured?: ReadonlySet<string>;
+  /** New machines replace the nodes, which get no target. */
+  readonly replaces?: boolean;
+  /** Conditions for the pool's machines. */
+  readonly memberConditions?: readonly WantedCondition[];
+  /** Number of slots that nodes outside the pool take. */
+  readonly reserved?: number;
+  /** The missing permission that blocks the writes of the pool. */
+  readonly refusal?: string;
+  /** RFC 3339. */
+  readonly now: string;
+}
