@@ -1,4 +1,4 @@
-import type { Transport } from '@mcm/kube';
+import type { Transport, TransportRequest } from '@mcm/kube';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { annotationOf } from '../conditions/predicates.ts';
@@ -10,23 +10,36 @@ import { notRecovered, unnecessaryWrites } from './rest.testing.ts';
 
 const MINUTE = 60_000;
 
-/** Reports each write that gives a node a target that does not exist on the API server. */
-function targetCheck() {
+/** The node and the body of a write to a node. */
+function nodeWriteOf({ method, path, body = '' }: TransportRequest) {
+  const [, name] = /\/nodes\/([^/?]+)/.exec(path) ?? [];
+  return method === 'PATCH' && name !== undefined ? { name, body } : undefined;
+}
+
+/** Reports each write that gives a node a target that does not exist on the API server, and records the cordons. */
+function observedWrites() {
   const problems: string[] = [];
+  /** Each cordoned node, with the nodes that were cordoned already. */
+  const cordons: string[] = [];
+  const cordoned = new Set<string>();
   const broken =
     (transport: Transport, world: () => PoolsWorld): Transport =>
     async (request) => {
-      const [, node] = /\/nodes\/([^/?]+)/.exec(request.path) ?? [];
-      const [, desired] = /"[^"]*desiredConfig":"([^"]+)"/.exec(request.body ?? '') ?? [];
-      if (request.method === 'PATCH' && node !== undefined && desired !== undefined) {
+      const write = nodeWriteOf(request);
+      const [, desired] = /"[^"]*desiredConfig":"([^"]+)"/.exec(write?.body ?? '') ?? [];
+      if (write && desired !== undefined) {
         const { items } = await world().client.resource(machineConfigs).list();
-        if (!items.some(({ metadata }) => metadata.name === desired))
-          problems.push(`${node} gets the missing target ${desired}`);
+        const exists = items.some(({ metadata }) => metadata.name === desired);
+        if (!exists) problems.push(`${write.name} gets the missing target ${desired}`);
       }
+      const [, isCordon] = /"unschedulable":(true|false)/.exec(write?.body ?? '') ?? [];
+      if (write && isCordon === 'true') cordons.push([write.name, ...cordoned].join(' with '));
+      if (write && isCordon === 'true') cordoned.add(write.name);
+      if (write && isCordon === 'false') cordoned.delete(write.name);
       return transport(request);
     };
   const options: PoolsOptions = { broken };
-  return { options, problems };
+  return { options, problems, cordons };
 }
 
 const configsOf = async (world: PoolsWorld): Promise<readonly string[]> =>
@@ -40,8 +53,8 @@ test.each([
   { when: 'while the controllers run, with raised versions', down: false, bump: true },
   { when: 'while the controllers are down', down: true, bump: false },
 ])('nodes return to the restored configuration one after another after a restore $when', async ({ down, bump }) => {
-  const { options, problems } = targetCheck();
-  const world = await PoolsWorld.start({ ...options, nodes: { worker: 3, infra: 1 } });
+  const { options, problems, cordons } = observedWrites();
+  const world = await PoolsWorld.start({ ...options, nodes: { worker: 3 } });
   try {
     const { clock } = world.world;
     const before = await configsOf(world);
@@ -50,6 +63,7 @@ test.each([
     await clock.advance(30 * MINUTE);
     expect(await configsOf(world)).not.toEqual(before);
     const uids = (await world.nodes()).map(({ metadata }) => metadata.uid);
+    cordons.length = 0;
     if (down) await world.world.crash();
     await world.act({ kind: 'restore', bump });
     if (down) world.world.start();
@@ -58,6 +72,7 @@ test.each([
     expect(versionsOf(cached)).toEqual(versionsOf(await world.pools()));
     await clock.advance(40 * MINUTE);
     expect(await configsOf(world)).toEqual(before);
+    expect(cordons.toSorted()).toEqual(['n0', 'n1', 'n2']);
     expect((await world.nodes()).map(({ metadata }) => metadata.uid)).toEqual(uids);
     expect([
       ...problems,
@@ -100,7 +115,7 @@ test('after restores at any point of a history, pools recover and the writes end
     fc.asyncProperty(
       fc.array(fc.tuple(act, fc.constantFrom(0, 500, 3_000, 10_000, 60_000)), { minLength: 3, maxLength: 12 }),
       async (acts) => {
-        const { options, problems } = targetCheck();
+        const { options, problems } = observedWrites();
         const seen = await playPools({ ...options, nodes: { worker: 2, infra: 1, edge: 1 } }, acts);
         expect([...problems, ...seen]).toEqual([]);
       },
