@@ -90,7 +90,7 @@ export class PoolsWorld {
   private constructor(world: World, wire: FaultyWire, options: PoolsOptions) {
     [this.world, this.wire, this.options] = [world, wire, options];
     this.fleet = new PlayedFleet(world.client, world.clock);
-    this.verifier = new PoolVerifier(world.clock, this.#bad);
+    this.verifier = new PoolVerifier(world.clock, this.#bad, () => wire.ageMs(world.clock));
     this.verifier.watch(world.client, this.#stop.signal);
   }
 

@@ -8,9 +8,6 @@ import { maxUnavailableOf } from '../pool/rollout/max-unavailable.ts';
 
 const { DesiredConfig } = NodeAnnotations;
 
-/** The maximum age of the state in a cache. */
-const STALE_MS = 120_000;
-
 /** Name of the pool that a config was rendered for. */
 const poolOfConfig = (name: string): string => /^rendered-(.+)-[0-9a-f]{32}$/.exec(name)?.[1] ?? '';
 
@@ -26,6 +23,7 @@ export class PoolVerifier {
   readonly problems: string[] = [];
   readonly #clock: Clock;
   readonly #bad: ReadonlySet<string>;
+  readonly #ageMs: () => number;
   readonly #settled = new Set<string>();
   readonly #charges = new Map<string, string>();
   readonly #nodes = new Map<string, Node>();
@@ -35,9 +33,12 @@ export class PoolVerifier {
   /** When a change of pools last moved nodes between pools. */
   #poolsChanged = Number.NEGATIVE_INFINITY;
 
-  /** @param bad names of configs that no node can apply */
-  constructor(clock: Clock, bad: ReadonlySet<string>) {
-    [this.#clock, this.#bad] = [clock, bad];
+  /**
+   * @param bad names of configs that no node can apply
+   * @param ageMs maximum age of the state that a write is based on, if the write arrives now
+   */
+  constructor(clock: Clock, bad: ReadonlySet<string>, ageMs: () => number) {
+    [this.#clock, this.#bad, this.#ageMs] = [clock, bad, ageMs];
   }
 
   watch(client: KubeClient, signal: AbortSignal): void {
@@ -121,7 +122,7 @@ export class PoolVerifier {
       return;
     }
     // The node may have belonged to another pool a moment ago.
-    if (this.#clock.now().getTime() - this.#poolsChanged < STALE_MS) return;
+    if (this.#clock.now().getTime() - this.#poolsChanged < this.#ageMs()) return;
     this.problems.push(`${node.metadata.name} of pool ${pool || 'none'} gets the target ${desired}`);
   }
 
@@ -141,9 +142,9 @@ export class PoolVerifier {
     if (harmed.length > limit) say('too many are harmed', harmed);
   }
 
-  /** The highest limit of the pool within the maximum age of a cache. */
+  /** The highest limit of the pool that a write may be based on. */
   #limitOf(name: string): number {
-    const since = this.#clock.now().getTime() - STALE_MS;
+    const since = this.#clock.now().getTime() - this.#ageMs();
     const own = [...this.#nodes.values()].filter((node) => this.#poolOf(node) === name).length;
     const values = (this.#limits.get(name) ?? []).filter(({ until }) => until >= since);
     return Math.max(

@@ -11,6 +11,8 @@ export interface Death {
 
 const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+/** From a decision to the arrival of its write: the client retries failed requests in this time. */
+const WRITE_MS = 15_000;
 const CODES = { conflict: 409, throttled: 429, internal: 500 } as const;
 const REASONS = { conflict: 'Conflict', throttled: 'TooManyRequests', internal: 'InternalError' } as const;
 
@@ -24,6 +26,8 @@ export class FaultyWire {
   /** Watches of these plurals deliver nothing until the promise resolves. */
   readonly #held = new Map<string, { readonly until: Promise<void>; readonly release: () => void }>();
   readonly #open = new Map<AbortController, string>();
+  /** Times without events, in virtual milliseconds since 1970. */
+  readonly #silences: { readonly start: number; end: number | undefined }[] = [];
 
   constructor(random: Random, onDeath: () => void) {
     [this.#random, this.#onDeath] = [random, onDeath];
@@ -47,12 +51,26 @@ export class FaultyWire {
   hold(plural: string, clock: Clock, ms: number): void {
     if (this.#held.has(plural)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
+    const silence: { readonly start: number; end: number | undefined } = {
+      start: clock.now().getTime(),
+      end: undefined,
+    };
+    this.#silences.push(silence);
     const release = () => {
+      silence.end ??= clock.now().getTime();
       this.#held.delete(plural);
       resolve();
     };
     this.#held.set(plural, { until: promise, release });
     clock.setTimeout(release, ms);
+  }
+
+  /** Maximum age of the state that a write is based on, if the write arrives now. */
+  ageMs(clock: Clock): number {
+    const now = clock.now().getTime();
+    const since = now - WRITE_MS;
+    const relevant = this.#silences.filter(({ end = now }) => end >= since);
+    return WRITE_MS + Math.max(0, ...relevant.map(({ start }) => now - start));
   }
 
   /** Breaks all watches. */
