@@ -34,8 +34,8 @@ export class PoolVerifier {
   #poolsChanged = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param bad names of configs that no node can apply
-   * @param ageMs maximum age of the state that a write is based on, if the write arrives now
+   * @param bad names of configs that no node can apply.
+   * @param ageMs maximum age of the state that an arriving write is based on.
    */
   constructor(clock: Clock, bad: ReadonlySet<string>, ageMs: () => number) {
     [this.#clock, this.#bad, this.#ageMs] = [clock, bad, ageMs];
