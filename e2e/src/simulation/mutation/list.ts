@@ -86,8 +86,8 @@ export const MUTANTS: readonly Mutant[] = [
     ['await this.#options.tokens?.remove(machine);', 'undefined;'],
   ),
   ...of('finalizers', `${CORE}/machine/next-step.ts`, M, [
-    'if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) {',
-    'if (!machine) {',
+    'if (machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return undefined;',
+    'if (machine) return undefined;',
   ]),
   ...of(
     'orphans',

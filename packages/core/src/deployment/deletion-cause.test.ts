@@ -1,7 +1,7 @@
 import { Annotations, type Machine } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { describe, expect, test } from 'vitest';
-import { causeIn, causeText, type DeletionCause } from '../set/deletion-cause.ts';
+import { causeIn, causeText, type DeletionCause } from '../set/replicas/deletion-cause.ts';
 import { World } from './testing/world.ts';
 
 async function running(replicas: number): Promise<World> {

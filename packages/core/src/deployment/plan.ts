@@ -4,7 +4,6 @@ import { type ConditionChange, findCondition } from '../objects/conditions.ts';
 import { hasArrived } from '../rollout/arrival.ts';
 import { revisionOf } from '../rollout/revisions.ts';
 import { type AutomaticPause, failuresOf, isCareful, isReturn, notedNames, pauseOn } from '../rollout/rollout-gate.ts';
-import { whyAwaited } from './awaited-config.ts';
 import { endOfUpdates } from './in-place/in-place-end.ts';
 import { inPlaceStep, movedStep } from './in-place/in-place-step.ts';
 import { withProtection, withTaints } from './rollout/node-care.ts';
@@ -17,6 +16,7 @@ import {
   scalingStep,
 } from './rollout/strategy-steps.ts';
 import { isScalingEvent } from './scaling/scaling.ts';
+import { whyAwaited } from './state/awaited-config.ts';
 import { checkPlan } from './state/guard.ts';
 import { NO_WORK } from './state/in-place-snapshot.ts';
 import { missingClass, overlappedBy, troublesOf } from './state/problems.ts';

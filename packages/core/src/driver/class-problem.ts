@@ -1,7 +1,7 @@
 import type { MachineClass } from '@mcm/api';
 import { MachineError } from './contract/errors.ts';
+import { scrub } from './invoker/stages/scrub.ts';
 import { placeOf } from './schemas/hint.ts';
-import { scrub } from './secrets/scrub.ts';
 
 /**
  * Reads the provider spec of a class as a creation does. It looks at no Secret, so it needs no cluster and no cloud.

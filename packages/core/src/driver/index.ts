@@ -33,7 +33,6 @@ export type {
 export { MachineError } from './contract/errors.ts';
 export { isOthers, OWNER_TAG, ownerOf, ownerTags, refuseOthers } from './contract/owner.ts';
 export { retryAfterOf } from './contract/retry-after.ts';
-export { createInvoker } from './invoker/invoker.ts';
 export {
   DRIVER_TIMEOUTS,
   type DriverInvoker,
@@ -41,8 +40,9 @@ export {
   type InvokerCaches,
   type InvokerOptions,
   type ObserveCall,
-} from './invoker/invoker-api.ts';
-export { type DriverSpan, type DriverTracer, registeredTracer } from './invoker/tracing.ts';
+} from './invoker/api/invoker-api.ts';
+export { type DriverSpan, type DriverTracer, registeredTracer } from './invoker/api/tracing.ts';
+export { createInvoker } from './invoker/invoker.ts';
 export { type JwtParts, signJwt } from './jwt.ts';
 export { decodeInput, decodeSpec, pathText } from './schemas/decode.ts';
 export {

@@ -2,7 +2,7 @@ import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import type { CreatedInstance } from './contract/driver.ts';
 import { MachineError } from './contract/errors.ts';
-import { type DriverTracer, registeredTracer } from './invoker/tracing.ts';
+import { type DriverTracer, registeredTracer } from './invoker/api/tracing.ts';
 import { classOf, create, failure, machineOf, play, TOKENS } from './toy.ts';
 
 test('who is throttled slows down all machines with the same credentials, whatever their class, and no others', async () => {

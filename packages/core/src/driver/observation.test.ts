@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { observedCalls } from './cloud/observed.ts';
 import { observingDriver } from './cloud/observing.ts';
 import { MachineError } from './contract/errors.ts';
-import { scrub } from './secrets/scrub.ts';
+import { scrub } from './invoker/stages/scrub.ts';
 import { classOf, create, failure, machineOf, play, TOKENS } from './toy.ts';
 
 /** What the middleware does around every call: who is told of it, who may make it, and with whose credentials. */

@@ -3,8 +3,8 @@ import { createMemoryLogger, type Secret, VirtualClock } from '@mcm/kube';
 import { z } from 'zod';
 import type { CreatedInstance } from './contract/driver.ts';
 import { MachineError } from './contract/errors.ts';
+import type { DriverInvoker, InvokerOptions } from './invoker/api/invoker-api.ts';
 import { createInvoker } from './invoker/invoker.ts';
-import type { DriverInvoker, InvokerOptions } from './invoker/invoker-api.ts';
 import { type DriverDefinition, defineDriver } from './schemas/define-driver.ts';
 
 const meta = (name: string) => ({

@@ -18,7 +18,7 @@ import {
   type InstanceEvidence,
   labelOf,
 } from '../driver/contract/bundle.ts';
-import type { DriverInvoker } from '../driver/invoker/invoker-api.ts';
+import type { DriverInvoker } from '../driver/invoker/api/invoker-api.ts';
 import { bytesOf, type SecretValues } from '../driver/secrets/secret-value.ts';
 import { Lane } from '../flow/lane.ts';
 

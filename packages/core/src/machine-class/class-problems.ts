@@ -1,6 +1,6 @@
 import type { EventReason, MachineClass } from '@mcm/api';
 import { type EventRecorder, type Key, keyOf } from '@mcm/kube';
-import type { ClassProblem, ObserveClass } from '../driver/invoker/invoker-api.ts';
+import type { ClassProblem, ObserveClass } from '../driver/invoker/api/invoker-api.ts';
 
 /** A connection breaks now and then: only what fails again is told. */
 const REPORTED_FROM_FAILURES: Readonly<Record<ClassProblem['reason'], number>> = {

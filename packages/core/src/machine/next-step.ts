@@ -16,36 +16,106 @@ import { planPreservation } from './preservation/preservation.ts';
 /** Decides the next actions for a machine, and the time of the next reconcile. It reads only the observation and `now`. */
 export const nextStep = (o: MachineObservation, now: Date): Plan => keepEvidenceFirst(o, decide(o, now), now);
 
+/** The input of all concerns about a machine. */
+interface Look {
+  readonly o: MachineObservation;
+  readonly now: Date;
+  /** The plan for the Node and the health of the machine. Computed once. */
+  readonly upkeep: () => Plan;
+}
+
+/** One concern about a machine. Undefined: it does not apply now. */
+interface Concern {
+  readonly plan: (look: Look) => Plan | undefined;
+  /** The plan ends the decision, also without actions. Otherwise a plan without actions only limits the wait. */
+  readonly decides: boolean;
+}
+
+const decides = (plan: Concern['plan']): Concern => ({ plan, decides: true });
+const acts = (plan: Concern['plan']): Concern => ({ plan, decides: false });
+
+/**
+ * All concerns in their order. The first one with actions, or that decides, ends the decision. If none does, the machine waits for
+ * a change of its health.
+ */
+const CONCERNS: readonly Concern[] = [
+  decides(circuitBreaker),
+  decides(validationWarnings),
+  decides(deletion),
+  decides(freeze),
+  decides(finalizer),
+  decides(nodesUnseen),
+  decides(nodeDeletion),
+  acts(({ o, now }) => planNameConflict(o, now)),
+  decides(bootstrapToken),
+  decides(nodeAndHealth),
+  acts(({ o, now }) => planInPlace(o, now)),
+  acts(({ o, now }) => planPreservation(o, now)),
+  decides(creation),
+  decides(({ o, now }) => planLateInitialization(o, now)),
+];
+
 function decide(o: MachineObservation, now: Date): Plan {
-  const { machine } = o;
-  const told = o.frozen ? undefined : reportHeld(o, now);
-  if (told) return act('the breaker holds it back, or lets it go', told);
-  const warnings = o.warnings ?? [];
-  if (warnings.join('; ') !== (o.warned ?? '')) return act('it asks for what cannot be', { do: 'warn', warnings });
-  if (machine.metadata.deletionTimestamp) return planDeletion(o, now);
-  if (o.frozen) return wait('API servers were out of reach: nothing is judged until they are back');
-  if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) {
-    return act('nothing is made that could be left behind', { do: 'addFinalizer' });
+  let planned: Plan | undefined;
+  const upkeep = () => {
+    planned ??= planUpkeep(o, now);
+    return planned;
+  };
+  const waits: Plan[] = [];
+  for (const { plan: planOf, decides: isFinal } of CONCERNS) {
+    const plan = planOf({ o, now, upkeep });
+    if (plan === undefined) continue;
+    if (isFinal) return waits.reduce(withWait, plan);
+    if (plan.actions.length > 0) return plan;
+    waits.push(plan);
   }
-  if (o.nodesUnseen !== undefined) return withoutNodes(o, o.nodesUnseen, now);
-  if (machine.metadata.labels?.node && (o.nodeWasDeleted || isOwnNodeDeleting(o))) {
-    return { actions: [{ do: 'deleteMachine' }], next: { kind: 'wait' }, because: 'its Node is being deleted' };
-  }
-  const conflictingNode = planNameConflict(o, now);
-  if (conflictingNode && conflictingNode.actions.length > 0) return conflictingNode;
+  return waits.reduce(withWait, upkeep());
+}
+
+function circuitBreaker({ o, now }: Look): Plan | undefined {
+  const report = o.frozen ? undefined : reportHeld(o, now);
+  return report && act('the circuit breaker holds its replacement, or releases it', report);
+}
+
+function validationWarnings({ o: { warnings = [], warned = '' } }: Look): Plan | undefined {
+  if (warnings.join('; ') === warned) return undefined;
+  return act('it has invalid settings', { do: 'warn', warnings });
+}
+
+function deletion({ o, now }: Look): Plan | undefined {
+  return o.machine.metadata.deletionTimestamp ? planDeletion(o, now) : undefined;
+}
+
+function freeze({ o }: Look): Plan | undefined {
+  return o.frozen ? wait('API servers were unreachable: health is not checked until they are back') : undefined;
+}
+
+/** Nothing is created that a deletion could leave behind. */
+function finalizer({ o: { machine } }: Look): Plan | undefined {
+  if (machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return undefined;
+  return act('it has no finalizer', { do: 'addFinalizer' });
+}
+
+function nodesUnseen({ o, now }: Look): Plan | undefined {
+  return o.nodesUnseen === undefined ? undefined : withoutNodes(o, o.nodesUnseen, now);
+}
+
+function nodeDeletion({ o }: Look): Plan | undefined {
+  if (!o.machine.metadata.labels?.node || !(o.nodeWasDeleted || isOwnNodeDeleting(o))) return undefined;
+  return { actions: [{ do: 'deleteMachine' }], next: { kind: 'wait' }, because: 'its Node is being deleted' };
+}
+
+function bootstrapToken({ o, now }: Look): Plan | undefined {
   const token = planToken(o, now);
-  if (token) return act('its bootstrap token would expire before its time to join', token);
-  const upkeep = planUpkeep(o, now);
-  if (upkeep.actions.length > 0) return upkeep;
-  const update = planInPlace(o, now);
-  if (update && update.actions.length > 0) return update;
-  const preservation = planPreservation(o, now);
-  if (preservation && preservation.actions.length > 0) return preservation;
-  const rest = isBeingCreated(o) ? planCreation(o, now) : (planLateInitialization(o, now) ?? upkeep);
-  return [update, preservation, conflictingNode].reduce<Plan>(
-    (plan, other) => (other ? withWait(plan, other) : plan),
-    rest,
-  );
+  return token && act('its bootstrap token would expire before its time to join', token);
+}
+
+function nodeAndHealth({ upkeep }: Look): Plan | undefined {
+  return upkeep().actions.length > 0 ? upkeep() : undefined;
+}
+
+function creation({ o, now }: Look): Plan | undefined {
+  return isBeingCreated(o) ? planCreation(o, now) : undefined;
 }
 
 /** mcm still creates VMs. Without the Nodes it cannot know whether a machine has joined or is healthy. */

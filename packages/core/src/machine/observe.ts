@@ -6,7 +6,7 @@ import type { Caches } from '../cluster/caches.ts';
 import { countReplacements, replacementGroup, replacementLimit, waitsForMaking } from '../disruption/replacements.ts';
 import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/model/observation.ts';
 import { observeDrain } from '../drain/observe.ts';
-import type { DriverInvoker } from '../driver/invoker/invoker-api.ts';
+import type { DriverInvoker } from '../driver/invoker/api/invoker-api.ts';
 import { isInstance, isNodeOf, pointsTo } from '../node/instance.ts';
 import { type MachineDefaults, settingsOf } from '../settings/settings.ts';
 import { FORCED, type PolicyChoice, undrainablePolicyOf } from '../settings/undrainable.ts';

@@ -2,7 +2,7 @@ import { type MachineCode, MachineCodes } from '@mcm/api';
 import type { Clock, Meters } from '@mcm/kube';
 import type { ObserveApi } from '../driver/contract/driver.ts';
 import { OPERATIONS } from '../driver/contract/operations.ts';
-import type { ObserveCall } from '../driver/invoker/invoker-api.ts';
+import type { ObserveCall } from '../driver/invoker/api/invoker-api.ts';
 import type { StageObserver } from './machine.ts';
 
 /**

@@ -10,7 +10,7 @@ import {
   textFlag,
 } from '@mcm/kube';
 import { checkSafeguardFlags, safeguardFlags, safeguardsOf } from '../disruption/flags.ts';
-import { DRIVER_TIMEOUTS, type DriverTimeouts } from '../driver/invoker/invoker-api.ts';
+import { DRIVER_TIMEOUTS, type DriverTimeouts } from '../driver/invoker/api/invoker-api.ts';
 import { EVIDENCE_PER_CLASS } from '../evidence/keeper.ts';
 import { KEPT_VM_DEFAULTS, type KeptVmOptions } from '../evidence/kept-vms.ts';
 import { REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../machine/health/reachability.ts';

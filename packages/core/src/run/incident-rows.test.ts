@@ -147,7 +147,9 @@ test('R43 a driver that throws what is no machine error is told of as a fault of
   expect(await faults()).toEqual([]);
   await rig.clock.advance(20 * MINUTE);
   expect(await faults()).toEqual([
-    expect.stringMatching(/^m 1: delete has failed 5 times in a row .*: reading 'id' of undefined; .* driver fake /),
+    expect.stringMatching(
+      /^m 1: delete failed 5 times in a row with an unexpected error: .*reading 'id' of undefined\. mcm retries; fix driver fake$/,
+    ),
   ]);
   broken = false;
   await rig.until(async () => (await rig.machine('m')) === undefined, 5 * MINUTE);

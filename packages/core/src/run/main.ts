@@ -22,7 +22,7 @@ import {
   undiciTransport,
 } from '@mcm/kube';
 import type { DriverContext } from '../driver/contract/context.ts';
-import { type DriverTracer, registeredTracer } from '../driver/invoker/tracing.ts';
+import { type DriverTracer, registeredTracer } from '../driver/invoker/api/tracing.ts';
 import type { DriverDefinition } from '../driver/schemas/define-driver.ts';
 import { driverReference, referenceText } from '../driver/schemas/reference.ts';
 import { registerDriverMetrics } from '../metrics/driver.ts';

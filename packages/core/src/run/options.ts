@@ -11,8 +11,8 @@ import type {
   Random,
 } from '@mcm/kube';
 import type { ObserveApi } from '../driver/contract/driver.ts';
-import type { DriverTimeouts, ObserveCall } from '../driver/invoker/invoker-api.ts';
-import type { DriverTracer } from '../driver/invoker/tracing.ts';
+import type { DriverTimeouts, ObserveCall } from '../driver/invoker/api/invoker-api.ts';
+import type { DriverTracer } from '../driver/invoker/api/tracing.ts';
 import type { DriverDefinition } from '../driver/schemas/define-driver.ts';
 import type { KeptVmOptions } from '../evidence/kept-vms.ts';
 import type { ReachabilityTimings } from '../machine/health/reachability.ts';

@@ -16,7 +16,7 @@ export { isUndrained } from '../objects/machines.ts';
 export { mayDeleteFailed, planAutoPreservation } from '../objects/preservation.ts';
 export type { ScalerRequest } from '../objects/scaler.ts';
 export { compileSelector, isEmptySelector, type LabelMap, type Matcher } from '../objects/selector.ts';
-export { causeIn, type DeletionCause, DeletionCauses } from './deletion-cause.ts';
 export { createSetController, SetReconciler } from './reconciler.ts';
+export { causeIn, type DeletionCause, DeletionCauses } from './replicas/deletion-cause.ts';
 export { chooseForDeletion, deletionOrder } from './replicas/deletion-order.ts';
 export { BURST, planReplicas, type ReplicaPlan, type SetSnapshot } from './replicas/replicas.ts';

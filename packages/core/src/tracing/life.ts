@@ -1,6 +1,6 @@
 import { Labels, type Machine } from '@mcm/api';
 import { type Change, type Clock, type Span, type SpanExporter, type SpanValue, spanIdOf, traceIdOf } from '@mcm/kube';
-import type { DriverTracer } from '../driver/invoker/tracing.ts';
+import type { DriverTracer } from '../driver/invoker/api/tracing.ts';
 import type { Stage, StageObserver } from '../metrics/machine.ts';
 import { failureIn } from './machine-change.ts';
 

@@ -19,7 +19,7 @@ import {
   type RolloutCare,
 } from '../../rollout/rollout-gate.ts';
 import { countMachines } from '../../set/status.ts';
-import { awaitsConfig } from '../awaited-config.ts';
+import { awaitsConfig } from './awaited-config.ts';
 import { lastGood } from './growth.ts';
 import { syncedSet } from './new-set.ts';
 import { type ScalerTimes, scalerTimes } from './scaler-time.ts';

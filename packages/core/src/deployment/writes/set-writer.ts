@@ -9,9 +9,9 @@ import {
   type ResourceClient,
 } from '@mcm/kube';
 import type { ControllerContext } from '../../control/caches.ts';
+import { mayHaveHappened, settled } from '../../flow/answers.ts';
 import { inParallel } from '../../flow/slow-start.ts';
 import { sameTemplate } from '../../rollout/template-hash.ts';
-import { mayHaveHappened, settled } from '../../set/replicas/machine-writer.ts';
 
 /** What came of making a set. */
 export type SetCreation =

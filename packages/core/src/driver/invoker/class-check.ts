@@ -5,8 +5,8 @@ import { decodeInput, noSecret } from '../schemas/decode.ts';
 import type { DriverDefinition } from '../schemas/define-driver.ts';
 import { placeOf } from '../schemas/hint.ts';
 import { redact } from '../secrets/redact.ts';
-import { scrub } from '../secrets/scrub.ts';
-import type { ClassLookup } from './class-lookup.ts';
+import type { ClassLookup } from './api/class-lookup.ts';
+import { scrub } from './stages/scrub.ts';
 
 /** The problems of a class and its Secrets that can be found without the cloud, one sentence each. */
 export function checkClass<Spec, Credentials>(

@@ -7,18 +7,17 @@ import { userDataOf } from '../schemas/credentials.ts';
 import type { DriverCall } from '../schemas/define-driver.ts';
 import { unknownFields } from '../schemas/unknown-fields.ts';
 import { redact } from '../secrets/redact.ts';
-import { scrub } from '../secrets/scrub.ts';
 import { bytesOf } from '../secrets/secret-value.ts';
-import { checkClass } from './class-check.ts';
-import { lookupOf } from './class-lookup.ts';
-import { inputs } from './inputs.ts';
+import { lookupOf } from './api/class-lookup.ts';
 import {
   DRIVER_TIMEOUTS,
   type DriverInvoker,
   type InvokerOptions,
   type OnOverdue,
   type OnWaiting,
-} from './invoker-api.ts';
+} from './api/invoker-api.ts';
+import { checkClass } from './class-check.ts';
+import { inputs } from './inputs.ts';
 import { createSiblingCalls, type MachineCall } from './sibling-calls.ts';
 import { budgetStage, CallBudgets } from './stages/budget.ts';
 import type { Call, DecodedCall } from './stages/call.ts';
@@ -27,6 +26,7 @@ import { decodeStage } from './stages/decode.ts';
 import { confirmLeader, fenceStage } from './stages/fence.ts';
 import { redactStage } from './stages/redact.ts';
 import { reportStage } from './stages/report.ts';
+import { scrub } from './stages/scrub.ts';
 
 const KIND = machineClasses.kind;
 

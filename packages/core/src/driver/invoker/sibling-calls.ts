@@ -6,9 +6,9 @@ import type { ClassSecrets } from '../schemas/credentials.ts';
 import { decodeInput } from '../schemas/decode.ts';
 import type { DriverDefinition } from '../schemas/define-driver.ts';
 import { redact } from '../secrets/redact.ts';
-import { scrub } from '../secrets/scrub.ts';
-import type { ClassLookup } from './class-lookup.ts';
+import type { ClassLookup } from './api/class-lookup.ts';
 import { isRefusal } from './fallback.ts';
+import { scrub } from './stages/scrub.ts';
 
 /** A request of the driver for a machine, and the Secrets that its credentials come from. */
 export interface MachineCall<Spec, Credentials> {

@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 import type { Clock, Logger } from '@mcm/kube';
 import { MachineError } from '../../driver/contract/errors.ts';
-import type { OnOverdue, OnWaiting } from '../../driver/invoker/invoker-api.ts';
+import type { OnOverdue, OnWaiting } from '../../driver/invoker/api/invoker-api.ts';
 import { Lane } from '../../flow/lane.ts';
 import type { CallKind, CallMemory, CallOutcome } from '../model/observation.ts';
 

@@ -3,7 +3,7 @@ import type { BootstrapTokenIssuer } from '../../bootstrap/tokens.ts';
 import { asksForToken, renderUserData } from '../../bootstrap/user-data.ts';
 import type { Instance } from '../../driver/contract/driver.ts';
 import { MachineError } from '../../driver/contract/errors.ts';
-import type { DriverInvoker, OnOverdue, OnWaiting } from '../../driver/invoker/invoker-api.ts';
+import type { DriverInvoker, OnOverdue, OnWaiting } from '../../driver/invoker/api/invoker-api.ts';
 import type { CallKind, MachineObservation } from '../model/observation.ts';
 import { type AdoptionOptions, findUnrecorded } from './adoption.ts';
 import type { CallResult, DriverCalls } from './calls.ts';

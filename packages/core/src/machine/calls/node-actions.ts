@@ -13,10 +13,10 @@ import {
   volumeAttachments,
 } from '@mcm/kube';
 import type { Caches } from '../../cluster/caches.ts';
+import { settled } from '../../flow/answers.ts';
 import { type NodeChange, patchNode, patchNodeStatus } from '../../node/patch.ts';
 import type { NodePatch } from '../../node/sync.ts';
 import { outOfService } from '../../node/taints.ts';
-import { settled } from '../../set/replicas/machine-writer.ts';
 import type { Action } from '../model/plan.ts';
 import type { Scope } from '../model/scope.ts';
 

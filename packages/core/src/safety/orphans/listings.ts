@@ -1,7 +1,7 @@
 import type { MachineClass } from '@mcm/api';
 import { type Clock, errorText, type Key, keyOf, type Logger } from '@mcm/kube';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
-import type { DriverInvoker } from '../../driver/invoker/invoker-api.ts';
+import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import { Lane } from '../../flow/lane.ts';
 
 /** What a class's cloud answered. */

@@ -6,7 +6,7 @@ import { NO_DRAIN_MEMORY } from '../../drain/model/observation.ts';
 import { observeDrain } from '../../drain/observe.ts';
 import { deletePods, evictPods } from '../../drain/perform.ts';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
-import type { DriverInvoker } from '../../driver/invoker/invoker-api.ts';
+import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import { NodeActions } from '../../machine/calls/node-actions.ts';
 import type { MachineMemory } from '../../machine/model/memory.ts';
 import { type MachineDefaults, settingsOf } from '../../settings/settings.ts';

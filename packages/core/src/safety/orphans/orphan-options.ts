@@ -1,7 +1,7 @@
 import type { EventReason } from '@mcm/api';
 import type { Clock, EventRecorder, Key, KubeClient, Logger } from '@mcm/kube';
 import type { Caches } from '../../cluster/caches.ts';
-import type { DriverInvoker } from '../../driver/invoker/invoker-api.ts';
+import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import type { KeptVms } from '../../evidence/kept-vms.ts';
 import type { MachineDefaults } from '../../settings/settings.ts';
 

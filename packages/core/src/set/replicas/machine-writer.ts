@@ -12,9 +12,10 @@ import {
 } from '@mcm/kube';
 import type { ControllerContext } from '../../control/caches.ts';
 import type { PendingDeletions } from '../../control/expectations.ts';
+import { mayHaveHappened, settled } from '../../flow/answers.ts';
 import { inParallel, slowStart } from '../../flow/slow-start.ts';
 import { type Loss, lossBefore } from '../../objects/machines.ts';
-import { causeText, type DeletionCause } from '../deletion-cause.ts';
+import { causeText, type DeletionCause } from './deletion-cause.ts';
 import type { LostReplicas } from './lost-replicas.ts';
 import { newMachine } from './new-machine.ts';
 
@@ -69,16 +70,6 @@ export interface Deletions {
 }
 
 const noun = (names: readonly string[]): string => (names.length === 1 ? 'Machine' : `${names.length} Machines`);
-
-/** True if the server may have executed a request without confirming it in time. */
-export const mayHaveHappened = (error: unknown): boolean =>
-  error instanceof KubeError && (error.code === 0 || error.code === 504);
-
-/** The answer, or undefined on a failure. Use it only where the caller throws an earlier failure anyway. */
-export const settled = async <T>(promise: Promise<T>): Promise<T | undefined> => {
-  const [result] = await Promise.allSettled([promise]);
-  return result.status === 'fulfilled' ? result.value : undefined;
-};
 
 /** Creates and deletes machines of sets. One event reports a whole batch. */
 export class MachineWriter {

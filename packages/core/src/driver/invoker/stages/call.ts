@@ -2,8 +2,8 @@ import type { Machine, MachineClass } from '@mcm/api';
 import type { DriverRequest } from '../../contract/driver.ts';
 import type { ClassSecrets } from '../../schemas/credentials.ts';
 import type { DriverCall } from '../../schemas/define-driver.ts';
-import type { OnOverdue } from '../invoker-api.ts';
-import type { CallSpan } from '../tracing.ts';
+import type { OnOverdue } from '../api/invoker-api.ts';
+import type { CallSpan } from '../api/tracing.ts';
 
 /** One step of a call on its way to the driver. It may refuse the call, wait, or change its result. */
 export type Stage<In, Out = In> = <T>(call: In, next: (call: Out) => Promise<T>) => Promise<T>;

@@ -1,6 +1,6 @@
 import type { Clock } from '@mcm/kube';
 import { MachineError } from '../../contract/errors.ts';
-import type { DriverTimeouts } from '../invoker-api.ts';
+import type { DriverTimeouts } from '../api/invoker-api.ts';
 import type { Stage, TimedCall, TracedCall } from './call.ts';
 
 /** Grace for a driver to end its call after its signal aborted. */

@@ -4,8 +4,8 @@ import type { DriverRequest } from '../../contract/driver.ts';
 import { decodeInput } from '../../schemas/decode.ts';
 import type { DecodedInput, DriverDefinition, DriverInput } from '../../schemas/define-driver.ts';
 import { redactingLogger } from '../../secrets/redact.ts';
-import type { ClassLookup } from '../class-lookup.ts';
-import type { InvokerOptions } from '../invoker-api.ts';
+import type { ClassLookup } from '../api/class-lookup.ts';
+import type { InvokerOptions } from '../api/invoker-api.ts';
 import type { DecodedCall, Stage, TimedCall } from './call.ts';
 
 export interface DecodeOptions<Spec, Credentials>

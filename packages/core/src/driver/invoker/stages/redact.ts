@@ -1,8 +1,8 @@
 import { MachineError } from '../../contract/errors.ts';
 import { placeOf, troubleOf } from '../../schemas/hint.ts';
-import { scrub } from '../../secrets/scrub.ts';
-import type { ObserveClass } from '../invoker-api.ts';
+import type { ObserveClass } from '../api/invoker-api.ts';
 import type { Call, Stage } from './call.ts';
+import { scrub } from './scrub.ts';
 
 /** Codes of failures that pass by themselves. */
 const TRANSIENT: ReadonlySet<string> = new Set(['Unavailable', 'DeadlineExceeded', 'Aborted', 'Canceled', 'Unknown']);

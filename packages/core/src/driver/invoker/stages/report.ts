@@ -1,8 +1,8 @@
 import { type Clock, makeKey } from '@mcm/kube';
 import { MachineError } from '../../contract/errors.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
-import type { ObserveCall } from '../invoker-api.ts';
-import { type DriverTracer, startCall } from '../tracing.ts';
+import type { ObserveCall } from '../api/invoker-api.ts';
+import { type DriverTracer, startCall } from '../api/tracing.ts';
 import type { Call, Stage, TracedCall } from './call.ts';
 
 export interface ReportOptions {

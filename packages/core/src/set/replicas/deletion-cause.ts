@@ -1,6 +1,6 @@
 import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
-import { isFailed } from '../objects/machines.ts';
-import { splitSets } from '../rollout/revisions.ts';
+import { isFailed } from '../../objects/machines.ts';
+import { splitSets } from '../../rollout/revisions.ts';
 
 /** Why a MachineSet deletes a machine. */
 export const DeletionCauses = {

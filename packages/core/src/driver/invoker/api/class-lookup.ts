@@ -1,9 +1,9 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import { makeKey, refusalOf } from '@mcm/kube';
 import type { z } from 'zod';
-import { MachineError } from '../contract/errors.ts';
-import { type ClassSecrets, readSecrets, secretKeysOf } from '../schemas/credentials.ts';
-import { declaredKeys } from '../schemas/unknown-fields.ts';
+import { MachineError } from '../../contract/errors.ts';
+import { type ClassSecrets, readSecrets, secretKeysOf } from '../../schemas/credentials.ts';
+import { declaredKeys } from '../../schemas/unknown-fields.ts';
 import type { InvokerCaches } from './invoker-api.ts';
 
 /** The class of a machine and the Secrets of a class, as the caches have them. */

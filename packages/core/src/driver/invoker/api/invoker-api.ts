@@ -1,6 +1,6 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import type { Clock, Fence, KubeError, Logger, Secret } from '@mcm/kube';
-import type { InstanceEvidence } from '../contract/bundle.ts';
+import type { InstanceEvidence } from '../../contract/bundle.ts';
 import type {
   CreatedInstance,
   FoundInstance,
@@ -8,11 +8,11 @@ import type {
   ListedInstance,
   ObserveApi,
   VolumeSource,
-} from '../contract/driver.ts';
-import type { MachineError } from '../contract/errors.ts';
-import type { ClassSecrets } from '../schemas/credentials.ts';
-import type { DriverDefinition } from '../schemas/define-driver.ts';
-import type { Problem } from '../schemas/hint.ts';
+} from '../../contract/driver.ts';
+import type { MachineError } from '../../contract/errors.ts';
+import type { ClassSecrets } from '../../schemas/credentials.ts';
+import type { DriverDefinition } from '../../schemas/define-driver.ts';
+import type { Problem } from '../../schemas/hint.ts';
 import type { DriverTracer } from './tracing.ts';
 
 /** The longest that each call may take, in milliseconds. */

@@ -1,4 +1,4 @@
-import type { MachineError } from '../contract/errors.ts';
+import type { MachineError } from '../../contract/errors.ts';
 
 /** The part of OpenTelemetry's `Span` that is used. */
 export interface DriverSpan {

@@ -1,6 +1,6 @@
-import { MachineError } from '../contract/errors.ts';
-import { redact } from './redact.ts';
-import type { SecretValues } from './secret-value.ts';
+import { MachineError } from '../../contract/errors.ts';
+import { redact } from '../../secrets/redact.ts';
+import type { SecretValues } from '../../secrets/secret-value.ts';
 
 /** The error without secrets, and without its cause unless given, which may hold the whole request; with what to do about it. */
 export function scrub(error: MachineError, secrets: SecretValues, hint?: string, cause?: unknown): MachineError {

@@ -1,5 +1,5 @@
 import { Annotations, type Machine, type MachineDeployment } from '@mcm/api';
-import { isAvailable, isUnconfigured } from '../objects/machines.ts';
+import { isAvailable, isUnconfigured } from '../../objects/machines.ts';
 
 /** Whether a rollout must not count the machine as available yet, because a pool awaits its configuration. */
 export const awaitsConfig = (deployment: MachineDeployment, machine: Machine): boolean =>

@@ -1,0 +1,74 @@
+import { type Controller, type ControllerOptions, createController } from '@mcm/kube';
+import { MachineReconciler } from '../machine/reconciler.ts';
+import { createClassReconcile, createSecretReconcile } from '../machine-class/reconciler.ts';
+import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
+import { OrphanCollector } from '../safety/orphans/orphans.ts';
+import type { Parts, Settings } from './parts.ts';
+import { awaitsVm } from './relevance.ts';
+
+/** The controllers of one machine controller process. */
+export interface Controllers {
+  readonly machine: Controller;
+  readonly machineClass: Controller;
+  readonly secret: Controller;
+  readonly orphan: Controller;
+  readonly reachability: Controller;
+  readonly orphans: OrphanCollector;
+}
+
+/** Creates the controllers. {@link watchCaches} connects them with the caches. */
+export function createControllers(options: Settings, parts: Parts): Controllers {
+  const { control, target, namespace, clock, random, log, recorder } = options;
+  const { caches, invoker, former, problems, keptVms, defaults, reachability, wake, stop } = parts;
+  const controller = (
+    name: string,
+    reconcile: ControllerOptions['reconcile'],
+    more: Pick<ControllerOptions, 'of' | 'urgent'> = {},
+  ): Controller =>
+    createController({
+      ...{ ...more, name, reconcile, clock, random, log },
+      concurrency: options.concurrencyByController?.[name] ?? options.concurrency ?? 50,
+      ...(options.queueMetrics ? { metrics: options.queueMetrics } : {}),
+    });
+  const classReconcile = createClassReconcile({
+    ...{ client: control, caches, clock, log, recorder, former, keptVms },
+    check: invoker.check,
+    unknownFields: invoker.unknownFields,
+    forget: (key) => problems.forget(key),
+  });
+  const orphans = new OrphanCollector({
+    ...{ caches, invoker, control, target, namespace, clock, log, recorder, defaults, keptVms },
+    targetRecorder: options.targetRecorder,
+    options: options.orphans ?? ORPHAN_DEFAULTS,
+    owner: options.owner,
+    frozen: reachability.frozen,
+    wake: wake.orphans,
+    stop: stop.signal,
+  });
+  return {
+    machine: controller('machine', machineReconciler(options, parts).reconcile, {
+      of: caches.machines,
+      urgent: (key) => awaitsVm(caches.machines.store.get(key)),
+    }),
+    machineClass: controller('machineclass', classReconcile, { of: caches.classes }),
+    secret: controller('secret', createSecretReconcile({ client: control, caches }), { of: caches.secrets }),
+    orphan: controller('machinesafetyorphanvms', orphans.reconcile),
+    reachability: controller('machinesafetyapiserver', reachability.reconcile),
+    orphans,
+  };
+}
+
+function machineReconciler({ clock, log, volumeWindow = 1 }: Settings, parts: Parts): MachineReconciler {
+  const { caches, invoker, calls, capacity, tokens, memories, performer, reachability, wake } = parts;
+  return new MachineReconciler({
+    ...{ caches, invoker, calls, capacity, tokens, memories, performer, clock, log, volumeWindow },
+    defaults: () => parts.defaults,
+    frozen: reachability.frozen,
+    inherited: (uid) => parts.inherited.has(uid),
+    doubt: reachability.doubt,
+    keepsEvidence: parts.evidence.enabled,
+    keepsVms: parts.keptVms.enabled,
+    waitFor: (key, budgets, volumes) => parts.wakes.waitFor(key, budgets, volumes),
+    wake: wake.machine,
+  });
+}

@@ -1,0 +1,166 @@
+import type { Machine, MachineClass } from '@mcm/api';
+import { type Key, keyOf } from '@mcm/kube';
+import { createTokenIssuer, imaginedTokens } from '../bootstrap/tokens.ts';
+import type { Caches } from '../cluster/caches.ts';
+import { observingDriver } from '../driver/cloud/observing.ts';
+import type { DriverInvoker } from '../driver/invoker/api/invoker-api.ts';
+import { fallbackClasses } from '../driver/invoker/fallback.ts';
+import { createInvoker } from '../driver/invoker/invoker.ts';
+import { EVIDENCE_PER_CLASS, EvidenceKeeper } from '../evidence/keeper.ts';
+import { KEPT_VM_DEFAULTS, KeptVms } from '../evidence/kept-vms.ts';
+import { DriverCalls, FAULT_AFTER_FAILURES } from '../machine/calls/calls.ts';
+import { CapacityGate } from '../machine/calls/capacity.ts';
+import { Performer } from '../machine/calls/perform.ts';
+import { InheritedMachines } from '../machine/creation/inherited.ts';
+import { REACHABILITY_DEFAULTS, ReachabilityCheck } from '../machine/health/reachability.ts';
+import { MachineMemories } from '../machine/model/memory.ts';
+import { Wakes } from '../machine/wakes.ts';
+import { ClassProblems } from '../machine-class/class-problems.ts';
+import { FormerSpecs } from '../machine-class/former-spec.ts';
+import { MACHINE_DEFAULTS, type MachineDefaults } from '../settings/settings.ts';
+import type { MachineControllerOptions } from './options.ts';
+
+/** The options without the driver. */
+export type Settings = Omit<MachineControllerOptions<unknown, unknown>, 'driver'>;
+
+/** Wakes controllers. They are created after the parts that wake them. */
+export interface Wake {
+  machine(key: Key, afterMs?: number): void;
+  orphans(key: Key): void;
+  reachability(): void;
+}
+
+type Tokens = ReturnType<typeof tokensOf>;
+
+/** The parts of a machine controller that its controllers share. */
+export interface Parts {
+  readonly caches: Caches;
+  /** Aborts when the process stops. */
+  readonly stop: AbortController;
+  readonly former: FormerSpecs;
+  readonly problems: ClassProblems;
+  readonly invoker: DriverInvoker;
+  readonly tokens: Tokens;
+  readonly memories: MachineMemories;
+  readonly defaults: MachineDefaults;
+  readonly capacity: CapacityGate;
+  readonly calls: DriverCalls;
+  readonly reachability: ReachabilityCheck;
+  readonly evidence: EvidenceKeeper;
+  readonly keptVms: KeptVms;
+  readonly performer: Performer;
+  readonly inherited: InheritedMachines;
+  readonly wakes: Wakes;
+  readonly wake: Wake;
+}
+
+/** Creates the parts around a driver. Nothing runs yet. */
+export function createParts<Spec, Credentials>(
+  options: MachineControllerOptions<Spec, Credentials>,
+  caches: Caches,
+  wake: Wake,
+): Parts {
+  const { control, target, namespace, clock, log, recorder } = options;
+  const stop = new AbortController();
+  const former = new FormerSpecs();
+  const problems = new ClassProblems(recorder);
+  const invoker = invokerOf(options, { caches, former, problems, stop: stop.signal });
+  const tokens = tokensOf(options);
+  const memories = new MachineMemories();
+  const defaults = options.defaults ?? MACHINE_DEFAULTS;
+  const capacity = new CapacityGate({
+    clock,
+    random: options.random,
+    firstMs: defaults.resourceExhaustedRetryMs,
+    wake: wake.machine,
+  });
+  const calls = callsOf(options, { driver: options.driver.name, capacity, wake });
+  const reachability = new ReachabilityCheck({
+    ...{ caches, control, target, namespace, clock, log },
+    probes: options.probes ?? { control, target },
+    timings: options.reachability ?? REACHABILITY_DEFAULTS,
+    wake: wake.machine,
+    check: wake.reachability,
+  });
+  const { evidence, keptVms } = evidenceOf(options, { invoker, tokens, wake });
+  const performer = new Performer({
+    ...{ control, target, caches, invoker, calls, tokens, evidence, keptVms, recorder, log },
+  });
+  const inherited = new InheritedMachines(caches.machines);
+  const wakes = new Wakes(caches, memories, namespace);
+  return {
+    ...{ caches, stop, former, problems, invoker, tokens, memories, defaults, capacity, calls, reachability },
+    ...{ evidence, keptVms, performer, inherited, wakes, wake },
+  };
+}
+
+function invokerOf<Spec, Credentials>(
+  options: MachineControllerOptions<Spec, Credentials>,
+  parts: Pick<Parts, 'caches' | 'former' | 'problems'> & { readonly stop: AbortSignal },
+): DriverInvoker {
+  const { clock, log, tracer, owner, orphans } = options;
+  const { caches, former, problems, stop } = parts;
+  return createInvoker({
+    ...{ caches, clock, log, stop, tracer, owner },
+    former: (machineClass) => former.of(machineClass),
+    driver: options.observe ? observingDriver(options.driver, options.observe) : options.driver,
+    ...(options.siblingCredentials === false
+      ? {}
+      : { fallback: (machine: Machine, own: MachineClass) => fallbackClasses(machine, own, caches) }),
+    ...(options.timeouts ? { timeouts: options.timeouts } : {}),
+    ...(options.observeCall ? { observe: options.observeCall } : {}),
+    ...(options.observeApi ? { observeApi: options.observeApi } : {}),
+    formerOwners: orphans?.formerOwners,
+    ...(options.fence ? { fence: options.fence } : {}),
+    observeClass: problems.observe,
+  });
+}
+
+function tokensOf({ target, observe, bootstrapTokenExtraGroups, clock, secretRandom, log }: Settings) {
+  if (target === undefined) return undefined;
+  if (observe) return imaginedTokens();
+  const extraGroups = bootstrapTokenExtraGroups ?? '';
+  return createTokenIssuer({ client: target, extraGroups, clock, random: secretRandom, log });
+}
+
+function callsOf(
+  { clock, log, recorder }: Settings,
+  { driver, capacity, wake }: { readonly driver: string; readonly capacity: CapacityGate; readonly wake: Wake },
+): DriverCalls {
+  return new DriverCalls({
+    clock,
+    log,
+    wake: (machine) => wake.machine(keyOf(machine)),
+    onFault: (machine, kind, error) =>
+      recorder.event(
+        machine,
+        'Warning',
+        'DriverFault',
+        `${kind} failed ${FAULT_AFTER_FAILURES} times in a row with an unexpected error: ${error.message}. mcm retries; fix driver ${driver}`,
+      ),
+    observer: {
+      began: (machine, kind, inputs) => kind === 'create' && capacity.began(machine, inputs),
+      ended: (machine, kind, inputs, outcome) => kind === 'create' && capacity.ended(machine, inputs, outcome),
+    },
+  });
+}
+
+function evidenceOf(
+  options: Settings,
+  { invoker, tokens, wake }: Pick<Parts, 'invoker' | 'tokens' | 'wake'>,
+): Pick<Parts, 'evidence' | 'keptVms'> {
+  const { control, namespace, log } = options;
+  const wakeMachine = (machine: Machine): void => wake.machine(keyOf(machine));
+  const evidence = new EvidenceKeeper({
+    ...{ control, invoker, tokens, log },
+    perClass: options.evidencePerClass ?? EVIDENCE_PER_CLASS,
+    wake: wakeMachine,
+  });
+  const keptVms = new KeptVms({
+    ...(options.keptVms ?? KEPT_VM_DEFAULTS),
+    ...{ control, namespace, log },
+    collected: invoker.can.list && options.orphans?.policy !== 'report',
+    wake: wakeMachine,
+  });
+  return { evidence, keptVms };
+}
