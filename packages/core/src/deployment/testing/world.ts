@@ -23,6 +23,7 @@ import {
   type Informer,
   type KubeClient,
   type KubeObject,
+  type Logger,
   type Node,
   namespaces,
   nodes,
@@ -63,6 +64,8 @@ export interface WorldOptions extends MachineLives {
   /** Names of the MachineClasses that there are; by default small, large and huge. */
   readonly classes?: readonly string[];
   readonly decide?: DeploymentOptions['decide'];
+  /** Wraps the logger of the controllers. */
+  readonly wrapLog?: (log: Logger) => Logger;
   /** The CRDs have no rules: what is stored may be wrong, as objects of before the rules are. */
   readonly lax?: boolean;
   /** Changes an answer of the server to the controllers, or throws instead of it. */
@@ -141,7 +144,7 @@ export class World implements AsyncDisposable {
       namespace: NAMESPACE,
       clock: this.clock,
       random: seededRandom(this.#seed++),
-      log: this.log,
+      log: this.#options.wrapLog?.(this.log) ?? this.log,
       safeguards: this.#options.safeguards ?? {},
     });
   }
