@@ -239,6 +239,14 @@ describe('apply', () => {
     expect(gone.metadata.managedFields).toBeUndefined();
   });
 
+  it('reads an owner without a uid with the default of the published schema', () => {
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'p' }] as never;
+    const object = apply(undefined, { metadata: { ownerReferences } }, 'a');
+    expect(fieldsOf(object, 'a')).toEqual({
+      'f:metadata': { 'f:ownerReferences': { 'k:{"uid":""}': {} } },
+    });
+  });
+
   it('keeps fields that another manager also has', () => {
     const first = apply(undefined, { spec: { limits: { k: '1' }, ports: [{ port: 1, name: 'n' }] } }, 'a');
     const second = apply(first, { spec: { limits: { k: '1' }, ports: [{ port: 1 }] } }, 'b');

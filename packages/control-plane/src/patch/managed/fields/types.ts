@@ -36,7 +36,8 @@ const META: JsonSchema = {
           apiVersion: text,
           kind: text,
           name: text,
-          uid: text,
+          // The published schema has this default, so an item without the key is readable and validated later.
+          uid: { ...text, default: '' },
           controller: { type: 'boolean' },
           blockOwnerDeletion: { type: 'boolean' },
         },
