@@ -12,6 +12,7 @@ export const LEVELS = ['failed', 'blocked', 'leaving', 'starting', 'ready'] as c
  */
 export type Level = (typeof LEVELS)[number];
 
+/** A machine: its tile in the picture of the fleet. */
 export interface MachineRow {
   /** `NAMESPACE/NAME`. */
   readonly key: string;
@@ -37,12 +38,15 @@ export interface MachineRow {
 
 /** The steps in the life of a machine, in order. */
 export const STAGES = ['vm', 'join', 'run', 'drain', 'delete', 'gone'] as const;
+/** One of {@link STAGES}. */
 export type Stage = (typeof STAGES)[number];
 
 /** The state of a rollout, the most urgent first. */
 export const ROLLOUT_STATES = ['failed', 'blocked', 'deleting', 'rolling', 'scaling', 'paused', 'complete'] as const;
+/** One of {@link ROLLOUT_STATES}. */
 export type RolloutState = (typeof ROLLOUT_STATES)[number];
 
+/** A MachineDeployment with the counts of its machines. */
 export interface DeploymentRow {
   readonly key: string;
   readonly ns: string;
@@ -62,6 +66,7 @@ export interface DeploymentRow {
   readonly since: number;
 }
 
+/** A drain in progress. */
 export interface DrainRow {
   /** The key of the machine. */
   readonly key: string;
@@ -79,6 +84,7 @@ export interface DrainRow {
   readonly since: number;
 }
 
+/** A MachineClass. */
 export interface ClassRow {
   readonly key: string;
   readonly ns: string;
@@ -88,6 +94,7 @@ export interface ClassRow {
   readonly zone: string;
 }
 
+/** A MachineConfigPool. */
 export interface PoolRow {
   readonly key: string;
   readonly name: string;
@@ -100,6 +107,7 @@ export interface PoolRow {
   readonly why: string;
 }
 
+/** A controller, as its Lease shows it. */
 export interface ControllerRow {
   readonly key: string;
   readonly ns: string;
@@ -113,6 +121,7 @@ export interface ControllerRow {
   readonly why: string;
 }
 
+/** An event of an object of the fleet. */
 export interface EventRow {
   readonly key: string;
   readonly at: number;
@@ -141,6 +150,7 @@ export interface Tables {
   readonly controllers: ControllerRow;
   readonly events: EventRow;
 }
+/** The name of a table in a {@link Frame}. */
 export type TableName = keyof Tables;
 
 /** One message of the stream. The first message of a connection has all rows. */
@@ -178,6 +188,7 @@ export interface Mark {
   readonly text: string;
 }
 
+/** The life of a machine as segments and points in time. */
 export interface MachineLife {
   readonly key: string;
   readonly created: number;

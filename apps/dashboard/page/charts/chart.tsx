@@ -54,7 +54,7 @@ function create(box: HTMLElement, options: ChartOptions, onCursor: (index: numbe
       cursor: { y: false, points: { size: 7 } },
       scales: { y: { range: (_, __, max) => [0, Math.max(1, max) * 1.08] } },
       axes: [
-        { ...axis, font, space: 70, ...HOURS },
+        { ...axis, font, size: 30, space: 70, ...HOURS },
         { ...axis, font, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000] },
       ],
       series: [{}, ...options.lines.map(seriesOf)],

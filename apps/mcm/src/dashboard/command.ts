@@ -18,7 +18,13 @@ export function addDashboard(program: Command, surroundings: CommandSurroundings
       .command('dashboard')
       .description('serve a live, read-only picture of the fleet for the browser: machines, rollouts and drains')
       .option('-A, --all-namespaces', 'show the machines of all namespaces')
-      .option('--port <port>', 'port on 127.0.0.1; 0: any free port', portNumber, 0),
+      .option(
+        '--listen <address>',
+        'IP address; for other than loopback, users log in with a token of the cluster',
+        '127.0.0.1',
+      )
+      .option('--tls-cert-dir <dir>', 'directory with tls.crt and tls.key for --listen (default: self-signed)')
+      .option('--port <port>', 'port; 0: any free port', portNumber, 0),
   ).action(async (flags: DashboardFlags) => {
     const { runDashboard } = await import('./serve.ts');
     await runDashboard(flags, surroundings);

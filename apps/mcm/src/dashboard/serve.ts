@@ -10,7 +10,10 @@ import {
   realClock,
 } from '@mcm/kube';
 import { type Cluster, type ClusterFlags, inCluster } from '../cluster/cluster.ts';
+import { UserError } from '../command/errors.ts';
 import type { CommandSurroundings } from '../command/surroundings.ts';
+import { createGate } from './access/gate.ts';
+import { isLoopback, startRemote } from './access/remote.ts';
 import { Board } from './board/board.ts';
 import { Hub } from './board/hub.ts';
 import { createDetails } from './detail.ts';
@@ -20,7 +23,14 @@ import { type DashboardServer, startDashboard } from './server.ts';
 import { followSettings } from './settings.ts';
 import { runSources, watchSources } from './sources.ts';
 
-export type DashboardFlags = ClusterFlags & { readonly port: number; readonly allNamespaces?: boolean };
+export type DashboardFlags = ClusterFlags & {
+  readonly port: number;
+  readonly allNamespaces?: boolean;
+  /** The IP address to listen on. */
+  readonly listen: string;
+  /** A directory with `tls.crt` and `tls.key`. */
+  readonly tlsCertDir?: string;
+};
 
 /** `mcm dashboard`: serves until the signal aborts. */
 export const runDashboard = (flags: DashboardFlags, surroundings: CommandSurroundings): Promise<void> =>
@@ -29,7 +39,11 @@ export const runDashboard = (flags: DashboardFlags, surroundings: CommandSurroun
     // A server that does not answer at the start is an error. If it fails later, the page shows it.
     await cluster.client.request('GET', '/version', { signal });
     const all = flags.allNamespaces === true;
-    const dashboard = await serveDashboard(cluster, { ...surroundings, signal, port: flags.port, allNamespaces: all });
+    const remote = isLoopback(flags.listen) ? undefined : { host: flags.listen, certificates: flags.tlsCertDir };
+    if (remote === undefined && flags.tlsCertDir !== undefined)
+      throw new UserError('--tls-cert-dir needs --listen with an address that other machines can reach');
+    const options = { ...surroundings, signal, port: flags.port, allNamespaces: all, remote };
+    const dashboard = await serveDashboard(cluster, options);
     const scope = all ? 'all namespaces' : `namespace ${cluster.namespace}`;
     surroundings.say(`dashboard of ${scope}: ${dashboard.url} (Ctrl-C ends it)`);
     await new Promise<void>((resolve) => {
@@ -51,12 +65,14 @@ export interface ServeOptions {
   readonly signal: AbortSignal;
   readonly port: number;
   readonly allNamespaces?: boolean;
+  /** Serves other machines, with TLS and logins. Without a directory, the certificate is self-signed. */
+  readonly remote?: { readonly host: string; readonly certificates: string | undefined } | undefined;
 }
 
 /** Watches a cluster and serves its dashboard until the signal aborts. Throws `UserError` when the port is not available. */
 export async function serveDashboard(
   { client, target, namespace: own }: Cluster,
-  { random, signal, port, allNamespaces = false }: ServeOptions,
+  { random, signal, port, allNamespaces = false, remote }: ServeOptions,
 ): Promise<DashboardServer> {
   const clock = realClock;
   const log = createLogger({ level: 'warn' });
@@ -75,7 +91,11 @@ export async function serveDashboard(
   made.flush(); // The first page shows that nothing was read yet.
   const hub = new Hub(() => made.first());
   const details = createDetails({ client, target, clock, random, board: made, sources, settings });
-  const served = await startDashboard({ port, hub, details, signal });
+  const common = { port, hub, details, signal, clock };
+  const served =
+    remote === undefined
+      ? await startDashboard(common)
+      : await startRemote(remote, createGate({ client, clock, log }), common, log);
   runSources(sources, signal);
   void flushOnChange(made, hub, { clock, log, signal, onWake: (handler) => (wake = handler) });
   void every(clock, TICK_MS, signal, async () => {
@@ -84,7 +104,7 @@ export async function serveDashboard(
   });
   void every(clock, CONTROLLERS_MS, signal, () => followControllers(made, client, namespace, clock, log));
   return {
-    url: served.url,
+    ...served,
     async close() {
       hub.close();
       await served.close();

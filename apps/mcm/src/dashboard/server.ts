@@ -1,19 +1,35 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { DOCUMENT, SCRIPT, STYLE } from '@mcm/dashboard';
-import { errorText } from '@mcm/kube';
+import { type Clock, errorText, pause, type ServingPair } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
+import type { Gate } from './access/gate.ts';
+import { loginPage } from './access/login-page.ts';
 import type { Hub } from './board/hub.ts';
 import type { Details } from './detail.ts';
 
 export interface DashboardServer {
   /** `http://127.0.0.1:PORT/`, with the actual port. */
   readonly url: string;
+  /** Serves new connections with this certificate. Without TLS it does nothing. */
+  use(pair: ServingPair): void;
   close(): Promise<void>;
+}
+
+/** A server that other machines can reach. It needs TLS and logins. */
+export interface Remote {
+  /** The IP address to listen on. */
+  readonly host: string;
+  readonly pair: ServingPair;
+  readonly gate: Gate;
 }
 
 export interface DashboardOptions {
   /** 0 for any. */
   readonly port: number;
+  /** Absent: only this machine can reach the server. */
+  readonly remote?: Remote | undefined;
+  readonly clock: Clock;
   readonly hub: Hub;
   readonly details: Details;
   readonly signal: AbortSignal;
@@ -71,18 +87,26 @@ function isOurs({ headers }: IncomingMessage, port: number): boolean {
   return ours.includes(headers.host?.toLowerCase() ?? '');
 }
 
-/** Serves the read-only dashboard on 127.0.0.1. Throws `UserError` when the port is not available. */
+/** The time between two checks of the permission for an open stream. */
+const AGAIN_MS = 60_000;
+
+/** Serves the read-only dashboard on 127.0.0.1, or for other machines. Throws `UserError` when the port is not available. */
 export async function startDashboard(options: DashboardOptions): Promise<DashboardServer> {
+  const { remote } = options;
   let port = options.port;
-  const server = createServer((request, response) => {
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
     answer(request, response, options, port).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else send(response, 500, 'text', `${errorText(error)}\n`);
     });
-  });
-  port = await listen(server, options.port);
+  };
+  const tls = remote && createTlsServer({ ...remote.pair, minVersion: 'TLSv1.2' }, handle);
+  const server = tls ?? createServer(handle);
+  const host = remote?.host ?? '127.0.0.1';
+  port = await listen(server, options.port, host);
   return {
-    url: `http://127.0.0.1:${port}/`,
+    url: `${remote ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`,
+    use: ({ cert, key }) => tls?.setSecureContext({ cert, key, minVersion: 'TLSv1.2' }),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -91,20 +115,52 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   };
 }
 
+/** Answers logins, and requests that are not allowed. Returns whether it has answered. */
+async function guarded(
+  gate: Gate,
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string | undefined,
+): Promise<boolean> {
+  if (path === '/healthz') {
+    send(response, 200, 'text', 'ok\n');
+  } else if (path === '/style.css' && request.method === 'GET') {
+    send(response, 200, 'css', STYLE);
+  } else if (path === '/login' && request.method === 'POST') {
+    const result = await gate.logIn(request);
+    if (!('cookie' in result)) send(response, result.status, 'html', loginPage(result.body));
+    else response.writeHead(303, { ...HEADERS, location: '/', 'set-cookie': result.cookie }).end();
+  } else if (path === '/logout' && request.method === 'POST') {
+    response.writeHead(303, { ...HEADERS, location: '/login', 'set-cookie': gate.logOut(request) }).end();
+  } else if (path === '/login') {
+    send(response, 200, 'html', loginPage());
+  } else {
+    const refusal = await gate.check(request);
+    if (refusal === undefined) return false;
+    const isPage = path !== undefined && PAGES.test(path) && refusal.status === 401;
+    if (isPage) response.writeHead(303, { ...HEADERS, location: '/login' }).end();
+    else send(response, refusal.status, 'text', refusal.body);
+  }
+  return true;
+}
+
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   options: DashboardOptions,
   port: number,
 ): Promise<void> {
-  if (!isOurs(request, port)) {
+  const path = pathOf(request.url);
+  const { remote } = options;
+  if (remote !== undefined) {
+    if (await guarded(remote.gate, request, response, path)) return;
+  } else if (!isOurs(request, port)) {
     return send(response, 421, 'text', `the dashboard is served as 127.0.0.1:${port} and localhost:${port} only\n`);
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
     return send(response, 405, 'text', 'the dashboard is read-only\n');
   }
-  const path = pathOf(request.url);
   if (path === '/style.css') return send(response, 200, 'css', STYLE);
   if (path === '/script.js') return send(response, 200, 'script', SCRIPT);
   if (path !== undefined && PAGES.test(path)) return send(response, 200, 'html', DOCUMENT);
@@ -123,10 +179,33 @@ async function answer(
   return send(response, 200, 'text', yaml);
 }
 
-function stream(request: IncomingMessage, response: ServerResponse, { hub }: DashboardOptions): void {
+function stream(request: IncomingMessage, response: ServerResponse, options: DashboardOptions): void {
+  const { hub, remote } = options;
   response.writeHead(200, { ...HEADERS, 'content-type': 'text/event-stream' });
-  if (request.method === 'GET') hub.join(response);
-  else response.end();
+  if (request.method !== 'GET') {
+    response.end();
+    return;
+  }
+  hub.join(response);
+  if (remote !== undefined) void endWhenRefused(request, response, remote.gate, options);
+}
+
+/** Ends a stream when its user loses the permission, or when the session ends. */
+async function endWhenRefused(
+  request: IncomingMessage,
+  response: ServerResponse,
+  gate: Gate,
+  { clock, signal }: DashboardOptions,
+): Promise<void> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort(new Error('the client closed the connection')));
+  const until = AbortSignal.any([gone.signal, signal]);
+  while (!until.aborted) {
+    await pause(clock, AGAIN_MS, until);
+    const refusal = until.aborted ? undefined : await gate.check(request);
+    // Without an answer of the API server, the last decision holds.
+    if (refusal !== undefined && refusal.status !== 503) response.end();
+  }
 }
 
 /** The path of a request; undefined for a target that is not a path, such as `//host` and `*`. */
@@ -143,10 +222,10 @@ function send(response: ServerResponse, status: number, type: keyof typeof TYPES
   response.writeHead(status, headers).end(response.req.method === 'HEAD' ? undefined : body);
 }
 
-const listen = (server: Server, port: number): Promise<number> =>
+const listen = (server: Server, port: number, host: string): Promise<number> =>
   new Promise((resolve, reject) => {
     server.once('error', (error) => reject(new UserError(`--port ${port}: cannot listen: ${error.message}`)));
-    server.listen(port, '127.0.0.1', () => {
+    server.listen(port, host, () => {
       const address = server.address();
       resolve(address === null || typeof address === 'string' ? port : address.port);
     });

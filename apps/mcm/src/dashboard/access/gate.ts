@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { type Clock, createAccess, type KubeClient, type Logger, type Refusal } from '@mcm/kube';
+
+/** A user needs permission to read this path, as a non-resource URL. */
+export const ACCESS_PATH = '/dashboard';
+
+/** The time for which a login is valid. Each request still needs a valid token of the API server. */
+const SESSION_MS = 8 * 3_600_000;
+/** The limit of sessions, so that logins do not fill the memory. */
+const MOST_SESSIONS = 1_000;
+/** Longer bodies are no token. */
+const MOST_BODY = 16_384;
+/** With this prefix, browsers accept the cookie only over HTTPS and from this host. */
+const COOKIE = '__Host-mcm-dashboard';
+
+/** Decides which requests a dashboard answers that other machines can reach. */
+export interface Gate {
+  /** Undefined if the request is allowed. */
+  check(request: IncomingMessage): Promise<Refusal>;
+  /** Logs in with the token of a form. Returns the cookie of the new session, or the refusal. */
+  logIn(request: IncomingMessage): Promise<{ readonly cookie: string } | NonNullable<Refusal>>;
+  /** Ends the session of a request. Returns the cookie that deletes it in the browser. */
+  logOut(request: IncomingMessage): string;
+}
+
+const cookieOf = ({ headers }: IncomingMessage): string | undefined =>
+  (headers.cookie ?? '')
+    .split(';')
+    .map((pair) => pair.trim().split('='))
+    .find(([name]) => name === COOKIE)?.[1];
+
+/** Whether a form comes from a page of this server. Another site could otherwise log a user in with its own token. */
+function isSameOrigin({ headers }: IncomingMessage): boolean {
+  if (headers['sec-fetch-site'] !== undefined) return headers['sec-fetch-site'] === 'same-origin';
+  return headers.origin === undefined || headers.origin === `https://${headers.host}`;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  let body = '';
+  for await (const part of request) {
+    body += String(part);
+    if (body.length > MOST_BODY) return undefined;
+  }
+  return body;
+}
+
+/**
+ * Asks the API server for each token (TokenReview) and whether its user may get `/dashboard` (SubjectAccessReview). A token
+ * is the bearer token of a request, or that of a session. Clients on loopback have no exception.
+ */
+export function createGate(options: {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+}): Gate {
+  const { client, clock, log } = options;
+  const access = createAccess({ client: () => client, clock, log });
+  const sessions = new Map<string, { readonly token: string; readonly until: number }>();
+  const ask = (token: string): Promise<Refusal> =>
+    access({ remoteAddress: undefined, authorization: `Bearer ${token}`, path: ACCESS_PATH, verb: 'get' });
+
+  const tokenOf = (request: IncomingMessage): string | undefined => {
+    const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+    if (bearer !== undefined) return bearer;
+    const id = cookieOf(request) ?? '';
+    const session = sessions.get(id);
+    if (session !== undefined && session.until > clock.now().getTime()) return session.token;
+    sessions.delete(id);
+    return undefined;
+  };
+
+  return {
+    async check(request) {
+      const token = tokenOf(request);
+      return token === undefined ? { status: 401, body: 'log in at /login, or send a bearer token\n' } : ask(token);
+    },
+    async logIn(request) {
+      if (!isSameOrigin(request)) return { status: 403, body: 'log in on the page of the dashboard\n' };
+      const token = new URLSearchParams((await bodyOf(request)) ?? '').get('token')?.trim() ?? '';
+      if (token === '') return { status: 401, body: 'enter a token\n' };
+      const refusal = await ask(token);
+      if (refusal !== undefined) return refusal;
+      const [oldest] = sessions.keys();
+      if (oldest !== undefined && sessions.size >= MOST_SESSIONS) sessions.delete(oldest);
+      const id = randomBytes(32).toString('base64url');
+      sessions.set(id, { token, until: clock.now().getTime() + SESSION_MS });
+      const age = `Max-Age=${SESSION_MS / 1_000}`;
+      return { cookie: `${COOKIE}=${id}; Path=/; Secure; HttpOnly; SameSite=Strict; ${age}` };
+    },
+    logOut(request) {
+      sessions.delete(cookieOf(request) ?? '');
+      return `${COOKIE}=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0`;
+    },
+  };
+}
