@@ -201,6 +201,8 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
         for (const path of ALL_PAGES) {
           await open(path);
           await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' });
+          // The pages of objects load their details.
+          if (path.split('/').length > 2) await page.locator('pre').waitFor();
           expect([path, width, await page.evaluate(TOO_WIDE)]).toEqual([path, width, 0]);
           await page.evaluate(axe);
           expect([path, width, await page.evaluate(VIOLATIONS)]).toEqual([path, width, []]);
