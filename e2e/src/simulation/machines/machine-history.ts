@@ -259,7 +259,9 @@ class MachineHistory {
     if (lost) await this.#world.loseMachine(lost);
   }
 
+  /** Only one in a history. VMs of several lost machines stay in quarantine until an operator decides. */
   async #loseMachine(): Promise<void> {
+    if (this.#world.oracle.hasLost) return;
     const machine = this.#dice.one(this.#world.machines());
     if (machine && !isGoing(machine)) await this.#world.loseMachine(machine);
   }

@@ -9,6 +9,7 @@ import {
   type EventRecorder,
   events,
   handlerTransport,
+  ignoreNotFound,
   isConflict,
   isNotFound,
   type KubeClient,
@@ -337,7 +338,8 @@ export class MachineWorld {
     const machine = this.admin.resource<Machine>(machines, NAMESPACE);
     // In this order, because a controller adds its finalizer to a machine that is not being deleted.
     await machine.delete(name);
-    await machine.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
+    // A machine without a finalizer is already gone.
+    await ignoreNotFound(machine.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } }));
   }
 
   async deleteNode(name: string): Promise<void> {
