@@ -52,8 +52,11 @@ export async function runMutant(mutant: Mutant, { root, seeds, maxMs, workers }:
     ...{ workers, cases: casesOf(mutant, seeds), forMs: maxMs, caseMs: CASE_MS, endsAtFailure: true },
     worker: new URL('./worker.ts', import.meta.url),
     workerData: loaded,
-    onFailure: ({ one, violations }) => {
-      seen ??= `${one.suite} ${one.seed} ${one.profile}: ${violations[0]?.split('\n')[0] ?? ''}`;
+    onFailure: ({ one, violations: [first = ''] }) => {
+      if (/SyntaxError/.test(first)) throw new Error(`${file} cannot be loaded with the mutant: ${first}`);
+      // The real time of a history depends on the machine, so it is no result.
+      if (/of real time$/.test(first)) return;
+      seen ??= `${one.suite} ${one.seed} ${one.profile}: ${first.split('\n')[0]}`;
     },
     onProgress: () => undefined,
   });
