@@ -36,8 +36,8 @@ const Refusal = z.object({ error: z.object({ code: z.string(), message: z.string
 const Resource = z.object({ name: z.string(), state: z.string() });
 const Page = z.object({ items: z.array(Resource), next: z.number().optional() });
 
-/** A driver of a cloud whose creations and deletions take a while: it waits with the clock of its context. */
-export function createDriver({ clock, connect }: DriverContext) {
+/** Disks and servers of the cloud. Creations and deletions take a while, so the calls wait with the clock. */
+function createResources({ clock, connect }: DriverContext) {
   const cloud = connect(ENDPOINT);
 
   async function call<T>(request: Request, schema: z.ZodType<T>, method: string, path: string, body?: object) {
@@ -101,8 +101,14 @@ export function createDriver({ clock, connect }: DriverContext) {
     return found;
   }
 
-  const tell = ({ metadata: { name } }: OnMachine['machine']) => ({ providerId: PREFIX + name, nodeName: name });
+  return { state, make, remove, names };
+}
 
+const tell = ({ metadata: { name } }: OnMachine['machine']) => ({ providerId: PREFIX + name, nodeName: name });
+
+/** A driver of a cloud whose creations and deletions take a while: it waits with the clock of its context. */
+export function createDriver(context: DriverContext) {
+  const { state, make, remove, names } = createResources(context);
   return defineDriver({
     name: 'slow',
     providerSpec: Spec,

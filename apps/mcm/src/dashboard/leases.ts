@@ -13,7 +13,7 @@ const PATIENCE_MS = 5_000;
 const DEFAULT_DURATION_S = 15;
 
 /** The row of a controller, from its Lease. */
-export function controllerRow(name: string, ns: string, lease: Lease | undefined, now: number): ControllerRow {
+function controllerRow(name: string, ns: string, lease: Lease | undefined, now: number): ControllerRow {
   const { holderIdentity, renewTime, leaseDurationSeconds } = lease?.spec ?? {};
   const renewed = millisOf(renewTime) ?? 0;
   const expires = renewed + (leaseDurationSeconds ?? DEFAULT_DURATION_S) * 1_000 + PATIENCE_MS;

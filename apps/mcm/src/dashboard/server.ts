@@ -17,7 +17,7 @@ export interface DashboardServer {
 }
 
 /** A server that other machines can reach. It needs TLS and logins. */
-export interface Remote {
+interface Remote {
   /** The IP address to listen on. */
   readonly host: string;
   readonly pair: ServingPair;

@@ -6,7 +6,7 @@ import { continueLog } from './log-file.ts';
 import type { ProgramSpec } from './processes.ts';
 
 /** Names of the programs on the screen and in `logs/`. */
-export const PROGRAMS = {
+const PROGRAMS = {
   plane: 'control-plane',
   manager: 'machine-controller-manager',
   machineConfig: 'machine-config-controller',

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Clock, createAccess, type KubeClient, type Logger, type Refusal } from '@mcm/kube';
 
 /** A user needs permission to read this path, as a non-resource URL. */
-export const ACCESS_PATH = '/dashboard';
+const ACCESS_PATH = '/dashboard';
 
 /** The time for which a login is valid. Each request still needs a valid token of the API server. */
 const SESSION_MS = 8 * 3_600_000;

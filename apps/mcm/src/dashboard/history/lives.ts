@@ -3,7 +3,7 @@ import type { DrainSample, MachineLife, MachineRow, Mark, Segment } from '@mcm/d
 /** The most segments of all machines together. With their texts they take about 30 MB. */
 const MOST_SEGMENTS = 100_000;
 /** The time for which a deleted machine is kept, if the segments allow it. */
-export const KEPT_MS = 6 * 3_600_000;
+const KEPT_MS = 6 * 3_600_000;
 /** The most samples of a drain. Older ones are thinned. */
 const MOST_DRAIN_SAMPLES = 300;
 

@@ -35,7 +35,7 @@ const ZONE = 'topology.kubernetes.io/zone';
 const LEGACY_ZONE = 'failure-domain.beta.kubernetes.io/zone';
 
 /** The zone: of the Node, else of the machine's node template, else of the class; empty if it is not known. */
-export function zoneOf({ spec }: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string {
+function zoneOf({ spec }: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string {
   const labels: Readonly<Record<string, string>> = {
     ...spec.nodeTemplate?.metadata?.labels,
     ...node?.metadata.labels,

@@ -44,7 +44,7 @@ function livingLines(name: string, told: LivingMachine, now: Date): string[] {
 }
 
 /** The blockers of a drain are printed below, with their hints. */
-export function toldOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait {
+function toldOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait {
   const below = drain?.blockers.some(({ text }) => wait.doing.includes(text)) ?? false;
   return below ? { ...wait, doing: 'its drain is blocked, see below' } : wait;
 }

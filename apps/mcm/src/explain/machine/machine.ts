@@ -66,7 +66,7 @@ export interface MachineTarget {
 }
 
 /** Throws `UserError` when the machine does not exist. */
-export const getMachine = ({ client, namespace, name }: MachineTarget): Promise<Machine> =>
+const getMachine = ({ client, namespace, name }: MachineTarget): Promise<Machine> =>
   getNamed<Machine>(client, machines, namespace, name);
 
 const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {

@@ -1,5 +1,5 @@
 /** A Prometheus query, and the legend of its result. */
-export interface Query {
+interface Query {
   readonly expr: string;
   readonly legend: string;
 }
@@ -18,7 +18,7 @@ export interface PanelSpec {
 }
 
 /** A row of panels with a title. */
-export interface RowSpec {
+interface RowSpec {
   readonly title: string;
   readonly panels: readonly PanelSpec[];
 }

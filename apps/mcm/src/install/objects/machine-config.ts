@@ -95,7 +95,7 @@ const OWN_RULES: readonly Rule[] = [
 const OWNER = { account: CONFIG_APP, labels: LABELS };
 
 /** ServiceAccount and roles of the machine-config-controller in the cluster of the configs. */
-export function configRoles({ namespace }: InstallSettings): readonly object[] {
+function configRoles({ namespace }: InstallSettings): readonly object[] {
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: CONFIG_APP, namespace, labels: LABELS } },
     ...role('ClusterRole', CONFIG_APP, undefined, RULES, namespace, OWNER),

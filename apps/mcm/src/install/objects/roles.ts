@@ -125,7 +125,7 @@ export function role(
 }
 
 /** The ServiceAccount of the pod. */
-export const serviceAccount = (settings: InstallSettings): object => ({
+const serviceAccount = (settings: InstallSettings): object => ({
   apiVersion: 'v1',
   kind: 'ServiceAccount',
   metadata: { name: settings.account, namespace: settings.namespace, labels: labelsOf(settings) },
