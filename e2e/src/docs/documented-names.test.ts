@@ -27,15 +27,20 @@ const OWN_KEY =
   /(?<![\w./-])(?:[a-z0-9-]+\.)*(?:machine\.sapcloud\.io|machineconfiguration\.openshift\.io)\/[\w.-]*\w/g;
 const isApiVersion = (key: string): boolean => /\/v\d+(alpha|beta)?\d*$/.test(key);
 
-/** Flags of other programs that pages name: kubectl, docker, gcloud and Node. */
+/** Flags of other programs that pages name: kubectl, kubelet, docker, gcloud and Node. */
 const FOREIGN = new Set([
   'field-selector',
   'min-available',
   'all-containers',
   'all-namespaces',
+  'bootstrap-kubeconfig',
   'build-arg',
+  'clusterrole',
   'from-file',
+  'from-literal',
+  'hostname-override',
   'ignore-not-found',
+  'non-resource-url',
   'patch-file',
 ]);
 /** Not after a letter or a dash: GCP names volumes with two dashes inside. */

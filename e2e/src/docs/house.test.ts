@@ -24,7 +24,7 @@ test('only main ends the process (R8)', () => {
   // The host is how main hands the end of the process down.
   const isMain = (path: string) =>
     /(^|\/)(main|command|start-program)\.ts$/.test(path) ||
-    ['packages/kube/src/run/host.ts', 'packages/conformance/src/process.ts'].includes(path);
+    ['packages/kube/src/run/process/host.ts', 'packages/conformance/src/process.ts'].includes(path);
   expect(pathsOf(/\bprocess\.(exit|abort|kill)\(/, isMain).filter((path) => !path.startsWith('apps/mcm/'))).toEqual([]);
 });
 
