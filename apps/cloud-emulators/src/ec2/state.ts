@@ -26,7 +26,7 @@ export interface Ec2EndpointOptions {
   readonly power?: Power;
   /** Keeps instances and volumes beyond the end of the process. */
   readonly store?: EmulatorStore;
-  /** Secret keys by access key: requests that no other has signed are refused; absent: whoever signs is let in. */
+  /** Secret keys by access key. The endpoint refuses requests that are not signed with one of them. Absent: it accepts any signature. */
   readonly keys?: Readonly<Record<string, string>>;
   /** The role of the host that asks, which its metadata service and its container agent give keys of; absent: none. */
   readonly host?: HostRole;
