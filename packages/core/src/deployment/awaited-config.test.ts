@@ -15,7 +15,7 @@ const FOR_TWO = { [TemplateConfig]: 'rendered-two' };
 
 const old = (replicas: number): MachineSet => set('old', replicas, { className: 'former', age: 90 });
 
-/** The step of a deployment of three, in the middle of a rollout. */
+/** Returns the next step of a deployment of three machines in the middle of a rollout. */
 function step(
   newest: readonly Machine[],
   oldest: readonly Machine[] = machinesOf(3, 'Running', 'old'),
@@ -38,7 +38,7 @@ function step(
 }
 
 describe('a rollout for a machine configuration', () => {
-  test('gives up no old machine before the new one has applied its configuration, and says so', () => {
+  test('keeps old machines until the new machine has applied its configuration, and reports it', () => {
     expect(step([made('m', FOR_TWO)])).toEqual({
       ...{ old: 3, new: 1 },
       because: 'waiting: m must apply the configuration of MachineConfigPool workers first',
@@ -46,12 +46,12 @@ describe('a rollout for a machine configuration', () => {
     expect(step([made('m', { ...FOR_TWO, [ConfigApplied]: 'true' })])).toMatchObject({ old: 2, new: 1 });
   });
 
-  test('does not wait where no pool asks for it, nor for machines that were made for no configuration', () => {
+  test('does not wait without a pool that requests it, or for machines without a configuration', () => {
     expect(step([made('m', FOR_TWO)], undefined, {})).toMatchObject({ old: 2 });
     expect(step([made('m', {})])).toMatchObject({ old: 2 });
   });
 
-  test('gives up a machine of a former template first that never applied its configuration', () => {
+  test('first deletes an old machine that never applied its configuration', () => {
     const oldest = [...machinesOf(3, 'Running', 'old'), made('bad', FOR_TWO)];
     expect(step([], oldest)).toMatchObject({ old: 3, new: 0 });
     expect(step([], oldest, {})).toMatchObject({ old: 3, new: 0 });
@@ -61,7 +61,7 @@ describe('a rollout for a machine configuration', () => {
   });
 });
 
-test('the preview of such a rollout takes its machines to apply their configuration', () => {
+test('the preview of the rollout expects that machines apply their configuration', () => {
   const pool = deployment(3, { annotations: { [ConfigAwaitedByPool]: 'workers' } });
   const annotations = { [TemplateConfig]: 'rendered-two' };
   const template = { ...pool.spec.template, metadata: { ...pool.spec.template.metadata, annotations } };

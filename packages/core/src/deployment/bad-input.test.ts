@@ -14,7 +14,7 @@ const template = (machineClass: object) => ({
   template: { metadata: { labels: { app: 'pool' } }, spec: { class: machineClass } },
 });
 
-/** What can be known from the object alone: the title, what is wrong with a valid deployment, the field that is named. */
+/** Problems that the object alone shows: the title, the change to a valid deployment, and the field in the error. */
 const WRONG: readonly [title: string, spec: object, field: string][] = [
   ['a selector that does not match the template', selector({ app: 'other' }), 'spec.selector.matchLabels'],
   ['negative replicas', { replicas: -1 }, 'spec.replicas'],
@@ -54,7 +54,10 @@ const invalid = async (world: World) =>
 const uids = async (world: World) => (await world.machines()).map(({ metadata }) => metadata.uid).sort();
 const warnings = async (world: World) => (await world.events()).filter(({ type }) => type === 'Warning');
 
-/** Stored before the rules were, these have a meaning (docs/compatibility/rules-deployments.md §3.1), and a takeover must not stop at them. */
+/**
+ * Stored objects may have these values from before the rules existed, and the values have a meaning
+ * (docs/compatibility/rules-deployments.md §3.1). A takeover must accept them.
+ */
 const MEANT: ReadonlySet<string> = new Set([
   'a surge over 100 percent',
   'more than all unavailable',
@@ -62,7 +65,7 @@ const MEANT: ReadonlySet<string> = new Set([
   'neither, in percent',
 ]);
 
-describe('refused when it is applied, by the field', () => {
+describe('the server refuses it and names the field', () => {
   let world: World;
   beforeAll(async () => {
     world = await start();
@@ -80,7 +83,7 @@ describe('refused when it is applied, by the field', () => {
   });
 });
 
-describe('known from the object alone', () => {
+describe('problems that the object alone shows', () => {
   test.each(WRONG.filter(([title]) => !MEANT.has(title)))(
     '%s: stored all the same, it is told once by condition and event, and costs no machine',
     async (_title, spec, field) => {
@@ -118,7 +121,7 @@ describe('known from the object alone', () => {
     },
   );
 
-  test('a deployment that was never valid makes nothing', async () => {
+  test('a deployment that was never valid creates no machines', async () => {
     await using world = await start({ lax: true });
     await apply(world, pool(rolling(-1, 'most')));
     await world.pass(700);
@@ -128,7 +131,7 @@ describe('known from the object alone', () => {
     expect(message).toContain('maxUnavailable');
   });
 
-  test('no selector at all, which ends the original’s process (BUG-15)', async () => {
+  test('a missing selector is refused; it ends the process of the original [BUG-15]', async () => {
     await using world = await start({ lax: true });
     const { selector: _none, ...spec } = pool({}).spec;
     await apply(world, { metadata: { name: 'pool' }, spec } as Draft<MachineDeployment>);
@@ -136,7 +139,7 @@ describe('known from the object alone', () => {
     expect((await invalid(world))?.message).toContain('spec.selector');
   });
 
-  test('SelectingAll: an empty selector is told and makes nothing', async () => {
+  test('an empty selector gets the event SelectingAll and creates no machines', async () => {
     await using world = await start();
     await apply(world, pool({ selector: {} }));
     await world.pass(5);
@@ -145,7 +148,7 @@ describe('known from the object alone', () => {
     expect((await warnings(world)).map(({ reason }) => reason)).toEqual(['SelectingAll']);
   });
 
-  test('a set that is wrong says so, and keeps its machines', async () => {
+  test('an invalid set reports its error and keeps its machines', async () => {
     await using world = await start({ lax: true });
     await apply(world, pool({ paused: true }));
     await world.pass(1);
@@ -169,8 +172,8 @@ describe('known from the object alone', () => {
   });
 });
 
-describe('known from the cluster only', () => {
-  test('a class that does not exist: told, nothing is rolled; made when it comes', async () => {
+describe('problems that only the cluster shows', () => {
+  test('a missing class is reported and stops the rollout until the class exists', async () => {
     await using world = await start();
     await apply(world, pool({}));
     await world.until(() => world.complete(), 60);
@@ -187,7 +190,7 @@ describe('known from the cluster only', () => {
     expect([await invalid(world), await world.sizes()]).toEqual([undefined, 'missing:3 small:0']);
   });
 
-  test('a class that does not exist: paused and scaled up no machine is made either; scaling down goes on', async () => {
+  test('a missing class: a paused deployment cannot be scaled up, but can be scaled down', async () => {
     await using world = await start();
     await apply(world, pool({}));
     await world.until(() => world.complete(), 60);
@@ -199,12 +202,12 @@ describe('known from the cluster only', () => {
     await world.until(async () => (await world.sizes()) === 'small:2', 60);
   });
 
-  test('two deployments with overlapping selectors: both are told, the newer makes nothing, no machine changes hands', async () => {
+  test('two deployments with overlapping selectors are both reported; the newer one creates no machines and takes none', async () => {
     await using world = await start();
     await apply(world, pool({}));
     await world.until(() => world.complete(), 60);
     const before = await uids(world);
-    // Times of creation have no fractions of a second: of two that are made within one, either may pass for the older.
+    // Creation times have no fractions of a second. Two objects of the same second have no order by age.
     await world.pass(2);
     await apply(world, { ...pool({}), metadata: { name: 'second' } });
     await world.pass(30);
@@ -226,7 +229,7 @@ describe('known from the cluster only', () => {
     ]);
   });
 
-  test('a rollback to a revision that is gone: told, taken back, and nothing moves', async () => {
+  test('a rollback to a missing revision is reported and cleared, and changes nothing', async () => {
     await using world = await start();
     await apply(world, pool({}));
     await world.until(() => world.complete(), 60);
@@ -278,7 +281,7 @@ describe('known from the cluster only', () => {
     expect(world.totalWrites()).toBe(0);
   });
 
-  test('rubbish in the annotations of sets and machines is read as nothing', async () => {
+  test('invalid annotations of sets and machines are ignored', async () => {
     await using world = await start();
     await apply(world, pool({}));
     await world.until(() => world.complete(), 60);
@@ -308,7 +311,7 @@ describe('known from the cluster only', () => {
     expect(others.length).toBe(2);
   });
 
-  test('an owner reference to a namesake with another uid is not ours', async () => {
+  test('an owner reference with the uid of another object is ignored', async () => {
     await using world = await start();
     await apply(world, pool({}));
     await world.until(() => world.complete(), 60);

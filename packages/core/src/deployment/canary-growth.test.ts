@@ -9,7 +9,7 @@ import { planRollback } from './state/rollback.ts';
 import { play, rounds, strategy } from './testing/in-place-agents.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 
-/** Where machines are added, and which are replaced, while the newest template is not proven. */
+/** Tests which set gets new machines, and which machines are replaced, while the newest template is not proven. */
 
 const CANARY = {
   [Annotations.RolloutCanary]: '1',
@@ -18,7 +18,7 @@ const CANARY = {
 };
 const { [Annotations.RolloutPauseOnFailure]: _onFailure, ...UNPAUSED } = CANARY;
 
-/** Machines of the class large never run. */
+/** Machines of the class `large` never run. */
 const isGood = ({ spec }: Machine): boolean => spec.class.name !== 'large';
 const start = (options: WorldOptions = {}) =>
   World.start(startControlPlane, { birthMs: (machine) => (isGood(machine) ? 100 : undefined), ...options });
@@ -32,13 +32,13 @@ const NEVER_JOINED = { lastOperation: { state: 'Failed', type: 'Create', descrip
 const failing = async (world: World): Promise<readonly Machine[]> =>
   (await world.machines()).filter(({ spec }) => spec.class.name === 'large');
 
-/** What the machine controller does at the end of the creation timeout. */
+/** Does the work of the machine controller at the end of the creation timeout. */
 async function failCanaries(world: World): Promise<void> {
   for (const { metadata } of await failing(world)) await world.setPhase(metadata.name, 'Failed', NEVER_JOINED);
   await world.pass(10);
 }
 
-/** A rollout of class large whose canary has failed. */
+/** Starts a rollout to class `large` and lets its canary fail. */
 async function failed(world: World, replicas: number, spec: object, annotations: Record<string, string>) {
   await world.deploy(replicas, { revisionHistoryLimit: 10, ...spec }, { annotations });
   await world.until(() => world.complete(), 60);
@@ -64,7 +64,7 @@ describe('a rollout whose canary failed', () => {
     expect(await failing(world)).toHaveLength(1);
   });
 
-  test('paused by hand and scaled up, the last good set grows; a canary in percent is not made larger', async () => {
+  test('a rollout paused by hand and scaled up: the last good set grows, and a canary in percent does not', async () => {
     await using world = await start();
     await failed(world, 4, rolling(1, 0), { ...UNPAUSED, [Annotations.RolloutCanary]: '25%' });
     await world.change({ spec: { paused: true } });
@@ -74,7 +74,7 @@ describe('a rollout whose canary failed', () => {
     expect(await world.sizes()).toBe('large:1 small:16');
   });
 
-  test('not paused and scaled up, the last good set grows', async () => {
+  test('not paused and scaled up: the last good set grows', async () => {
     await using world = await start();
     await failed(world, 4, rolling(1, 0), UNPAUSED);
     await world.change({ spec: { replicas: 8 } });
@@ -91,7 +91,7 @@ describe('a rollout whose canary failed', () => {
     expect(await world.sizes()).toBe('large:1 small:8');
   });
 
-  test('between batches, growth goes to the former template', async () => {
+  test('scaled up between batches: the former template gets the new machines', async () => {
     await using world = await World.start(startControlPlane);
     await world.deploy(4, rolling(1, 0), { annotations: { [Annotations.RolloutBatchPause]: '1h' } });
     await world.until(() => world.complete(), 60);
@@ -103,7 +103,7 @@ describe('a rollout whose canary failed', () => {
     expect(await world.sizes()).toBe('large:1 small:7');
   });
 
-  test('scaled to 0 and up again, the last good set gets all machines', async () => {
+  test('scaled to 0 and up again: the last good set gets all machines', async () => {
     await using world = await start();
     await failed(world, 4, rolling(1, 0), CANARY);
     await world.change({ spec: { replicas: 0 } });
@@ -113,7 +113,7 @@ describe('a rollout whose canary failed', () => {
     expect(await world.sizes()).toBe('large:0 small:6');
   });
 
-  test('the template was corrected during the pause: the last good set grows, and not the one that failed', async () => {
+  test('the template is corrected during the pause: the last good set grows, not the failed one', async () => {
     await using world = await start();
     await failed(world, 4, rolling(1, 0), CANARY);
     await world.changeClass('huge');
@@ -125,7 +125,7 @@ describe('a rollout whose canary failed', () => {
     expect(await world.sizes()).toBe('huge:1 large:0 small:7');
   });
 
-  test('paused by the failure without a canary, and scaled up, the last good set grows', async () => {
+  test('paused by a failure without a canary and scaled up: the last good set grows', async () => {
     await using world = await start();
     await failed(world, 4, rolling(1, 0), { [Annotations.RolloutPauseOnFailure]: 'true' });
     await world.change({ spec: { replicas: 8 } });
@@ -151,7 +151,7 @@ describe('a rollout whose canary failed', () => {
     expect(world.totalWrites()).toBe(written);
   });
 
-  test('an update in place: old machines that are deleted, and growth, come from the last good set', async () => {
+  test('an in-place update: the last good set replaces deleted old machines and gets new ones', async () => {
     await using world = await start();
     await world.deploy(4, strategy('Auto', 0, 1), { annotations: CANARY });
     await world.until(() => world.complete(), 60);
@@ -164,7 +164,7 @@ describe('a rollout whose canary failed', () => {
     expect(await failing(world)).toEqual([]);
   });
 
-  test('an update in place that is not paused: at most the canary is born of the new template', async () => {
+  test('an in-place update that is not paused creates at most the canary from the new template', async () => {
     await using world = await start();
     await world.deploy(4, strategy('Auto', 0, 1), { annotations: UNPAUSED });
     await world.until(() => world.complete(), 60);
@@ -203,7 +203,7 @@ async function perform(world: World, act: Act): Promise<unknown> {
   return name === undefined ? undefined : world.deleteMachine(name);
 }
 
-test('whatever happens, there is one canary of a template that fails, and the replicas are there', async () => {
+test('in every history a failing template has one canary, and all replicas exist', async () => {
   const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 15), endOnFailure: true };
   const shape = fc.record({
     surge: fc.integer({ min: 0, max: 3 }),
@@ -267,7 +267,7 @@ describe('a failed canary of a paused rollout', () => {
     );
   });
 
-  test('a failed machine of the former template is replaced all the same', async () => {
+  test('a failed machine of the former template is still replaced', async () => {
     await using world = await start();
     await failed(world, 4, rolling(1, 0), CANARY);
     const [old] = (await world.machines()).filter(isGood);
@@ -298,7 +298,7 @@ describe('a failed canary of a paused rollout', () => {
   });
 });
 
-test('replicas that no set has go to the last good set, also without a change of the replicas', () => {
+test('the last good set gets missing replicas, also when the replica count does not change', () => {
   const size = (name: string, replicas: number) => ({
     ...{ name, createdAt: name === 'old' ? 1 : 2, replicas, actual: replicas, available: replicas },
     ...{ desired: 8, max: 9 },
@@ -308,7 +308,7 @@ test('replicas that no set has go to the last good set, also without a change of
   expect(Object.fromEntries(planRollingUpdate(sizes, target).resize)).toEqual({ old: 7 });
 });
 
-test('a failure pauses the rollout before a scaling that comes with it adds machines', () => {
+test('a failure pauses the rollout before a simultaneous scale-up adds machines', () => {
   const sizes = { [Annotations.DesiredReplicas]: '4', [Annotations.MaxReplicas]: '5' };
   const sets = [
     set('old', 4, { className: 'former', age: 90, annotations: sizes }),
@@ -324,7 +324,7 @@ test('a failure pauses the rollout before a scaling that comes with it adds mach
   expect(write.filter(({ metadata, spec }) => spec.replicas !== (metadata.name === 'old' ? 4 : 1))).toEqual([]);
 });
 
-describe('what a rollout is said to wait for', () => {
+describe('the reason for which a rollout waits', () => {
   const annotations = { [Annotations.RolloutCanary]: '1', [Annotations.RolloutCanarySoak]: '30m' };
   const planned = (current: readonly Machine[], old: readonly Machine[], size: number) => {
     const sets = [set('old', size, { className: 'former', age: 90 }), set('new', current.length, { age: 5 })];
@@ -337,19 +337,19 @@ describe('what a rollout is said to wait for', () => {
   };
   const young = (count: number) => machinesOf(count, 'Running', 'n', { age: 1 });
 
-  test('the soak, as long as machines would follow without it', () => {
+  test('is the soak time, if machines would follow without it', () => {
     const { because, measureProgress, lookAgainAt } = planned(young(1), machinesOf(3, 'Running', 'o'), 3);
     expect([because, measureProgress]).toEqual(['waiting: canaries are watched for another 1740 s', false]);
     expect(lookAgainAt).toEqual(new Date(NOW.getTime() + 29 * 60_000));
   });
 
-  test('old machines that are going, though the canaries are young', () => {
+  test('is the deletion of old machines, even if the canaries are young', () => {
     const going = machine('o0', { phase: 'Terminating', deleting: true });
     const { because, measureProgress } = planned(young(4), [going], 0);
     expect([because, measureProgress]).toEqual([expect.stringMatching(/old ones are not gone yet$/), true]);
   });
 
-  test('the canaries that failed, by name', () => {
+  test('is the failed canaries, by name', () => {
     const { because } = planned(
       [machine('n0', { phase: 'CrashLoopBackOff', age: 1 })],
       machinesOf(4, 'Running', 'o'),
@@ -360,7 +360,7 @@ describe('what a rollout is said to wait for', () => {
 });
 
 describe('an undo', () => {
-  /** Half of the machines have the new template when one of them fails. */
+  /** Rolls half of the machines to the new template, then lets one of them fail. */
   async function half(world: World, annotations: Record<string, string>): Promise<void> {
     await world.deploy(4, { revisionHistoryLimit: 10, ...rolling(1, 0) }, { annotations });
     await world.until(() => world.complete(), 60);
@@ -374,7 +374,7 @@ describe('an undo', () => {
   const slow = { ...CANARY, [Annotations.RolloutBatchPause]: '20m' };
   const undone = { spec: { rollbackTo: { revision: 1 }, paused: null } };
 
-  test('neither the soak nor a pause between batches holds it back', async () => {
+  test('is not delayed by the soak time or the pause between batches', async () => {
     await using world = await World.start(startControlPlane);
     await half(world, slow);
     await world.change(undone);
@@ -387,14 +387,14 @@ describe('an undo', () => {
     expect(status?.conditions?.map(({ type }) => type as string)).not.toContain('RolloutBlocked');
   });
 
-  test('the same by the former template in the spec, as GitOps writes it', async () => {
+  test('also works by writing the former template to the spec, as GitOps does', async () => {
     await using world = await World.start(startControlPlane);
     await half(world, slow);
     await world.change({ spec: { paused: false, template: { spec: { class: { name: 'small' } } } } });
     expect(await world.until(() => world.complete(), 600)).toBeLessThan(60_000);
   });
 
-  test('a machine of the good template that fails does not pause it', async () => {
+  test('is not paused by a failed machine of the good template', async () => {
     await using world = await World.start(startControlPlane);
     await half(world, slow);
     const [good] = (await world.machines()).filter(({ spec }) => spec.class.name === 'small');
@@ -404,7 +404,7 @@ describe('an undo', () => {
     expect([await isPaused(world), await world.sizes()]).toEqual([false, 'huge:0 small:4']);
   });
 
-  test('to a template without machines it is not held back: the user knows it', async () => {
+  test('to a template without machines is not delayed', async () => {
     await using world = await World.start(startControlPlane);
     const { [Annotations.RolloutCanarySoak]: _soak, ...annotations } = UNPAUSED;
     await world.deploy(4, { revisionHistoryLimit: 10, ...rolling(1, 0) }, { annotations });
@@ -421,7 +421,7 @@ describe('an undo', () => {
     expect(await good()).toBe(first);
   });
 
-  test('ends the note of the pause at once, so that a pause by hand is not told as one of its own', () => {
+  test('removes the note of the pause at once, so a later pause by hand is not reported as automatic', () => {
     const pool = deployment(1, { annotations: { [Annotations.RolloutPausedBy]: 'new-0~uid-new-0' } });
     const old = set('old', 1, { className: 'former', annotations: { [Annotations.Revision]: '1' } });
     const sets = { current: set('new', 1, { annotations: { [Annotations.Revision]: '2' } }), old: [old] };
@@ -429,7 +429,7 @@ describe('an undo', () => {
     expect([annotations(false), annotations(true)]).toEqual([{}, { [Annotations.RolloutLastGood]: 'old' }]);
   });
 
-  test('care that was asked for together with the new template is known to go back to the former one', async () => {
+  test('is recognized if the rollout annotations came with the new template', async () => {
     await using world = await start();
     await world.deploy(4, rolling(1, 0));
     await world.until(() => world.complete(), 60);

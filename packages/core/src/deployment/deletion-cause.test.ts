@@ -11,7 +11,7 @@ async function running(replicas: number): Promise<World> {
   return world;
 }
 
-/** Which causes the events of deletions name, by machine. */
+/** Returns the causes in the events of deletions, by machine. */
 async function told(world: World, names: readonly string[]): Promise<readonly (string | undefined)[]> {
   const events = (await world.events()).filter(({ reason }) => reason === 'SuccessfulDelete');
   return names.map((name) => events.flatMap(({ message }) => causeIn(message ?? '', name) ?? [])[0]);
@@ -83,7 +83,7 @@ describe('the event of a deletion names its cause', () => {
   });
 });
 
-test('each name is read with its cause from what was written, and a name that is not there has none', () => {
+test('each name is read with its cause from the written annotation; an unknown name has no cause', () => {
   const causes = new Map<string, DeletionCause>([
     ['a', 'rollout'],
     ['a-1', 'unhealthy'],

@@ -22,7 +22,7 @@ import type { StatusWriter } from './writes/status-writer.ts';
 
 /** Delay before the next attempt to mark a node. The rollout does not wait for it. */
 const NODE_RETRY_MS = 5_000;
-/** Delay after a conflict on a node: until then the cache shows the change of the other client. */
+/** Delay after a conflict on a node. The cache then shows the change of the other client. */
 const NODE_CHANGED_MS = 50;
 const PARALLEL_NODES = 16;
 
@@ -30,7 +30,7 @@ const PARALLEL_NODES = 16;
 export interface DeploymentOptions {
   /** Whether nodes are protected from the cluster autoscaler during a rollout. */
   readonly protectNodesDuringRollout: boolean;
-  /** Another decision function than {@link planRollout}, such as one that errs. */
+  /** Replaces {@link planRollout}, for example with a function that fails. */
   readonly decide?: typeof planRollout;
 }
 
@@ -39,7 +39,10 @@ export class PlanExecution {
   readonly #access: DeploymentAccess;
   readonly #status: StatusWriter;
   readonly #options: DeploymentOptions;
-  /** Rollbacks to missing revisions, with the generation after the request was cleared. Reported until the next generation. */
+  /**
+   * Rollbacks to missing revisions, with the generation after the request was cleared. They are reported until the next
+   * generation.
+   */
   readonly #refused = new Map<
     string,
     { readonly uid: string; readonly generation: number; readonly message: string }
@@ -71,7 +74,7 @@ export class PlanExecution {
     if (creation?.kind === 'collision') return this.#collide(revised, signal);
     const written = new Map<string, MachineSet>();
     for (const set of plan.write) written.set(set.metadata.uid, await this.#access.sets.update(set, signal));
-    // By now the old sets may not create machines, and the new set may not delete machines with the label.
+    // At this point the old sets cannot create machines, and the new set cannot delete machines with the label.
     await this.#handOver(plan, signal);
     await this.#takeOff(revised, plan.inPlace.leftovers ?? [], signal);
     if (creation?.kind !== 'failed') {
@@ -95,13 +98,13 @@ export class PlanExecution {
     else this.#refused.delete(key);
   }
 
-  /** The message about a refused rollback, until the spec changes. */
+  /** Returns the message about a refused rollback, until the spec changes. */
   refusedRollback(key: string, { metadata: { uid, generation = 0 } }: MachineDeployment): string | undefined {
     const refused = this.#refused.get(key);
     return refused?.uid === uid && refused.generation === generation ? refused.message : undefined;
   }
 
-  /** The deployment has gone. */
+  /** Forgets a deleted deployment. */
   forget(key: string): void {
     this.#refused.delete(key);
   }

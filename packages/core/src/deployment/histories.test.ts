@@ -7,11 +7,11 @@ import { delayedWatch } from '../testing/delayed-watch.ts';
 import { PauseVerifier } from './testing/pause-verifier.ts';
 import { World } from './testing/world.ts';
 
-/** How the way to the server misbehaves. */
+/** Faults of the connection to the server. */
 interface Faults {
-  /** Share of writes whose answer is lost after they were done, and of those that never arrive. */
+  /** Share of the writes whose answer is lost after execution, and share of the writes that never arrive. */
   readonly lost: number;
-  /** Watch events arrive up to so much later. */
+  /** Longest delay of a watch event, in milliseconds. */
   readonly staleMs: number;
 }
 
@@ -59,9 +59,9 @@ type History = typeof history extends (acts: never) => fc.Arbitrary<infer H> ? H
 const terminating = (machine: Machine) => machine.metadata.deletionTimestamp !== undefined;
 const running = (machine: Machine) => machine.status?.currentStatus?.phase === 'Running' && !terminating(machine);
 
-/** What the user asks for, for long enough that nobody may still act on something older. */
+/** Remembers the requests of the user, until no controller can act on an older one. */
 class Wishes {
-  /** Caches are at most so far behind, retries included. */
+  /** Longest age of a cache, retries included, in milliseconds. */
   static readonly memoryMs = 15_000;
   readonly #said: { at: number; replicas: number }[] = [];
   say(at: Date, replicas: number): void {
@@ -79,7 +79,9 @@ class Wishes {
   least = (now: Date): number => Math.min(...this.#recent(now));
 }
 
-/** Whether the set of a machine that goes has fewer than it is to have: it is replaced, and not just given up. */
+/**
+ * Returns true if the set of a terminating machine has fewer machines than replicas, so that it replaces the machine.
+ */
 function isRefilled(world: World, machine: Machine): boolean {
   const uid = controllerOf(machine)?.uid;
   const set = world.context.sets.store.list().find(({ metadata }) => metadata.uid === uid);
@@ -87,7 +89,9 @@ function isRefilled(world: World, machine: Machine): boolean {
   return set !== undefined && alive < (set.spec.replicas ?? 0);
 }
 
-/** Places of the sets that nobody fills, but for those of failed machines that wait: a successor may come before its predecessor is gone. */
+/**
+ * Counts the replicas without a machine. Failed machines that wait do not count, because a successor may come first.
+ */
 function openReplicas(world: World): number {
   const alive = world.truth.store.list().filter((one) => !terminating(one));
   const open = world.context.sets.store.list().map(({ metadata, spec }) => {
@@ -122,7 +126,7 @@ async function act(world: World, wishes: Wishes, action: Act): Promise<void> {
   }
 }
 
-/** How often paused deployments were judged. */
+/** Number of verifications of paused deployments. */
 let pausesVerified = 0;
 
 async function live(
@@ -159,7 +163,7 @@ async function live(
     if (type !== 'updated' || repairs.has(uid) || !terminating(object) || world.byHand.has(uid)) return;
     if (object.status?.currentStatus?.phase !== 'Failed' || !isRefilled(world, object)) return;
     repairs.add(uid);
-    // One at once by the default of --max-unhealthy-replacements, whatever a rollout has under way.
+    // The default of --max-unhealthy-replacements allows one at a time, independent of the rollout.
     const atWork = Math.min(repairs.size, openReplicas(world));
     if (atWork > 1) broken.push(`${atWork} failed machines were being replaced at once`);
   });
@@ -175,7 +179,7 @@ async function live(
   for (const [action, pauseMs] of acts) {
     await act(world, wishes, action);
     if (action.do === 'pause') await verifier.asked(action.paused);
-    // Something to hold back.
+    // Gives the pause a rollout to stop.
     if (action.do === 'pause' && action.paused) await world.changeClass(random.next() < 0.5 ? 'large' : 'huge');
     if (action.do === 'scale') await verifier.asked();
     await world.pass(pauseMs / 1000);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { expectClean, rounds, strategy, uids } from './testing/in-place-agents.ts';
 import { World } from './testing/world.ts';
 
-/** Two machines are rolled in place; a template comes right after a write of the hand-over of the first of them. */
+/** Rolls two machines in place, and changes the template right after a write of the first hand-over. */
 async function interrupted(writesAfter: number, template: string, paused: boolean): Promise<World> {
   let left = Number.POSITIVE_INFINITY;
   const world: World = await World.start(startControlPlane, {
@@ -42,7 +42,7 @@ test.each([
   },
 );
 
-test('a pause right after a move, and the way back: no machine is made meanwhile, and every one is updated once more', async () => {
+test('a pause right after a move, and the way back: no machine is created, and every machine is updated once more', async () => {
   await using world = await interrupted(0, 'small', true);
   const before = await uids(world);
   expect(before).toHaveLength(2);

@@ -8,15 +8,15 @@ import { planRollout } from './plan.ts';
 import type { InPlaceSnapshot } from './state/in-place-snapshot.ts';
 import { nodeMarks } from './state/node-marks.ts';
 
-/** Marks of a node: candidate, selected, result of its update. */
+/** Marks of a node: candidate, selected, and the result of its update. */
 type Mark = 'c' | 's' | 'successful' | 'failed';
 
 interface Given {
   readonly phase?: MachinePhase;
-  /** undefined: the machine has no node. */
+  /** Undefined: the machine has no node. */
   readonly marks?: readonly Mark[];
   readonly reason?: string;
-  /** Moved here, its size not counted yet. */
+  /** The machine was moved to this set, and the size of the set does not include it yet. */
   readonly moved?: boolean;
   readonly deleting?: boolean;
 }
@@ -32,7 +32,7 @@ const nodeLabels = (marks: readonly Mark[]): Record<string, string> => ({
 const oldSet = (name: string, replicas: number, age = 60): MachineSet =>
   set(name, replicas, { age, className: 'former', labels: { [Labels.ScaleUpDisabled]: 'true' } });
 
-/** Sets with machines, and the nodes of these. */
+/** Sets with machines and their nodes. */
 class Fleet {
   readonly nodes = new Map<string, Node>();
 
@@ -80,7 +80,7 @@ const updated: Given = {
   reason: 'UpdateSuccessful',
 };
 
-/** Three replicas, surge 0, one may be unavailable. */
+/** Plans for three replicas without surge; one machine may be unavailable. */
 function plan(
   old: readonly [replicas: number, machines: readonly Given[]],
   current: readonly [replicas: number, machines: readonly Given[]],
@@ -121,7 +121,7 @@ describe('rules of section 5 without an id', () => {
     expect(plan([1, [given]], [2, running(2)]).moved).toEqual(moved);
   });
 
-  test('P-14 the surplus of old machines goes as far as the current ones are available', () => {
+  test('surplus old machines are deleted as far as current machines are available [P-14]', () => {
     const rest: Given = { phase: 'Pending', marks: [] };
     const after = (current: readonly Given[], change: Partial<InPlaceSnapshot> = {}) =>
       plan([2, running(2)], [3, current], { surge: 2, unavailable: 0, ...change }).resized;
@@ -131,7 +131,7 @@ describe('rules of section 5 without an id', () => {
     expect(after(running(3), { repairsFirst: true })).toEqual({});
   });
 
-  test('while a failed machine waits, no node is selected; and no more than the budget has left are taken up again', () => {
+  test('while a failed machine waits, no node is selected; earlier selections resume within the budget', () => {
     const candidates = [
       [2, running(2, ['c'])],
       [1, running(1)],
@@ -142,10 +142,10 @@ describe('rules of section 5 without an id', () => {
 });
 
 describe('sizes follow the machines', () => {
-  test('P-01 nothing was moved: the current set stays', () => {
+  test('without moved machines the current set keeps its size [P-01]', () => {
     expect(plan([2, running(2)], [3, running(3)]).resized).not.toHaveProperty('new');
   });
-  test('P-02 a moved machine is counted, then loses its mark, and its node takes pods again', () => {
+  test('a moved machine is counted, then loses its mark, and its node accepts pods again [P-02]', () => {
     const machines = [...running(2), { ...updated, moved: true }];
     expect(plan([2, running(2)], [2, machines], { surge: 2 })).toMatchObject({ resized: { new: 3 }, moved: [] });
     const next = plan([2, running(2)], [3, machines], { surge: 2, replicas: 3 });
@@ -168,15 +168,15 @@ describe('sizes follow the machines', () => {
       },
     ]);
   });
-  test('P-01 machines that nobody moved here make no set larger', () => {
+  test('machines that were not moved do not increase a set [P-01]', () => {
     expect(plan([0, []], [2, running(3)], { replicas: 2 }).resized).toEqual({});
     const going: Given = { ...updated, moved: true, deleting: true };
     expect(plan([0, []], [2, [...running(3), going]], { replicas: 2 }).resized).toEqual({});
   });
-  test('P-03 a set that its machine left gets smaller', () => {
+  test('a set shrinks when its machine leaves it [P-03]', () => {
     expect(plan([2, running(1)], [3, running(3)]).resized).toEqual({ old: 1 });
   });
-  test('P-05 only our taint goes, the critical components are waited for, the reason of an earlier failure goes', () => {
+  test('only the taint of mcm is removed, critical components are awaited, and the earlier failure reason is removed [P-05]', () => {
     const fleet = new Fleet();
     const current = fleet.addMachines(set('new', 1), [updated]);
     const node = fleet.nodes.get('new-0');
@@ -200,7 +200,7 @@ describe('sizes follow the machines', () => {
       },
     });
   });
-  test('BUG-6 a machine that is still joining, or whose node is not there, holds nothing up', () => {
+  test('a machine that is joining, or without a node, does not delay the others [BUG-6]', () => {
     const step = plan([2, running(2, ['c'])], [1, [{ phase: 'Pending' }]], { unavailable: 2 });
     expect(step.selected).toHaveLength(1);
   });
@@ -214,19 +214,19 @@ describe('the current set', () => {
     ['P-06 gets what is missing', [1, running(1)], [1, running(1)], { new: 2 }],
   ] as const)('%s', (_title, old, current, resized) => expect(plan(old, current).resized).toEqual(resized));
 
-  test('P-07 an updated machine moves, and then the sizes follow', () => {
+  test('an updated machine moves, then the sizes follow [P-07]', () => {
     const step = plan([2, [updated, ...running(1, ['c'])]], [1, running(1)]);
     expect([step.moved, step.resized, step.selected]).toEqual([['old-0'], {}, []]);
     const after = plan([2, running(1, ['c'])], [1, [...running(1), { ...updated, moved: true }]]);
     expect(after.resized).toEqual({ old: 1, new: 2 });
   });
-  test('not one whose machine controller has not taken the result in', () => {
+  test('a machine does not move before its machine controller has read the result', () => {
     const early: Given = { ...updated, phase: 'InPlaceUpdating' };
     expect(plan([2, [early, ...running(1, ['c'])]], [1, running(1)]).moved).toEqual([]);
     const untold: Given = { ...updated, reason: 'ReadyForUpdate' };
     expect(plan([2, [untold, ...running(1, ['c'])]], [1, running(1)]).moved).toEqual([]);
   });
-  test('P-09 a move changes hash and owner and nothing else', () => {
+  test('a move changes only the hash and the owner [P-09]', () => {
     const from = set('old', 1, { hash: 'OLD' });
     const moved = machine('m', { owner: from, labels: { name: 'x', 'machine-template-hash': 'OLD', node: 'n' } });
     expect(movePatch(moved, from, set('new', 1, { hash: 'NEW' }))).toEqual({
@@ -243,7 +243,7 @@ describe('the current set', () => {
             blockOwnerDeletion: true,
           },
         ],
-        // app is a label of both selectors; name and node are not named and stay.
+        // Both selectors contain `app`. They do not contain `name` and `node`, so these labels stay.
         labels: { app: 'pool', 'machine-template-hash': 'NEW', [Labels.UpdateResult]: 'successful' },
       },
     });
@@ -315,7 +315,7 @@ describe('selection', () => {
     expect([step.selected, step.resized]).toEqual([selected, resized]);
   });
 
-  test('P-16 with nothing under way the quota is what may be unavailable', () => {
+  test('without updates in progress the quota is maxUnavailable [P-16]', () => {
     expect(plan([3, running(3, ['c'])], [0, []], { unavailable: 2 }).selected).toEqual(['old-0', 'old-1']);
   });
 
@@ -345,12 +345,12 @@ describe('selection', () => {
     expect(step.selected).toEqual(selected);
   });
 
-  test('candidates that were told so wait for their turn all the same', () => {
+  test('candidates that were already marked still wait for their turn', () => {
     const told: Given = { marks: ['c'], reason: 'CandidateForUpdate' };
     expect(plan([3, [told, told, told]], [0, []]).selected).toEqual(['old-0']);
   });
 
-  test('machines above the size of their set are on their way out: no node is selected for being spared by them', () => {
+  test('no node is selected on account of machines above the size of their set: these are being deleted', () => {
     const updating: Given = { phase: 'InPlaceUpdating', marks: ['c', 's'], reason: 'ReadyForUpdate' };
     expect(plan([2, [updating, ...running(2, ['c'])]], [1, running(1)]).selected).toEqual([]);
     const scaled = plan([2, running(3, ['c'])], [2, [...running(1), { phase: 'Pending' }]], {
@@ -360,7 +360,7 @@ describe('selection', () => {
     expect(scaled.selected).toEqual(['old-0']);
   });
 
-  test('a selection is taken off an updated node, but not from one that goes, or has only just come', () => {
+  test('a selection is removed from an updated node, but not from one that terminates or has just joined', () => {
     const left = (given: Given) =>
       plan([0, []], [3, [...running(2), given]]).work.leftovers?.map(({ node }) => node.metadata.name);
     expect(left({ marks: ['s'] })).toEqual(['new-2']);
@@ -388,7 +388,7 @@ describe('selection', () => {
   });
 });
 
-test('P-21 nodes of old sets become candidates, once', () => {
+test('nodes of old sets become candidates once [P-21]', () => {
   const fleet = new Fleet();
   const { set: old, machines } = fleet.addMachines(oldSet('old', 2), [...running(1), ...running(1, ['c']), {}]);
   const marks = nodeMarks(
@@ -402,7 +402,7 @@ test('P-21 nodes of old sets become candidates, once', () => {
   ]);
 });
 
-test('P-25 without a target cluster nothing is done, and the deployment says why', () => {
+test('without a target cluster nothing happens, and the deployment reports the reason [P-25]', () => {
   const fleet = new Fleet();
   const pool = deployment(1, {
     className: 'large',

@@ -6,20 +6,20 @@ import { World } from './testing/world.ts';
 
 const going = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 
-/** How a deployment may be rolled, and what becomes of its new machines. */
+/** The settings of a rollout, and the fate of its new machines. */
 const story = fc.record({
   seed: fc.nat(),
   replicas: fc.integer({ min: 2, max: 6 }),
   maxSurge: fc.constantFrom(0, 1, '50%'),
   maxUnavailable: fc.constantFrom(1, '50%', '100%'),
-  /** Machines of the new template that ever run; the others never come. */
+  /** Number of new machines that ever run. The others never become available. */
   comes: fc.nat(3),
   scaledTo: fc.option(fc.integer({ min: 2, max: 8 }), { nil: undefined }),
 });
 
 const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 8), endOnFailure: true };
 
-test('#10 a rollout whose new machines do not come takes no fleet to nothing, whatever it may take, also when it is scaled meanwhile', async () => {
+test('a rollout whose new machines never run does not remove all machines, also when it is scaled meanwhile [#10]', async () => {
   await fc.assert(
     fc.asyncProperty(story, async ({ seed, replicas, maxSurge, maxUnavailable, comes, scaledTo }) => {
       let fresh = 0;
@@ -49,7 +49,7 @@ test('#10 a rollout whose new machines do not come takes no fleet to nothing, wh
       if (scaledTo !== undefined) await world.change({ spec: { replicas: scaledTo } });
       await world.pass(600);
       expect(least.replicas).toBeGreaterThan(0);
-      // Who allows all to be missing may for a moment see none; the sets ask for some all the time.
+      // With maxUnavailable 100% there may be no machine for a moment. The sets always request some.
       if (maxUnavailable !== '100%') expect(least.alive).toBeGreaterThan(0);
     }),
     runs,

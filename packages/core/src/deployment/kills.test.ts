@@ -4,17 +4,20 @@ import { beforeAll, expect, test } from 'vitest';
 import { World } from './testing/world.ts';
 
 /**
- * The manager is killed in the middle of a roll of a hundred machines, as SIGKILL does: what it has sent may have been
- * done, and it hears of nothing any more. Two instants and a row of eight in every run; `MCM_KILLS=200 MCM_SEED=<n>` plays more of them.
+ * Kills the manager in the middle of a rollout of a hundred machines, as SIGKILL does. Requests in flight may have been
+ * executed, and their answers are lost. Every run has two instants, and a row of eight kills. `MCM_KILLS=200
+ * MCM_SEED=<n>` plays more.
  */
 const KILLS = Number(process.env.MCM_KILLS ?? 2);
 const SEED = Number(process.env.MCM_SEED ?? 1);
 const MACHINES = 100;
 const SURGE = 10;
-/** Not a measure of speed, only the end of a test that hangs: a loaded machine takes ten times as long. */
+/** Only ends a test that hangs; it does not measure speed. A loaded machine takes ten times as long. */
 const TIMEOUT = 600_000 + KILLS * 30_000;
 
-/** A wire that takes up to 20 ms each way and can be cut for good, with the effects of what was under way done or not. */
+/**
+ * A connection with up to 20 ms delay in each direction, which can be cut. Requests in flight are then executed or not.
+ */
 class Wire {
   dead = false;
   readonly #random = seededRandom(SEED);
@@ -33,7 +36,7 @@ class Wire {
   };
 }
 
-/** What is left when all is done, without names, times and counts of versions. */
+/** The final state without names, times and counts of versions. */
 async function picture(world: World): Promise<object> {
   const { status, metadata } = await world.deployment();
   const sets = await world.sets();
@@ -63,7 +66,7 @@ async function picture(world: World): Promise<object> {
   };
 }
 
-/** Rolls a hundred machines and kills the manager at the given instants of the roll, in milliseconds. */
+/** Rolls a hundred machines and kills the manager at the given instants of the rollout, in milliseconds. */
 async function roll(killsAt: readonly number[]) {
   const wire = new Wire();
   const ms = (_machine: unknown, index: number) => 200 + (index % 10) * 90;
@@ -108,11 +111,11 @@ beforeAll(async () => {
   calm = await roll([]);
 }, TIMEOUT);
 
-test('killed never: each machine replaced once', () => {
+test('without a kill each machine is replaced once', () => {
   expect([calm.born, calm.broken]).toEqual([MACHINES, []]);
 });
 
-test(`killed at ${KILLS} random instants of a roll of ${MACHINES} machines: the same end every time, each machine replaced once`, {
+test(`killed at ${KILLS} random instants of a rollout of ${MACHINES} machines: the same end every time, each machine replaced once`, {
   timeout: TIMEOUT,
 }, async () => {
   const random = seededRandom(SEED);
@@ -123,7 +126,7 @@ test(`killed at ${KILLS} random instants of a roll of ${MACHINES} machines: the 
   }
 });
 
-test('killed again and again in one roll: the same end', { timeout: TIMEOUT }, async () => {
+test('killed repeatedly in one rollout: the same end', { timeout: TIMEOUT }, async () => {
   const random = seededRandom(SEED + 1);
   const instants = Array.from({ length: 8 }, () => Math.floor(random.next() * calm.tookMs)).sort((a, b) => a - b);
   const { picture: end, born, broken } = await roll(instants);

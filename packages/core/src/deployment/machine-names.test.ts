@@ -4,7 +4,7 @@ import { seededRandom, sleep, type VirtualClock } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { NAMESPACE, World } from './testing/world.ts';
 
-/** The world itself verifies that a set gives no name twice. These tests count the names. */
+/** The world itself verifies that a set never uses a name twice. These tests count the names. */
 
 const recorded = ({ metadata }: MachineSet): string | undefined =>
   metadata.annotations?.[Annotations.NextMachineNumbers];
@@ -54,7 +54,7 @@ describe('names of machines never repeat', () => {
   });
 });
 
-/** A connection that breaks at one request of the manager: the process dies, and it sees no later answer. */
+/** A connection that breaks at one request of the manager. The process dies and sees no later answer. */
 class Break {
   requests = 0;
   dead = false;
@@ -76,7 +76,9 @@ class Break {
   };
 }
 
-/** Deploys machines, with a manager that dies at its n-th request. The result is undefined if it needs fewer requests. */
+/**
+ * Deploys machines with a manager that dies at its n-th request. The result is undefined if it needs fewer requests.
+ */
 async function dies(at: number, executed: boolean) {
   const broken = new Break(at, executed);
   await using world = await World.start(startControlPlane, { fault: broken.fault });
@@ -111,7 +113,10 @@ test.each([true, false])(
   },
 );
 
-/** Answers to creations are lost. The server executes every second of these requests at once, and the others some seconds later. */
+/**
+ * Loses answers to creations. The server executes every second of these requests at once, and the others some seconds
+ * later.
+ */
 function lossyCreations(seed: number) {
   const random = seededRandom(seed);
   const state = { active: true };
@@ -151,7 +156,7 @@ test('a process that starts with old caches creates no surplus machine', async (
   let hides = false;
   let hidden: Response | undefined;
   await using world = await World.start(startControlPlane, {
-    // The new process gets a list of machines from before the creation of the last one, and its watch starts late.
+    // The new process gets a list of machines from before the last creation, and its watch starts late.
     fault: async (request, answer, clock) => {
       const reads = request.method === 'GET' && /\/machines\?/.test(request.url);
       if (!hides || !reads || request.url.includes('labelSelector')) return answer();

@@ -30,7 +30,7 @@ const openUntil = (signal: AbortSignal): ReadableStream =>
     start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason), { once: true }),
   });
 
-/** Every field of the schema of a kind, at any depth: missing, null and of each other type. */
+/** Every field of the schema of a kind at any depth: missing, null, and of each other type. */
 const itemsOf = ({ kind, shape = {} }: ResourceDefinition<KubeObject>): readonly object[] =>
   [...malformations(shape)].map(({ content }, index) => ({
     ...{ apiVersion: 'x', kind, ...content },
@@ -40,7 +40,7 @@ const itemsOf = ({ kind, shape = {} }: ResourceDefinition<KubeObject>): readonly
     },
   }));
 
-test('the caches, indexes and censuses of a manager hold objects of all kinds with any value in any one field', async () => {
+test('the caches, indexes and censuses of a manager accept any value in any single field of every kind', async () => {
   const clock = new VirtualClock();
   const log = createMemoryLogger();
   const transport = handlerTransport(async (request) => {

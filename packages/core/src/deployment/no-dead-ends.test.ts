@@ -17,10 +17,13 @@ import { type SimulatedEnd, simulateRollout } from '../simulation/simulate.ts';
 import { type AnyState, anyState, FORMER_DEAD_ENDS, objectsOf } from './testing/any-state.ts';
 
 const MINUTE = 60_000;
-/** Machines that fall silent one by one stay below any breaker: what an open one keeps, it keeps until an operator acts. */
+/**
+ * Machines that become unreachable one by one stay below every circuit breaker. An open breaker would keep machines
+ * until an operator acts.
+ */
 const SAFEGUARDS = { ...SAFEGUARD_DEFAULTS, breaker: { ...BREAKER_DEFAULTS, minimumCount: 1_000 } };
 const DURATIONS = { join: () => MINUTE, gone: () => MINUTE, update: () => MINUTE };
-/** How often users and machine controller may act before all must be as asked for. */
+/** Number of rounds in which users and machine controller act, before the goal must be reached. */
 const ROUNDS = 12;
 
 const withPhase = (machine: Machine, phase: string, reason?: string): Machine =>
@@ -33,7 +36,7 @@ const withPhase = (machine: Machine, phase: string, reason?: string): Machine =>
     },
   }) as Machine;
 
-/** What the machine controller makes of a machine in time: nothing that is wrong lasts. */
+/** Does the work of the machine controller: no fault of a machine lasts. */
 function judged(machine: Machine, node: Node | undefined): Machine {
   const phase = phaseOf(machine);
   const labels = node?.metadata.labels ?? {};
@@ -61,7 +64,7 @@ function judged(machine: Machine, node: Node | undefined): Machine {
   return machine;
 }
 
-/** A user who updates by hand selects every candidate. */
+/** A user with manual updates selects every candidate. */
 function selected(node: Node, { spec }: MachineDeployment): Node {
   const { labels = {} } = node.metadata;
   const byHand = spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual';
@@ -75,7 +78,7 @@ interface Outcome {
   readonly because: string;
 }
 
-/** Whether the deployment has what it asks for, all of it of the present template, and nothing else. */
+/** Returns true if the deployment has all its machines, all from the current template, and no others. */
 function hasArrived({ deployment, sets, machines }: SimulatedEnd): boolean {
   const wanted = deployment.spec.replicas ?? 0;
   const all = [...machines.values()].flat();
@@ -92,7 +95,7 @@ function hasArrived({ deployment, sets, machines }: SimulatedEnd): boolean {
   );
 }
 
-/** Lets the controllers, the machines and the user take turns from a state on. */
+/** Lets the controllers, the machines and the user act in turn from a given state. */
 function live(state: AnyState): Outcome {
   const { deployment, sets, fleet, nodes, classes } = objectsOf(state);
   let steps = 0;
@@ -149,6 +152,6 @@ function expectArrival(state: AnyState): void {
 
 test.each(Object.entries(FORMER_DEAD_ENDS))('no dead end: %s', (_title, state) => expectArrival(state));
 
-test('from any state of sets and machines a deployment gets what it asks for once faults stop, in a bounded number of steps', () => {
+test('from any state of sets and machines a deployment reaches its goal in a bounded number of steps once faults stop', () => {
   fc.assert(fc.property(anyState, expectArrival), runs);
 });

@@ -14,7 +14,7 @@ const refusal = (code: number, reason: string) => () =>
     { status: code },
   );
 
-/** Answers the first writes to a path with a refusal, and counts all of them. */
+/** Refuses the first writes to a path, and counts all of them. */
 function refusing(path: RegExp, times: number, refuse: () => Response) {
   const seen = { count: 0 };
   const fault: WorldOptions['fault'] = async (request, answer) => {
@@ -25,7 +25,7 @@ function refusing(path: RegExp, times: number, refuse: () => Response) {
 }
 
 describe('failures of the server', () => {
-  test('BUG-8 the caches are frozen: a write that fails leaves them as they are, and the change is tried again', async () => {
+  test('the caches are frozen: a failed write leaves them unchanged, and the change is retried [BUG-8]', async () => {
     let refuses = false;
     const fault: WorldOptions['fault'] = async (request, answer) =>
       refuses && request.method === 'PATCH' && /\/machines\//.test(request.url)
@@ -44,7 +44,7 @@ describe('failures of the server', () => {
     await world.until(async () => (await world.machines()).every(({ spec }) => spec.drainTimeout === '30m'), 60);
   });
 
-  test('BUG-12 a finalizer that is refused for ever is asked for less and less often', async () => {
+  test('a finalizer that is always refused is retried with a back-off [BUG-12]', async () => {
     const { seen, fault } = refusing(/\/machinedeployments\/pool$/, 1_000_000, refusal(500, 'InternalError'));
     await using world = await start({ fault });
     await world.deploy(1);
@@ -53,7 +53,7 @@ describe('failures of the server', () => {
     expect(seen.count).toBeLessThan(30);
   });
 
-  test('BUG-13 a node that somebody else wrote meanwhile is marked all the same', async () => {
+  test('a node that another client changed is still marked [BUG-13]', async () => {
     const { seen, fault } = refusing(/\/nodes\//, 2, refusal(409, 'Conflict'));
     await using world = await start({ fault, birthMs: (m) => (m.spec.class.name === 'large' ? undefined : 100) });
     await world.deploy(1);
@@ -64,7 +64,7 @@ describe('failures of the server', () => {
     expect([node?.spec.taints?.map(({ effect }) => effect), seen.count]).toEqual([['PreferNoSchedule'], 3]);
   });
 
-  test('ODD-23 sets whose deletion is refused are asked for again', async () => {
+  test('refused deletions of sets are retried [ODD-23]', async () => {
     const { seen, fault } = refusing(/\/machinesets\//, 3, refusal(500, 'InternalError'));
     let armed = false;
     await using world = await start({
@@ -94,14 +94,14 @@ describe('rollouts', () => {
   });
   const names = (sets: readonly MachineSet[]) => sets.map(({ metadata }) => metadata.name).sort();
 
-  test('ODD-6 an old set with machines, none of them available, still stands', () => {
+  test('an old set with machines counts even if none is available [ODD-6]', () => {
     const old = set('old', 3, { className: 'former', age: 90, annotations: { [Annotations.DesiredReplicas]: '3' } });
     const current = set('new', 1, { annotations: { [Annotations.DesiredReplicas]: '3' } });
     const { nodes: marks } = planRollout(snapshot(deployment(3), [old, current], [machinesOf(3, 'Unknown'), []]));
     expect([names(marks.protect), names(marks.taint)]).toEqual([['new', 'old'], ['old']]);
   });
 
-  test('ODD-7 (mended) a node that joins an old set later is tainted too', () => {
+  test('a node that joins an old set later is tainted too [ODD-7, corrected]', () => {
     const old = set('old', 1, {
       className: 'former',
       age: 90,
@@ -111,7 +111,7 @@ describe('rollouts', () => {
     expect(names(plan.nodes.taint)).toEqual(['old']);
   });
 
-  test('ODD-9 the time of the scaler and the new size reach the set in one write', async () => {
+  test('the scaler time and the new size reach the set in one write [ODD-9]', async () => {
     await using world = await start();
     await world.deploy(3);
     await world.until(() => world.complete(), 60);
@@ -140,7 +140,7 @@ describe('rollouts', () => {
     expect((await world.machines()).map(({ metadata }) => metadata.name)).not.toContain(victim);
   });
 
-  test('ODD-20 a template that is taken back leaves no candidates', async () => {
+  test('a template that is reverted leaves no candidates [ODD-20]', async () => {
     await using world = await start();
     await world.deploy(2, {
       strategy: {
@@ -159,7 +159,7 @@ describe('rollouts', () => {
     expect(await candidates()).toBe(0);
   });
 
-  test('ODD-21 a label that somebody takes off a set stays off', async () => {
+  test('a label that a user removes from a set stays removed [ODD-21]', async () => {
     await using world = await start();
     await world.deploy(2, {
       strategy: {
@@ -178,7 +178,7 @@ describe('rollouts', () => {
   });
 });
 
-test('ODD-2 machines count by the uid of their owner: those of a namesake do not', async () => {
+test('machines count by the uid of their owner, not by its name [ODD-2]', async () => {
   await using world = await start();
   await world.deploy(1);
   await world.until(() => world.complete(), 60);
@@ -197,7 +197,7 @@ test('ODD-2 machines count by the uid of their owner: those of a namesake do not
   expect((await world.machines()).filter((m) => m.metadata.name.startsWith('foreign'))).toHaveLength(8);
 });
 
-test('ODD-17 and ODD-18 marks of nodes come from caches alone: nothing is claimed, and no cached node is changed', () => {
+test('marks of nodes need caches only: no claim is made, and no cached node changes [ODD-17, ODD-18]', () => {
   const node = Object.freeze({
     apiVersion: 'v1',
     kind: 'Node',

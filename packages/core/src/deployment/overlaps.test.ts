@@ -8,7 +8,7 @@ import { deployment } from '../set/test-objects.ts';
 import { SelectorOverlaps } from './overlaps.ts';
 import { NAMESPACE, World } from './testing/world.ts';
 
-/** Just as much of an informer as the overlaps listen to. */
+/** The part of an informer that the overlaps use. */
 class Told {
   readonly #objects = new Map<string, MachineDeployment>();
   #hear: (change: Change<MachineDeployment>) => void = () => undefined;
@@ -66,7 +66,7 @@ const act = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('m', 'n', 'o', 'p', 'q') },
 );
 
-test('whatever comes, changes and goes: the same pairs as a look at all of them finds, and whoever gains or loses one is told', () => {
+test('after any changes the index finds the same pairs as a full comparison, and reports every gained or lost pair', () => {
   fc.assert(
     fc.property(fc.array(act, { maxLength: 25 }), (acts) => {
       const told = new Told();
@@ -97,7 +97,7 @@ test('whatever comes, changes and goes: the same pairs as a look at all of them 
   );
 });
 
-test('of a thousand that share a label none looks at more than a few others', () => {
+test('of a thousand deployments that share a label, each is compared with a few others only', () => {
   const told = new Told();
   let looks = 0;
   const counted = (object: MachineDeployment) =>
@@ -122,13 +122,13 @@ test('of a thousand that share a label none looks at more than a few others', ()
   expect([changed, overlaps.of('test/d7')]).toEqual([[], []]);
 });
 
-/** CRDs that let in everything. */
+/** CRDs that accept everything. */
 const OPEN = crds.map(({ spec, ...crd }) => {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   return { ...crd, spec: { ...spec, versions: spec.versions.map((version) => ({ ...version, schema })) } };
 });
 
-test('a malformed deployment overlaps with none, with any selector, until it is corrected', async () => {
+test('a malformed deployment overlaps with no other one until it is corrected', async () => {
   await using world = await World.start(({ crds: _strict, ...options }) =>
     startControlPlane({ ...options, crds: OPEN as unknown as typeof crds }),
   );

@@ -24,7 +24,7 @@ const templateLabels = ({ spec }: MachineDeployment) => spec.template?.metadata?
  */
 export class SelectorOverlaps {
   readonly #entries = new Map<Key, Entry>();
-  /** Deployments by the pairs of their templates' labels, and by the place of their selectors. */
+  /** Deployments by the label pairs of their templates, and by the places of their selectors. */
   readonly #byLabel = new Map<string, Set<Key>>();
   readonly #byPlace = new Map<string, Set<Key>>();
   readonly #partners = new Map<Key, Set<Key>>();
@@ -89,7 +89,7 @@ export class SelectorOverlaps {
     return partners;
   }
 
-  /** The pair that the fewest templates have. */
+  /** Returns the pair that the fewest templates have. */
   #rarest(pairs: readonly string[]): string {
     const count = (pair: string) => this.#byLabel.get(pair)?.size ?? 0;
     return pairs.reduce((a, b) => (a === ANY || count(b) < count(a) ? b : a), ANY);
@@ -120,7 +120,7 @@ function remove(index: Map<string, Set<Key>>, value: string, key: Key): void {
   if (keys?.size === 0) index.delete(value);
 }
 
-/** The deployments of these keys that the cache still has. */
+/** Returns the deployments of these keys that the cache still has. */
 export const overlapsIn = (
   overlaps: SelectorOverlaps,
   deployment: MachineDeployment,

@@ -51,13 +51,13 @@ test.each(['RollingUpdate', 'Recreate'])(
       return plan.remove.map(({ metadata }) => metadata.name);
     };
     expect(removed(machinesOf(2, 'Running'))).toEqual(['old']);
-    // One has not joined: a rollback may still want the former template.
+    // One machine has not joined, so a rollback may still need the former template.
     expect(removed([...machinesOf(1, 'Running'), machine('late', { phase: 'Pending', age: 1 })])).toEqual([]);
     expect(removed(machinesOf(1, 'Running'))).toEqual([]);
   },
 );
 
-describe('replicas of a set that is made for five, beside four old machines', () => {
+describe('replicas of a set that is created for five, next to four old machines', () => {
   const inPlace = (orchestrationType: string, maxSurge: number) =>
     strategy('InPlaceUpdate', { inPlaceUpdate: { orchestrationType, maxSurge, maxUnavailable: 1 } });
   test.each<[string, Partial<MachineDeployment['spec']>, number | undefined]>([
@@ -71,17 +71,17 @@ describe('replicas of a set that is made for five, beside four old machines', ()
     const plan = planRollout(snapshot(deployment(5, spec), [old], [machinesOf(4, 'Running')]));
     expect(plan.create?.spec.replicas).toBe(created);
   });
-  test('U-07 Recreate: all, when the old ones are gone', () => {
+  test('Recreate creates all when the old ones are gone [U-07]', () => {
     expect(sizesAfter(deployment(5, strategy('Recreate')), [former(0)], [[]])).toEqual({ old: 0, created: 5 });
   });
-  test('U-12 a set of none is not active', () => {
+  test('a set without replicas is not active [U-12]', () => {
     const size = { name: 's', createdAt: 0, actual: 0, available: 0, desired: undefined, max: undefined };
     expect([isActive({ ...size, replicas: 0 }), isActive({ ...size, replicas: 1 })]).toEqual([false, true]);
   });
 });
 
 describe('sets of a deployment', () => {
-  test('N-01 another template label: a second set with another name', () => {
+  test('another template label gives a second set with another name [N-01]', () => {
     const pool = deployment(1);
     const labelled = {
       ...pool,
@@ -92,7 +92,7 @@ describe('sets of a deployment', () => {
     expect(second?.metadata.name).toMatch(/^pool-.{5}$/);
     expect(second?.metadata.name).not.toBe(first?.metadata.name);
   });
-  test('N-06 a node template is copied once', () => {
+  test('a node template is copied once [N-06]', () => {
     const nodeTemplate = { metadata: { labels: { gen: '2' } } };
     const base = deployment(1);
     const pool = {
@@ -103,7 +103,7 @@ describe('sets of a deployment', () => {
     expect(synced.spec.template.spec.nodeTemplate).toEqual(nodeTemplate);
     expect(syncedSet(pool, synced, 0)).toBe(synced);
   });
-  test('R-01 what is complete is left alone', () => {
+  test('a complete deployment is left unchanged [R-01]', () => {
     const annotations = {
       [Annotations.Revision]: '1',
       [Annotations.DesiredReplicas]: '5',
@@ -112,14 +112,14 @@ describe('sets of a deployment', () => {
     const plan = planRollout(snapshot(deployment(5), [set('ms', 5, { annotations })], [machinesOf(5, 'Running')]));
     expect(plan).toMatchObject({ write: [], create: undefined, remove: [], rollback: undefined, events: [] });
   });
-  test('W-10 (BUG-4 mended) with one more allowed there are never two more', () => {
+  test('with one more allowed there are never two more [W-10, BUG-4 corrected]', () => {
     const old = former(3, { annotations: { [Annotations.DesiredReplicas]: '3', [Annotations.MaxReplicas]: '4' } });
     const fresh = set('new', 1, { annotations: { [Annotations.DesiredReplicas]: '3' }, className: 'small' });
     expect(sizesAfter(deployment(3), [old], [machinesOf(3, 'Running')])).toEqual({ old: 3, created: 1 });
-    // Its machine is not made yet, and no status says of it.
+    // Its machine does not exist yet, and no status mentions it.
     expect(sizesAfter(deployment(3), [old, fresh], [machinesOf(3, 'Running'), []])).toEqual({ old: 3, new: 1 });
   });
-  test('U-10 a strategy that nobody knows plans no machine away', () => {
+  test('an unknown strategy deletes no machine [U-10]', () => {
     const old = former(3, { annotations: { [Annotations.DesiredReplicas]: '3' } });
     const plan = planRollout(snapshot(deployment(3, strategy('Dummy')), [old], [machinesOf(3, 'Running')]));
     expect(plan.write.every(({ spec }) => (spec.replicas ?? 0) >= 3)).toBe(true);
@@ -132,7 +132,7 @@ describe('sets of a deployment', () => {
       }),
     ).toThrow('refused to scale s to -1');
   });
-  test('W-18 a rollout to a former template that is complete takes its taint off', () => {
+  test('a complete rollout to a former template removes its taint [W-18]', () => {
     const pool = deployment(2);
     const current = set('ms', 2, {
       annotations: { [Annotations.PreferNoSchedule]: 'True', [Annotations.DesiredReplicas]: '2' },
@@ -141,13 +141,13 @@ describe('sets of a deployment', () => {
     expect(plan.nodes.untaint.map(({ metadata }) => metadata.name)).toEqual(['ms']);
     expect(plan.write[0]?.metadata.annotations).not.toHaveProperty([Annotations.PreferNoSchedule]);
   });
-  test('ODD-24 an old set whose nodes were cleaned keeps no note that would leave its later nodes without the taint', () => {
+  test('an old set whose nodes were cleaned keeps no note, so its later nodes get the taint [ODD-24]', () => {
     const emptied = former(0, { annotations: { [Annotations.PreferNoSchedule]: 'True' } });
     const current = set('ms', 2, { annotations: { [Annotations.DesiredReplicas]: '2' } });
     const plan = planRollout(
       snapshot(deployment(2, { className: 'former' }), [emptied, current], [[], machinesOf(2, 'Running')]),
     );
-    // It is the current set again; the other one is old now and is tainted whatever its note says.
+    // It is the current set again. The other one is now old and gets the taint, independent of its note.
     expect(plan.nodes.taint.map(({ metadata }) => metadata.name)).toEqual(['ms']);
   });
 });
@@ -223,7 +223,7 @@ describe('marks of nodes', () => {
     ],
   ])('%s', (_title, marks, given, want) => expect(changes(marks, given)).toEqual(want));
 
-  test('9.5 the end of a rollout leaves the protection of a preserved machine', () => {
+  test('the end of a rollout keeps the protection of a preserved machine [9.5]', () => {
     const given = node({ annotations: both });
     expect(changes({ unprotect: [ms] }, given, { preservedUntil: 60 })).toEqual([]);
     expect(changes({ unprotect: [ms] }, given)).toHaveLength(1);

@@ -109,7 +109,7 @@ function strategyStep(view: View): Step {
   }
 }
 
-/** A rollout with the annotation for it pauses itself when a machine of its new template fails. */
+/** A rollout with this annotation pauses itself when a machine of its new template fails. */
 function automaticPause({ deployment, care, counted, machines, split }: View): AutomaticPause | undefined {
   if (!rolling(counted.old) || !care.pauseOnFailure || isReturn(deployment, split.current)) return undefined;
   const of = ({ set }: CountedSet) => machines.get(set.metadata.uid) ?? [];

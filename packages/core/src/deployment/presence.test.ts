@@ -31,7 +31,7 @@ describe('keys whose presence counts', () => {
     expect(presenceProblem({ metadata: {} }, Annotations.Unfreeze)).toBeUndefined();
   });
 
-  test('scale-up-disabled=false on a set is named by one event, also over a restart', async () => {
+  test('scale-up-disabled=false on a set causes one event, also across a restart', async () => {
     await using world = await start();
     await world.deploy(1);
     await world.until(() => world.complete(), 60);
@@ -48,7 +48,7 @@ describe('keys whose presence counts', () => {
     ]);
   });
 
-  test('unfreeze=false ends the freeze, and an event names the value on the set and on the deployment', async () => {
+  test('unfreeze=false ends the freeze, and an event reports the value on the set and on the deployment', async () => {
     await using world = await start();
     await world.deploy(1);
     await world.until(() => world.complete(), 60);

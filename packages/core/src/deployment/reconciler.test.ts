@@ -7,8 +7,8 @@ const start = (options: WorldOptions = {}) => World.start(startControlPlane, opt
 const conditions = (object: { status?: { conditions?: { type: string; status: string; reason?: string }[] } }) =>
   (object.status?.conditions ?? []).map(({ type, status, reason }) => `${type}=${status}/${reason}`).sort();
 
-describe('birth', () => {
-  test('three machines are born under the original’s names, and then nothing is written', async () => {
+describe('creation', () => {
+  test('three machines are created with the names of the original, then nothing is written', async () => {
     await using world = await start();
     await world.deploy(3);
     await world.until(() => world.complete(), 60);
@@ -39,7 +39,7 @@ describe('birth', () => {
     expect(world.totalWrites()).toBe(before);
   });
 
-  test('a hundred machines: one write each, and a handful for set and deployment', async () => {
+  test('a hundred machines need one write each, and a few for set and deployment', async () => {
     await using world = await start({ birthMs: (_machine, index) => 500 + index * 13 });
     await world.deploy(100);
     await world.until(() => world.complete(), 60);
@@ -50,7 +50,7 @@ describe('birth', () => {
 });
 
 describe('rolling update', () => {
-  test('of a hundred machines with a surge of 10 %: in time, within bounds, with few writes', async () => {
+  test('a hundred machines with a surge of 10 % finish in time, within bounds, with few writes', async () => {
     await using world = await start({
       birthMs: (_m, i) => 200 + (i % 10) * 20,
       deathMs: (_m, i) => 200 + (i % 10) * 20,
@@ -80,7 +80,7 @@ describe('rolling update', () => {
     const { writes } = world;
     expect(writes.get('POST machines')).toBe(100);
     expect(writes.get('DELETE machines')).toBe(100);
-    // Old nodes: taint and annotations in one. New nodes: annotations on, annotations off.
+    // Old nodes: taint and annotations in one write. New nodes: annotations added, annotations removed.
     expect(writes.get('PATCH nodes')).toBe(300);
     // Each batch of new machines writes the count of names once.
     expect(world.totalWrites() - 500).toBeLessThanOrEqual(130);
@@ -90,7 +90,7 @@ describe('rolling update', () => {
     }
   });
 
-  test('old nodes are tainted, all nodes are kept from the autoscaler, and all of that is undone', async () => {
+  test('old nodes are tainted and all nodes protected from the autoscaler; the end of the rollout reverts both', async () => {
     await using world = await start({ birthMs: () => 5_000, deathMs: () => 1_000 });
     await world.deploy(2);
     await world.until(() => world.complete(), 60);
@@ -121,7 +121,7 @@ describe('rolling update', () => {
     ]);
   });
 
-  test('back to the former template in the middle: its set is taken up again with the next revision', async () => {
+  test('back to the former template midway: its set continues with the next revision', async () => {
     await using world = await start({ birthMs: (m) => (m.spec.class.name === 'large' ? undefined : 100) });
     await world.deploy(3);
     await world.until(() => world.complete(), 60);
@@ -141,7 +141,7 @@ describe('rolling update', () => {
     expect((await world.deployment()).metadata.annotations?.['deployment.kubernetes.io/revision']).toBe('3');
   });
 
-  test('a new template and new replicas at once (W-21, incident 11)', async () => {
+  test('a new template and new replicas at once [W-21, incident 11]', async () => {
     await using world = await start();
     await world.deploy(2);
     await world.until(() => world.complete(), 60);
@@ -150,7 +150,7 @@ describe('rolling update', () => {
     expect(await world.sizes()).toBe('large:4 small:0');
   });
 
-  test('N-15 node template, timeouts and class kind flow in place', async () => {
+  test('node template, timeouts and class kind are copied without a rollout [N-15]', async () => {
     await using world = await start();
     await world.deploy(2);
     await world.until(() => world.complete(), 60);
@@ -182,7 +182,7 @@ describe('rolling update', () => {
     for (const machine of await world.machines()) expect(machine.spec).not.toHaveProperty('drainTimeout');
   });
 
-  test('a deadline that passes is said, and the rollout goes on afterwards', async () => {
+  test('a missed deadline is reported, and the rollout continues', async () => {
     const joins = { large: false };
     await using world = await start({
       birthMs: (m) => (m.spec.class.name === 'small' || joins.large ? 100 : undefined),
@@ -205,7 +205,7 @@ describe('rolling update', () => {
     ]);
   });
 
-  test('history: no more old sets are kept than the limit', async () => {
+  test('no more old sets are kept than the limit allows', async () => {
     await using world = await start({ classes: ['small', 'a', 'b', 'c', 'd'] });
     await world.deploy(1, { revisionHistoryLimit: 1 });
     for (const name of ['a', 'b', 'c', 'd']) {
@@ -219,7 +219,7 @@ describe('rolling update', () => {
 });
 
 describe('pause, rollback, scaling', () => {
-  test('paused: nothing is rolled out, scaling goes on, and it says so', async () => {
+  test('paused: no rollout, but scaling continues, and the condition reports the pause', async () => {
     await using world = await start();
     await world.deploy(2);
     await world.until(() => world.complete(), 60);
@@ -235,7 +235,7 @@ describe('pause, rollback, scaling', () => {
     expect(await world.sizes()).toBe('large:4 small:0');
   });
 
-  test('paused in the middle: no machine comes or goes, however much surge is left, until the user scales', async () => {
+  test('paused midway: no machine is created or deleted until the user scales, whatever surge is left', async () => {
     await using world = await start();
     await world.deploy(3);
     await world.until(() => world.complete(), 60);
@@ -251,11 +251,11 @@ describe('pause, rollback, scaling', () => {
     await world.pass(1_300);
     expect(await world.sizes()).toBe('large:1 small:3');
     await world.change({ spec: { replicas: 4 } });
-    // The canary is not proven: the set of the former template grows.
+    // The canary is not proven, so the set of the former template grows.
     await world.until(async () => (await world.sizes()) === 'large:1 small:4', 60);
   });
 
-  test('with feature RolloutAnnotations off canaries hold nobody back', async () => {
+  test('with feature RolloutAnnotations disabled canaries delay nothing', async () => {
     await using world = await start({ safeguards: { rolloutAnnotations: false } });
     await world.deploy(3);
     await world.until(() => world.complete(), 60);
@@ -266,7 +266,7 @@ describe('pause, rollback, scaling', () => {
     await world.until(async () => (await world.sizes()) === 'large:3 small:0', 600);
   });
 
-  test('rollback to the revision before, and to one that is not there (R-24)', async () => {
+  test('rollback to the previous revision, and to a missing one [R-24]', async () => {
     await using world = await start();
     await world.deploy(2, { revisionHistoryLimit: 10 });
     await world.until(() => world.complete(), 60);
@@ -306,7 +306,7 @@ describe('pause, rollback, scaling', () => {
     expect((await world.machines()).length).toBe(3);
   });
 
-  test('T-01 the machine that the autoscaler named goes, and the list is emptied', async () => {
+  test('the machine that the autoscaler named is deleted, and the list is cleared [T-01]', async () => {
     await using world = await start({ deathMs: () => 2_000 });
     await world.deploy(3);
     await world.until(() => world.complete(), 60);
@@ -330,7 +330,7 @@ describe('pause, rollback, scaling', () => {
 });
 
 describe('recreate', () => {
-  test('R-08 Recreate never has machines of two templates', async () => {
+  test('Recreate never has machines of two templates [R-08]', async () => {
     await using world = await start({ deathMs: () => 3_000 });
     await world.deploy(3, { strategy: { type: 'Recreate' } });
     await world.until(() => world.complete(), 60);
@@ -345,7 +345,7 @@ describe('recreate', () => {
 });
 
 describe('ownership and deletion', () => {
-  test('a deployment takes its machines with it', async () => {
+  test('deleting a deployment deletes its machines', async () => {
     await using world = await start();
     await world.deploy(3);
     await world.until(() => world.complete(), 60);
@@ -355,7 +355,7 @@ describe('ownership and deletion', () => {
     await expect(world.deployment()).rejects.toMatchObject({ code: 404 });
   });
 
-  test('a machine whose labels no longer match is let go and replaced; BUG-1 its reference really goes', async () => {
+  test('a machine whose labels no longer match is released and replaced; its reference is removed [BUG-1]', async () => {
     await using world = await start();
     await world.deploy(2);
     await world.until(() => world.complete(), 60);
@@ -370,7 +370,7 @@ describe('ownership and deletion', () => {
     expect((await world.machines()).length).toBe(2);
   });
 
-  test('a machine deleted by hand is replaced', async () => {
+  test('a machine that a user deletes is replaced', async () => {
     await using world = await start({ deathMs: () => 20_000 });
     await world.deploy(2);
     await world.until(() => world.complete(), 60);
@@ -394,7 +394,7 @@ describe('ownership and deletion', () => {
 });
 
 describe('overshooting', () => {
-  test('F-13 from 6 to 2: one freeze, one thaw', async () => {
+  test('from 6 to 2 there is one freeze and one unfreeze [F-13]', async () => {
     await using world = await start({ deathMs: () => 5_000 });
     await world.deploy(6, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 2, maxUnavailable: 0 } } });
     await world.until(() => world.complete(), 60);

@@ -73,7 +73,7 @@ const SELECTS_ALL: Refusal = {
   message: 'spec.selector: selects all machines. Name at least one label of the template in it.',
 };
 
-/** Rolls MachineDeployments out over their sets (docs/compatibility/rules-deployments.md §1.3). */
+/** Rolls out MachineDeployments over their sets (docs/compatibility/rules-deployments.md §1.3). */
 export class DeploymentReconciler {
   readonly #access: DeploymentAccess;
   readonly #claims: SetClaims;

@@ -20,7 +20,7 @@ async function start(...refused: readonly string[]) {
 const blocked = async (world: World) =>
   (await world.deployment()).status?.conditions?.find(({ type }) => type === 'RolloutBlocked');
 
-test('without nodes it makes, scales and rolls; failed machines and updates in place wait for what nodes say', async () => {
+test('without access to nodes it creates, scales and rolls; failed machines and in-place updates wait for the nodes', async () => {
   const { world, lacking } = await start('nodes');
   await using _ = world;
   await world.deploy(2);
@@ -46,7 +46,7 @@ test('without nodes it makes, scales and rolls; failed machines and updates in p
   expect(await blocked(world)).toBeUndefined();
 });
 
-test('without classes nobody can say that one is missing: machines are made', async () => {
+test('without access to classes a missing class is unknown, so machines are created', async () => {
   const { world } = await start('machineclasses');
   await using _ = world;
   await world.deploy(2);
@@ -57,13 +57,13 @@ test('without classes nobody can say that one is missing: machines are made', as
   ]);
 });
 
-test('without machines nothing is decided, and all is when they are back', async () => {
+test('without access to machines nothing is decided until access returns', async () => {
   const { world, lacking } = await start();
   await using _ = world;
   await world.deploy(1);
   await world.until(() => world.complete(), 60);
   lacking.add('machines');
-  // Watches that are open stay open for ten minutes at most.
+  // Open watches stay open for ten minutes at most.
   await world.pass(660);
   await world.deleteMachine((await world.machines())[0]?.metadata.name ?? '');
   await world.change({ spec: { replicas: 3 } });

@@ -2,7 +2,7 @@ import { type RestorablePlane, type StoreSnapshot, startRestorablePlane } from '
 import { expect, test } from 'vitest';
 import { type StartPlane, World, type WorldOptions } from './testing/world.ts';
 
-/** The server of the machines is restored to an older state beneath a manager. */
+/** The server of the machines is restored to an older state while a manager runs. */
 
 async function staged(replicas: number, options: WorldOptions = {}) {
   let plane: RestorablePlane | undefined;
@@ -20,7 +20,7 @@ async function staged(replicas: number, options: WorldOptions = {}) {
 const uids = async (world: World): Promise<readonly string[]> =>
   (await world.machines()).map(({ metadata }) => metadata.uid).sort();
 
-test('a manager that outlives the restore sees the older fleet at once, and touches none of it', async () => {
+test('a manager that outlives the restore sees the older fleet at once and does not change it', async () => {
   const { world, plane } = await staged(3);
   await using _ = world;
   const before = await uids(world);
@@ -36,7 +36,7 @@ test('a manager that outlives the restore sees the older fleet at once, and touc
   expect([...world.writes.keys()].filter((write) => /^(POST|DELETE) machines$/.test(write))).toEqual([]);
 });
 
-test('no machine goes before all caches are of the same history: the sets are older, the machines still are not', async () => {
+test('no machine is deleted before all caches have the same history: the sets are older, the machines not yet', async () => {
   let slow: PromiseWithResolvers<void> | undefined;
   const { world, plane } = await staged(3, {
     fault: async (request, answer) => {
@@ -60,7 +60,7 @@ test('no machine goes before all caches are of the same history: the sets are ol
   expect(await uids(world)).toEqual(before);
 });
 
-test('a deletion of before the restore, whose answer was lost, is not sent again', async () => {
+test('a deletion from before the restore whose answer was lost is not sent again', async () => {
   let backup: StoreSnapshot | undefined;
   let plane: RestorablePlane | undefined;
   const stage = await staged(3, {

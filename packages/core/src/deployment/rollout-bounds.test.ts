@@ -34,44 +34,44 @@ test.each<[what: string, current: number, old: SetSize, ceiling: number | undefi
   expect(currentReplicas({ current: size('new', have), old: [old] }, target)).toBe(want);
 });
 
-test('old machines that failed and wait for a repair cost nothing where their place stands open, and else a free place', () => {
+test('a failed old machine that waits for its repair costs nothing if its place is open, otherwise a free place', () => {
   const old = size('old', 8, { available: 5, open: 1 });
   const current = size('new', 4);
-  // 12 machines, 9 of them available; 3 may go, and one place is empty anyway.
+  // 12 machines, 9 of them available. 3 may be deleted, and one place has no machine.
   expect(shrunk(current, [old], { free: 0, repairsFirst: true })).toEqual({ old: 7 });
   expect(shrunk(current, [old], { free: 1, repairsFirst: true })).toEqual({ old: 6 });
   expect(shrunk(current, [old], { repairsFirst: true })).toEqual({ old: 5 });
-  // More open places than unwell machines: those that serve are not given up for them.
+  // More open places than unavailable machines: available ones are not deleted for them.
   expect(shrunk(current, [{ ...old, available: 8, open: 3 }], { repairsFirst: true })).toEqual({});
 });
 
-test('nothing that is available is given up while a failed machine waits, and silent machines that a breaker keeps stay', () => {
+test('no available machine is deleted while a failed one waits, and unreachable ones that a breaker keeps stay', () => {
   expect(shrunk(size('new', 4), [size('old', 8)], { repairsFirst: true })).toEqual({});
   expect(shrunk(size('new', 4), [size('old', 8)])).toEqual({ old: 5 });
   expect(shrunk(size('new', 4), [size('old', 8, { available: 6, held: 2 })])).toEqual({});
 });
 
-test('one machine stays until the current set was scaled, unless it is the last that could ever move', () => {
+test('one machine stays until the current set was scaled, unless it is the last one that could move', () => {
   const all = { unavailable: 10, surge: 0 };
   expect(shrunk(size('new', 0), [size('old', 10)], all)).toEqual({ old: 1 });
   expect(shrunk(size('new', 0), [size('old', 1)], { replicas: 1, surge: 0, unavailable: 1 })).toEqual({ old: 0 });
-  // One replica, and another machine that still terminates: it makes room by itself.
+  // One replica, and another machine that still terminates and makes room by itself.
   const leaving = size('old', 1, { actual: 2, leaving: 1 });
   expect(shrunk(size('new', 0), [leaving], { replicas: 1, surge: 0, unavailable: 1 })).toEqual({});
   expect(shrunk(size('new', 0), [size('old', 3)], { ...all, replicas: 0, unavailable: 0 })).toEqual({ old: 0 });
 });
 
-test('a set without replicas is not made smaller', () => {
+test('a set without replicas does not shrink', () => {
   expect(shrunk(size('new', 10), [size('a', 0), size('b', 0)])).toEqual({});
   expect(shrunk(size('new', 10), [size('a', 0, { available: 2, actual: 2 }), size('b', 2)])).toEqual({ b: 0 });
 });
 
-test('a current set above what is asked for shrinks, and one that is as large does not move', () => {
+test('a current set above the requested size shrinks, and one of this size does not change', () => {
   expect(stepOf(size('new', 12), [])[0]).toEqual({ new: 10 });
   expect(stepOf(size('new', 10), [])).toEqual([{}, 'no old machine is left']);
 });
 
-test('a rollout that waits says for what', () => {
+test('a waiting rollout reports the reason', () => {
   const waits = 'waiting: machines of the current set are not available, or old ones are not gone yet';
   expect(stepOf(size('new', 2, { available: 0 }), [size('old', 10)], { unavailable: 0 })).toEqual([{}, waits]);
   expect(stepOf(size('new', 10), [size('a', 0), size('b', 0, { actual: 1 })])).toEqual([{}, waits]);
@@ -80,7 +80,7 @@ test('a rollout that waits says for what', () => {
   expect([resize, because]).toEqual([{ old: 5 }, 'enough machines are available to give old ones up']);
 });
 
-test('what a canary may not take yet goes to the last good set, as far as there is room', () => {
+test('the last good set takes what a canary may not take yet, as far as there is room', () => {
   const proven = { ceiling: 1, good: 'old' };
   const grows = 'the newest template is not proven: the last good set grows';
   expect(stepOf(size('new', 1), [size('old', 6)], proven)).toEqual([{ old: 9 }, grows]);
@@ -88,18 +88,18 @@ test('what a canary may not take yet goes to the last good set, as far as there 
   expect(stepOf(size('new', 1), [size('old', 6, { actual: 10 })], proven)).toEqual([{ old: 7 }, grows]);
   expect(stepOf(size('new', 1), [size('old', 6, { actual: 11 })], proven)[0]).toEqual({});
   expect(stepOf(size('new', 1), [size('old', 9)], proven)[0]).toEqual({});
-  // The canary itself comes first, and without a ceiling the current set takes all.
+  // The canary itself comes first. Without a ceiling the current set takes all.
   expect(stepOf(size('new', 0), [size('old', 6)], proven)[0]).toEqual({ new: 1 });
   expect(stepOf(size('new', 1), [size('old', 6)])[0]).toEqual({ new: 6 });
 });
 
-test('at its ceiling a canary takes no more from the old sets than it may still grow by', () => {
+test('at its ceiling a canary takes no more from the old sets than it may still grow', () => {
   const proven = { ceiling: 1, good: 'old', unavailable: 3 };
   expect(stepOf(size('new', 1), [size('old', 9)], proven)[0]).toEqual({});
   expect(stepOf(size('new', 1), [size('old', 9)], { unavailable: 3, surge: 0 })[0]).toEqual({ old: 6 });
   expect(stepOf(size('new', 1), [size('old', 11)], proven)[0]).toEqual({ old: 9 });
   expect(stepOf(size('new', 1), [size('old', 11)], { ...proven, ceiling: 3 })[0]).toEqual({ old: 7 });
-  // The sets ask for too many: the surplus goes all the same.
+  // The sets request too many machines, so the surplus is still deleted.
   expect(stepOf(size('new', 1), [size('old', 13)], proven)[0]).toEqual({ old: 6 });
 });
 
@@ -116,7 +116,7 @@ const scaled = (current: SetSize | undefined, old: readonly SetSize[], change: P
   return [Object.fromEntries(resize), annotate, because] as const;
 };
 
-test('a deployment without a set has nothing to scale; without machines a growth is a scaling', () => {
+test('a deployment without a set has nothing to scale; growth without machines is a scaling', () => {
   expect(scaled(undefined, [])).toEqual([{}, [], 'there is no set to scale']);
   const none = { current: size('new', 0), old: [] };
   expect([isScalingEvent(none, 3), isScalingEvent(none, 0)]).toEqual([true, false]);
@@ -134,18 +134,18 @@ test('without machines the current set is scaled first, then the last good one, 
   expect(scaled(undefined, emptied)[0]).toEqual({ b: 10 });
 });
 
-test('a single set whose template is not proven grows to its ceiling, and the last good one takes the rest', () => {
+test('a single set with an unproven template grows to its ceiling, and the last good one takes the rest', () => {
   const proven = { ceiling: 3, good: 'old' };
   expect(scaled(size('new', 1, wanted(1, 1)), [size('old', 0)], proven)).toEqual([
     ...[{ new: 3, old: 9 }, ['old', 'new'], 'the newest template is not proven: old grows'],
   ]);
-  // An old set that is the only one, and a current set that shrinks, have no ceiling.
+  // A single old set, and a current set that shrinks, have no ceiling.
   expect(scaled(size('new', 0), [size('old', 4, wanted(4, 4))], proven)[0]).toEqual({ old: 10 });
   expect(scaled(size('new', 12, wanted(12, 12)), [], proven)[0]).toEqual({ new: 10 });
   expect(scaled(size('new', 1, wanted(1, 1)), [size('old', 0)])[0]).toEqual({ new: 10 });
 });
 
-test('during a rollout a growth goes to the current set; a template without machines gets none', () => {
+test('during a rollout the current set grows; a template without machines gets none', () => {
   const old = size('old', 4, wanted(4, 6));
   const other = size('other', 2, wanted(2, 6));
   expect(scaled(size('new', 2, wanted(2, 6)), [old])[0]).toEqual({ new: 8 });
@@ -156,7 +156,7 @@ test('during a rollout a growth goes to the current set; a template without mach
   expect(scaled(size('new', 0), [old, other], { ceiling: 1, good: 'old' })[0]).toEqual({ new: 1, old: 8 });
 });
 
-test('what machines that are going hold back stays asked for during a pause or at a ceiling', () => {
+test('growth that terminating machines delay stays requested during a pause or at a ceiling', () => {
   const old = size('old', 4, wanted(4, 6, { actual: 8 }));
   const current = size('new', 2, wanted(2, 6));
   const annotated = (change: Partial<ScaleTarget>) => scaled(current, [old], change)[1];
@@ -164,7 +164,7 @@ test('what machines that are going hold back stays asked for during a pause or a
   expect(annotated({ paused: true })).toEqual([]);
   expect(annotated({ ceiling: 9 })).toEqual([]);
   expect(scaled(current, [old], { paused: true })[0]).toEqual({ new: 4 });
-  // Nothing is held back.
+  // There is no ceiling.
   expect(scaled(current, [size('old', 4, wanted(4, 6))], { paused: true })[1]).toEqual(['old', 'new']);
 });
 
@@ -173,7 +173,7 @@ test('a set without machines is not annotated unless it grows', () => {
   expect(scaled(size('new', 2, wanted(2, 6)), [old, size('empty', 0)])[1]).toEqual(['old', 'new']);
 });
 
-test('beside a saturated set only those with machines are emptied', () => {
+test('next to a saturated set only the sets with machines are scaled to 0', () => {
   const current = size('new', 10, wanted(10, 10));
   expect(scaled(current, [size('a', 1), size('b', 0)])).toEqual([
     { a: 0 },
@@ -182,36 +182,36 @@ test('beside a saturated set only those with machines are emptied', () => {
   ]);
 });
 
-test('the size of all sets follows the annotated surge, and all go with the last replica', () => {
+test('the total follows the annotated surge, and falls to 0 with the last replica', () => {
   const [current, old] = [size('new', 6, wanted(6, 12)), size('old', 6, wanted(6, 12))];
   const after = (replicas: number) =>
     Object.values(scaled(current, [old], { replicas })[0]).reduce((sum, n) => sum + n, 0);
   expect([after(8), after(4), after(0)]).toEqual([10, 6, 0]);
 });
 
-test('sets that say nothing of what was asked for are not scaled during a pause', () => {
+test('sets without an annotated request are not scaled during a pause', () => {
   expect(scaled(size('new', 3), [size('old', 4)], { paused: true })[0]).toEqual({});
 });
 
-test('sets that have all they may have stay as they are', () => {
+test('sets at their maximum do not change', () => {
   const [current, old] = [size('new', 6, wanted(6, 8)), size('old', 6, wanted(6, 8))];
   expect(scaled(current, [old])).toEqual([{}, ['old', 'new'], 'in proportion']);
 });
 
-test('of many small sets the newest keeps what is left', () => {
+test('of many small sets the newest keeps the rest', () => {
   const sets = ['a', 'b', 'c'].map((name, i) => size(name, 1, { ...wanted(1, 4), max: 4, createdAt: i }));
   const current = size('new', 1, { ...wanted(1, 4), max: 4, createdAt: 9 });
   const limits = { surge: 0, annotatedSurge: 0, unavailable: 1 };
   expect(scaled(current, sets, { replicas: 1, limits })[0]).toEqual({ a: 0, b: 0, c: 0, new: 1 });
 });
 
-test('no set gives up more than is left to give up', () => {
+test('no set shrinks by more than the remaining reduction', () => {
   const half = (name: string) => size(name, 3, { ...wanted(3, 9), max: 9 });
   const limits = { surge: 0, annotatedSurge: 0, unavailable: 3 };
   expect(scaled(half('new'), [half('old')], { replicas: 3, limits })[0]).toEqual({ old: 1, new: 2 });
 });
 
-test('sets whose machines serve share what a set that boots gives up for them', () => {
+test('sets with available machines share the reduction that a starting set saves', () => {
   const serving = (name: string) => size(name, 4, { ...wanted(4, 16), max: 16 });
   const booting = size('new', 8, { ...wanted(8, 16), max: 16, available: 0 });
   const after = (unavailable: number) => {
@@ -225,25 +225,25 @@ test('sets whose machines serve share what a set that boots gives up for them', 
   ]);
 });
 
-test('a scale down takes machines that are not available before those that are, as far as must stay', () => {
+test('a scale-down takes unavailable machines first, as far as enough stay available', () => {
   const booting = size('new', 5, wanted(5, 10, { available: 0 }));
   const serving = size('old', 7, wanted(7, 10));
   const all = { replicas: 5, limits: { ...LIMITS, unavailable: 0 } };
   const [sizes] = scaled(booting, [serving], all);
   expect(sizes).toEqual({ new: 2, old: 5 });
   expect(scaled(booting, [serving], { replicas: 5 })[0]).toEqual({ new: 3, old: 4 });
-  // The same with both available: in proportion.
+  // The same with both available, in proportion.
   expect(scaled(size('new', 5, wanted(5, 10)), [serving], all)[0]).toEqual({ new: 3, old: 4 });
 });
 
-test('a growth gives a template that may have all replicas nothing to share', () => {
+test('growth that a template takes completely is not shared', () => {
   const rule = { replicas: 10, good: 'old' };
   const after = (have: number, count: number) =>
     Object.fromEntries(grown({ current: size('new', have), old: [size('old', 0)] }, count, rule));
   expect([after(10, 5), after(4, 8), after(4, 2)]).toEqual([{}, { new: 10 }, { new: 6 }]);
 });
 
-test('what a growth adds is counted for the sets that grow', () => {
+test('added machines count for the sets that grow', () => {
   const sizes = { current: size('new', 2), old: [size('old', 4)] };
   expect(added(sizes, new Map([['new', 5]]))).toBe(3);
   expect(
@@ -258,7 +258,7 @@ test('what a growth adds is counted for the sets that grow', () => {
   expect(added({ ...sizes, current: undefined }, new Map([['old', 6]]))).toBe(2);
 });
 
-test('the last good set is the one that is named, then the most available, the one without a failure, the newest', () => {
+test('the last good set is the named one, then the most available, then one without a failure, then the newest', () => {
   const good = (old: readonly SetSize[], named?: string, failed: readonly string[] = []) =>
     lastGood(old, { named, hasFailed: (name) => failed.includes(name) });
   const [a, b] = [size('a', 3, { createdAt: 1 }), size('b', 3, { createdAt: 2 })];
@@ -273,7 +273,7 @@ test('the last good set is the one that is named, then the most available, the o
   expect(good([], 'a')).toBeUndefined();
 });
 
-test('Recreate empties the old sets, waits until their machines are gone, and then makes the current set', () => {
+test('Recreate scales the old sets to 0, waits until their machines are gone, then creates the current set', () => {
   const old = (replicas: number, actual: number) => size('old', replicas, { actual });
   expect(planRecreate({ current: undefined, old: [old(2, 2), size('gone', 0)] }, 3)).toMatchObject({
     kind: 'resize',
@@ -298,7 +298,7 @@ test('Recreate empties the old sets, waits until their machines are gone, and th
   });
 });
 
-test('strategies without settings have the limits of nothing set, and Recreate has none', () => {
+test('a strategy without settings has the default limits, and Recreate has none', () => {
   const limits = (type?: 'RollingUpdate' | 'InPlaceUpdate' | 'Recreate') =>
     limitsOf(deployment(4, type ? { strategy: { type } } : {}));
   const one = { surge: 0, annotatedSurge: 0, unavailable: 1 };
@@ -306,7 +306,7 @@ test('strategies without settings have the limits of nothing set, and Recreate h
   expect(limits('Recreate')).toEqual({ surge: 0, annotatedSurge: 0, unavailable: 0 });
 });
 
-test('the numbers of a set are those that were counted and annotated', () => {
+test('the numbers of a set are the counted and the annotated ones', () => {
   const bare = set('a', 3);
   expect(sizeOf(bare, { replicas: 4, available: 2 })).toMatchObject({ replicas: 3, actual: 4, available: 2 });
   const { metadata, ...rest } = bare;

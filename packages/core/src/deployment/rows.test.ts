@@ -11,7 +11,7 @@ const conditions = ({ status }: MachineDeployment) =>
   (status?.conditions ?? []).map(({ type, status, reason }) => `${type}=${status}/${reason}`).sort();
 const reasons = async (world: World) => (await world.events()).map(({ reason }) => reason);
 
-/** A finished deployment, and what its controllers wrote forgotten. */
+/** Starts a world with a finished deployment, and forgets the writes so far. */
 async function finished(replicas: number, options: WorldOptions = {}, spec: Partial<MachineDeployment['spec']> = {}) {
   const world = await start(options);
   await world.deploy(replicas, spec);
@@ -22,7 +22,7 @@ async function finished(replicas: number, options: WorldOptions = {}, spec: Part
 }
 
 describe('deployments', () => {
-  test('R-04 one that is going and was never ours is left to others', async () => {
+  test('a deployment that is being deleted and has no finalizer of ours is ignored [R-04]', async () => {
     await using world = await start();
     await world.deploy(2, { paused: true, replicas: 0 }, { finalizers: ['example.org/mine'] });
     await world.pass(1);
@@ -39,21 +39,21 @@ describe('deployments', () => {
     ]);
   });
 
-  test('R-06 Recreate: the first set is made at once', async () => {
+  test('Recreate creates the first set at once [R-06]', async () => {
     await using world = await start();
     await world.deploy(2, { strategy: { type: 'Recreate' } });
     await world.until(() => world.complete(), 60);
     expect(await world.sizes()).toBe('small:2');
   });
 
-  test('R-09 a class of another name: a second set', async () => {
+  test('a class of another name gives a second set [R-09]', async () => {
     await using world = await finished(5, { birthMs: (m) => (m.spec.class.name === 'large' ? undefined : 100) });
     await world.changeClass('large');
     await world.pass(5);
     expect(await world.sizes()).toBe('large:1 small:5');
   });
 
-  test('R-17 a frozen deployment is processed in full; the brake is at the sets', async () => {
+  test('a frozen deployment is reconciled completely; only its sets are frozen [R-17]', async () => {
     await using world = await finished(5, { birthMs: (m) => (m.spec.class.name === 'large' ? undefined : 100) });
     const [set] = await world.sets();
     await world.change({
@@ -64,7 +64,7 @@ describe('deployments', () => {
     expect([(await world.sets()).length, set?.spec.replicas]).toEqual([2, 5]);
   });
 
-  test('R-13 and T-11 a named machine is marked, also while paused', async () => {
+  test('a named machine is marked, also while paused [R-13, T-11]', async () => {
     await using world = await finished(2);
     const [name] = (await world.machines()).map(({ metadata }) => metadata.name);
     await world.change({ spec: { paused: true }, metadata: { annotations: { ...trigger(name) } } });
@@ -77,7 +77,7 @@ describe('deployments', () => {
     expect(await world.machines()).toHaveLength(2);
   });
 
-  test('R-14 the time of the scaler reaches the new set, its list does not', async () => {
+  test('the scaler time is copied to the new set, its list is not [R-14]', async () => {
     await using world = await finished(2);
     const [name] = (await world.machines()).map(({ metadata }) => metadata.name);
     await world.change({
@@ -90,7 +90,7 @@ describe('deployments', () => {
     expect(set?.metadata.annotations).not.toHaveProperty([Annotations.TriggerDeletion]);
   });
 
-  test('R-15 and R-19 deletion: each set is deleted once, the finalizer goes last', async () => {
+  test('deletion deletes each set once and removes the finalizer last [R-15, R-19]', async () => {
     await using world = await finished(2, {
       deathMs: () => 5_000,
       birthMs: (m) => (m.spec.class.name === 'large' ? undefined : 100),
@@ -110,7 +110,7 @@ describe('deployments', () => {
     await expect(world.deployment()).rejects.toMatchObject({ code: 404 });
   });
 
-  test('W-20 from 0 to 1: exactly two conditions, both good', async () => {
+  test('from 0 to 1: exactly two conditions, both True [W-20]', async () => {
     await using world = await finished(
       0,
       {},
@@ -127,7 +127,7 @@ describe('deployments', () => {
     ]);
   });
 
-  test('9.4 while a rollout runs Progressing is neither complete nor paused', async () => {
+  test('during a rollout Progressing is neither complete nor paused [9.4]', async () => {
     await using world = await finished(2, { birthMs: () => 3_000 });
     const seen = new Set<string>();
     world.context.deployments.onChange(({ object }) => {
@@ -152,7 +152,7 @@ describe('views that differ', () => {
     return response;
   };
 
-  test('incident 4: sets and deployment that see replicas at different times make no machine that they delete again', async () => {
+  test('sets and deployment that see replicas at different times create no surplus machine [incident 4]', async () => {
     await using world = await finished(3, { fault: slow, birthMs: () => 2_000, deathMs: () => 2_000 });
     const large = new Set<string>();
     let deleted = 0;
@@ -171,7 +171,7 @@ describe('views that differ', () => {
     expect([large.size, deleted, await world.sizes()]).toEqual([7, 0, 'large:7 small:0']);
   });
 
-  test('R31 a generation counts as observed when its work was done, not before', async () => {
+  test('a generation counts as observed after its work is done [R31]', async () => {
     let refuses = false;
     const fault: WorldOptions['fault'] = async (request, answer) => {
       if (!refuses || request.method !== 'POST' || !/machinesets$/.test(new URL(request.url).pathname)) return answer();
@@ -194,7 +194,7 @@ describe('views that differ', () => {
 });
 
 describe('names of sets', () => {
-  /** What a set for the class `large` will be called. */
+  /** Returns the name of a set for the class `large`. */
   async function nameFor(className: string, collisionCount?: number): Promise<string> {
     await using world = await start();
     await world.deploy(1, {});
@@ -209,7 +209,7 @@ describe('names of sets', () => {
     return (await world.sets()).find((set) => set.spec.template.spec.class.name === className)?.metadata.name ?? '';
   }
 
-  test('N-08 a name that another template has: the count of collisions rises and another name is taken', async () => {
+  test('a name of another template increments the collision count and gives another name [N-08]', async () => {
     const taken = [await nameFor('large'), await nameFor('large', 1)];
     await using world = await finished(1);
     for (const name of taken) {
@@ -232,7 +232,7 @@ describe('names of sets', () => {
     expect([status?.collisionCount, taken.includes(made?.metadata.name ?? '')]).toEqual([2, false]);
   });
 
-  test('N-09 a set that an earlier try made is used, without an event', async () => {
+  test('a set from an earlier attempt is used, without an event [N-09]', async () => {
     let losing = false;
     await using world = await finished(1, {
       fault: async (request, answer) => {

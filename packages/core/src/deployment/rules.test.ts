@@ -22,7 +22,7 @@ import { planRollback } from './state/rollback.ts';
 import { type CountedSets, deploymentStatus } from './state/status.ts';
 import { validateDeployment } from './validation.ts';
 
-/** Rules that bear no id. Each title begins with the section. */
+/** Rules without an id. Each title ends with the section of the rule. */
 
 const counts = (replicas: number, more: object = {}) => ({
   replicas,
@@ -52,7 +52,7 @@ const former = (replicas: number, options: Parameters<typeof set>[2] = {}) =>
 const sizes = (plan: ReturnType<typeof planRollout>) =>
   Object.fromEntries(plan.write.map(({ metadata, spec }) => [metadata.name, spec.replicas]));
 
-describe('0 vocabulary', () => {
+describe('vocabulary [0]', () => {
   test('keys, values and taints are on the wire letter by letter', () => {
     expect(Finalizers.MachineControllerManager).toBe('machine.sapcloud.io/machine-controller-manager');
     expect([Labels.TemplateHash, Labels.Node, Labels.DeploymentName, Labels.Freeze]).toEqual([
@@ -124,15 +124,15 @@ describe('0 vocabulary', () => {
   });
 });
 
-describe('1 deployment', () => {
-  test('1.2 an update in place that names no way is refused', () => {
+describe('deployment [1]', () => {
+  test('an in-place update without an orchestration type is refused [1.2]', () => {
     const strategy = { type: 'InPlaceUpdate', inPlaceUpdate: { maxSurge: 0, maxUnavailable: 1 } } as never;
     expect(validateDeployment(deployment(1, { strategy })).map(({ field }) => field)).toEqual([
       'spec.strategy.inPlaceUpdate.orchestrationType',
     ]);
   });
 
-  test('1.3 a pause comes before a rollback, a rollback before scaling, scaling before the rollout', () => {
+  test('order: pause, rollback, scaling, rollout [1.3]', () => {
     const annotations = { [Annotations.DesiredReplicas]: '2', [Annotations.MaxReplicas]: '3' };
     const sets = [
       former(2, { annotations: { ...annotations, [Annotations.Revision]: '1' } }),
@@ -145,20 +145,20 @@ describe('1 deployment', () => {
     const back = planRollout(snapshot(deployment(6, { ...all, paused: false }), sets, machines));
     expect([back.rollback?.event.reason, sizes(back).old]).toEqual(['DeploymentRollback', undefined]);
     const scaled = planRollout(snapshot(deployment(6), sets, machines));
-    // To 6 + 1 at once: a step of the rollout would have been bounded by what is there.
+    // To 6 + 1 at once: a rollout step would have been limited by the existing machines.
     expect([scaled.because, sizes(scaled)]).toEqual(['in proportion', { old: 2, new: 5 }]);
     const step = planRollout(snapshot(deployment(2), sets, machines));
     expect(sizes(step)).toEqual({ old: 1 });
   });
 
-  test('1.8 what goes on after a pause says so', () => {
+  test('a deployment that continues after a pause reports it [1.8]', () => {
     const conditions = [{ type: 'Progressing' as const, status: 'Unknown' as const, reason: 'DeploymentPaused' }];
     const resumed = pauseCondition(deployment(1, { status: { conditions } }), NOW);
     expect(resumed?.map(({ status, reason }) => [status, reason])).toEqual([['Unknown', 'DeploymentResumed']]);
     expect(pauseCondition(deployment(1, { paused: true, status: { conditions } }), NOW)).toBeUndefined();
   });
 
-  test('1.8 a paused deployment still passes on what flows in place, and cuts its history', () => {
+  test('a paused deployment still copies fields that need no rollout, and trims its history [1.8]', () => {
     const observed = (one: ReturnType<typeof set>) => ({ ...one, status: { observedGeneration: 1 } });
     const pool = deployment(1, { paused: true, revisionHistoryLimit: 0, annotations: { team: 'blue' } });
     const template = { ...pool.spec.template, spec: { ...pool.spec.template.spec, drainTimeout: '5m' } };
@@ -172,7 +172,7 @@ describe('1 deployment', () => {
     expect(plan.remove.map(({ metadata }) => metadata.name)).toEqual(['old']);
   });
 
-  test('1.9 a rollback to the present template changes nothing and is taken back', () => {
+  test('a rollback to the current template changes nothing and is cleared [1.9]', () => {
     const current = set('new', 1, { annotations: { [Annotations.Revision]: '2' } });
     const pool = deployment(1, { rollbackTo: { revision: 2 } });
     const { deployment: after, event } = planRollback(pool, { current, old: [] }, 2);
@@ -181,13 +181,13 @@ describe('1 deployment', () => {
     expect(after).toEqual({ ...pool, spec });
   });
 
-  test('1.9 a set without a revision is no revision before the current one', () => {
+  test('a set without a revision is not the previous revision [1.9]', () => {
     const pool = deployment(1, { rollbackTo: { revision: 0 } });
     const { target, event } = planRollback(pool, { current: undefined, old: [former(1)] }, 0);
     expect([target, event.reason]).toEqual([undefined, 'DeploymentRollbackRevisionNotFound']);
   });
 
-  test('1.9 a rollback brings template and annotations back, but for what is never copied', () => {
+  test('a rollback restores template and annotations, except those that are never copied [1.9]', () => {
     const old = former(0, {
       annotations: { [Annotations.Revision]: '1', team: 'red', [Annotations.DesiredReplicas]: '7' },
     });
@@ -200,7 +200,7 @@ describe('1 deployment', () => {
     });
   });
 
-  test('1.9 the set that a rollback goes back to loses its taint', () => {
+  test('the target set of a rollback loses its taint [1.9]', () => {
     const marked = { [Annotations.Revision]: '1', [Annotations.PreferNoSchedule]: 'True' };
     const sets = [former(1, { annotations: marked }), set('new', 1, { annotations: { [Annotations.Revision]: '2' } })];
     const plan = planRollout(snapshot(deployment(2, { rollbackTo: { revision: 1 } }), sets));
@@ -210,21 +210,21 @@ describe('1 deployment', () => {
   });
 });
 
-describe('2 sets', () => {
-  test('2.3 an annotation that the deployment loses stays on the set', () => {
+describe('sets [2]', () => {
+  test('an annotation that the deployment loses stays on the set [2.3]', () => {
     const current = set('new', 1, { annotations: { gone: 'x', [Annotations.Revision]: '1' } });
     const synced = syncedSet(deployment(1, { annotations: { team: 'blue' } }), current, 1);
     expect(synced.metadata.annotations).toEqual({ gone: 'x', team: 'blue', [Annotations.Revision]: '1' });
   });
 
-  test('2.3 minReadySeconds and the maximum of preserved machines flow to the current set', () => {
+  test('minReadySeconds and the maximum of preserved machines are copied to the current set [2.3]', () => {
     const current = set('new', 1, { annotations: { [Annotations.Revision]: '1' } });
     const given = syncedSet(deployment(1, { minReadySeconds: 5, autoPreserveFailedMachineMax: 2 }), current, 1);
     expect(given.spec).toMatchObject({ minReadySeconds: 5, autoPreserveFailedMachineMax: 2 });
     expect(syncedSet(deployment(1), given, 1).spec).toEqual(current.spec);
   });
 
-  test('2.3 a deployment without conditions finds its set and takes over its revision', () => {
+  test('a deployment without conditions finds its set and takes over its revision [2.3]', () => {
     const current = set('new', 1, {
       annotations: { [Annotations.Revision]: '4', [Annotations.DesiredReplicas]: '1', [Annotations.MaxReplicas]: '2' },
     });
@@ -232,7 +232,7 @@ describe('2 sets', () => {
     expect([plan.revision, plan.condition?.status, plan.condition?.reason]).toEqual([4, 'True', 'FoundNewMachineSet']);
   });
 
-  test('2.5 what is never copied from a deployment to its set', () => {
+  test('annotations that are never copied from a deployment to its set [2.5]', () => {
     expect([...ANNOTATIONS_NOT_COPIED].toSorted()).toEqual(
       expect.arrayContaining([
         'deployment.kubernetes.io/desired-replicas',
@@ -273,21 +273,21 @@ describe('2 sets', () => {
     expect(made.metadata.annotations?.[Annotations.LastReplicaChangeByScaler]).toBe(time);
   });
 
-  test('2.7 a set that is born without replicas is no scaling', () => {
+  test('a set that is created without replicas is no scaling [2.7]', () => {
     const events = (replicas: number) =>
       planRollout(snapshot(deployment(replicas), [])).events.map(({ type, reason }) => `${type}/${reason}`);
     expect([events(0), events(2)]).toEqual([[], ['Normal/ScalingMachineSet']]);
   });
 });
 
-describe('3 rolling update', () => {
-  test('3.4 a current set that is too large is made as large as asked for', () => {
+describe('rolling update [3]', () => {
+  test('a current set that is too large gets the requested size [3.4]', () => {
     const sets = [former(1), set('new', 5, { age: 5 })];
     const plan = planRollout(snapshot(deployment(3), sets, [machinesOf(1, 'Running', 'o'), machinesOf(5, 'Running')]));
     expect(sizes(plan).new).toBe(3);
   });
 
-  test('3.4 a scaling writes both annotations, and its event says up or down', () => {
+  test('a scaling writes both annotations, and its event names the direction [3.4]', () => {
     const annotations = { [Annotations.DesiredReplicas]: '3', [Annotations.MaxReplicas]: '4' };
     const scaled = (replicas: number) => {
       const plan = planRollout(
@@ -305,7 +305,7 @@ describe('3 rolling update', () => {
     expect(scaled(2)).toEqual({ annotations: ['2', '3'], said: ['ScalingMachineSet: down'] });
   });
 
-  test('3.8 halves are rounded up when a scaling is shared out', () => {
+  test('a shared scaling rounds halves up [3.8]', () => {
     const size = (name: string, createdAt: number, replicas: number) => ({
       ...{ name, createdAt, replicas, actual: replicas, available: 0 },
       ...{ desired: 10, max: 10 },
@@ -313,7 +313,7 @@ describe('3 rolling update', () => {
     const current = size('c', 3, 1);
     const old = [size('a', 1, 5), size('b', 2, 5)];
     const limits = { surge: 0, annotatedSurge: 0, unavailable: 10 };
-    // 5 × 5 / 10 = 2.5 becomes 3, 1 × 5 / 10 = 0.5 becomes 1; what is over, two, is the first one's.
+    // 5 × 5 / 10 = 2.5 becomes 3, and 1 × 5 / 10 = 0.5 becomes 1. The first set takes the remaining two.
     const { resize } = planScaling(
       { current, old },
       { replicas: 5, limits, strategy: 'RollingUpdate', statusReplicas: 11 },
@@ -321,14 +321,14 @@ describe('3 rolling update', () => {
     expect(Object.fromEntries(resize)).toEqual({ a: 1, b: 3, c: 1 });
   });
 
-  test('4 Recreate taints no node', () => {
+  test('Recreate taints no node [4]', () => {
     const pool = deployment(2, { strategy: { type: 'Recreate' } });
     const plan = planRollout(snapshot(pool, [former(2)], [machinesOf(2, 'Running')]));
     expect([plan.nodes.taint, sizes(plan)]).toEqual([[], { old: 0 }]);
   });
 });
 
-describe('6 status', () => {
+describe('status [6]', () => {
   const sets = (
     ...all: readonly { readonly counts: ReturnType<typeof counts>; readonly spec: number }[]
   ): CountedSets => {
@@ -336,7 +336,7 @@ describe('6 status', () => {
     return { current, old };
   };
 
-  test('6.1 the status sums its sets up, and the failed machines of the current one come last', () => {
+  test('the status sums up its sets, and lists the failed machines of the current set last [6.1]', () => {
     const counted = sets(
       { spec: 2, counts: counts(2, { available: 1, ready: 1, failed: failed('new') }) },
       { spec: 4, counts: counts(3, { available: 3, ready: 2, preservedFailed: 1, failed: failed('old') }) },
@@ -348,14 +348,14 @@ describe('6 status', () => {
     });
   });
 
-  test('6.1 preserved failed machines are allowed for in Available', () => {
+  test('Available takes preserved failed machines into account [6.1]', () => {
     const available = (preservedFailed: number) =>
       deploymentStatus(deployment(3), sets({ spec: 3, counts: counts(3, { available: 2, preservedFailed }) }), 0, NOW)
         .conditions[0]?.status;
     expect([available(0), available(1)]).toEqual(['False', 'True']);
   });
 
-  test('6.2 ReplicaFailure is that of the current set, else the first, else none', () => {
+  test('ReplicaFailure comes from the current set, or from the first other set that has it [6.2]', () => {
     const failing = (one: ReturnType<typeof set>, reason: string) => ({
       ...one,
       status: {
@@ -393,7 +393,7 @@ describe('6 status', () => {
     expect(hasProgressed(before, { ...before, [field]: 1 })).toBe(false);
   });
 
-  test('6.5 without a deadline nothing is ever timed out', () => {
+  test('without a deadline there is no timeout [6.5]', () => {
     const conditions = [
       {
         type: 'Progressing' as const,
@@ -416,7 +416,7 @@ describe('6 status', () => {
     ]);
   });
 
-  test('6.7 the same status and reason keep message and times; another reason keeps the transition', () => {
+  test('the same status and reason keep message and times; another reason keeps the transition [6.7]', () => {
     const old = {
       ...({ type: 'Progressing', status: 'True', reason: 'MachineSetUpdated', message: 'a' } as const),
       ...{ lastUpdateTime: minutes(-9), lastTransitionTime: minutes(-9) },
@@ -438,7 +438,7 @@ describe('6 status', () => {
     expect(next).toEqual([{ ...changed, lastTransitionTime: minutes(0) }]);
   });
 
-  test('6.8 types, reasons and events are the original’s, letter by letter', () => {
+  test('types, reasons and events are byte for byte those of the original [6.8]', () => {
     expect(Object.values(MachineDeploymentConditions)).toEqual(
       expect.arrayContaining(['Available', 'Progressing', 'ReplicaFailure', 'Frozen']),
     );

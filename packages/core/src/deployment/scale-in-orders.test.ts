@@ -35,10 +35,10 @@ function scalerOf({ keeper, clock }: World, form: ScalerForm): Autoscaler {
   );
 }
 
-/** How long a request to the server takes each way, in milliseconds. */
+/** Delay of a request in each direction, in milliseconds. */
 const WIRES = [0, 150];
 
-/** A wire that takes its time; watches do not. */
+/** A slow connection. Watches are not delayed. */
 const slow =
   (ms: number): NonNullable<WorldOptions['fault']> =>
   async (request, answer, clock) => {
@@ -60,7 +60,7 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       const { world, budget, first } = await fleet(5, { fault: slow(ms) });
       await using _ = world;
       const scaler = scalerOf(world, form);
-      // The newest are named: left to itself the set would give up the oldest.
+      // The newest are named. By itself the set would delete the oldest.
       const named = first.slice(1).reverse();
       for (let at = 0; at < named.length; at += step) {
         await scaler.scaleDown(named.slice(at, at + step));
@@ -71,9 +71,10 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       expect(await names(world)).toEqual(first.slice(0, 1));
     });
 
-    // A priority without a time says nothing about a count that has risen again: the next scale-down takes the machine.
+    // A priority without a time does not show that the count has risen again, so the next scale-down deletes the
+    // machine.
     const pauses = form === 'priority' ? [SETTLES_S] : [SETTLES_S, 0.5];
-    test.each(pauses)('in and out in turn, %d s apart: as many are made as were asked for', async (pause) => {
+    test.each(pauses)('in and out in turn, %d s apart: exactly the requested machines are created', async (pause) => {
       const { world, budget, first } = await fleet(5, { fault: slow(ms) });
       await using _ = world;
       const scaler = scalerOf(world, form);
@@ -93,7 +94,7 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
   });
 });
 
-describe('down and up again before anybody looked (9.3)', () => {
+describe('down and up again before the manager looks [9.3]', () => {
   test.each(['names', 'times'] as const)('%s: the named one goes and is replaced', async (form) => {
     const { world, budget, first } = await fleet(3);
     await using _ = world;
@@ -141,8 +142,8 @@ describe('down and up again before anybody looked (9.3)', () => {
   );
 });
 
-describe('names that wait for their fall', () => {
-  test.each(WIRES)('two names of one time, and the count falls by one and by one, %d ms each way', async (ms) => {
+describe('names that wait for their fall of the count', () => {
+  test.each(WIRES)('two names with one time, and the count falls by one twice, %d ms in each direction', async (ms) => {
     const { world, budget, first } = await fleet(5, { fault: slow(ms) });
     await using _ = world;
     const named = first.slice(3);
@@ -156,7 +157,7 @@ describe('names that wait for their fall', () => {
     expect(budget.deleted.toSorted()).toEqual(named);
   });
 
-  test('names ahead of time, growth, then the fall: the growth is all that is made', async () => {
+  test('names in advance, growth, then the fall: only the growth creates machines', async () => {
     const { world, budget, first } = await fleet(3);
     await using _ = world;
     const named = first.slice(2);
@@ -169,7 +170,7 @@ describe('names that wait for their fall', () => {
     expect([budget.deleted, budget.created.length]).toEqual([named, 2]);
   });
 
-  test('as the original leaves it: named with the time of the former fall, the replicas lower, the set not yet', async () => {
+  test('a state that the original leaves: named with the time of the former fall, fewer replicas, the set not yet', async () => {
     const { world, budget, first } = await fleet(5, { fault: slow(150) });
     await using _ = world;
     const [victim = ''] = first.slice(-1);
@@ -193,10 +194,10 @@ describe('names that wait for their fall', () => {
   });
 });
 
-/** A wire to the server that breaks at a write of the manager, before or after the write was done. */
+/** A connection that breaks at a write of the manager, before or after its execution. */
 class Wire {
   broken = false;
-  /** Writes until it breaks. */
+  /** Number of writes until it breaks. */
   left = Number.POSITIVE_INFINITY;
   done = true;
 
@@ -213,7 +214,7 @@ class Wire {
   };
 }
 
-/** A manager that dies at its n-th write from now on, once; another one is started then. */
+/** A manager that dies once at its n-th write from now on. Then another one starts. */
 class Mortal {
   readonly #world: World;
   readonly #wire: Wire;
@@ -239,7 +240,7 @@ class Mortal {
   }
 }
 
-/** Plays acts with a manager that dies at its n-th write from then on. */
+/** Plays acts with a manager that dies at its n-th write. */
 async function dyingAt(
   death: { readonly write: number; readonly done: boolean },
   replicas: number,
@@ -260,7 +261,7 @@ const MANY_WRITES = 60;
 
 describe('the manager dies at any of its writes', () => {
   describe.each(SCALER_FORMS)('%s', (form) => {
-    test.each([true, false])('two scale-ins in a row, the write was done: %s', async (done) => {
+    test.each([true, false])('two scale-ins in a row, the write was executed: %s', async (done) => {
       let write = 1;
       for (let died = true; died; write += 1) {
         const seen = await dyingAt({ write, done }, 4, async (world, all, mortal) => {
@@ -279,7 +280,7 @@ describe('the manager dies at any of its writes', () => {
     });
   });
 
-  test.each([true, false])('after down and up unseen, the write was done: %s', async (done) => {
+  test.each([true, false])('after down and up unseen, the write was executed: %s', async (done) => {
     let write = 1;
     for (let died = true; died; write += 1) {
       const seen = await dyingAt({ write, done }, 3, async (world, all) => {
@@ -300,7 +301,7 @@ describe('the manager dies at any of its writes', () => {
   });
 });
 
-/** The writes of one scale-in, by whomever. */
+/** The writes of one scale-in, by any client. */
 type Write = 'mark' | 'replicas' | 'set' | 'priority';
 
 const permutations = <T>(items: readonly T[]): T[][] =>
@@ -310,7 +311,7 @@ const permutations = <T>(items: readonly T[]): T[][] =>
 
 const ORDERS: readonly (readonly Write[])[] = permutations<Write>(['mark', 'replicas', 'set', 'priority']);
 
-/** How the mark is written. */
+/** The forms of the mark. */
 const MARKS = {
   'a name': () => ({}),
   'a name and a time': (time: string) => ({ [Annotations.TriggerDeletion]: time }),
@@ -331,7 +332,7 @@ async function write(world: World, what: Write, victim: string, mark: keyof type
     case 'replicas':
       return world.change({ spec: { replicas: 4 } });
     case 'priority':
-      // It may be gone by now.
+      // The machine may be deleted already.
       await ignoreNotFound(world.patchMachine(victim, { metadata: { annotations: { [Annotations.Priority]: '1' } } }));
       return;
     case 'set': {
@@ -346,7 +347,7 @@ async function write(world: World, what: Write, victim: string, mark: keyof type
 const before = (order: readonly Write[], one: Write, other: Write): boolean =>
   order.indexOf(one) < order.indexOf(other);
 
-/** Whether a name is there when the replicas fall. */
+/** Returns true if a machine is named when the replicas fall. */
 const isNamed = (order: readonly Write[]): boolean =>
   before(order, 'mark', 'replicas') || before(order, 'priority', 'replicas');
 
@@ -365,7 +366,7 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the 
     },
   );
 
-  // The set's replicas are the manager's own write when one runs.
+  // A running manager itself writes the replicas of the set.
   const live = permutations<Write>(['mark', 'replicas', 'priority']);
   test.each(live.map((order) => [order.join(', '), order] as const))(
     '%s, with a manager that looks after each, and dies after any of them',
@@ -383,7 +384,7 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the 
           }
           await world.pass(SETTLES_S);
           const seen = { deadAfter, pause, deleted: budget.deleted.length, created: budget.created };
-          // Nobody can know of a name that comes later than the fall. It stays: the fall has had its machine.
+          // A name that comes after the fall cannot be known. Its machine stays, because the fall has had its machine.
           expect(seen).toEqual({ deadAfter, pause, deleted: 1, created: [] });
           if (isNamed(order)) expect(budget.deleted).toEqual([victim]);
         }

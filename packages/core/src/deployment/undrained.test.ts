@@ -6,25 +6,25 @@ import { planRollout } from './plan.ts';
 import { rounds, strategy } from './testing/in-place-agents.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 
-/** Machines whose drain cannot end: the undrainable policy `Hold` or `Quarantine` keeps their VM. */
+/** Machines whose drain cannot end. The undrainable policy `Hold` or `Quarantine` keeps their VM. */
 
 const DAYS_MS = 30 * 24 * 3_600_000;
 
-/** A world in which the machines that are deleted first stay, `count` of them. */
+/** A world in which the first `count` deleted machines stay. */
 const start = (count: number, options: WorldOptions = {}) =>
   World.start(startControlPlane, { ...options, deathMs: (_, index) => (index < count ? DAYS_MS : 100) });
 
 const terminating = async (world: World): Promise<readonly Machine[]> =>
   (await world.machines()).filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
 
-/** What the machine controller writes when the time to drain is over. */
+/** Does the writes of the machine controller at the end of the drain timeout. */
 async function setAside(world: World): Promise<void> {
   for (const { metadata } of await terminating(world)) {
     await world.patchMachine(metadata.name, { metadata: { annotations: { [Annotations.Undrained]: 'Hold' } } });
   }
 }
 
-/** Whether the deployment says that its rollout has arrived. */
+/** Returns true if the deployment reports its rollout as complete. */
 async function arrived(world: World): Promise<boolean> {
   const { spec, status = {} } = await world.deployment();
   const { replicas, updatedReplicas, availableReplicas } = status;
@@ -55,7 +55,7 @@ test.each([
   expect(await terminating(world)).toHaveLength(1);
 });
 
-test('InPlaceUpdate: the place of a machine whose drain cannot end is filled, and the update arrives', async () => {
+test('InPlaceUpdate: the place of a machine whose drain cannot end is filled, and the update completes', async () => {
   await using world = await start(1);
   await world.deploy(3, strategy('Auto', 0, 1));
   await world.until(() => world.complete(), 60);
@@ -68,7 +68,7 @@ test('InPlaceUpdate: the place of a machine whose drain cannot end is filled, an
   expect(await terminating(world)).toHaveLength(1);
 });
 
-test('where machines that still terminate are to count, this one does too', async () => {
+test('if terminating machines count, this one counts too', async () => {
   await using world = await start(1);
   await world.deploy(3, {}, { annotations: { [Annotations.CountTerminating]: 'true' } });
   await world.until(() => world.complete(), 60);
@@ -79,7 +79,7 @@ test('where machines that still terminate are to count, this one does too', asyn
   expect(await world.machines()).toHaveLength(4);
 });
 
-test('the history keeps the set of a machine whose drain cannot end, though its status may say that it is empty', () => {
+test('the history keeps the set of a machine whose drain cannot end, even if its status shows no machines', () => {
   const old = { ...set('old', 0, { className: 'former', age: 90 }), status: { replicas: 0, observedGeneration: 1 } };
   const current = set('new', 1, { age: 5 });
   const status = { replicas: 1, updatedReplicas: 1, availableReplicas: 1, observedGeneration: 1 };
@@ -96,7 +96,7 @@ test('the history keeps the set of a machine whose drain cannot end, though its 
   expect([removed([]), removed([held])]).toEqual([['old'], []]);
 });
 
-test('a set is not frozen for machines whose drain cannot end, and the history keeps their set', async () => {
+test('a set is not frozen because of machines whose drain cannot end, and the history keeps their set', async () => {
   await using world = await start(4, { safetyUp: 2, safetyDown: 1 });
   await world.deploy(4, { revisionHistoryLimit: 0 });
   await world.until(() => world.complete(), 60);
@@ -115,7 +115,7 @@ test('a set is not frozen for machines whose drain cannot end, and the history k
   expect(await terminating(world)).toHaveLength(4);
 });
 
-test('a failed machine is replaced at the pace of a deployment without a rollout', async () => {
+test('a failed machine is replaced at the rate of a deployment without a rollout', async () => {
   await using world = await start(1, { safeguards: { maxUnhealthyReplacements: 2 } });
   await world.deploy(4);
   await world.until(() => world.complete(), 60);

@@ -28,7 +28,7 @@ const deleting = (child: MachineSet): MachineSet => ({
 const world = (...sets: MachineSet[]) => fixedContext(wakeDeployments, { deployments: [pool], sets });
 
 describe('deployments', () => {
-  test('E-01 one that comes, changes or goes is looked at; one whose status alone was written is not', () => {
+  test('created, changed and deleted ones are reconciled; a status write alone is ignored [E-01]', () => {
     const { deployments, woken } = world();
     deployments.add(pool);
     expect(woken()).toEqual([POOL]);
@@ -55,7 +55,7 @@ describe('sets', () => {
     expect(woken()).toEqual(want);
   });
 
-  test('E-11 an orphan whose labels and owner stay concerns nobody', () => {
+  test('an orphan with unchanged labels and owner wakes no deployment [E-11]', () => {
     const { sets, woken } = world(orphan);
     sets.update(orphan, { ...orphan, status: { replicas: 1 } });
     expect(woken()).toEqual([]);
@@ -80,7 +80,7 @@ describe('sets', () => {
     expect(woken()).toEqual([POOL]);
   });
 
-  test('one that changes hands concerns both', () => {
+  test('a machine that changes its owner wakes both', () => {
     const other = deployment(1);
     const second = { ...other, metadata: { ...other.metadata, name: 'second', uid: 'uid-second' } };
     const { sets, woken } = fixedContext(wakeDeployments, { deployments: [pool, second], sets: [owned] });
@@ -108,14 +108,14 @@ describe('machines and nodes', () => {
     expect(woken()).toEqual(want);
   });
 
-  test('one that goes concerns its deployment, whatever the strategy: the next is made when it is gone', () => {
+  test('a deleted machine wakes its deployment for every strategy, because the next one may now be created', () => {
     const gone = machine('m', { phase: 'Terminating', owner: owned });
     const { machines, woken } = world(owned);
     machines.remove(gone);
     expect(woken()).toEqual([POOL]);
   });
 
-  test('a node that a user selects, or whose agent has ended, concerns its deployment', () => {
+  test('a node that a user selects, or whose agent has finished, wakes its deployment', () => {
     const node: Node = {
       apiVersion: 'v1',
       kind: 'Node',

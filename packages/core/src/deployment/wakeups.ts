@@ -60,7 +60,7 @@ function matters(old: Machine, machine: Machine): boolean {
   );
 }
 
-/** Labels of an in-place update: selected by a user, or the agent's result. */
+/** Labels of an in-place update: the selection by a user, or the result of the agent. */
 const MARKS = [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Labels.UpdateResult] as const;
 const marksChanged = (old: Node, node: Node): boolean =>
   MARKS.some((key) => old.metadata.labels?.[key] !== node.metadata.labels?.[key]);

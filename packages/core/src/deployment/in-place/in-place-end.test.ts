@@ -6,7 +6,7 @@ import { machineIn, nodeIn, type UpdateState } from '../testing/updated-machine.
 import { cleaned } from './in-place.ts';
 import { endOfUpdates } from './in-place-end.ts';
 
-/** The work for machines and nodes in these states, when the strategy is no longer an update in place. */
+/** Returns the work for machines and nodes in these states after the strategy has changed from an in-place update. */
 function ending(states: readonly UpdateState[], changes: Partial<Pick<View, 'nodeOf'>> & { paused?: boolean } = {}) {
   const { paused = false, ...view } = changes;
   const nodes = new Map(states.map((state, index) => [`m${index}`, nodeIn(state, `m${index}`)]));
@@ -62,14 +62,14 @@ describe('after a change of the strategy', () => {
     },
   );
 
-  test('a machine that was moved belongs to its set, unless it is being deleted', () => {
+  test('a moved machine belongs to its set, unless it is being deleted', () => {
     const { machines } = ending([{ moved: true }, { moved: true, deleting: true }, {}]);
     expect(machines.map(({ machine: { metadata }, body }) => [metadata.name, body])).toEqual([
       ['m0', { metadata: { uid: 'uid-m0', labels: { [Labels.UpdateResult]: null } } }],
     ]);
   });
 
-  test('a machine without a Node gets no change of a node', () => {
+  test('a machine without a Node changes no node', () => {
     const machines = new Map([['uid-old', [machine('m0', { phase: 'Running' })]]]);
     const asked: string[] = [];
     const nodeOf = (name: string) => {
@@ -82,7 +82,7 @@ describe('after a change of the strategy', () => {
   });
 });
 
-test('a paused deployment and one that updates in place keep their updates', () => {
+test('a paused deployment, and one with in-place updates, keep their updates', () => {
   const nothing = { machines: [], nodes: [] };
   const states: readonly UpdateState[] = [{ marks: ['candidate'] }, { moved: true }];
   expect(ending(states).nodes).toHaveLength(1);

@@ -10,9 +10,11 @@ import { DECIDED_BY_DRAIN, schedulable } from './in-place-template.ts';
 const Reasons = InPlaceUpdateReasons;
 
 /**
- * What ends the updates in place of a deployment whose strategy has become another one. A machine that was moved is its
- * set's like any other, or the set could never give it up. A node whose update has ended takes pods again, or its machine
- * would never be available; one that has not begun is called off. An agent at work is waited for.
+ * Ends the in-place updates of a deployment whose strategy has changed.
+ *
+ * - A moved machine becomes an ordinary machine of its set. Otherwise the set could never delete it.
+ * - A node whose update has ended accepts pods again. Otherwise its machine would never be available.
+ * - An update that has not begun is cancelled. An update in progress is awaited.
  */
 export function endOfUpdates({
   deployment,

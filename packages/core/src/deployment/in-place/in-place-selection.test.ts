@@ -6,7 +6,7 @@ import type { InPlaceSnapshot, SetWithMachines } from '../state/in-place-snapsho
 import { machineIn, nodeIn, type UpdateState } from '../testing/updated-machine.ts';
 import { cleaned, movePatch, planInPlaceUpdate } from './in-place.ts';
 
-/** Sizes of sets, and the states of their machines. */
+/** Sizes of sets and the states of their machines. */
 type Staff = readonly [replicas: number, states: readonly UpdateState[]];
 
 const NOT_REFILLED = { [Labels.ScaleUpDisabled]: 'true' };
@@ -18,11 +18,11 @@ const UPDATED: UpdateState = {
   reason: 'UpdateSuccessful',
   phase: 'InPlaceUpdateSuccessful',
 };
-/** Emptied for another template. */
+/** The node was drained for another template. */
 const EMPTIED: UpdateState = { marks: ['candidate'], template: 'other', reason: 'CandidateForUpdate' };
 const READY: UpdateState = {};
 
-/** Three replicas, no surge, one may be unavailable. */
+/** Plans for three replicas without surge; one machine may be unavailable. */
 function plan(old: Staff, current: Staff, change: Partial<InPlaceSnapshot> & { readonly refills?: boolean } = {}) {
   const { refills = false, ...rest } = change;
   const nodes = new Map<string, Node>();
@@ -76,11 +76,11 @@ describe('a machine that was updated', () => {
     expect(plan([1, [UPDATED]], [2, [READY, READY]], { refills: true }).moved).toEqual([]);
   });
 
-  test('moves only to a free place of the current set', () => {
+  test('moves only to a free place in the current set', () => {
     expect(plan([2, [UPDATED, UPDATED]], [2, [READY, READY]], { surge: 1 }).moved).toEqual(['old-0']);
   });
 
-  test('keeps its owners that are no controller', () => {
+  test('keeps its owners that are not controllers', () => {
     const [from, to] = [set('old', 1), set('new', 1)];
     const machine = machineIn(UPDATED);
     const backup = { apiVersion: 'example.com/v1', kind: 'Backup', name: 'b', uid: 'uid-b' };
@@ -96,7 +96,7 @@ describe('a machine that was updated', () => {
     expect(plan([0, []], [3, [{ ...moved, deleting: true }, READY, READY, READY]]).moved).toEqual([]);
   });
 
-  test('has the node of another template cleaned by its own update only', () => {
+  test('gets the node of another template cleaned only by its own update', () => {
     const changed = (state: UpdateState) => plan([0, []], [3, [state, READY, READY]]).changed;
     expect(changed(UPDATED)).toEqual(['new-0']);
     expect(changed({ ...UPDATED, deleting: true })).toEqual([]);
@@ -127,12 +127,12 @@ describe('a node whose selection has no template', () => {
   });
 });
 
-test('a node of the current set that is no candidate anymore is changed before a surge is added', () => {
+test('a node of the current set that is no longer a candidate is changed before a surge is added', () => {
   const step = plan([2, [CANDIDATE, READY]], [1, [CANDIDATE]], { surge: 1, unavailable: 0 });
   expect([step.changed, step.resized]).toEqual([['new-0'], {}]);
 });
 
-describe('nodes that were emptied for another template are selected first', () => {
+describe('nodes that were drained for another template are selected first', () => {
   const rest = [CANDIDATE, CANDIDATE] as const;
 
   test.each<[what: string, old: readonly UpdateState[], change: Partial<InPlaceSnapshot>, selected: readonly string[]]>(
@@ -153,7 +153,7 @@ describe('nodes that were emptied for another template are selected first', () =
     expect(plan([old.length, old], [0, []], change).selected).toEqual(selected);
   });
 
-  test('also next to a complete current set, unless machines are selected by hand', () => {
+  test('they are also selected if the current set is complete, unless machines are selected by hand', () => {
     const full: Staff = [3, [{ phase: 'Pending' }, { phase: 'Pending' }, { phase: 'Pending' }]];
     expect(plan([1, [EMPTIED]], full, { surge: 1 }).selected).toEqual(['old-0']);
     expect(plan([1, [EMPTIED]], full, { surge: 1, manual: true }).selected).toEqual([]);

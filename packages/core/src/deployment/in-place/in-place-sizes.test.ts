@@ -20,10 +20,10 @@ const withMachines = (name: string, replicas: number, machines: readonly Machine
   set: set(name, replicas, { labels }),
   machines,
 });
-/** So many machines of the set that run. */
+/** Creates `count` running machines of the set. */
 const full = (name: string, count: number, replicas = count, labels = {}): SetWithMachines =>
   withMachines(name, replicas, machinesOf(count, 'Running', name), labels);
-/** So many machines that were moved in, and have not been counted yet. */
+/** Creates `count` machines that were moved in and are not counted yet. */
 const moved = (count: number, name = 'm'): Machine[] =>
   Array.from({ length: count }, (_, i) => machine(`${name}${i}`, { phase: 'Running', labels: MOVED }));
 
@@ -37,10 +37,10 @@ const snapshot = (
 });
 const plain = (resize: ReadonlyMap<string, number>) => Object.fromEntries(resize);
 
-test('a machine that was moved leaves its place behind and takes one where it came to', () => {
+test('a moved machine frees its old place and takes a new one', () => {
   const old = full('old', 3, 4, NOT_REFILLED);
   expect(plain(sizesOfMoved(snapshot(withMachines('new', 0, moved(1)), [old])))).toEqual({ old: 3, new: 1 });
-  // The set counts it by now, or it goes.
+  // The set counts it already, or the machine is being deleted.
   expect(plain(sizesOfMoved(snapshot(withMachines('new', 1, moved(1)), [full('old', 3, 3, NOT_REFILLED)])))).toEqual(
     {},
   );
@@ -48,12 +48,12 @@ test('a machine that was moved leaves its place behind and takes one where it ca
   expect(plain(sizesOfMoved(snapshot(withMachines('new', 0, going), [full('old', 3, 3, NOT_REFILLED)])))).toEqual({});
 });
 
-test('a set without one of its machines keeps its size when no machine was moved', () => {
+test('a set that lost a machine keeps its size if no machine was moved', () => {
   const old = full('old', 2, 2, NOT_REFILLED);
   expect(plain(sizesOfMoved(snapshot(full('new', 1, 2), [old])))).toEqual({});
 });
 
-test('only machines above the size of their set that were moved are yet to be counted', () => {
+test('only moved machines above the size of their set are not counted yet', () => {
   const old = full('old', 2, 2, NOT_REFILLED);
   const counted = (replicas: number, own: number, came: number) => {
     const machines = [...machinesOf(own, 'Running', 'n'), ...moved(came)];
@@ -68,7 +68,7 @@ test('machines that were moved into several sets share the room', () => {
   expect(plain(sizesOfMoved(now))).toEqual({ old: 1, new: 1 });
 });
 
-test('a set that may refill keeps its size: its place is filled with another machine', () => {
+test('a set that may create machines keeps its size and fills the place with another machine', () => {
   const now = snapshot(withMachines('new', 0, moved(1)), [full('old', 3, 4)]);
   expect(plain(sizesOfMoved({ ...now, surge: 1 }))).toEqual({ new: 1 });
   expect(plain(sizesOfMoved(now))).toEqual({});
@@ -77,20 +77,20 @@ test('a set that may refill keeps its size: its place is filled with another mac
 test('machines that were moved back take their places from the current set', () => {
   const old = withMachines('old', 2, [...machinesOf(2, 'Running', 'o'), ...moved(1)], NOT_REFILLED);
   expect(plain(sizesOfMoved(snapshot(full('new', 1, 2), [old])))).toEqual({ new: 1, old: 3 });
-  // No place is vacated beyond what was moved.
+  // Only the places of moved machines become free.
   expect(plain(sizesOfMoved(snapshot(full('new', 0, 2), [old])))).toEqual({ new: 1, old: 3 });
-  // The current set misses fewer than were moved away.
+  // The current set lacks fewer machines than were moved away.
   const two = withMachines('old', 1, [...machinesOf(1, 'Running', 'o'), ...moved(2)], NOT_REFILLED);
   expect(plain(sizesOfMoved(snapshot(full('new', 2, 3), [two])))).toEqual({ new: 2, old: 2 });
 });
 
-test('only the places of machines that came are given up, set by set', () => {
+test('only the places of moved machines are freed, set by set', () => {
   const sets = [full('a', 1, 2, NOT_REFILLED), full('b', 0, 2, NOT_REFILLED)];
   expect(plain(sizesOfMoved(snapshot(withMachines('new', 0, moved(2)), sets)))).toEqual({ a: 1, b: 1, new: 2 });
   expect(plain(sizesOfMoved(snapshot(withMachines('new', 0, moved(1)), sets)))).toEqual({ a: 1, new: 1 });
 });
 
-test('sizes of moved machines stay within what the deployment may have', () => {
+test('sizes of moved machines stay within the size of the deployment', () => {
   const old = full('old', 2, 2, NOT_REFILLED);
   const now = (change: Partial<InPlaceSnapshot>) =>
     plain(sizesOfMoved(snapshot(withMachines('new', 1, moved(4)), [old], change)));
@@ -114,12 +114,12 @@ test('the room of a deployment counts planned sizes', () => {
   ]).toEqual([3, 3]);
 });
 
-test('a set that may not refill gets the size that it has, and no other one does', () => {
+test('only a set that may not create machines gets its actual size', () => {
   const sets = [full('a', 1, 3, NOT_REFILLED), full('b', 1, 3), full('c', 2, 2, NOT_REFILLED)];
   expect(plain(repairSizes(snapshot(full('new', 0), sets)))).toEqual({ a: 1 });
 });
 
-test('sizes never ask for no machine at all: the current set gets the places', () => {
+test('the sizes never fall to 0 in total: the current set gets the places', () => {
   const kept = (change: Partial<InPlaceSnapshot>, resize: ReadonlyMap<string, number>) =>
     plain(keptAboveZero(snapshot(full('new', 0), [full('old', 1)], change), resize));
   expect(kept({}, new Map([['old', 0]]))).toEqual({ old: 0, new: 4 });
@@ -179,7 +179,7 @@ test.each<
 const surged = (change: Partial<InPlaceSnapshot>, current = full('new', 1), old = [full('old', 3)]) =>
   plain(intoSurge(snapshot(current, old, { surge: 1, ...change })));
 
-test('the surge is made when all machines serve and none is being updated', () => {
+test('the surge is created when all machines are available and none is being updated', () => {
   expect(surged({})).toEqual({ new: 2 });
   expect(surged({ surge: 3 })).toEqual({ new: 4 });
   expect(surged({ surge: 0 })).toEqual({});
@@ -210,16 +210,16 @@ test('the surge waits for machines that are missing, not available or selected',
 const gone = (current: SetWithMachines, left: readonly SetWithMachines[], change: Partial<InPlaceSnapshot> = {}) =>
   plain(surplusGone(snapshot(current, left, change), left));
 
-test('old machines without a place go as far as enough are available, those that serve nobody at once', () => {
+test('surplus old machines are deleted as far as enough are available; unavailable ones are deleted at once', () => {
   expect(gone(full('new', 3), [full('old', 1)])).toEqual({ old: 0 });
   expect(gone(full('new', 2), [full('old', 2)])).toEqual({ old: 1 });
   expect(gone(full('new', 1), [full('old', 2)])).toEqual({});
-  // An idle one costs nothing.
+  // Deleting an unavailable machine costs nothing.
   const idle = withMachines('old', 3, [...machinesOf(1, 'Running', 'o'), ...machinesOf(2, 'Unknown', 'u')]);
   expect(gone(full('new', 2), [idle])).toEqual({ old: 1 });
   const unwell = withMachines('new', 3, [...machinesOf(2, 'Running', 'n'), ...machinesOf(1, 'Unknown', 'u')]);
   expect(gone(unwell, [full('old', 2)])).toEqual({ old: 1 });
-  // Machines above the size of a set are on their way out and serve nobody for long.
+  // Machines above the size of a set are being deleted and are not available for long.
   expect(gone(full('new', 5, 2), [full('old', 2)])).toEqual({ old: 1 });
   expect(gone(full('new', 3), [full('old', 2)], { repairsFirst: true })).toEqual({});
   expect(gone(full('new', 3), [full('a', 1), full('b', 2)])).toEqual({ a: 0, b: 0 });

@@ -11,16 +11,19 @@ import {
 } from '../state/in-place-snapshot.ts';
 import { type Resize, type SetSize, sizeOf } from '../state/size.ts';
 
-/** Machines that were moved in and that the set does not count yet. */
+/** Counts the machines that were moved in and that the set does not count yet. */
 function movedIn(one: SetWithMachines): number {
   const alive = one.machines.filter((machine) => !isTerminating(machine));
   return Math.max(Math.min(alive.filter(isBeingHandedOver).length, alive.length - replicasOf(one)), 0);
 }
 
 /**
- * A set that machines were moved to gets the size that it has, whatever its template has become since; the one they came
- * from does not make others in their place. Sizes stay within what the deployment may have: a smaller deployment has no
- * place for all machines that were moved, and the set gives the others up.
+ * Sizes that follow moved machines.
+ *
+ * - A set that received machines gets its actual size, also if its template has changed since.
+ * - The set that they left does not replace them.
+ * - The total stays within the size of the deployment. A smaller deployment has no place for all moved machines, so the
+ *   set deletes the others.
  */
 export function sizesOfMoved(o: Bounds): Map<string, number> {
   const { current, old } = o;
@@ -45,21 +48,21 @@ export function sizesOfMoved(o: Bounds): Map<string, number> {
 /** Sets, and how many machines they may have together. */
 type Bounds = Pick<InPlaceSnapshot, 'current' | 'old' | 'replicas' | 'surge'>;
 
-/** Places that no set has yet. */
+/** Places of the deployment that no set has. */
 export const roomOf = ({ current, old, replicas, surge }: Bounds, resize: Resize = new Map()): number =>
   [...old, current].reduce(
     (room, one) => room - (resize.get(one.set.metadata.name) ?? replicasOf(one)),
     replicas + surge,
   );
 
-/** Replicas of a set that no machine stands for. */
+/** Replicas of a set without a machine. */
 const vacated = (one: SetWithMachines): number => replicasOf(one) - one.machines.length;
 
-/** Whether an update in place forbids the set to make machines. */
+/** Returns true if an in-place update forbids the set to create machines. */
 export const mayNotRefill = ({ set }: SetWithMachines): boolean =>
   set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined;
 
-/** A set whose machines were moved away, or moved in, gets the size that it has (docs/compatibility/rules-deployments.md §5.3). */
+/** A set that machines left or joined gets its actual size (docs/compatibility/rules-deployments.md §5.3). */
 export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
   const resize = sizesOfMoved(o);
   for (const one of o.old.filter(mayNotRefill)) {
@@ -69,8 +72,8 @@ export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
 }
 
 /**
- * The same sizes, but the current set takes the places of an old set that lost its last machines: sizes never ask for
- * no machine at all, and an old set may not refill.
+ * Prevents a total of 0: the current set takes the places of an old set that lost its last machines, because the old
+ * set may not create machines.
  */
 export function keptAboveZero({ current, old, replicas, ceiling = replicas }: InPlaceSnapshot, resize: Resize): Resize {
   const left = [...old, current].some((one) => (resize.get(one.set.metadata.name) ?? replicasOf(one)) > 0);
@@ -78,7 +81,10 @@ export function keptAboveZero({ current, old, replicas, ceiling = replicas }: In
   return new Map([...resize, [current.set.metadata.name, Math.max(Math.min(replicas, ceiling), 1)]]);
 }
 
-/** Sizes of the current set that need no machine to move, and what a smaller deployment has too many (docs/compatibility/rules-deployments.md §5.4). */
+/**
+ * Sizes of the current set that need no move, and the surplus of a smaller deployment
+ * (docs/compatibility/rules-deployments.md §5.4).
+ */
 export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
   const n = replicasOf(o.current);
   const left = replicasOfAll(o.old);
@@ -95,8 +101,8 @@ export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: st
 }
 
 /**
- * Machines of the surge, for a current set that was not born with them: one that the user comes back to, or whose surge a
- * greater number of replicas has taken. Without them a deployment that may miss no machine would never select one.
+ * Adds the surge to a current set that was created without it. The user may have returned to this set, or more replicas
+ * used up the surge. Without it, a deployment with maxUnavailable 0 would never select a machine.
  */
 export function intoSurge(o: InPlaceSnapshot): Resize {
   const { current, old, replicas, surge } = o;
@@ -114,7 +120,7 @@ export function intoSurge(o: InPlaceSnapshot): Resize {
 const asSize = ({ set, machines }: SetWithMachines): SetSize =>
   sizeOf(set, { replicas: machines.length, available: machines.filter(isAvailable).length });
 
-/** Old machines that no place is left for go, as far as the current set's are available. */
+/** Deletes old machines without a place, as far as machines of the current set are available. */
 export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]): Map<string, number> {
   const steady = (one: SetWithMachines) => Math.min(one.machines.filter(isAvailable).length, replicasOf(one));
   const available = [...left, o.current].reduce((total, one) => total + steady(one), 0);
@@ -123,7 +129,7 @@ export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]
   return shrunk(left, surplus + idle);
 }
 
-/** Takes so many replicas off the sets, the oldest set first. */
+/** Removes `surplus` replicas from the sets, the oldest set first. */
 function shrunk(sets: readonly SetWithMachines[], surplus: number): Map<string, number> {
   const resize = new Map<string, number>();
   let rest = surplus;

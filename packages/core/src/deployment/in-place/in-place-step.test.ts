@@ -73,7 +73,7 @@ describe('failed updates', () => {
     expect(step(pool(states.length, [said('another')]), states).events).toEqual(events);
   });
 
-  test('are named in the order of their names, with the reason of the agent', () => {
+  test('are listed in the order of their names, with the reason of the agent', () => {
     const failed = nodeIn(FAILED, 'm0');
     const annotations = { [Annotations.UpdateFailedReason]: 'disk full' };
     const nodes = new Map([['m0', { ...failed, metadata: { ...failed.metadata, annotations } }]]);
@@ -94,7 +94,7 @@ describe('without access to the nodes', () => {
   const blind = (changes: object, conditions: readonly Condition[] = []) =>
     step(pool(1, conditions), [{}], { nodeOf: undefined, ...changes });
 
-  test('the rollout waits, and an event gives the reason once', () => {
+  test('the rollout waits, and one event gives the reason', () => {
     const { condition, events } = blind({});
     expect(condition).toEqual(NO_NODES);
     expect(events).toHaveLength(1);

@@ -9,7 +9,10 @@ import { hasMachines, type View } from '../state/view.ts';
 import { planInPlaceUpdate } from './in-place.ts';
 import { sizesOfMoved } from './in-place-sizes.ts';
 
-/** Said of a deployment whose machines cannot be updated in place, because nobody sees their nodes (P-25). */
+/**
+ * The condition of a deployment whose machines cannot be updated in place, because there is no access to their nodes
+ * (P-25).
+ */
 export const NO_NODES = {
   type: ROLLOUT_BLOCKED,
   status: 'True',
@@ -18,10 +21,10 @@ export const NO_NODES = {
     'Machines are updated in place on their nodes, and there is no target cluster: nothing is done. Start the manager with --target-kubeconfig, or set spec.strategy.type to RollingUpdate or Recreate.',
 } as const satisfies ConditionChange;
 
-/** A rollout that nothing comes of while nodes are not seen. */
+/** A condition of a rollout that cannot progress without access to nodes. */
 type Blocked = ConditionChange & { readonly reason: 'NoTargetCluster' | 'NodesNotReadable' };
 
-/** The same of one whose nodes may not be seen now. */
+/** The same condition for nodes that cannot be read at present. */
 const unseenNodes = (why: string): Blocked => ({
   ...NO_NODES,
   reason: 'NodesNotReadable',
@@ -36,7 +39,9 @@ function noNodesStep({ status }: MachineDeployment, condition: Blocked): Step {
 
 const MOST_NAMES = 3;
 
-/** Says which updates in place have failed, as long as they have. Nothing else is selected while they use the budget up. */
+/**
+ * Reports the failed in-place updates as long as they exist. While they use up the budget, no other node is selected.
+ */
 function failedUpdates(
   machines: readonly Machine[],
   nodeOf: View['nodeOf'],
@@ -66,7 +71,10 @@ const withMachines = ({ machines }: View, { set }: CountedSet) => ({
   machines: machines.get(set.metadata.uid) ?? [],
 });
 
-/** Sizes that follow machines which were moved before the rollout was paused or scaled: none is made or goes by it. */
+/**
+ * Sizes that follow machines which were moved before the rollout was paused or scaled. They create and delete no
+ * machine.
+ */
 export function movedStep(view: View): Step | undefined {
   const { deployment, counted, replicas, limits } = view;
   const { current, old } = counted;
@@ -76,7 +84,7 @@ export function movedStep(view: View): Step | undefined {
   return resize.size > 0 ? { resize, because: 'sizes follow the machines that were moved' } : undefined;
 }
 
-/** The next step of a deployment whose machines are updated where they are (docs/compatibility/rules-deployments.md §5). */
+/** The next step of a deployment with in-place updates (docs/compatibility/rules-deployments.md §5). */
 export function inPlaceStep(view: View): Step {
   const { deployment, sizes, counted, limits } = view;
   const { current, old } = counted;

@@ -105,7 +105,7 @@ describe('a node of a machine that has the current template', () => {
   });
 });
 
-describe('a selection that is left over', () => {
+describe('a leftover selection', () => {
   test.each<Row>([
     [{}, 'nothing'],
     [{ template: 'new' }, 'nothing'],
@@ -153,7 +153,7 @@ test.each([
   expect(schedulable(nodeIn(daemonDrain === undefined ? {} : { daemonDrain }))).toEqual(spec);
 });
 
-test('a set without the label of its template leaves no template on the node', () => {
+test('a set without the label of its template writes no template to the node', () => {
   const { labels: _, ...metadata } = CURRENT.metadata;
   expect(selectedFor({ ...CURRENT, metadata }).metadata?.annotations).toEqual({
     [Annotations.SelectedForTemplate]: null,

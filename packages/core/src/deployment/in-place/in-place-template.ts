@@ -8,21 +8,22 @@ type Change = NodeMark['change'];
 const Reasons = InPlaceUpdateReasons;
 const hashOf = ({ metadata }: MachineSet): string | undefined => metadata.labels?.[Labels.TemplateHash];
 const templateOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[Annotations.SelectedForTemplate];
-/** In place of a template: the node's last update was for another one and has ended. Whoever selects it next means the current. */
+/**
+ * Stands in place of a template: the last update of the node was for another template and has ended. The next selection
+ * is for the current template.
+ */
 const ENDED = '';
 
 const has = ({ metadata }: Node, key: string): boolean => metadata.labels?.[key] !== undefined;
 
-/**
- * Schedulable again; unless the node's daemon of machine configs wants it empty, and gives it back when it is done.
- */
+/** Makes the node schedulable again, unless its machine-config daemon keeps it drained and uncordons it later. */
 export const schedulable = ({ metadata }: Node): { readonly unschedulable?: false } =>
   metadata.annotations?.[Annotations.ConfigDaemonDrain]?.startsWith('drain-') ? {} : { unschedulable: false };
 
-/** What {@link schedulable} decides by. */
+/** The annotations that {@link schedulable} reads. */
 export const DECIDED_BY_DRAIN = [Annotations.ConfigDaemonDrain] as const;
 
-/** Selects a node for an update to the set's template, and notes which that is. */
+/** Selects a node for an update to the template of the set, and records this template. */
 export function selectedFor(current: MachineSet): Change {
   return {
     metadata: {
@@ -32,32 +33,37 @@ export function selectedFor(current: MachineSet): Change {
   };
 }
 
-/** Whether the node's update was begun for another template; one without a note is taken for one to the current. */
+/**
+ * Returns true if the update of the node was begun for another template. Without a record it counts as the current one.
+ */
 export function isOutdated(node: Node, current: MachineSet): boolean {
   const template = templateOf(node);
   return template !== undefined && template !== ENDED && template !== hashOf(current);
 }
 
-/** Whether the node was updated, or failed to be, to another template than the wanted one. */
+/** Returns true if the node was updated, or failed to update, to another template than the requested one. */
 const isElsewhere = (node: Node, current: MachineSet): boolean =>
   templateOf(node) === ENDED || isOutdated(node, current);
 
-/** Whether the node was emptied for another template's update, whose end was taken note of: it waits for the next. */
+/**
+ * Returns true if the node was drained for an update to another template, and this update has ended. It waits for the
+ * next one.
+ */
 export const beganFor = (node: Node, current: MachineSet): boolean =>
   has(node, Labels.CandidateForUpdate) && !has(node, Labels.SelectedForUpdate) && isElsewhere(node, current);
 
-/** Whether somebody selected the node without a note of the template: it is the current one, begun or not. */
+/** Returns true if the node was selected without a record of the template. Then it counts as the current template. */
 const isUnnoted = (node: Node): boolean =>
   has(node, Labels.SelectedForUpdate) && !has(node, Labels.UpdateResult) && (templateOf(node) ?? ENDED) === ENDED;
 
-/** Its agent may have begun: what it does, and for which template, nobody can say until it has ended. */
+/** Returns true if the agent may have begun. Until it ends, its action and template are unknown. */
 const hasBegun = (machine: Machine): boolean => {
   const reason = updateReasonOf(machine);
   const waits = reason === undefined || reason === Reasons.CandidateForUpdate || reason === Reasons.SelectedForUpdate;
   return !waits || phaseOf(machine) !== 'Running';
 };
 
-/** Takes the result of an update to another template, and the selection, off once the machine tells of it. */
+/** Removes the selection and the result of an update to another template, once the machine shows this result. */
 function outdatedResult(machine: Machine): Change | undefined {
   const reason = updateReasonOf(machine);
   const told = reason === Reasons.UpdateSuccessful || reason === Reasons.UpdateFailed;
@@ -70,7 +76,7 @@ function outdatedResult(machine: Machine): Change | undefined {
   };
 }
 
-/** What is to be done to the node of an old machine so that its update is one to the current template. */
+/** Changes the node of an old machine so that it is updated to the current template. */
 export function startedFor(machine: Machine, node: Node, current: MachineSet): Change | undefined {
   if (!has(node, Labels.SelectedForUpdate)) return undefined;
   const outdated = isOutdated(node, current);
@@ -79,8 +85,8 @@ export function startedFor(machine: Machine, node: Node, current: MachineSet): C
 }
 
 /**
- * What is to be done to the node of a machine of the current set that an update away from it had marked: one that has
- * not begun is called off, one that has ended is followed by one back.
+ * Changes the node of a machine of the current set that was marked for an update to another template. An update that
+ * has not begun is cancelled. An update that has ended is followed by one back to the current template.
  */
 export function restarts(machine: Machine, node: Node, current: MachineSet): Change | undefined {
   if (!has(node, Labels.CandidateForUpdate)) return undefined;
@@ -103,8 +109,8 @@ export function restarts(machine: Machine, node: Node, current: MachineSet): Cha
 }
 
 /**
- * Takes a selection off a node that is no candidate: it has the current template, and the next rollout would take what
- * is left of this one for a selection of its own. One whose agent may still be at work is left alone.
+ * Removes a selection from a node that is not a candidate because it has the current template. The next rollout would
+ * take it for its own selection. If the agent may still be at work, nothing changes.
  */
 export function leftoverOf(machine: Machine, node: Node): Change | undefined {
   if (!has(node, Labels.SelectedForUpdate) || has(node, Labels.CandidateForUpdate)) return undefined;

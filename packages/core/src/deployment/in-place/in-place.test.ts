@@ -8,7 +8,7 @@ import { World, type WorldOptions } from '../testing/world.ts';
 const start = (options: WorldOptions = {}) => World.start(startControlPlane, options);
 
 describe('InPlaceUpdate', () => {
-  test('Auto without surge: every machine is updated and none is replaced', async () => {
+  test('Auto without surge updates every machine and replaces none', async () => {
     await using world = await start();
     await world.deploy(3, strategy('Auto', 0, 1));
     await world.until(() => world.complete(), 60);
@@ -23,7 +23,7 @@ describe('InPlaceUpdate', () => {
     for (const machine of await world.machines()) {
       expect(machine.metadata.ownerReferences?.map(({ uid }) => uid)).toEqual([current?.metadata.uid]);
       expect(machine.metadata.labels).toMatchObject(current?.spec.selector?.matchLabels ?? {});
-      // The VM was made by the class that it names; only a new machine gets the new one.
+      // The VM keeps the class that created it. Only a new machine gets the new class.
       expect(machine.spec.class.name).toBe('small');
     }
   });
@@ -50,7 +50,7 @@ describe('InPlaceUpdate', () => {
     expect(most).toBe(unavailable);
   });
 
-  test('P-23 Auto with surge 1: one is created, two are updated, one is deleted', async () => {
+  test('Auto with surge 1 creates one machine, updates two and deletes one [P-23]', async () => {
     await using world = await start();
     await world.deploy(3, strategy('Auto', 1, 0));
     await world.until(() => world.complete(), 60);
@@ -64,7 +64,7 @@ describe('InPlaceUpdate', () => {
     await expectClean(world);
   });
 
-  test('P-22 Manual: nothing is selected, and what somebody selects is handed over', async () => {
+  test('Manual selects nothing, and hands over the machines that the user selects [P-22]', async () => {
     await using world = await start();
     await world.deploy(3, strategy('Manual', 0, 1));
     await world.until(() => world.complete(), 60);
@@ -80,7 +80,7 @@ describe('InPlaceUpdate', () => {
     expect([await world.sizes(), await uids(world)]).toEqual(['large:1 small:2', before]);
   });
 
-  test('a selection of an updated node is taken off, but none that is meant for a template just changed', async () => {
+  test('a selection of an updated node is removed, but not one for a template that just changed', async () => {
     let changes = 0;
     await using world: World = await start({
       fault: async (request, answer) => {
@@ -107,7 +107,7 @@ describe('InPlaceUpdate', () => {
     expect(await world.sizes()).toBe('large:1 small:1');
   });
 
-  test('P-24 a failed update holds the others back, and nothing is replaced', async () => {
+  test('a failed update stops the others, and nothing is replaced [P-24]', async () => {
     await using world = await start();
     await world.deploy(3, strategy('Auto', 0, 1));
     await world.until(() => world.complete(), 60);
@@ -118,7 +118,7 @@ describe('InPlaceUpdate', () => {
     expect([selected.length, await world.sizes(), await uids(world)]).toEqual([1, 'large:0 small:3', before]);
   });
 
-  test('a machine that dies of its update is replaced by one of the new template', async () => {
+  test('a machine that fails permanently during its update is replaced by one of the new template', async () => {
     await using world = await start();
     await world.deploy(2, strategy('Auto', 0, 1));
     await world.until(() => world.complete(), 60);
@@ -131,7 +131,7 @@ describe('InPlaceUpdate', () => {
     expect((await world.machines()).filter(({ metadata }) => metadata.name === victim)).toEqual([]);
   });
 
-  test('BUG-5, BUG-7: replicas changed in the middle, and the way back, do not stall', async () => {
+  test('replicas changed midway, and the way back, do not stall [BUG-5, BUG-7]', async () => {
     await using world = await start();
     await world.deploy(3, strategy('Auto', 0, 1));
     await world.until(() => world.complete(), 60);

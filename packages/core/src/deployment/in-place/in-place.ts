@@ -58,8 +58,9 @@ export interface InPlaceStep {
 }
 
 /**
- * The next step (docs/compatibility/rules-deployments.md §5.2 to 5.7). Each is computed from what is there, so that a death after any write is mended by
- * the next look: first sizes follow the machines that were moved, then machines move, then others are selected.
+ * The next step (docs/compatibility/rules-deployments.md §5.2 to 5.7). Each step follows from the observed state, so
+ * the next pass completes a step after a crash. First sizes follow moved machines, then machines move, then nodes are
+ * selected.
  */
 export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
   const repair = repairSizes(o);
@@ -103,7 +104,7 @@ function reason(o: InPlaceSnapshot, left: readonly SetWithMachines[], selected: 
   return o.manual ? 'waiting: machines are selected by hand' : 'waiting: no further machine may be unavailable';
 }
 
-/** Nodes whose update was, or is, for a template that is not wanted any more, and what was selected by hand. */
+/** Nodes whose update is, or was, for a former template, and nodes that the user selected. */
 function startAgain(o: InPlaceSnapshot): NodeMark[] {
   const { current, old } = o;
   const at = (machines: readonly Machine[], isOld: boolean) =>
@@ -116,7 +117,7 @@ function startAgain(o: InPlaceSnapshot): NodeMark[] {
   return [...old.flatMap(({ machines }) => at(machines, true)), ...at(current.machines, false)];
 }
 
-/** Nodes that were selected though they have the current template. */
+/** Nodes with the current template that are still selected. */
 const leftovers = (o: InPlaceSnapshot): NodeMark[] =>
   o.current.machines.flatMap((machine) => {
     const node = isTerminating(machine) || isBeingHandedOver(machine) ? undefined : nodeOf(machine, o);
@@ -128,11 +129,14 @@ const isUpdated = (machine: Machine, node: Node): boolean =>
   node.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful &&
   updateReasonOf(machine) === InPlaceUpdateReasons.UpdateSuccessful;
 
-/** Machines that were updated change their set: owner and labels in one write, bound to what was seen (docs/compatibility/rules-deployments.md §5.5). */
+/**
+ * Moves updated machines to the current set: owner and labels in one write, with the observed resourceVersion
+ * (docs/compatibility/rules-deployments.md §5.5).
+ */
 function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   const free = o.replicas - replicasOf(o.current);
   const moves = o.old.flatMap(({ set, machines }) => {
-    // Without the label the set would replace what leaves it.
+    // Without the label the set would replace a machine that leaves it.
     if (!mayNotRefill({ set, machines })) return [];
     return machines.flatMap((machine) => {
       const node = nodeOf(machine, o);
@@ -144,7 +148,7 @@ function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   return moves.slice(0, Math.max(free, 0));
 }
 
-/** Takes the former set's labels off and puts the new one's on; `null` removes. */
+/** Removes the labels of the former set and adds those of the new set. `null` removes. */
 export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSet): object {
   const off = Object.keys(from.spec.selector?.matchLabels ?? {}).map((key) => [key, null] as const);
   return {
@@ -165,8 +169,8 @@ export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSe
 }
 
 /**
- * Machines that were moved and that their set counts, or that the deployment has no place for: their nodes take part in the
- * next update like any other's, and their set may give them up.
+ * Moved machines that their set counts, or that the deployment has no place for. Their nodes take part in the next
+ * update, and their set may delete them.
  */
 const settledMoves =
   (o: InPlaceSnapshot) =>
@@ -176,8 +180,8 @@ const settledMoves =
   };
 
 /**
- * What is left of an update once the machine's set counts it (docs/compatibility/rules-deployments.md §5.3), be it that the set is an old one by now. A node
- * that is missing is left out.
+ * Removes the marks of an update once the set counts the machine, also if this set is an old one by now
+ * (docs/compatibility/rules-deployments.md §5.3). A missing node is skipped.
  */
 function tidyUp(o: InPlaceSnapshot): InPlaceWork {
   const { machines, set } = o.current;
@@ -195,7 +199,7 @@ function tidyUp(o: InPlaceSnapshot): InPlaceWork {
   };
 }
 
-/** The node takes pods again, once its critical components are there; one write. */
+/** Makes the node accept pods again, once its critical components are ready. This is one write. */
 export function cleaned(node: Node): NodeMark['change'] {
   const { PreferNoSchedule: prefer, CriticalComponentsNotReady: critical } = Taints;
   const others = (node.spec.taints ?? []).filter(
@@ -222,8 +226,8 @@ const wasEmptied = (machine: Machine, o: InPlaceSnapshot): boolean => {
 };
 
 /**
- * Nodes whose update to another template has ended, to be selected for the current one. They are empty and cordoned
- * already: they go first, and cost nothing more.
+ * Selects nodes for the current template whose update to another template has ended. They are drained and cordoned
+ * already, so they come first and add no disruption.
  */
 function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
   const { current, old } = o;
@@ -239,8 +243,8 @@ function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
 }
 
 /**
- * Nodes to select (docs/compatibility/rules-deployments.md §5.6, 5.7): as many as may be unavailable beside those that are. A selected machine that is not
- * available any more counts once; the original counts it twice and so stays below what it is allowed.
+ * Selects as many nodes as may still become unavailable (docs/compatibility/rules-deployments.md §5.6, 5.7). A selected
+ * machine that is no longer available counts once. The original counts it twice and so stays below its limit.
  */
 function select(o: InPlaceSnapshot): NodeMark[] {
   const { replicas, unavailable, current, old } = o;
@@ -254,7 +258,7 @@ function select(o: InPlaceSnapshot): NodeMark[] {
   const minAvailable = replicas - unavailable;
   const newUnavailable = Math.max(0, n - current.machines.filter(isAvailable).length);
   if (replicasOfAll(old) + n - minAvailable - newUnavailable - undergoing <= 0) return [];
-  // Machines above their set's size are on their way out, whichever they are.
+  // Machines above the size of their set are being deleted.
   const steady = [current, ...old].reduce((total, one) => {
     const available = one.machines.filter((machine) => isAvailable(machine) && !began(machine));
     const taken = one === current ? 0 : available.filter(selected).length;

@@ -2,10 +2,11 @@ import type { MachineSet } from '@mcm/api';
 import { oldestFirst } from '../../rollout/revisions.ts';
 
 /**
- * Old sets to delete, the oldest first, so that at most `limit` are kept (docs/compatibility/rules-deployments.md §2.8). Only empty ones whose status is
- * current; others are passed over without a substitute, as in the original.
+ * Returns the old sets to delete, the oldest first, so that at most `limit` remain
+ * (docs/compatibility/rules-deployments.md §2.8). Only sets without machines and with an up-to-date status are deleted.
+ * Others are skipped and not replaced by newer ones, as in the original.
  *
- * @param machines How many machines a set has, deleting ones included.
+ * @param machines Number of machines of a set, terminating ones included.
  * @param limit `spec.revisionHistoryLimit`; absent: all are kept.
  */
 export function surplusHistory(

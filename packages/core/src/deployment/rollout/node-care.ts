@@ -2,7 +2,10 @@ import { Annotations, type MachineSet, TRUE } from '@mcm/api';
 import { NO_MARKS, type Step } from '../state/step.ts';
 import { hasMachines, type View } from '../state/view.ts';
 
-/** The autoscaler keeps its hands off the nodes while machines of two templates stand (docs/compatibility/rules-deployments.md §3.6). */
+/**
+ * Protects the nodes from scale-down by the autoscaler while machines of two templates exist
+ * (docs/compatibility/rules-deployments.md §3.6).
+ */
 export function withProtection(view: View, step: Step): Step {
   const { counted, complete } = view;
   const all = [...counted.old, ...(counted.current ? [counted.current] : [])].map(({ set }) => set);
@@ -11,7 +14,10 @@ export function withProtection(view: View, step: Step): Step {
   return complete ? { ...step, nodes: { ...nodes, unprotect: all } } : step;
 }
 
-/** New pods go to new nodes, if they can (docs/compatibility/rules-deployments.md §3.5 and 3.7). */
+/**
+ * Taints old nodes so that the scheduler prefers new nodes for new pods (docs/compatibility/rules-deployments.md §3.5
+ * and 3.7).
+ */
 export function withTaints(view: View, step: Step): Step {
   const { counted, complete } = view;
   const marked = (set: MachineSet) => set.metadata.annotations?.[Annotations.PreferNoSchedule] !== undefined;

@@ -1,13 +1,16 @@
 import { isActive, type SetSize, type Sizes } from '../state/size.ts';
 import type { RolloutStep } from './rolling-update.ts';
 
-/** What Recreate does next: shrink the old, wait, make the current set, or bring it to size. */
+/** The next step of Recreate: shrink the old sets, wait, create the current set, or resize it. */
 export type RecreateStep =
   | ({ readonly kind: 'resize' } & RolloutStep)
   | { readonly kind: 'create'; readonly because: string }
   | { readonly kind: 'wait'; readonly because: string };
 
-/** The next step of a deployment that never has machines of two templates at once (docs/compatibility/rules-deployments.md §4). */
+/**
+ * The next step of a deployment that never has machines of two templates at once
+ * (docs/compatibility/rules-deployments.md §4).
+ */
 export function planRecreate({ current, old }: Sizes, replicas: number): RecreateStep {
   const active = old.filter(isActive);
   if (active.length > 0) {

@@ -30,7 +30,7 @@ describe('limits', () => {
   ])('U-05 surge %s, unavailable %s of %i', (surge, unavailable, replicas, wantSurge, wantUnavailable) => {
     expect(fenceposts(surge, unavailable, replicas)).toEqual({ surge: wantSurge, unavailable: wantUnavailable });
   });
-  test('U-04 Manual takes surge as 0, so that something may be unavailable', () => {
+  test('Manual ignores surge, so something may be unavailable [U-04]', () => {
     const inPlace = (orchestrationType: 'Auto' | 'Manual') =>
       limitsOf(
         deployment(5, {
@@ -39,11 +39,11 @@ describe('limits', () => {
       );
     expect([inPlace('Manual').unavailable, inPlace('Auto').unavailable]).toEqual([1, 0]);
   });
-  test('X-07 a text without a percent sign is no number', () => {
+  test('a text without a percent sign is not a number [X-07]', () => {
     expect(resolveIntOrPercent('10', 5, 'up')).toBeUndefined();
     expect(resolveIntOrPercent('-10%', 5, 'up')).toBeUndefined();
   });
-  test('no more may be unavailable than there are', () => {
+  test('no more may be unavailable than exist', () => {
     expect(
       limitsOf(
         deployment(2, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 5 } } }),
@@ -65,39 +65,39 @@ describe('one step', () => {
       ),
     ).toBe(want);
   });
-  test('machines that still terminate hold the surge back (incident 24)', () => {
+  test('machines that still terminate delay the surge [incident 24]', () => {
     const sizes = { current: size('new', 2), old: [size('old', 2, { actual: 4 })] };
     expect(currentReplicas(sizes, { replicas: 5, surge: 1, unavailable: 0 })).toBe(2);
   });
-  test('W-14 nothing while the new ones are not available', () => {
+  test('nothing happens while the new ones are not available [W-14]', () => {
     expect(shrinkOld({ current: size('new', 5, { available: 0 }), old: [size('old', 8)] }, target)).toEqual(new Map());
   });
-  test('W-15 after going back, unhealthy ones go first', () => {
+  test('after a return to the former template, unhealthy ones are deleted first [W-15]', () => {
     expect(
       shrinkOld({ current: size('new', 8, { available: 7 }), old: [size('old', 5, { available: 0 })] }, target),
     ).toEqual(new Map([['old', 1]]));
   });
-  test('W-16 a third template clears the half-made second', () => {
+  test('a third template removes the half-rolled second [W-16]', () => {
     const old = [size('a', 8, { createdAt: 1 }), size('b', 5, { available: 0, createdAt: 2 })];
     expect(shrinkOld({ current: size('new', 0), old }, target)).toEqual(new Map([['b', 0]]));
   });
-  test('W-17 (ODD-5 mended) more available than replicas is no error', () => {
+  test('more available machines than replicas are no error [W-17, ODD-5 corrected]', () => {
     const sizes = { current: size('new', 3), old: [size('old', 2, { available: 3, actual: 3 })] };
     expect(shrinkOld(sizes, { replicas: 4, surge: 1, unavailable: 0 })).toEqual(new Map([['old', 1]]));
   });
-  test('with no replicas asked for the last one goes, too', () => {
+  test('without replicas the last machine is deleted too', () => {
     expect(
       shrinkOld({ current: size('new', 0), old: [size('old', 2)] }, { replicas: 0, surge: 1, unavailable: 0 }),
     ).toEqual(new Map([['old', 0]]));
   });
-  test('incident 10: 100 % unavailable does not empty the deployment', () => {
+  test('100 % unavailable does not remove all machines [incident 10]', () => {
     expect(
       shrinkOld({ current: size('new', 0), old: [size('old', 3)] }, { replicas: 3, surge: 0, unavailable: 3 }),
     ).toEqual(new Map([['old', 1]]));
   });
 });
 
-/** Whole rollouts: every machine is at once what its set wants. */
+/** Plays whole rollouts in which every set gets its machines at once. */
 function rollout(target: RolloutTarget): string[] {
   const lines: string[] = [];
   let old = target.replicas;
@@ -162,38 +162,38 @@ describe('scaling', () => {
   };
   const sets = (...replicas: number[]) =>
     replicas.map((r, i) => size(`s${i}`, r, { createdAt: i, desired: 7, max: 9 }));
-  test('S-02 what is left over is taken from the largest', () => {
+  test('the largest set gives up the remainder [S-02]', () => {
     expect(scale(sets(1, 3, 5), 3, 2)).toEqual({ sizes: [1, 2, 2], annotate: ['s0', 's1', 's2'] });
   });
-  test('S-05 only annotations are refreshed', () => {
+  test('only annotations are refreshed [S-05]', () => {
     expect(scale([size('old', 1, { desired: 2, max: 3 })], 1, 2, { current: false })).toEqual({
       sizes: [1],
       annotate: ['old'],
     });
   });
-  test('S-06 to 0 by the user', () => {
+  test('the user scales to 0 [S-06]', () => {
     expect(scale([size('old', 2, { max: 6 }), size('new', 4, { max: 6, createdAt: 1 })], 0, 1).sizes).toEqual([0, 0]);
   });
-  test('S-07 less than the free surge: the current set grows', () => {
+  test('growth below the free surge goes to the current set [S-07]', () => {
     expect(scale([size('old', 8, { max: 12 }), size('new', 2, { max: 12 })], 9, 2).sizes).toEqual([8, 3]);
   });
-  test('S-09 without an annotation the status stands in', () => {
+  test('without an annotation the status is used [S-09]', () => {
     expect(scale([size('old', 4), size('new', 4, { createdAt: 1 })], 4, 1, { statusReplicas: 8 }).sizes).toEqual([
       2, 3,
     ]);
   });
-  test('S-10 the only active set is scaled, although it is old', () => {
+  test('the only active set is scaled, even if it is old [S-10]', () => {
     expect(scale([size('old', 3), size('new', 0)], 5, 1).sizes).toEqual([5, 0]);
   });
-  test('S-11 without an active set the newest gets it all', () => {
+  test('without an active set the newest gets all [S-11]', () => {
     expect(
       scale([size('older', 0, { createdAt: 1 }), size('newer', 0, { createdAt: 2 })], 2, 1, { current: false }).sizes,
     ).toEqual([0, 2]);
   });
-  test('S-12 beside a saturated set the others go', () => {
+  test('next to a saturated set the others are scaled to 0 [S-12]', () => {
     expect(scale([size('old', 2), size('new', 4, { desired: 4 })], 4, 1).sizes).toEqual([0, 4]);
   });
-  test('S-13 (BUG-5 mended) other strategies get new annotations, so that the event ends', () => {
+  test('other strategies get new annotations, so the scaling event ends [S-13, BUG-5 corrected]', () => {
     expect(
       scale([size('old', 2, { desired: 3 }), size('new', 1, { desired: 3 })], 4, 0, { strategy: 'InPlaceUpdate' })
         .annotate,
@@ -210,7 +210,7 @@ describe('scaling', () => {
     expect(isScalingEvent({ current, old: old ? [old] : [] }, wanted)).toBe(event);
     expect(isScalingEvent({ current: undefined, old: old ? [old] : [] }, wanted)).toBe(false);
   });
-  test('3.8 a pause leaves the sizes alone as long as the user does', () => {
+  test('a pause changes no sizes until the user scales [3.8]', () => {
     const half = (desired: number) => [size('old', 3, { desired }), size('new', 1, { desired, createdAt: 1 })];
     expect(scale(half(3), 3, 3, { paused: true }).sizes).toEqual([3, 1]);
     expect(scale(half(3), 5, 3, { paused: true }).sizes).toEqual([3, 5]);
@@ -219,7 +219,7 @@ describe('scaling', () => {
     const arrived = [size('old', 1, { desired: 3 }), size('new', 3, { desired: 3, createdAt: 1 })];
     expect(scale(arrived, 3, 1, { paused: true }).sizes).toEqual([1, 3]);
   });
-  test('3.8 a growth asked for during a pause, for which machines that are going leave no room yet, stays asked for', () => {
+  test('growth during a pause stays requested until terminating machines leave room [3.8]', () => {
     const given = (gone: boolean) => [
       size('old', 3, { desired: 3, actual: gone ? 3 : 5 }),
       size('new', 1, { desired: gone ? 5 : 3, createdAt: 1 }),
@@ -227,14 +227,14 @@ describe('scaling', () => {
     expect(scale(given(false), 5, 1, { paused: true })).toEqual({ sizes: [3, 1], annotate: [] });
     expect(scale(given(true), 5, 1, { paused: true })).toEqual({ sizes: [3, 3], annotate: ['old', 'new'] });
   });
-  test('incident 9: shrinking takes booting machines before working ones', () => {
+  test('a scale-down deletes starting machines before available ones [incident 9]', () => {
     const given = [size('old', 8, { max: 13 }), size('new', 5, { available: 0, max: 13, createdAt: 1 })];
     const { sizes } = scale(given, 8, 3, { unavailable: 0 });
     expect(sizes).toEqual([8, 3]);
   });
 });
 
-describe('for every history', () => {
+describe('in every history', () => {
   const setArb = (name: string) =>
     fc
       .record({
@@ -270,7 +270,7 @@ describe('for every history', () => {
           (n, s) => n + Math.min(available(s), s === current ? s.replicas : (resize.get(s.name) ?? s.replicas)),
           0,
         );
-        // Healthy machines of a set may be fewer than its cut only if the cut is of unhealthy ones.
+        // A set loses available machines only if it has not enough unavailable ones.
         if (!resize.has('new')) {
           const healthyCut = old.reduce(
             (n, s) => n + Math.max(available(s) - (resize.get(s.name) ?? s.replicas), 0),
@@ -297,7 +297,7 @@ describe('for every history', () => {
         const before = sum((s) => s.replicas);
         const total = sum((s) => resize.get(s.name) ?? s.replicas);
         const held = sum((s) => Math.max(s.replicas, s.actual)) >= replicas + surge;
-        // What was brought to 0 before grows again only when the machines that are going have made room.
+        // A total of 0 rises again only when terminating machines have made room.
         if (replicas > 0 && !(before === 0 && held)) expect(total).toBeGreaterThan(0);
         else expect(total).toBe(0);
       }),
@@ -306,14 +306,14 @@ describe('for every history', () => {
   });
 });
 
-describe('what a machine that has not gone yet still holds', () => {
-  test('one that terminates beside those that are to be counts in full', () => {
+describe('space of machines that still exist', () => {
+  test('a terminating machine above the replicas counts in full', () => {
     expect([footprint(size('a', 3, { actual: 4, leaving: 1 })), footprint(size('a', 3, { actual: 4 }))]).toEqual([
       4, 4,
     ]);
     expect(footprint(size('a', 3, { actual: 3, leaving: 1 }))).toBe(4);
   });
-  test('the only set grows into what emptied sets leave, and not before', () => {
+  test('the only set grows into the space of scaled-down sets, and not before it is free', () => {
     const target = {
       replicas: 5,
       limits: { surge: 0, annotatedSurge: 0, unavailable: 1 },
@@ -324,10 +324,10 @@ describe('what a machine that has not gone yet still holds', () => {
       planScaling({ current: size('new', 2), old: [size('old', 0, { actual })] }, target).resize.get('new');
     expect([scaled(2), scaled(1), scaled(0)]).toEqual([3, 4, 5]);
   });
-  test('a current set carries the deployment once all its machines are available', () => {
+  test('a current set carries the deployment when all its machines are available', () => {
     expect([2, 3].map((available) => isSaturated(size('new', 3, { desired: 3, available }), 3))).toEqual([false, true]);
   });
-  test('a set of which a breaker keeps machines is not made smaller: it would give those up first', () => {
+  test('a set with machines that a breaker keeps does not shrink, because it would delete these first', () => {
     const shrunk = (held: number) =>
       shrinkOld(
         { current: size('new', 2), old: [size('old', 3, { available: 2, held })] },
@@ -335,7 +335,7 @@ describe('what a machine that has not gone yet still holds', () => {
       );
     expect([shrunk(1).size, shrunk(0).get('old')]).toEqual([0, 1]);
   });
-  test('2.8 history whose last size was not seen yet by its set is kept', () => {
+  test('a set that has not seen its last size is kept in the history [2.8]', () => {
     const old = (observedGeneration: number) => {
       const one = set('old', 0);
       return { ...one, metadata: { ...one.metadata, generation: 2 }, status: { observedGeneration } };

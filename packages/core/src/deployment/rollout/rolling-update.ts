@@ -12,27 +12,32 @@ import {
   sum,
 } from '../state/size.ts';
 
-/** What a rollout is measured against. */
+/** Bounds and goal of a rollout. */
 export interface RolloutTarget extends GrowthRule {
   readonly surge: number;
   readonly unavailable: number;
-  /** Places that it may yet take of the budget that it shares with repairs; absent: as many as its own bounds allow. */
+  /**
+   * Disruptions that the rollout may still take from the budget that it shares with repairs. Absent: limited by its own
+   * bounds only.
+   */
   readonly free?: number;
-  /** Failed machines wait for their repair: until they have been seen to, nothing that is available is given up. */
+  /** Failed machines wait for their replacement. Until then no available machine is deleted. */
   readonly repairsFirst?: boolean;
 }
 
-/** One step of a rollout and why it is that one. */
+/** One step of a rollout and its reason. */
 export interface RolloutStep {
   readonly resize: Resize;
   readonly because: string;
 }
 
 /**
- * Replicas that the current set may have now (docs/compatibility/rules-deployments.md §3.2). Every set counts with its replicas or its machines,
- * whichever are more: machines that still terminate hold the surge back, and machines that are not made yet do too.
- * The original counts the status alone, gives a new set its surge twice (BUG-4 of docs/compatibility/rules-deployments.md) and overshoots when the
- * status lags (incident 3).
+ * Returns the replicas that the current set may have now (docs/compatibility/rules-deployments.md §3.2).
+ *
+ * - Each set counts with its replicas or its machines, whichever is larger. Terminating machines and machines that do
+ *   not exist yet therefore use up the surge.
+ * - The original counts the status only. It gives a new set its surge twice (BUG-4 of
+ *   docs/compatibility/rules-deployments.md) and exceeds the surge when the status lags (incident 3).
  */
 export function currentReplicas(sizes: Sizes, { replicas, surge, ceiling = replicas }: RolloutTarget): number {
   const have = sizes.current?.replicas ?? 0;
@@ -57,16 +62,16 @@ function reduce(
 }
 
 /**
- * How the old sets may shrink (docs/compatibility/rules-deployments.md §3.4): unhealthy machines first, then as many as stay above what must be
- * available. Machines above a set's replicas are on their way out and count neither as available nor as unhealthy.
+ * Returns how the old sets may shrink (docs/compatibility/rules-deployments.md §3.4). Unhealthy machines come first,
+ * then as many available ones as the bound allows. Machines above the replicas of a set are being deleted and count
+ * neither as available nor as unhealthy.
  *
- * Silent machines that a breaker keeps are given up neither way. A place that is empty anyway costs nothing; a machine
- * that has failed costs a place of the budget shared with repairs, which it does not have while it waits; available ones go
- * only while nobody waits for a repair.
- *
- * The sum of all sets does not fall from several to 0 by this: with 100 % unavailable allowed, one machine stays until
- * the current set has been scaled (incident 10), which machines that still terminate may have to make room for. A last
- * one goes if nothing else could ever move.
+ * - Unreachable machines that a breaker keeps are not deleted.
+ * - A place without a machine costs nothing. A failed machine costs a place of the budget shared with repairs.
+ * - Available machines are deleted only if no machine waits for its repair.
+ * - The total never falls from several machines to 0. With 100 % unavailable, one machine stays until the current set
+ *   has been scaled (incident 10). The current set may have to wait for terminating machines. The last machine is
+ *   deleted if nothing else could move.
  */
 export function shrinkOld(
   { current, old }: Sizes,
@@ -89,12 +94,12 @@ export function shrinkOld(
   const after = active.map((size) => ({ ...size, replicas: unhealthy.get(size.name) ?? size.replicas }));
   const left = budget - sum(active, (size) => size.replicas) + sum(after, (size) => size.replicas);
   const surplus = repairsFirst ? 0 : rolloutRoom(sum(all, steadyAvailable), replicas, unavailable);
-  // A smaller set would give up first what is silent.
+  // A smaller set would first delete unreachable machines.
   const [healthy] = reduce(after, Math.min(surplus, left), (size) => (size.held ? 0 : size.replicas));
   return new Map([...unhealthy, ...healthy]);
 }
 
-/** Replicas that no set has and that the current set may not take: the last good set takes them. */
+/** The last good set takes the missing replicas that the current set may not take. */
 function addMissing(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): Resize {
   const { replicas, surge, ceiling } = target;
   const missing = replicas - sum(allOf(sizes), (size) => size.replicas);
@@ -104,8 +109,8 @@ function addMissing(sizes: Sizes & { readonly current: SetSize }, target: Rollou
 }
 
 /**
- * The next step of a rolling update: first the current set, then, when that cannot move, the old ones. At most one
- * of the two moves in a step, so that each decision is made on what the other did.
+ * The next step of a rolling update: first the current set grows. If it cannot, the old sets shrink. A step changes
+ * only one of the two, so each decision sees the result of the other.
  */
 export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): RolloutStep {
   const { current } = sizes;
@@ -119,7 +124,8 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   const missing = addMissing(sizes, target);
   if (missing.size > 0)
     return { resize: missing, because: 'the newest template is not proven: the last good set grows' };
-  // What may not be made yet must not be missing either. Where the sets ask for too many, the current one may make none.
+  // A replica that may not be created must not be deleted first. If the sets request too many, the current set may
+  // create none.
   const isOver = sum(allOf(sizes), (size) => size.replicas) > target.replicas + target.surge;
   const isFree = target.ceiling === undefined || isOver;
   const growth = isFree ? target.unavailable : Math.max((target.ceiling ?? 0) - current.replicas, 0);

@@ -23,7 +23,7 @@ export function scalingStep(view: View): Step {
   });
 }
 
-/** The set for the present template, which has none yet. */
+/** Creates the set for the current template. */
 export function createStep(view: View, size = initialReplicas(view)): Step {
   const { deployment, limits, nextRevision } = view;
   const create = newSet(deployment, { replicas: size, revision: nextRevision, limits });
@@ -41,14 +41,14 @@ export function createStep(view: View, size = initialReplicas(view)): Step {
   };
 }
 
-/** Where machines go that are added. */
+/** The rule that decides which set gets additional machines. */
 export const growthOf = ({ replicas, gate, good }: Pick<View, 'replicas' | 'gate' | 'good'>): GrowthRule => ({
   replicas,
   ...(gate ? { ceiling: gate.ceiling } : {}),
   ...(good === undefined ? {} : { good }),
 });
 
-/** What repairs leave of the budget that they share with the rollout. */
+/** The part of the shared disruption budget that repairs do not use. */
 export const shareOf = ({ repairs }: View): { readonly free: number; readonly repairsFirst: boolean } => ({
   free: repairs.budget.free,
   repairsFirst: hasFailures(repairs),
@@ -70,7 +70,7 @@ export function rollingStep(view: View): Step {
   return { ...planRollingUpdate({ ...sizes, current }, target), ...completion(view) };
 }
 
-/** What is tidied up when a rollout has arrived. */
+/** Deletes surplus history when a rollout is complete. */
 export function completion(view: View): Partial<Step> {
   return view.complete ? { remove: historyOf(view) } : {};
 }
@@ -82,10 +82,10 @@ export function recreateStep(view: View): Step {
   return { ...step, ...completion(view) };
 }
 
-/** Back to a former template. */
+/** Rolls back to a former template. */
 export function rollbackStep(view: View, revision: number): Step {
-  // The present template gets a revision first, so that one can come back to it; without machines, which the rollback
-  // would only take away again.
+  // The current template gets a revision first, so that a user can return to it. The set gets no machines, because the
+  // rollback would delete them.
   if (!view.split.current) return createStep(view, 0);
   const rollback = planRollback(view.deployment, view.split, revision, { vouches: isCareful(view.care) });
   const { target } = rollback;
@@ -101,6 +101,6 @@ export function rollbackStep(view: View, revision: number): Step {
   };
 }
 
-/** Old sets beyond the history's limit. */
+/** Old sets above the limit of the history. */
 export const historyOf = ({ controlled, split, deployment }: View): readonly MachineSet[] =>
   surplusHistory(split.old, controlled, deployment.spec.revisionHistoryLimit);

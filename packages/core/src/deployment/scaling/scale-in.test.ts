@@ -25,7 +25,7 @@ const settle = async (world: World) => {
 };
 
 describe('one write that names machines and the new count', () => {
-  test('incident 8: exactly those go, whatever the other machines’ priorities, and nothing replaces them', async () => {
+  test('exactly the named machines are deleted, whatever the priorities of others, and nothing replaces them [incident 8]', async () => {
     await using world = await start(5);
     const [a = '', b = '', c = '', d = '', e = ''] = await names(world);
     await world.patchMachine(a, priority('0'));
@@ -37,7 +37,7 @@ describe('one write that names machines and the new count', () => {
     expect((await world.events()).filter((event) => event.reason === 'ScaleInAccepted')).toHaveLength(1);
   });
 
-  test('the very same write once more changes nothing, also after somebody scaled up since', async () => {
+  test('the same write repeated changes nothing, also after a scale-up', async () => {
     await using world = await start(4);
     const [, , , d = ''] = await names(world);
     const write = request('r1', [d], 4);
@@ -72,7 +72,7 @@ describe('one write that names machines and the new count', () => {
     expect(refusals.map((event) => event.message)).toEqual([expect.stringMatching(why)]);
   });
 
-  test('a count that somebody set after the request is left alone', async () => {
+  test('a count that changed after the request stays', async () => {
     await using world = await start(3);
     const before = await names(world);
     await world.change({ ...request('r', before.slice(0, 1), 3), spec: { replicas: 4 } });
@@ -81,7 +81,7 @@ describe('one write that names machines and the new count', () => {
     expect(await names(world)).toEqual(expect.arrayContaining(before));
   });
 
-  test('refused while a rollout runs', async () => {
+  test('refused during a rollout', async () => {
     await using world = await start(3, { birthMs: () => 20_000 });
     const [a = ''] = await names(world);
     await world.changeClass('large');
@@ -95,7 +95,7 @@ describe('one write that names machines and the new count', () => {
     ]);
   });
 
-  test('the manager dies at once after the write: the next one carries it out', async () => {
+  test('the manager dies right after the write: the next one executes it', async () => {
     await using world = await start(5);
     const [a = '', b = '', ...rest] = await names(world);
     const write = world.change(request('r1', [a, b], 5));
@@ -120,7 +120,7 @@ describe('the scaler’s annotations (docs/compatibility/rules-deployments.md §
     };
   };
 
-  test('9.1 a scale-down as the scaler writes it: the named one goes, the list is pruned', async () => {
+  test('a scale-down as the scaler writes it: the named machine is deleted, and the list is pruned [9.1]', async () => {
     await using world = await start(3);
     const [a = '', b = '', c = ''] = await names(world);
     await world.change(scaler(world.clock.now(), [b], 2));
@@ -129,7 +129,7 @@ describe('the scaler’s annotations (docs/compatibility/rules-deployments.md §
     expect((await world.deployment()).metadata.annotations?.[Annotations.TriggerDeletion]).toBeUndefined();
   });
 
-  test('9.3 a name alone deletes nothing: the machine goes when the count falls', async () => {
+  test('a name alone deletes nothing: the machine is deleted when the count falls [9.3]', async () => {
     await using world = await start(3);
     const [a = '', b = '', c = ''] = await names(world);
     await world.change(scaler(world.clock.now(), [b], 3));
@@ -157,7 +157,7 @@ describe('the scaler’s annotations (docs/compatibility/rules-deployments.md §
     expect(annotations).not.toHaveProperty([Annotations.LastReplicaChangeByScaler]);
   });
 
-  test('incident 7: priority 1 at equal count: nothing is deleted, it is said once, and the next scale-down takes it', async () => {
+  test('priority 1 at equal count: nothing is deleted, one event reports it, and the next scale-down takes it [incident 7]', async () => {
     await using world = await start(3);
     const [a = '', b = '', c = ''] = await names(world);
     await world.patchMachine(b, priority('1'));
@@ -170,7 +170,7 @@ describe('the scaler’s annotations (docs/compatibility/rules-deployments.md §
     expect(await names(world)).toEqual([a, c]);
   });
 
-  test('named and scaled down in one write: the named one goes, and nobody says that it stays', async () => {
+  test('named and scaled down in one write: the named machine is deleted, without an event that it stays', async () => {
     await using world = await start(3);
     const [, b = ''] = await names(world);
     const { metadata, spec } = scaler(world.clock.now(), [b], 2);
@@ -181,7 +181,7 @@ describe('the scaler’s annotations (docs/compatibility/rules-deployments.md §
     expect((await world.events()).filter((event) => event.reason === 'ScaleInPending')).toEqual([]);
   });
 
-  test('a list of rubbish is dropped with an event, and no machine goes', async () => {
+  test('a list of invalid entries is dropped with an event, and no machine is deleted', async () => {
     await using world = await start(2);
     const before = await names(world);
     await world.change({ metadata: { annotations: { [Annotations.TriggerDeletion]: `${before[0]}~soon,x~1~2` } } });

@@ -8,33 +8,33 @@ import type { PlannedEvent } from '../state/rollback.ts';
 export const ScaleInReasons = {
   Accepted: 'ScaleInAccepted',
   Refused: 'ScaleInRefused',
-  /** A machine is named for deletion, and nothing is going to delete it for now. */
+  /** A machine is named for deletion, but nothing deletes it for now. */
   Pending: 'ScaleInPending',
 } as const;
 
-/** So many outcomes are remembered, for writes that are repeated. */
+/** Number of remembered outcomes, for repeated writes. */
 const REMEMBERED = 16;
 const MAX_ID_LENGTH = 128;
 
 /** The removal of named machines together with the new count. */
 export interface ScaleIn {
-  /** Chosen by the author; a second write with the same id changes nothing. */
+  /** Chosen by the client. A second write with the same id changes nothing. */
   readonly requestID: string;
   readonly machines: readonly string[];
-  /** `spec.replicas` that the author saw. */
+  /** `spec.replicas` that the client saw. */
   readonly from: number;
   /** `spec.replicas` that the same write sets. */
   readonly to: number;
 }
 
-/** What became of a scale-in. */
+/** The outcome of a scale-in. */
 export interface ScaleInResult {
   readonly requestID: string;
   readonly outcome: 'Accepted' | 'Refused';
   readonly message: string;
 }
 
-/** A request, or a sentence that says what is wrong with its text. */
+/** A request, or a sentence about the error in its text. */
 export type ParsedScaleIn = { readonly request: ScaleIn } | { readonly problem: string; readonly requestID: string };
 
 const isCount = (value: unknown): value is number =>
@@ -50,7 +50,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Reads the annotation. Total: any text gives a request or a sentence. */
+/** Reads the annotation. Any text gives a request or a sentence. */
 export function parseScaleIn(text: string): ParsedScaleIn {
   const value = parseJson(text);
   const { requestID, machines, from, to }: Partial<Record<keyof ScaleIn, unknown>> =
@@ -73,13 +73,13 @@ export function parseScaleIn(text: string): ParsedScaleIn {
   return { request: { requestID, machines, from, to } };
 }
 
-/** The outcomes that are remembered, newest first. Rubbish counts as none. */
+/** Returns the remembered outcomes, newest first. Invalid entries are skipped. */
 export function scaleInResults(deployment: MachineDeployment): readonly ScaleInResult[] {
   const value = parseJson(deployment.metadata.annotations?.[Annotations.ScaleInResults] ?? '[]');
   return Array.isArray(value) ? value.filter((entry) => isId(entry?.requestID)) : [];
 }
 
-/** What a scale-in is judged by. */
+/** The observed state that decides about a scale-in. */
 export interface ScaleInSnapshot {
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
@@ -90,18 +90,18 @@ export interface ScaleInSnapshot {
 /** One write to the deployment that settles a scale-in. */
 export interface ScaleInPlan {
   readonly annotations: Readonly<Record<string, string | null>>;
-  /** The count to go back to, because the request that set the present one was refused. */
+  /** The former count to restore, because the request that set the present one was refused. */
   readonly replicas?: number;
   readonly event: PlannedEvent | undefined;
 }
 
-/** Replicas that the sets were last scaled for: what the deployment had before this request. */
+/** Replicas of the deployment before this request, from the last scaling of its sets. */
 function replicasBefore({ deployment, sets }: ScaleInSnapshot): number | undefined {
   const { current } = splitSets(deployment, sets);
   return parseInteger(current?.metadata.annotations?.[Annotations.DesiredReplicas]);
 }
 
-/** Why the request must not be carried out; undefined: it may. */
+/** Returns the reason to refuse the request; undefined: none. */
 function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefined {
   const { deployment, sets, machinesOf, now } = snapshot;
   const { current, old } = splitSets(deployment, sets);
@@ -126,7 +126,7 @@ function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefi
   return undefined;
 }
 
-/** The scaler's list and time with the named machines in it: the mechanism that marks and deletes reads those. */
+/** Adds the named machines to the list and the time of the scaler, which decide about marks and deletions. */
 function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date): Record<string, string> {
   const annotations = deployment.metadata.annotations ?? {};
   const time = formatTime(now);
@@ -134,7 +134,7 @@ function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date):
   const last = annotations[Annotations.LastReplicaChangeByScaler];
   return {
     [Annotations.TriggerDeletion]: [...(list ? [list] : []), ...machines.map((name) => `${name}~${time}`)].join(','),
-    // Never backwards: an earlier time would forget what was named before.
+    // The time never decreases. An earlier time would forget machines that were named before.
     [Annotations.LastReplicaChangeByScaler]: (parseTime(last) ?? 0) > now.getTime() && last !== undefined ? last : time,
   };
 }
@@ -144,7 +144,7 @@ const record = (deployment: MachineDeployment, result: ScaleInResult): Record<st
   [Annotations.ScaleInResults]: JSON.stringify([result, ...scaleInResults(deployment)].slice(0, REMEMBERED)),
 });
 
-/** A refused write leaves nothing behind: the count goes back, unless it is not the request's own any more. */
+/** A refused write leaves no trace: the count is restored, unless it has changed since the request. */
 function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas?: number } {
   const before = replicasBefore(snapshot);
   const present = snapshot.deployment.spec.replicas ?? 0;
@@ -152,9 +152,11 @@ function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas
 }
 
 /**
- * Settles the request in the annotation scale-in, as a whole: the named machines enter the list of what the scaler
- * gives up, or nothing of the write stays. Undefined: there is none. The result is one write, so that a death before or
- * after it leaves either the request or its outcome; a request whose id is remembered is undone and not judged again.
+ * Completes or refuses the request in the annotation scale-in as a whole. Undefined: there is none.
+ *
+ * - The named machines enter the list of the scaler, or nothing of the request stays.
+ * - The result is one write, so a crash before or after it leaves either the request or its outcome.
+ * - A request whose id is remembered is undone and not evaluated again.
  */
 export function planScaleIn(snapshot: ScaleInSnapshot): ScaleInPlan | undefined {
   const { deployment, now } = snapshot;

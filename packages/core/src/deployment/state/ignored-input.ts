@@ -5,7 +5,7 @@ import { isGoDuration, parseTime } from '../../values/integers.ts';
 
 const TYPE = MachineDeploymentConditions.InputIgnored;
 
-/** Annotations that mean nothing and are read by those who would otherwise act on them; no schema can refuse them. */
+/** Annotations with an invalid value, which has no effect. No schema can refuse them. */
 function unreadable({ metadata: { annotations = {} } }: MachineDeployment): string[] {
   const { [Annotations.EffectiveCreationTimeout]: timeout, [Annotations.LastReplicaChangeByScaler]: time } =
     annotations;
@@ -21,7 +21,7 @@ function unreadable({ metadata: { annotations = {} } }: MachineDeployment): stri
   ];
 }
 
-/** Both limits come to 0 for so few replicas: nothing could ever move, so one machine may be missing all the same. */
+/** For so few replicas both limits are rounded to 0, and nothing could move. One machine may then be missing. */
 function noLimits({ spec }: MachineDeployment): string | undefined {
   const { type, rollingUpdate, inPlaceUpdate } = spec.strategy ?? {};
   const field = type === 'RollingUpdate' ? 'rollingUpdate' : 'inPlaceUpdate';
@@ -30,7 +30,7 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
   if (type === 'Recreate' || limits === undefined || replicas === 0) return undefined;
   const manual = type === 'InPlaceUpdate' && inPlaceUpdate?.orchestrationType === 'Manual';
   const surge = manual ? 0 : limits.maxSurge;
-  // Whether the floor came in: with one more to give, the surge is 0 only where the text of it is.
+  // Shows whether the minimum of one applied. With one more, the surge is 0 only if its text is 0.
   const { surge: more, unavailable } = fenceposts(surge, limits.maxUnavailable, replicas);
   const given = fenceposts(1, limits.maxUnavailable, replicas).unavailable;
   if (more !== 0 || unavailable !== 1 || given !== 0) return undefined;
@@ -38,7 +38,7 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
   return `spec.strategy.${field}: ${texts} come to 0 of ${replicas} machines; one may be unavailable all the same, or nothing could be updated. Write maxUnavailable: 1, or a maxSurge of 1 and more`;
 }
 
-/** What of a deployment is not done as it is written, though the rest is; undefined: all is. */
+/** Returns the parts of a deployment that have no effect as written; undefined: everything has its effect. */
 export function ignoredInput(
   deployment: MachineDeployment,
 ): Extract<ConditionChange, { type: typeof TYPE }> | undefined {

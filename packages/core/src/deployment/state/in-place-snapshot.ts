@@ -9,27 +9,33 @@ export interface SetWithMachines {
   readonly machines: readonly Machine[];
 }
 
-/** Everything that the decision about an in-place update looks at. */
+/** The observed state that decides about an in-place update. */
 export interface InPlaceSnapshot extends GrowthRule {
   readonly current: SetWithMachines;
   /** Oldest first. */
   readonly old: readonly SetWithMachines[];
   readonly surge: number;
   readonly unavailable: number;
-  /** Places that it may yet take of the budget that it shares with repairs; absent: as many as its own bounds allow. */
+  /**
+   * Disruptions that the rollout may still take from the budget that it shares with repairs. Absent: limited by its own
+   * bounds only.
+   */
   readonly free?: number;
-  /** Failed machines wait for their repair: until they have been seen to, no node is selected. */
+  /** Failed machines wait for their replacement. Until then no node is selected. */
   readonly repairsFirst?: boolean;
-  /** Machines are selected by somebody else. */
+  /** Users select the machines. */
   readonly manual: boolean;
   readonly nodeOf: (name: string) => Node | undefined;
 }
 
-/** Writes to machines and nodes; each may be repeated without harm. */
+/** Writes to machines and nodes. Each may be repeated without harm. */
 export interface InPlaceWork {
   readonly machines: readonly { readonly machine: Machine; readonly body: object }[];
   readonly nodes: readonly NodeMark[];
-  /** Nodes of the current template that were selected; told only to a server that knows of no newer template. */
+  /**
+   * Selected nodes that have the current template. They are written only after a live read, because the server may have
+   * a newer template.
+   */
   readonly leftovers?: readonly NodeMark[];
 }
 
@@ -47,6 +53,6 @@ export const nodeOf = (machine: Machine, o: InPlaceSnapshot): Node | undefined =
   return name ? o.nodeOf(name) : undefined;
 };
 
-/** Whether the machine's node is selected for an update. */
+/** Returns true if the node of the machine is selected for an update. */
 export const isSelected = (machine: Machine, o: InPlaceSnapshot): boolean =>
   nodeOf(machine, o)?.metadata.labels?.[Labels.SelectedForUpdate] !== undefined;

@@ -15,18 +15,21 @@ import { revisionOf } from '../../rollout/revisions.ts';
 import { setName, templateHash } from '../../rollout/template-hash.ts';
 import { semanticEqual } from '../../values/semantic-equal.ts';
 
-/** How many former revisions a set remembers. The original's list grows without end (BUG-2 of docs/compatibility/rules-deployments.md). */
+/**
+ * Number of former revisions that a set remembers. The list of the original grows without limit (BUG-2 of
+ * docs/compatibility/rules-deployments.md).
+ */
 const HISTORY_LENGTH = 20;
 
-/** The deployment's annotations that its current set carries too. */
+/** The annotations of the deployment that its current set also has. */
 export const copiedAnnotations = (deployment: MachineDeployment): Record<string, string> =>
   Object.fromEntries(
     Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => !ANNOTATIONS_NOT_COPIED.has(key)),
   );
 
 /**
- * What a new set gets of them. Machines that are updated where they are keep their marks in the new set: while names are
- * open it is born without the time that would delete those machines before the count has fallen.
+ * The annotations of a new set. In-place updates keep the deletion marks of machines in the new set. While names are
+ * open, the set is created without the scaler time, which would delete these machines before the count has fallen.
  */
 function bornWith(deployment: MachineDeployment): Record<string, string> {
   const { [Annotations.LastReplicaChangeByScaler]: time, ...annotations } = copiedAnnotations(deployment);
@@ -35,13 +38,16 @@ function bornWith(deployment: MachineDeployment): Record<string, string> {
   return time === undefined || waits ? annotations : { ...annotations, [Annotations.LastReplicaChangeByScaler]: time };
 }
 
-/** The annotations that say what a set was last scaled for. */
+/** The annotations that record the replicas of the last scaling. */
 export const scaleAnnotations = (replicas: number, limits: Limits): Record<string, string> => ({
   [Annotations.DesiredReplicas]: String(replicas),
   [Annotations.MaxReplicas]: String(replicas + limits.annotatedSurge),
 });
 
-/** The set for the deployment's present template (docs/compatibility/rules-deployments.md §2.7), born with its finalizer. */
+/**
+ * The set for the current template of the deployment (docs/compatibility/rules-deployments.md §2.7), created with its
+ * finalizer.
+ */
 export function newSet(
   deployment: MachineDeployment,
   options: { readonly replicas: number; readonly revision: number; readonly limits: Limits },
@@ -77,7 +83,7 @@ export function newSet(
 
 function withRevision(annotations: Record<string, string>, set: MachineSet, revision: number): Record<string, string> {
   const before = revisionOf(set);
-  // A revision that is no integer is somebody else's writing: it is left alone.
+  // Another client wrote a revision that is not an integer. It stays.
   if (before === undefined || before >= revision) return annotations;
   const next = { ...annotations, [Annotations.Revision]: String(revision) };
   if (set.metadata.annotations?.[Annotations.Revision] === undefined) return next;
@@ -85,7 +91,7 @@ function withRevision(annotations: Record<string, string>, set: MachineSet, revi
   return { ...next, [Annotations.RevisionHistory]: [...history, String(before)].slice(-HISTORY_LENGTH).join(',') };
 }
 
-/** The set's template with what flows in place taken from the deployment's. */
+/** The template of the set with those fields of the deployment that need no rollout. */
 function syncedTemplate(deployment: MachineDeployment, set: MachineSet): MachineSet['spec']['template'] {
   const mine = set.spec.template;
   const theirs = deployment.spec.template.spec;
@@ -106,12 +112,12 @@ function syncedTemplate(deployment: MachineDeployment, set: MachineSet): Machine
 }
 
 /**
- * The current set as the deployment wants it, but for its size (docs/compatibility/rules-deployments.md §2.3): annotations, revision, node template,
- * configuration, class kind. The very same object when nothing differs. The history of revisions grows only when the
- * revision does.
+ * The current set with the annotations, revision, node template, configuration and class kind of the deployment, but
+ * with its own size (docs/compatibility/rules-deployments.md §2.3). Returns the same object if nothing differs. The
+ * history of revisions grows only with the revision.
  *
- * @param revision One more than the highest revision among the old sets.
- * @param scalerTime Time of the scaler's last change, RFC 3339; undefined: the set's own stays.
+ * @param revision One more than the highest revision of the old sets.
+ * @param scalerTime Time of the last change by the scaler, RFC 3339; undefined: the set keeps its own.
  */
 export function syncedSet(
   deployment: MachineDeployment,

@@ -3,28 +3,28 @@ import type { Node, Taint } from '@mcm/kube';
 import type { NodeChange } from '../../node/patch.ts';
 import { isTerminating } from '../../objects/machines.ts';
 
-/** Sets whose nodes get or lose a rollout's marks. */
+/** Sets whose nodes get or lose the marks of a rollout. */
 export interface NodeMarks {
-  /** Prefer-no-schedule taint on. */
+  /** Add the PreferNoSchedule taint. */
   readonly taint: readonly MachineSet[];
-  /** Prefer-no-schedule taint off. */
+  /** Remove the PreferNoSchedule taint. */
   readonly untaint: readonly MachineSet[];
-  /** Candidates for an in-place update: labelled as such. */
+  /** Add the label of candidates for an in-place update. */
   readonly candidates: readonly MachineSet[];
-  /** Scale-down-disabled annotations on. */
+  /** Add the annotations that disable scale-down. */
   readonly protect: readonly MachineSet[];
-  /** Scale-down-disabled annotations off where they are ours. */
+  /** Remove the annotations that disable scale-down, if mcm added them. */
   readonly unprotect: readonly MachineSet[];
 }
 
-/** What is to be on a node; absent: left as it is. */
+/** The wanted marks of a node. Absent: unchanged. */
 interface Wanted {
   taint?: boolean;
   protect?: boolean;
   candidate?: boolean;
 }
 
-/** What is to become of one node. */
+/** A change of one node. */
 export interface NodeMark {
   readonly node: Node;
   readonly change: NodeChange;
@@ -33,7 +33,7 @@ export interface NodeMark {
 const OURS = Taints.PreferNoSchedule;
 const isOurs = (taint: Taint): boolean => taint.key === OURS.key && taint.effect === OURS.effect;
 
-/** The taints to write, or undefined when they are as wanted. One with another value is replaced. */
+/** Returns the taints to write; undefined: no change. A taint with another value is replaced. */
 function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
   const taints = node.spec.taints ?? [];
   const found = taints.find(isOurs);
@@ -43,7 +43,7 @@ function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
   return next.length > 0 ? next : null;
 }
 
-/** The annotations to write, or undefined. A protection that somebody else put there is not taken off. */
+/** Returns the annotations to write; undefined: no change. A protection that another client added stays. */
 function annotationsFor(node: Node, wanted: boolean): Record<string, string | null> | undefined {
   const { [Annotations.ScaleDownDisabled]: disabled, [Annotations.ScaleDownDisabledByMCM]: byUs } =
     node.metadata.annotations ?? {};
@@ -74,11 +74,12 @@ function markOf(node: Node, { taint, protect, candidate }: Wanted): NodeMark | u
 }
 
 /**
- * Changes that bring the marks of a rollout onto the nodes and off again, one for each node that differs. Machines
- * without a node, or whose node the cache does not have, are left for later; deleting ones for good. The protection of
- * a preserved machine's node is the machine controller's and stays.
+ * Changes that add or remove the marks of a rollout, one for each node that differs. Machines without a node in the
+ * cache are skipped until it appears, and machines that are being deleted are skipped for good. The protection of a
+ * preserved machine's node belongs to the machine controller and stays.
  *
- * @param protection Whether nodes are protected from the autoscaler (`--autoscaler-scaledown-annotation-during-rollout`).
+ * @param protection Whether nodes are protected from the autoscaler
+ * (`--autoscaler-scaledown-annotation-during-rollout`).
  */
 export function nodeMarks(
   marks: NodeMarks,

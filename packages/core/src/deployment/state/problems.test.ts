@@ -10,7 +10,7 @@ import { overlappedBy } from './problems.ts';
 
 const start = (options: WorldOptions = {}) => World.start(startControlPlane, options);
 
-/** A server that stores what its schema would refuse: the controllers check for themselves. */
+/** A server without validation rules. The controllers validate as well. */
 const startBare = () =>
   World.start(({ crds: _strict, ...options }) => startControlPlane({ ...options, crds: crdsWithoutRules() }));
 
@@ -26,7 +26,7 @@ const WELL = ['Available', 'Progressing'];
 const types = async (world: World, name = 'pool') =>
   ((await get(world, name)).status?.conditions ?? []).map(({ type }) => type).sort();
 
-/** Another deployment, a minute younger, that takes `labels` of its template and selects by them. */
+/** Creates another deployment, one minute younger, that selects by `labels` of its template. */
 async function another(world: World, labels: Record<string, string>, replicas = 2): Promise<void> {
   await world.pass(60);
   await world.keeper.resource(machineDeployments, NAMESPACE).create({
@@ -42,7 +42,7 @@ async function another(world: World, labels: Record<string, string>, replicas = 
 }
 
 describe('overlapping selectors', () => {
-  test('both deployments name the other, the older goes on, the newer makes nothing, and it ends with the overlap', async () => {
+  test('both deployments name the other, the older continues, the newer creates nothing, until the overlap ends', async () => {
     await using world = await start();
     await world.deploy(3);
     await world.until(() => world.complete(), 60);
@@ -65,7 +65,7 @@ describe('overlapping selectors', () => {
       before.map(({ metadata }) => metadata.uid),
     );
     expect(await world.sets()).toHaveLength(1);
-    // The older one is still its user's to change.
+    // The user can still change the older one.
     await world.change({ spec: { replicas: 4 } });
     await world.until(() => world.truth.store.size === 4, 60);
     await world.keeper.resource(machineDeployments, NAMESPACE).patch('other', {
@@ -79,7 +79,7 @@ describe('overlapping selectors', () => {
     expect([await types(world), await types(world, 'other')]).toEqual([WELL, WELL]);
   });
 
-  test('of two of the same second the one that runs goes on, whatever their UIDs; if both do or neither, exactly one by its UID', async () => {
+  test('with equal creation times the running one continues; if both or neither run, the UID decides', async () => {
     await using world = await start();
     await world.deploy(2);
     await world.until(() => world.complete(), 60);
@@ -124,7 +124,7 @@ describe('overlapping selectors', () => {
     expect(orphan?.spec.replicas).toBe(1);
   });
 
-  test('deployments that share a label and differ in another are left alone', async () => {
+  test('deployments that share one label and differ in another are independent', async () => {
     await using world = await start();
     await world.deploy(1);
     await another(world, { app: 'else' }, 1);
@@ -135,7 +135,7 @@ describe('overlapping selectors', () => {
 });
 
 describe('a class that does not exist', () => {
-  test('nothing is made until it does; then it goes on by itself', async () => {
+  test('no machine is created until it exists; then the deployment continues by itself', async () => {
     await using world = await start({ classes: [] });
     await world.deploy(2);
     await world.pass(120);
@@ -155,7 +155,7 @@ describe('a class that does not exist', () => {
     expect(await types(world)).toEqual(WELL);
   });
 
-  test('a rollout to it does not begin: the fleet stays as it is, and may be made smaller', async () => {
+  test('a rollout to it does not begin: the machines stay, and can be scaled down', async () => {
     await using world = await start({ classes: ['small'] });
     await world.deploy(3);
     await world.until(() => world.complete(), 60);
@@ -174,7 +174,7 @@ describe('a class that does not exist', () => {
     expect(await types(world)).toEqual(WELL);
   });
 
-  test('a deployment and a set whose class has gone can still be made smaller', async () => {
+  test('a deployment and a set whose class was deleted can still be scaled down', async () => {
     await using world = await start({ classes: ['small'] });
     await world.deploy(3);
     await world.until(() => world.complete(), 60);
@@ -187,7 +187,7 @@ describe('a class that does not exist', () => {
     expect(await world.sizes()).toBe('small:1');
   });
 
-  test('a set of its own waits too', async () => {
+  test('a set without a deployment waits too', async () => {
     await using world = await start({ classes: [] });
     const labels = { app: 'alone' };
     await world.keeper.resource(machineSets, NAMESPACE).create({
@@ -214,8 +214,8 @@ describe('a class that does not exist', () => {
   });
 });
 
-describe('a class that comes together with what names it', () => {
-  /** The news of classes comes late, as a watch may; everything else at once. */
+describe('a class that is created together with its users', () => {
+  /** Changes of classes arrive late, as a watch may deliver them. Everything else arrives at once. */
   const lateClasses = (): WorldOptions => ({
     classes: [],
     fault: async (request, answer, clock) => {
@@ -232,7 +232,7 @@ describe('a class that comes together with what names it', () => {
     },
   });
 
-  test('nobody is warned of a class that the cache has yet to hear of', async () => {
+  test('no warning about a class that the cache does not have yet', async () => {
     await using world = await start(lateClasses());
     await world.pass(5);
     await world.createClass('small');
@@ -242,7 +242,7 @@ describe('a class that comes together with what names it', () => {
     expect(await types(world)).toEqual(WELL);
   });
 
-  test('nor with a set of its own', async () => {
+  test('nor for a set without a deployment', async () => {
     await using world = await start(lateClasses());
     await world.pass(5);
     await world.createClass('small');
@@ -260,7 +260,7 @@ describe('a class that comes together with what names it', () => {
   });
 });
 
-test('PlanRefused: a plan that breaks a bound is not carried out, is told, and is forgotten once plans are sound again', async () => {
+test('PlanRefused: a plan that breaks a bound is not executed, is reported, and is cleared by a valid plan', async () => {
   let errs = true;
   await using world = await start({
     decide: (snapshot) => {
@@ -286,7 +286,7 @@ test('PlanRefused: a plan that breaks a bound is not carried out, is told, and i
 });
 
 describe('requests that cannot be met', () => {
-  test('a rollback to a revision that is gone: told, cleared, and remembered until the spec changes', async () => {
+  test('a rollback to a missing revision is reported, cleared, and remembered until the spec changes', async () => {
     await using world = await start();
     await world.deploy(2);
     await world.until(() => world.complete(), 60);
@@ -326,7 +326,7 @@ describe('requests that cannot be met', () => {
     expect(await types(world)).toEqual(WELL);
   });
 
-  test('rubbish in the annotations of a careful rollout: named, and nothing is made', async () => {
+  test('invalid rollout annotations are named, and nothing is created', async () => {
     await using world = await start();
     await world.deploy(2, {}, { annotations: { 'rollout.machine.sapcloud.io/canary-soak': 'a while' } });
     await world.pass(30);
@@ -338,7 +338,7 @@ describe('requests that cannot be met', () => {
   });
 });
 
-describe('the new set cannot be made', () => {
+describe('the new set cannot be created', () => {
   const isCreation = (request: Request) => request.method === 'POST' && request.url.endsWith('/machinesets');
   const refusal = () =>
     Response.json(
@@ -346,7 +346,7 @@ describe('the new set cannot be made', () => {
       { status: 403 },
     );
 
-  test('MachineSetCreateError says why; it is tried again, and the condition goes', async () => {
+  test('MachineSetCreateError gives the reason; the creation is retried, and the condition is removed', async () => {
     let refuses = true;
     await using world = await start({
       fault: async (request, answer) => (refuses && isCreation(request) ? refusal() : answer()),
@@ -365,7 +365,7 @@ describe('the new set cannot be made', () => {
     expect(await conditionOf(world, 'Progressing')).toMatchObject({ reason: 'NewMachineSetAvailable' });
   });
 
-  test('2.7 in a namespace that is going no condition is set', async () => {
+  test('in a namespace that is being deleted no condition is set [2.7]', async () => {
     const going = () =>
       new Response(
         JSON.stringify({
@@ -385,7 +385,7 @@ describe('the new set cannot be made', () => {
     expect(await conditionOf(world, 'Progressing')).toBeUndefined();
   });
 
-  test('1.3 objects of another namespace are left alone', async () => {
+  test('objects of another namespace are ignored [1.3]', async () => {
     await using world = await start();
     await world.keeper.resource(namespaces).create({ metadata: { name: 'elsewhere' } });
     await world.deploy(1);
@@ -400,7 +400,7 @@ describe('the new set cannot be made', () => {
     expect((await world.keeper.resource(machineSets, 'elsewhere').list()).items).toEqual([]);
   });
 
-  test('the name belongs to a set of somebody else: another one is taken, and the collision counted', async () => {
+  test('the name belongs to a set of another owner: another name is used, and the collision is counted', async () => {
     await using world = await start();
     await world.deploy(1);
     await world.until(() => world.complete(), 60);
@@ -427,10 +427,10 @@ describe('the new set cannot be made', () => {
   });
 });
 
-describe('what is not done as it is written', () => {
+describe('settings that have no effect as written', () => {
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: '10%' } } as const;
 
-  test('limits that both come to 0 are said, for as long as they do, and one machine is rolled at a time', async () => {
+  test('limits that are both rounded to 0 are reported, and one machine is rolled at a time', async () => {
     await using world = await start();
     await world.deploy(3, { strategy });
     await world.until(() => world.complete(), 60);
@@ -495,7 +495,7 @@ describe('what is not done as it is written', () => {
     expect(await conditionOf(world, 'InputIgnored')).toBeUndefined();
   });
 
-  test('freeze=true on a set freezes nothing, and one event says so', async () => {
+  test('freeze=true on a set freezes nothing, and one event reports it', async () => {
     await using world = await start();
     await world.deploy(1);
     await world.until(() => world.complete(), 60);

@@ -14,20 +14,22 @@ import type { View } from './view.ts';
 
 const { InvalidSpec, ReplacementHeld, RolloutBlocked } = MachineDeploymentConditions;
 
-/** A condition that is told by an event of its name. */
+/** A condition that an event of the same name reports. */
 type Told = Extract<ConditionChange, { type: EventReason }>;
 
-/** What is wrong with a deployment beside its rollout, and what is to be said of it. */
+/** Problems of a deployment apart from its rollout, and their events. */
 export interface Problems {
   readonly conditions: readonly ConditionChange[];
-  /** Of those that have begun or ended. To be told together with the status that says so. */
+  /**
+   * Events of problems that have begun or ended. They are sent together with the status that contains the conditions.
+   */
   readonly events: readonly PlannedEvent[];
 }
 
 const said = ({ status }: MachineDeployment, type: MachineDeploymentConditionType) =>
   findCondition(status?.conditions ?? [], type);
 
-/** Machines that a breaker keeps from being replaced. */
+/** Machines that a circuit breaker keeps from being replaced. */
 function replacementHeld({ repairs }: View): Told | undefined {
   const [first] = repairs.held;
   if (first === undefined) return undefined;
@@ -36,7 +38,7 @@ function replacementHeld({ repairs }: View): Told | undefined {
   return { type: ReplacementHeld, status: 'True', reason: 'MachinesFellSilentTogether', message };
 }
 
-/** The class that the template names, where there is none. Another kind than ours is somebody else's to know. */
+/** The name of the missing class of the template. Classes of other kinds are not checked. */
 export function missingClass({ deployment, hasClass }: Pick<View, 'deployment' | 'hasClass'>): string | undefined {
   const { kind, name = '' } = deployment.spec.template.spec.class;
   return kind === 'MachineClass' && !hasClass(name) ? name : undefined;
@@ -53,9 +55,9 @@ const hasRolledOut = ({ metadata }: MachineDeployment): boolean =>
   metadata.annotations?.[Annotations.Revision] !== undefined;
 
 /**
- * Whether the deployment is older than the other one. Times of creation have no fractions of a second: of two of the same
- * one, the one that has made a set is, so that whoever came later never stops what runs already; else
- * the one of the lesser UID, which both find alike. Both have sets where selectors were changed later.
+ * Returns true if deployment `a` is older than `b`. Creation times have no fractions of a second. With equal times, the
+ * deployment that has created a set is older, so a later one never stops a running one. Otherwise the lesser UID is
+ * older, so both come to the same result. Both may have sets if selectors changed later.
  */
 function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   const [first, second] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
@@ -64,7 +66,7 @@ function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   return a.metadata.uid < b.metadata.uid;
 }
 
-/** Older deployments that select the same machines: these go on, this one waits. */
+/** Older deployments that select the same machines. They continue, and this one waits. */
 export const overlappedBy = ({
   deployment,
   overlaps = [],
@@ -83,7 +85,7 @@ function selectorsOverlap(view: View): Told | undefined {
 
 const NO_REVISION = 'RollbackRevisionNotFound';
 
-/** A rollback to a revision that is gone is told until the spec changes again: the request itself is cleared at once. */
+/** A rollback to a missing revision is reported until the spec changes again. The request itself is cleared at once. */
 function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange | undefined {
   const { generation = 0 } = deployment.metadata;
   const stored = said(deployment, RolloutBlocked);
@@ -93,8 +95,8 @@ function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange
 }
 
 /**
- * What is wrong now, and which of it is news.
- * @param blocked The step itself says what blocks the rollout.
+ * Returns the present problems, and which of them are new.
+ * @param blocked The step itself reports what blocks the rollout.
  */
 export function troublesOf(view: View, blocked: boolean): Problems {
   const { deployment } = view;
@@ -110,6 +112,6 @@ export function troublesOf(view: View, blocked: boolean): Problems {
       'Failed machines are replaced again: not so many are silent any more, or an annotation asks for it.';
     events.push({ type: 'Normal', reason: 'ReplacementResumed', message });
   }
-  // Its event has been told when it was cleared.
+  // Its event was sent when the request was cleared.
   return { conditions: [...conditions, ...(refused ? [refused] : [])], events };
 }

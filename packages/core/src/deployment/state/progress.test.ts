@@ -32,8 +32,8 @@ const progressOf = (d: MachineDeployment, s: CountedSets, unavailable = 0) =>
     ({ type }) => type === 'Progressing',
   );
 
-describe('rollouts that pass between two looks', () => {
-  test('9.4 machines of another template that came while nobody looked are progress, not the end', () => {
+describe('rollouts that happen between two passes', () => {
+  test('machines of another template that appeared between two passes are progress, not the end [9.4]', () => {
     const before = {
       replicas: 3,
       updatedReplicas: 0,
@@ -63,22 +63,22 @@ describe('status', () => {
   ])('%s', (_title, spec, available, unavailable) => {
     expect(deploymentStatus(deployment(5), sets(spec, 5, available), 0, NOW).unavailableReplicas).toBe(unavailable);
   });
-  test('Q-10 (BUG-11 mended) preserved failed machines are worth a write', () => {
+  test('a changed number of preserved failed machines is written [Q-10, BUG-11 corrected]', () => {
     expect(deploymentStatusDiffers({ preservedFailedReplicas: 0 }, { preservedFailedReplicas: 1 })).toBe(true);
   });
-  test('ODD-13 absent and empty are the same: no write', () => {
+  test('absent and empty are equal: no write [ODD-13]', () => {
     expect(deploymentStatusDiffers({ replicas: 1 }, { replicas: 1, failedMachines: [], unavailableReplicas: 0 })).toBe(
       false,
     );
   });
-  test('Q-12 another description of a failure is worth a write', () => {
+  test('a changed description of a failure is written [Q-12]', () => {
     const failed = (description: string) => ({ failedMachines: [{ name: 'm', lastOperation: { description } }] });
     expect(deploymentStatusDiffers(failed('a'), failed('b'))).toBe(true);
   });
 });
 
 describe('progress', () => {
-  test('Q-04 progress moves the update time and keeps the transition', () => {
+  test('progress changes the update time and keeps the transition time [Q-04]', () => {
     const d = stored(3, {
       updatedReplicas: 1,
       replicas: 1,
@@ -90,7 +90,7 @@ describe('progress', () => {
       lastTransitionTime: minutes(-5),
     });
   });
-  test('Q-05 the deadline passes', () => {
+  test('the deadline passes [Q-05]', () => {
     const status = {
       updatedReplicas: 1,
       replicas: 1,
@@ -102,17 +102,17 @@ describe('progress', () => {
     });
     expect(progressOf(stored(3, status), sets(3, 1, 0))).toMatchObject({ status: 'True', reason: 'MachineSetUpdated' });
   });
-  test('Q-06 when it will pass', () => {
+  test('the time at which it passes [Q-06]', () => {
     const d = deployment(3, { progressDeadlineSeconds: 600 });
     expect(progressDeadline(d, [progressing('MachineSetUpdated', 'True', minutes(-3))])).toBe(NOW.getTime() + 420_000);
   });
-  test('Q-08 a rollout that arrived has no deadline and stays as it is', () => {
+  test('a completed rollout has no deadline and does not change [Q-08]', () => {
     const done = [progressing('NewMachineSetAvailable', 'True', minutes(-1440))];
     expect(progressDeadline(deployment(3, { progressDeadlineSeconds: 600 }), done)).toBeUndefined();
     const d = stored(3, { updatedReplicas: 3, replicas: 3, conditions: done }, { progressDeadlineSeconds: 600 });
     expect(progressOf(d, sets(3, 3, 1))).toEqual(done[0]);
   });
-  test('Q-13 a deployment of 0 with everything gone is complete', () => {
+  test('a deployment of 0 without machines is complete [Q-13]', () => {
     expect(isComplete(deployment(0), { observedGeneration: 1 })).toBe(true);
     expect(isComplete(deployment(0), { observedGeneration: 0 })).toBe(false);
     expect(isComplete(deployment(0), { observedGeneration: 1, replicas: 1 })).toBe(false);
@@ -126,14 +126,14 @@ describe('progress', () => {
       ),
     ).toBe(false);
   });
-  test('a rollout has arrived when the condition says so, and else has not', () => {
+  test('a rollout is complete only if the condition says so', () => {
     expect(hasArrived(stored(1, { conditions: [progressing('NewMachineSetAvailable', 'True', minutes(-1))] }))).toBe(
       true,
     );
     expect(hasArrived(stored(1, { conditions: [progressing('MachineSetUpdated', 'True', minutes(-1))] }))).toBe(false);
     expect(hasArrived(deployment(1))).toBe(false);
   });
-  test('the first machine of a new set is progress, though the former set had more; the set alone is none', () => {
+  test('the first machine of a new set is progress even if the former set had more; the set alone is none', () => {
     const made = (name: string) => ({
       ...progressing('NewMachineSetCreated', 'True', minutes(-1)),
       message: `Created new MachineSet ${name}`,
@@ -148,7 +148,7 @@ describe('progress', () => {
     const told = stored(3, { ...before, replicas: 4, updatedReplicas: 1, conditions: [made('b')] });
     expect(reasonOf(told, 1)).toBe('NewMachineSetCreated');
   });
-  test('a failure of the sets is told as it is now, and left alone while it is the same', () => {
+  test('a failure of the sets is copied as it is, and not written again while it is equal', () => {
     const failure = (reason: string, message: string) => ({
       type: 'ReplicaFailure' as const,
       status: 'True' as const,
@@ -177,7 +177,7 @@ describe('progress', () => {
     });
     expect(reportOf(sets(1, 1))).toBeUndefined();
   });
-  test('R-21 a pause does not cover up a missed deadline', () => {
+  test('a pause does not hide a missed deadline [R-21]', () => {
     const missed = { conditions: [progressing('ProgressDeadlineExceeded', 'False', minutes(-1))] };
     expect(pauseCondition(stored(1, missed, { paused: true }), NOW)).toBeUndefined();
     const going = { conditions: [progressing('MachineSetUpdated', 'True', minutes(-1))] };

@@ -17,7 +17,7 @@ import type { Conditions, CountedSets } from './status.ts';
 
 const PROGRESSING = MachineDeploymentConditions.Progressing;
 
-/** Whether anything got better since the stored status (docs/compatibility/rules-deployments.md §6.4). */
+/** Returns true if any count improved since the stored status (docs/compatibility/rules-deployments.md §6.4). */
 export function hasProgressed(stored: MachineDeploymentStatus | undefined, now: MachineDeploymentStatus): boolean {
   const before = stored ?? {};
   const outdated = (status: MachineDeploymentStatus) => (status.replicas ?? 0) - (status.updatedReplicas ?? 0);
@@ -29,7 +29,7 @@ export function hasProgressed(stored: MachineDeploymentStatus | undefined, now: 
   );
 }
 
-/** When the progress deadline passes, in milliseconds since 1970; undefined when there is none to pass. */
+/** The time of the progress deadline, in milliseconds since 1970; undefined: there is none. */
 export function progressDeadline(
   deployment: MachineDeployment,
   conditions: readonly AnyCondition[],
@@ -50,7 +50,9 @@ function isTimedOut(deployment: MachineDeployment, conditions: readonly AnyCondi
   return deadline !== undefined && deadline < now.getTime();
 }
 
-/** `ReplicaFailure` as the sets have it: the current one's first; taken off when no set has it. */
+/**
+ * Copies `ReplicaFailure` from the current set, or else from the first set that has it. Removes it if no set has it.
+ */
 function withReplicaFailure(conditions: readonly AnyCondition[], { current, old }: CountedSets): AnyCondition[] {
   const type = MachineSetConditions.ReplicaFailure;
   const all = current ? [current, ...old] : old;
@@ -76,8 +78,8 @@ export function withProgress(
 }
 
 /**
- * The stored counts as they are with the current set: where a new one was made just now, the stored updated machines
- * are another set's. The original writes the new set's 0 before its first machine is there; ours counts both in one write.
+ * The stored counts for the current set. If the set was just created, the stored updated machines belong to another
+ * set. The original writes 0 for the new set before its first machine exists; mcm counts both in one write.
  */
 function storedCounts(
   stored: MachineDeploymentStatus | undefined,
@@ -98,8 +100,9 @@ function progressConditions(
   const { conditions } = status;
   const stored = findCondition(deployment.status?.conditions ?? [], PROGRESSING);
   const settled = ({ replicas = 0, updatedReplicas = 0 }: MachineDeploymentStatus) => replicas === updatedReplicas;
-  // Settled before, too: where old machines go and new ones come between two looks, a rollout would else pass unseen, and
-  // the cluster autoscaler takes this reason for the end of one (docs/compatibility/rules-deployments.md §9.4).
+  // The former status must be settled too. Otherwise a rollout could pass unseen if old machines disappear and new ones
+  // appear between two passes. The cluster autoscaler takes this reason for the end of a rollout
+  // (docs/compatibility/rules-deployments.md §9.4).
   const done =
     settled(status) && settled(deployment.status ?? {}) && stored?.reason === ConditionReasons.NewMachineSetAvailable;
   if (done) return conditions;
@@ -133,8 +136,8 @@ function progressConditions(
 }
 
 /**
- * The pause's mark in `Progressing` (docs/compatibility/rules-deployments.md §1.8); undefined: nothing changes. A deployment that exceeded its deadline
- * keeps saying so.
+ * The pause in `Progressing` (docs/compatibility/rules-deployments.md §1.8); undefined: no change. A deployment that
+ * missed its deadline keeps that reason.
  */
 export function pauseCondition(deployment: MachineDeployment, now: Date): AnyCondition[] | undefined {
   const conditions = deployment.status?.conditions ?? [];

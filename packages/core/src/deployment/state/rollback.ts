@@ -17,10 +17,10 @@ export interface PlannedEvent {
   readonly message: string;
 }
 
-/** What becomes of a request to roll back: the deployment to write, without the request, and what to say. */
+/** The result of a rollback request: the deployment to write, without the request, and the event. */
 export interface Rollback {
   readonly deployment: MachineDeployment;
-  /** The set that was found: its nodes lose the prefer-no-schedule taint. */
+  /** The target set. Its nodes lose the PreferNoSchedule taint. */
   readonly target: MachineSet | undefined;
   readonly event: PlannedEvent;
 }
@@ -30,14 +30,14 @@ function withoutRequest(deployment: MachineDeployment): MachineDeployment {
   return { ...deployment, spec };
 }
 
-/** The deployment's own bookkeeping stays; everything else is as the set carries it. */
+/** The deployment keeps its own bookkeeping. All other annotations come from the set. */
 function restoredAnnotations(deployment: MachineDeployment, set: MachineSet): Record<string, string> {
   const kept = Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => ANNOTATIONS_NOT_COPIED.has(key));
   const restored = Object.entries(set.metadata.annotations ?? {}).filter(([key]) => !ANNOTATIONS_NOT_COPIED.has(key));
   return Object.fromEntries([...kept, ...restored]);
 }
 
-/** That a revision is not there, and which ones are. */
+/** A message that the revision is missing, with the existing revisions. */
 function noRevision(to: number, sets: readonly MachineSet[]): string {
   const there = sets.map((set) => revisionOf(set) ?? 0).filter((revision) => revision > 0);
   const choice = there.length > 0 ? `name one of ${there.sort((a, b) => a - b).join(', ')}` : 'there is none';
@@ -47,13 +47,13 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
 }
 
 /**
- * Carries `spec.rollbackTo` out on paper (docs/compatibility/rules-deployments.md §1.9). The revision itself moves on afterwards: the chosen set becomes
- * the current one and gets the next number.
+ * Plans `spec.rollbackTo` (docs/compatibility/rules-deployments.md §1.9). The revision changes afterwards: the target
+ * set becomes the current one and gets the next number.
  *
- * A rollback ends a pause's note: the machines that it names are of the template that is given up. Whoever goes back knows
- * the template: with `vouches` it is noted as the last good one, so that no canary holds it back.
+ * A rollback removes the note of a pause, because its machines have the abandoned template. With `vouches` the target
+ * is recorded as the last good set, so that no canary delays it.
  *
- * @param to Revision to go to; 0: the one before the current.
+ * @param to Revision to return to; 0: the one before the current.
  */
 export function planRollback(
   deployment: MachineDeployment,

@@ -14,13 +14,13 @@ const list = (machines: readonly Machine[]) =>
     .join(',');
 
 interface Given {
-  /** Of the deployment. */
+  /** Replicas of the deployment. */
   readonly replicas?: number;
-  /** Of the set, and what it was last scaled for. */
+  /** Replicas of the set, and of its last scaling. */
   readonly before?: number;
   /** Time of the last change on the deployment, in minutes from now; undefined: none. */
   readonly scaler?: number | undefined;
-  /** The same on the set. */
+  /** The same for the set. */
   readonly set?: number;
   readonly machines?: readonly Machine[];
   readonly named?: string;

@@ -3,29 +3,30 @@ import { isFailed, isTerminating, markTimeOf } from '../../objects/machines.ts';
 import { coveredUntil, fallOf, readTriggers } from '../../objects/scaler.ts';
 import { formatTime, parseTime } from '../../values/integers.ts';
 
-/** What the time of the scaler's last change on a current set is decided by. */
+/** The observed state that decides about the scaler time of a current set. */
 export interface ScalerTimeInput {
   readonly deployment: MachineDeployment;
   readonly set: MachineSet;
   /** Machines of the set. */
   readonly machines: readonly Machine[];
-  /** The count fell and rose again before anybody saw it: see {@link isUndone}. */
+  /** The count fell and rose again before the controller saw it, see {@link isUndone}. */
   readonly undone: boolean;
   readonly now: Date;
 }
 
-/** Values of the set's annotation, RFC 3339; undefined: the annotation stays as it is. */
+/** Values of the annotation of the set, RFC 3339; undefined: unchanged. */
 export interface ScalerTimes {
   /** For any write of the set. */
   readonly always: string | undefined;
-  /** For a write that makes the set smaller, or records that the deployment wants fewer machines. */
+  /** For a write that shrinks the set, or records that the deployment wants fewer machines. */
   readonly withFall: string | undefined;
 }
 
 /**
- * The time of the scaler's last change, as it may stand on the current set. A set deletes the machines that were named up
- * to this time at any count, so the time may pass the name of a living machine only together with a fall of the count:
- * earlier, the set would replace the machine, and then delete another one that nobody named.
+ * The time of the last change by the scaler that the current set may have. A set deletes the machines that were named
+ * up to this time at any count. The time may therefore pass the name of a living machine only together with a fall of
+ * the count. If it passed earlier, the set would replace the machine, then delete another one that has no name in the
+ * list.
  */
 export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const { deployment, set, now } = input;
@@ -33,7 +34,7 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const time = parseTime(text);
   const before = coveredUntil(set);
   const open = openNames(input);
-  // Never backwards: an earlier time would forget names that a fall has covered.
+  // The time never decreases. An earlier time would forget names that a fall has covered.
   const newer = time === undefined || before === undefined || time > before ? text : undefined;
   if (open.length === 0) return { always: newer, withFall: newer };
   const all = Math.max(time ?? Number.NEGATIVE_INFINITY, ...open.filter((at) => at <= now.getTime()));
@@ -42,11 +43,11 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   return { always: undefined, withFall: rises ? printed(covered, text) : undefined };
 }
 
-/** Keeps the autoscaler's own text where it says the same. */
+/** Keeps the text of the autoscaler if it has the same meaning. */
 const printed = (time: number, text: string | undefined): string =>
   text !== undefined && parseTime(text) === time ? text : formatTime(new Date(time));
 
-/** Times of the names whose machines live and which no fall has covered yet, in order. */
+/** Times of the names whose machines exist and which no fall has covered yet, in order. */
 function openNames({ deployment, set, machines }: Pick<ScalerTimeInput, 'deployment' | 'set' | 'machines'>): number[] {
   const before = coveredUntil(set) ?? Number.NEGATIVE_INFINITY;
   const list = readTriggers(deployment.metadata.annotations?.[Annotations.TriggerDeletion]);
@@ -59,7 +60,7 @@ function openNames({ deployment, set, machines }: Pick<ScalerTimeInput, 'deploym
 }
 
 /**
- * The latest time that covers no more names than the count falls by: a name that is to pay for a later fall waits for it.
+ * The latest time that covers at most as many names as the count falls by. A name for a later fall waits for that fall.
  *
  * @param open Times of the open names, in order.
  * @param all The time that covers all of them.
@@ -72,9 +73,9 @@ function coverOf(open: readonly number[], fall: number, all: number): number | u
 }
 
 /**
- * Whether the count fell and rose again while nobody looked, as far as the deployment tells: its spec has changed at least
- * twice since its last status, and it names machines that are not marked yet. The original sees the names alone and
- * deletes the machines at any count.
+ * Returns true if the count fell and rose again unseen: the spec has changed at least twice since the last status, and
+ * the deployment names machines that are not marked yet. The original sees the names only and deletes the machines at
+ * any count.
  *
  * @param machines Machines of the current set.
  */

@@ -2,21 +2,21 @@ import { Annotations, type MachineSet } from '@mcm/api';
 import { createdAt } from '../../objects/machines.ts';
 import { compareText, parseInteger } from '../../values/integers.ts';
 
-/** A set as the arithmetic of rollouts sees it: numbers only. */
+/** The numbers of a set that the arithmetic of rollouts uses. */
 export interface SetSize {
   readonly name: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   /** `spec.replicas`. */
   readonly replicas: number;
-  /** Machines that exist, deleting ones included. */
+  /** Machines that exist, terminating ones included. */
   readonly actual: number;
   readonly available: number;
-  /** Machines that still terminate and count beside those that are to be; absent: they count only where they fill a place. */
+  /** Terminating machines that count in addition to the replicas. Absent: they count only where they fill a place. */
   readonly leaving?: number;
-  /** Of the replicas, how many no machine stands for that is there to stay or being made; absent: none. */
+  /** Replicas without a machine that stays or is being created; absent: none. */
   readonly open?: number;
-  /** Silent machines that a breaker keeps: a rollout does not give them up as if they were dead. */
+  /** Unreachable machines that a circuit breaker keeps. A rollout does not delete them as if they were dead. */
   readonly held?: number;
   /** Annotation desired-replicas. */
   readonly desired: number | undefined;
@@ -24,7 +24,7 @@ export interface SetSize {
   readonly max: number | undefined;
 }
 
-/** Numbers of a set whose machines were counted. */
+/** The numbers of a set whose machines were counted. */
 export const sizeOf = (
   set: MachineSet,
   counts: {
@@ -47,7 +47,7 @@ export const sizeOf = (
   max: parseInteger(set.metadata.annotations?.[Annotations.MaxReplicas]),
 });
 
-/** The current set, if there is one, and all others. */
+/** The current set, if it exists, and all others. */
 export interface Sizes {
   readonly current: SetSize | undefined;
   readonly old: readonly SetSize[];
@@ -57,11 +57,11 @@ export const allOf = ({ current, old }: Sizes): readonly SetSize[] => (current ?
 
 export const isActive = (size: SetSize): boolean => size.replicas > 0;
 
-/** Machines that a set has or may yet make. */
+/** Machines that a set has or may still create. */
 export const footprint = ({ replicas, actual, leaving = 0 }: SetSize): number =>
   Math.max(replicas, actual - leaving) + leaving;
 
-/** Available machines that stay: those above the replicas are about to go. */
+/** Available machines that stay. Those above the replicas are about to be deleted. */
 export const steadyAvailable = (size: SetSize): number => Math.min(size.available, size.replicas);
 
 export const sum = <T>(items: readonly T[], value: (item: T) => number): number =>
@@ -70,5 +70,5 @@ export const sum = <T>(items: readonly T[], value: (item: T) => number): number 
 export const oldestSizeFirst = (a: SetSize, b: SetSize): number =>
   a.createdAt - b.createdAt || compareText(a.name, b.name);
 
-/** New sizes by set name; sets that are not named stay as they are. */
+/** New sizes by set name. Other sets keep their size. */
 export type Resize = ReadonlyMap<string, number>;

@@ -10,13 +10,13 @@ import type { MachineCounts } from '../../set/status.ts';
 import { semanticEqual } from '../../values/semantic-equal.ts';
 import { sum } from './size.ts';
 
-/** A set and what its machines add up to. */
+/** A set and the counts of its machines. */
 export interface CountedSet {
   readonly set: MachineSet;
   readonly counts: MachineCounts;
 }
 
-/** A deployment's sets, counted. */
+/** The counted sets of a deployment. */
 export interface CountedSets {
   readonly current: CountedSet | undefined;
   readonly old: readonly CountedSet[];
@@ -24,7 +24,7 @@ export interface CountedSets {
 
 export type Conditions = NonNullable<MachineDeploymentStatus['conditions']>;
 
-/** The condition `Available`: as many machines as must be, preserved failed ones not counted against it. */
+/** The condition `Available`: enough machines are available. Preserved failed machines are not missing ones. */
 function availability(
   deployment: MachineDeployment,
   available: number,
@@ -49,8 +49,8 @@ function availability(
 }
 
 /**
- * The status of a deployment but for its progress (docs/compatibility/rules-deployments.md §6.1), from the machines themselves rather than from the sets'
- * statuses, which may lag behind.
+ * The status of a deployment without its progress (docs/compatibility/rules-deployments.md §6.1). It counts the
+ * machines themselves, because the statuses of the sets may lag.
  */
 export function deploymentStatus(
   deployment: MachineDeployment,
@@ -82,7 +82,7 @@ export function deploymentStatus(
   };
 }
 
-/** Whether the status says something that the stored one does not. Absent and empty are the same. */
+/** Returns true if the status differs from the stored one. Absent and empty are equal. */
 export const deploymentStatusDiffers = (
   stored: MachineDeploymentStatus | undefined,
   wanted: MachineDeploymentStatus,

@@ -10,46 +10,46 @@ import type { PlannedEvent, Rollback } from './rollback.ts';
 import type { Resize } from './size.ts';
 import type { CountedSets } from './status.ts';
 
-/** What is to be done for a deployment now. Everything in it may be done twice without harm. */
+/** The actions for a deployment now. Each action may be repeated without harm. */
 export interface RolloutPlan {
   readonly sets: CountedSets;
-  /** Sets to write, as they should be. */
+  /** Sets to write, in their new state. */
   readonly write: readonly MachineSet[];
   readonly create: Draft<MachineSet> | undefined;
   readonly remove: readonly MachineSet[];
   readonly rollback: Rollback | undefined;
-  /** The revision that the deployment should carry. */
+  /** The revision that the deployment should have. */
   readonly revision: number | undefined;
   readonly nodes: NodeMarks;
-  /** What an in-place update asks for beyond sizes. */
+  /** Actions of an in-place update in addition to sizes. */
   readonly inPlace: InPlaceWork;
-  /** A condition that this step sets by itself. */
+  /** A condition that this step sets. */
   readonly condition: ConditionChange | undefined;
   readonly events: readonly PlannedEvent[];
-  /** What is wrong, as conditions of ours, which stand as long as it is; with the events that say so once. */
+  /** Problems as conditions of mcm, which stay as long as the problem exists, and their events. */
   readonly problems: Problems;
-  /** Which failed machines are replaced now, and what of the deployment's budget is used up. */
+  /** The failed machines to replace now, and the used part of the disruption budget. */
   readonly repairs: RepairPlan;
-  /** Whether progress is measured: not while paused or scaling. */
+  /** Whether progress is measured; not while paused or scaling. */
   readonly measureProgress: boolean;
-  /** When to look again though nothing has happened. */
+  /** Time of the next pass if no event comes before. */
   readonly lookAgainAt: Date | undefined;
-  /** The note of a former pause has served. */
+  /** Remove the note of a former pause. */
   readonly forgetPause: boolean;
-  /** The set to note as the last good one; undefined: the note stays. */
+  /** The set to record as the last good one; undefined: no change. */
   readonly lastGood: string | undefined;
   /** The rollout pauses itself. */
   readonly pause: AutomaticPause | undefined;
-  /** Why it is this step, as a sentence. */
+  /** The reason for this step, as a sentence. */
   readonly because: string;
 }
 
-/** Condition that says what keeps a rollout from going on. */
+/** The condition that reports what blocks a rollout. */
 export const ROLLOUT_BLOCKED = MachineDeploymentConditions.RolloutBlocked;
 
 export const NO_MARKS: NodeMarks = { taint: [], untaint: [], candidates: [], protect: [], unprotect: [] };
 
-/** What one step decides; the plan is it and what follows from it. */
+/** The result of one step, from which the plan is made. */
 export type Step = Pick<RolloutPlan, 'because'> &
   Partial<
     Pick<

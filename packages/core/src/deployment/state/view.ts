@@ -26,27 +26,30 @@ import { type ScalerTimes, scalerTimes } from './scaler-time.ts';
 import { type SetSize, sizeOf } from './size.ts';
 import { type CountedSet, type CountedSets, deploymentStatus } from './status.ts';
 
-/** Everything that the decision about a deployment looks at: one reading of the caches. */
+/** The observed state that decides about a deployment: one reading of the caches. */
 export interface DeploymentSnapshot {
-  /** Valid, with a selector that selects something, and not being deleted. */
+  /** Valid, with a selector that is not empty, and not being deleted. */
   readonly deployment: MachineDeployment;
-  /** The sets that it controls. */
+  /** The sets that the deployment controls. */
   readonly sets: readonly MachineSet[];
-  /** Machines by the uid of the set that controls them. */
+  /** Machines by the uid of their controlling set. */
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
-  /** Machines of a set, by its uid, that are being made and are not among the machines yet. */
+  /** Number of machines that a set is creating and that are not in the cache yet, by the uid of the set. */
   readonly creating: (setUid: string) => number;
-  /** A node of the target cluster, if the cache has it. */
+  /** Returns a node of the target cluster, if the cache has it. */
   readonly nodeOf?: (name: string) => Node | undefined;
-  /** Why the nodes of the target cluster cannot be seen, as a clause; absent: they can, or there are none. */
+  /**
+   * The reason why the nodes of the target cluster cannot be read, as a clause. Absent: they can be read, or there are
+   * none.
+   */
   readonly nodesUnseen?: string;
-  /** What stands between a failed machine and its replacement; absent: the defaults, and no breaker. */
+  /** Limits for the replacement of failed machines. Absent: the defaults, and no circuit breaker. */
   readonly guards?: Guards;
   /** Other deployments that select the same machines; absent: none. */
   readonly overlaps?: readonly MachineDeployment[];
-  /** What other controllers of this process have begun and the caches do not show; absent: nothing. */
+  /** Actions of other controllers of this process that the caches do not show yet; absent: none. */
   readonly disruptions?: DisruptionsUnderWay;
-  /** What is to be said of a rollback that was refused and cleared. */
+  /** The message about a rollback that was refused and cleared. */
   readonly refusedRollback?: string | undefined;
   readonly now: Date;
 }
@@ -57,14 +60,14 @@ const DEFAULT_GUARDS: Guards = {
   hasClass: () => true,
 };
 
-/** The snapshot, counted and with the current set synced: what the steps decide on. */
+/** The counted snapshot with the updated current set. The steps decide on it. */
 export interface View extends DeploymentSnapshot {
-  /** Replicas by the uid of their set: without machines whose drain cannot end, see `isReplicaOf`. */
+  /** Replicas by the uid of their set, without machines whose drain cannot end, see `isReplicaOf`. */
   readonly machines: DeploymentSnapshot['machines'];
-  /** How many machines the set controls, replicas or not. */
+  /** Number of machines that the set controls, replicas or not. */
   readonly controlled: (set: MachineSet) => number;
   readonly split: Sets;
-  /** Time of the scaler's last change, for a write that makes the current set smaller; undefined: the set's own stays. */
+  /** Scaler time for a write that shrinks the current set; undefined: the set keeps its own. */
   readonly scalerTime: string | undefined;
   readonly counted: CountedSets;
   readonly sizes: { readonly current: SetSize | undefined; readonly old: readonly SetSize[] };
@@ -72,20 +75,20 @@ export interface View extends DeploymentSnapshot {
   readonly replicas: number;
   readonly nextRevision: number;
   readonly complete: boolean;
-  /** Which failed machines are replaced now, and what of the deployment's budget is used up. */
+  /** The failed machines to replace now, and the used part of the disruption budget. */
   readonly repairs: RepairPlan;
   readonly hasClass: Guards['hasClass'];
-  /** How carefully it is to be rolled out. */
+  /** Settings for a careful rollout. */
   readonly care: RolloutCare;
-  /** Holds the rollout back; undefined: nothing does. */
+  /** Delays the rollout; undefined: nothing does. */
   readonly gate: Gate | undefined;
-  /** Running machines whose node has yet to apply its machine configuration: they do not count as available. */
+  /** Running machines whose node has not applied its machine configuration yet. They do not count as available. */
   readonly awaited: readonly Machine[];
-  /** The old set that takes what the current one may not; undefined: there is no old set. */
+  /** The old set that gets the machines which the current set may not have; undefined: there is no old set. */
   readonly good: string | undefined;
 }
 
-/** Counts a snapshot and syncs its current set. */
+/** Counts a snapshot and updates its current set. */
 export function viewOf(seen: DeploymentSnapshot): View {
   const { deployment, sets, now, guards = DEFAULT_GUARDS } = seen;
   const isReplica = isReplicaOf(deployment, guards);
@@ -193,9 +196,9 @@ const selectedBy =
   ({ metadata }: Machine): boolean =>
     nodeOf(metadata.labels?.[Labels.Node] ?? '')?.metadata.labels?.[Labels.SelectedForUpdate] !== undefined;
 
-/** Whether the set has machines, or is to have some. */
+/** Returns true if the set has machines or replicas. */
 export const hasMachines = ({ set, counts }: CountedSet): boolean =>
   counts.replicas > 0 || (set.spec.replicas ?? 0) > 0;
 
-/** Whether machines of an older template stand: the birth of a deployment is no rollout. */
+/** Returns true if machines of an older template exist. The creation of a deployment is no rollout. */
 export const rolling = (old: readonly CountedSet[]): boolean => old.some(hasMachines);

@@ -17,7 +17,7 @@ import * as fc from 'fast-check';
 import { deployment, machine, NOW, set } from '../../set/test-objects.ts';
 import { formatTime } from '../../values/integers.ts';
 
-/** How far the update in place of a machine is. */
+/** Progress of the in-place update of a machine. */
 export type UpdateStage = 'none' | 'candidate' | 'selected' | 'updating' | 'successful' | 'moved' | 'failed' | 'ended';
 
 const CLASSES = ['small', 'large', 'huge'] as const;
@@ -48,7 +48,7 @@ const anyMachine = fc.record({
   phase: often<MachinePhase | 'gone'>('Running', fc.constantFrom(...PHASES)),
   deleting: often(false, fc.boolean()),
   stage: often<UpdateStage>('none', fc.constantFrom(...STAGES)),
-  /** The template that its node was selected for: that of the deployment, another one, or none that was noted. */
+  /** The template that its node was selected for: that of the deployment, another one, or none recorded. */
   selectedFor: fc.constantFrom('current' as const, 'other' as const, undefined),
   priority: often<string | undefined>(undefined, fc.constantFrom('1', '2', '5')),
   preserved: often(false, fc.boolean()),
@@ -56,7 +56,7 @@ const anyMachine = fc.record({
 
 const anySet = fc.record({
   replicas: fc.integer({ min: 0, max: 7 }),
-  /** What it was last scaled for. */
+  /** Replicas of its last scaling. */
   desired: often<'same' | number | undefined>('same', fc.oneof(fc.nat(7), fc.constant(undefined))),
   max: fc.option(fc.nat(9), { nil: undefined }),
   refills: fc.boolean(),
@@ -64,13 +64,13 @@ const anySet = fc.record({
   machines: fc.array(anyMachine, { maxLength: 7 }),
 });
 
-/** A deployment with sets and machines in any state that one can meet, as plain data that fast-check can shrink. */
+/** A deployment with sets and machines in any possible state, as plain data that fast-check can shrink. */
 export const anyState = fc.record({
   strategy: fc.constantFrom('RollingUpdate' as const, 'Auto' as const, 'Manual' as const, 'Recreate' as const),
   replicas: fc.integer({ min: 0, max: 6 }),
   surge: limit,
   unavailable: limit,
-  /** Index of the template among those of the sets; beyond them: no set has it. */
+  /** Index of the template among those of the sets. A higher index is a template without a set. */
   template: fc.nat(2),
   sets: fc.array(anySet, { maxLength: 3 }),
   paused: often(false, fc.boolean()),
@@ -236,7 +236,7 @@ const setOf = (replicas: number, machines: readonly AnyMachine[], more: Partial<
   ...{ replicas, desired: 'same', max: undefined, refills: true, tainted: false, machines: [...machines], ...more },
 });
 
-/** States that were dead ends once, by what they are. */
+/** States that were dead ends in former versions, by description. */
 export const FORMER_DEAD_ENDS: Readonly<Record<string, AnyState>> = {
   'the old set may not refill and has no machine': {
     ...CALM,

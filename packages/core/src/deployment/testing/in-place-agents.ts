@@ -3,27 +3,30 @@ import { nodes } from '@mcm/kube';
 import { expect } from 'vitest';
 import type { World } from './world.ts';
 
-/** What the agent of a node makes of its update. */
+/** The result of the update by the agent of a node. */
 export type Verdict = 'successful' | 'failed' | 'hangs';
 
-/** Machines are updated where they are. */
+/** A strategy with in-place updates. */
 export const strategy = (orchestrationType: 'Auto' | 'Manual', maxSurge: number, maxUnavailable: number) => ({
   strategy: { type: 'InPlaceUpdate' as const, inPlaceUpdate: { orchestrationType, maxSurge, maxUnavailable } },
 });
 
 const condition = (reason: string) => ({ conditions: [{ type: 'InPlaceUpdate', status: 'True', reason }] });
 
-/** Whether its last update is told of; once the result has been taken off, its node is a candidate as any other. */
+/**
+ * Returns true if the machine shows the end of its last update. After the result is removed, its node is an ordinary
+ * candidate.
+ */
 const hasEnded = ({ status }: Machine): boolean =>
   status?.conditions?.some(({ reason }) => reason === 'UpdateSuccessful' || reason === 'UpdateFailed') === true;
 
-/** Sets a label of a node; null takes it off. */
+/** Sets a label of a node; null removes it. */
 export async function label(world: World, name: string, value: string | null, key: string = Labels.SelectedForUpdate) {
   const body = { metadata: { labels: { [key]: value } } };
   await world.keeper.resource(nodes).patch(name, { type: 'merge', body });
 }
 
-/** Plays the machine controller and the node's agent for one moment: each selected node comes one step further. */
+/** Plays one step of the machine controller and the agent of each selected node. */
 export async function play(world: World, verdict: (machine: Machine) => Verdict = () => 'successful'): Promise<void> {
   const all = new Map((await world.machines()).map((machine) => [machine.metadata.name, machine]));
   for (const { metadata } of await world.nodes()) {
@@ -55,7 +58,7 @@ export async function play(world: World, verdict: (machine: Machine) => Verdict 
   }
 }
 
-/** Lets manager, machine controller and agents take turns. */
+/** Lets manager, machine controller and agents act in turn. */
 export async function rounds(world: World, count: number, verdict?: (machine: Machine) => Verdict): Promise<void> {
   for (let i = 0; i < count; i++) {
     await world.pass(1);
@@ -66,7 +69,7 @@ export async function rounds(world: World, count: number, verdict?: (machine: Ma
 
 export const uids = async (world: World) => (await world.machines()).map(({ metadata }) => metadata.uid).sort();
 
-/** Nothing on nodes and machines tells of an update any more. */
+/** Expects that no node and no machine shows an update any more. */
 export async function expectClean(world: World): Promise<void> {
   for (const { metadata, spec } of await world.nodes()) {
     expect(Object.keys(metadata.labels ?? {}).filter((key) => key.startsWith('node.machine.sapcloud.io/'))).toEqual([]);

@@ -1,25 +1,25 @@
 import { Labels, type Machine, machines } from '@mcm/api';
 import { ignoreNotFound, type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
 
-/** How the machines of a world live. */
+/** Lifetimes of the machines of a world. */
 export interface MachineLives {
-  /** From creation to Running, in milliseconds; a function for each machine; undefined: never. */
+  /** From creation to Running, in milliseconds, or a function of the machine; undefined: never. */
   readonly birthMs?: (machine: Machine, index: number) => number | undefined;
-  /** From the request to delete until the machine is gone. */
+  /** From the deletion request until the machine is gone, in milliseconds. */
   readonly deathMs?: (machine: Machine, index: number) => number;
 }
 
-/** What the keeper needs of its world. */
+/** The parts of a world that the keeper uses. */
 export interface KeptWorld {
   readonly namespace: string;
   readonly clock: VirtualClock;
   readonly keeper: KubeClient;
-  /** Takes what went wrong. */
+  /** Collects errors. */
   readonly problems: unknown[];
   setPhase(name: string, phase: string): Promise<void>;
 }
 
-/** A machine controller that knows time only: machines run after a while, and are gone a while after their deletion. */
+/** A machine controller that only waits: machines run after some time, and disappear some time after their deletion. */
 export class MachineKeeper {
   readonly #world: KeptWorld;
   readonly #lives: MachineLives;
@@ -56,7 +56,7 @@ export class MachineKeeper {
     const existing = await ignoreNotFound(resource.get(name));
     if (existing === undefined || existing.metadata.deletionTimestamp !== undefined) return;
     await keeper.resource(nodes).create({ metadata: { name }, spec: {} });
-    // The server taints every new node; the node lifecycle controller would take that off as soon as it is ready.
+    // The server taints every new node. The node lifecycle controller would remove the taint when the node is ready.
     await keeper.resource(nodes).patch(name, { type: 'merge', body: { spec: { taints: null } } });
     await resource.patch(name, { type: 'merge', body: { metadata: { labels: { [Labels.Node]: name } } } });
     await this.#world.setPhase(name, 'Running');

@@ -30,7 +30,7 @@ import { CreationsUnderWay } from '../../control/expectations.ts';
 import { SAFEGUARD_DEFAULTS, type SafeguardSettings, Safeguards } from '../../disruption/safeguards.ts';
 import { DisruptionsUnderWay } from '../../disruption/under-way.ts';
 
-/** Of what a manager is made. */
+/** The parts of a manager. */
 interface Parts {
   readonly client: KubeClient;
   readonly namespace: string;
@@ -40,7 +40,7 @@ interface Parts {
   readonly safeguards: Partial<SafeguardSettings>;
 }
 
-/** The caches of a manager that has just started: empty. */
+/** The empty caches of a manager that has just started. */
 export function managerContext({ client, namespace, safeguards, ...shared }: Parts): ControllerContext {
   const runtime = { ...shared, namespace, freeze: true };
   const classes = createInformer<MachineClass>(client, machineClasses, runtime);

@@ -1,26 +1,26 @@
 import { type MachineSet, machineSets } from '@mcm/api';
 import { NAMESPACE, type World } from './world.ts';
 
-/** Longer than a cache is behind, with retries: what was under way when a deployment was paused, or scaled, has arrived. */
+/** Longer than a cache lags, retries included. After this time, actions from before a pause or a scaling have ended. */
 const SETTLES_S = 20;
 
 /**
- * Paused means that no rollout makes or deletes a machine: every set keeps its size until the user scales or resumes,
- * whatever becomes of template, machines and manager meanwhile. What a set replaces is not a rollout's doing.
+ * While a deployment is paused, no rollout creates or deletes a machine. Every set keeps its size until the user scales
+ * or resumes, whatever happens to template, machines and manager. Replacements within a set are no rollout.
  */
 export class PauseVerifier {
   readonly #world: World;
   #paused = false;
-  /** Sizes that have to stay, by the set's name. */
+  /** Sizes that must not change, by the name of the set. */
   #sizes: ReadonlyMap<string, number> | undefined;
-  /** How often it could compare. */
+  /** Number of comparisons. */
   looks = 0;
 
   constructor(world: World) {
     this.#world = world;
   }
 
-  /** To be called when the user has paused or resumed the deployment, or scaled it. */
+  /** Call it when the user has paused, resumed or scaled the deployment. */
   async asked(paused = this.#paused): Promise<void> {
     this.#paused = paused;
     this.#sizes = undefined;
@@ -29,7 +29,7 @@ export class PauseVerifier {
     this.#sizes = await this.#look();
   }
 
-  /** What a rollout did although it is paused; a sentence each. */
+  /** Actions of a rollout during the pause, one sentence each. */
   async violations(): Promise<string[]> {
     const before = this.#sizes;
     if (before === undefined) return [];

@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 import type { Informer } from '@mcm/kube';
 
-/** Which machines came and which were told to go since it began to look. */
+/** Records the machines that were created, and those whose deletion was requested, since its start. */
 export class ScaleRecorder {
   readonly created: string[] = [];
   readonly deleted: string[] = [];

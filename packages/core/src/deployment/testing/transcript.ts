@@ -6,7 +6,7 @@ import type { DeploymentSnapshot } from '../state/view.ts';
 
 const list = (names: readonly string[]): string => [...names].sort().join(', ');
 
-/** The changes of a plan, in words. */
+/** Describes the changes of a plan. */
 function changesOf(plan: RolloutPlan, { sets }: DeploymentSnapshot): readonly string[] {
   const before = new Map(sets.map(({ metadata, spec }) => [metadata.uid, spec.replicas ?? 0]));
   const resized = plan.write.filter(({ metadata, spec }) => before.get(metadata.uid) !== (spec.replicas ?? 0));
@@ -61,7 +61,7 @@ export class Transcript {
     return { debug: log.debug, warn: log.warn, error: log.error, with: (fields) => log.with(fields), info };
   }
 
-  /** Records what a user or a cloud does. */
+  /** Records an action of a user or a cloud. */
   user(text: string): void {
     this.#note('user', text);
   }
@@ -77,7 +77,7 @@ export class Transcript {
     this.#lines.push({ ms: this.#monotonic(), of, text });
   }
 
-  /** All lines. A decision that repeats the last one about the same object is left out. */
+  /** Returns all lines. A decision that repeats the last one about the same object is omitted. */
   print(): string {
     const start = this.#lines[0]?.ms ?? 0;
     const names = [...this.#names].sort(([a], [b]) => b.length - a.length);

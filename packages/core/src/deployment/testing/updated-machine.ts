@@ -2,15 +2,15 @@ import { Annotations, Labels, type Machine, type MachinePhase } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { machine } from '../../set/test-objects.ts';
 
-/** Labels of a node in an update in place: candidate, selected, and the agent's result. */
+/** Labels of a node in an in-place update: candidate, selected, and the result of the agent. */
 type UpdateMark = 'candidate' | 'selected' | 'successful' | 'failed';
 
-/** A machine and its node in some state of an update in place. */
+/** A machine and its node in some state of an in-place update. */
 export interface UpdateState {
   readonly marks?: readonly UpdateMark[];
   /** The template that the node was selected for; undefined: no annotation. */
   readonly template?: string | undefined;
-  /** Value of the annotation of the machine-config daemon's drain. */
+  /** Value of the drain annotation of the machine-config daemon. */
   readonly daemonDrain?: string;
   readonly reason?: string | undefined;
   readonly phase?: MachinePhase;

@@ -43,7 +43,9 @@ import { managerContext } from './manager-context.ts';
 export const NAMESPACE = 'test';
 const FINALIZER = 'machine.sapcloud.io/machine-controller-manager';
 
-/** The embedded control plane as far as a world needs it. Handed in by the test: this room may not depend on it. */
+/**
+ * The parts of the embedded control plane that a world uses. The test passes it in, because core must not depend on it.
+ */
 export interface Plane {
   fetch(request: Request): Promise<Response>;
   close(): Promise<void>;
@@ -61,40 +63,42 @@ export interface WorldOptions extends MachineLives {
   readonly safetyUp?: number;
   readonly safetyDown?: number;
   readonly safeguards?: Partial<SafeguardSettings>;
-  /** Names of the MachineClasses that there are; by default small, large and huge. */
+  /** Names of the existing MachineClasses; by default small, large and huge. */
   readonly classes?: readonly string[];
   readonly decide?: DeploymentOptions['decide'];
   /** Wraps the logger of the controllers. */
   readonly wrapLog?: (log: Logger) => Logger;
-  /** The CRDs have no rules: what is stored may be wrong, as objects of before the rules are. */
+  /**
+   * The CRDs have no validation rules, so stored objects may be invalid, like objects from before the rules existed.
+   */
   readonly lax?: boolean;
-  /** Changes an answer of the server to the controllers, or throws instead of it. */
+  /** Changes an answer of the server to the controllers, or throws an error instead. */
   readonly fault?: (request: Request, answer: () => Promise<Response>, clock: VirtualClock) => Promise<Response>;
 }
 
 /**
- * The real controllers of this room over the real API server, in one process on a virtual clock. What is missing is the
- * machine controller; its place is taken by one that only keeps time.
+ * The real controllers over the real API server, in one process on a virtual clock. Only the machine controller is
+ * replaced by one that waits.
  */
 export class World implements AsyncDisposable {
   readonly clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   readonly log = createMemoryLogger();
-  /** What went wrong in the world itself. */
+  /** Errors of the world itself. */
   readonly problems: unknown[] = [];
-  /** Writes of the controllers: `POST machines`, `PUT machinesets/status`, … and how many. */
+  /** Number of writes of the controllers by kind: `POST machines`, `PUT machinesets/status`, …. */
   readonly writes = new Map<string, number>();
-  /** Watches that each write of the controllers names the object that it was decided on. */
+  /** Verifies that each write of the controllers names the version of the object that it was decided on. */
   readonly bound = watchBoundWrites(['machines', 'machinesets']);
   readonly keeper: KubeClient;
   context: ControllerContext;
-  /** All machines as the server has them, at once. */
+  /** All machines on the server, without delay. */
   readonly truth: Informer<Machine>;
   readonly namespace = NAMESPACE;
   readonly #plane: Promise<Plane>;
   readonly #options: WorldOptions;
   readonly #stop = new AbortController();
   #stopManager = new AbortController();
-  /** A Request that is collected as garbage no longer passes its signal on: open watches would never end. */
+  /** A Request that is garbage-collected no longer forwards its signal, so open watches would never end. */
   readonly #watches: Request[] = [];
   #running: Promise<unknown>[] = [];
   #seed = 7;
@@ -205,8 +209,8 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * The manager dies in the middle of whatever it does, and another one starts with empty caches: later, as its lease
-   * would have it, than what the first had under way has arrived.
+   * Kills the manager at any point and starts another one with empty caches. The new one starts after the requests of
+   * the first have arrived, as its lease requires.
    */
   async restart(): Promise<void> {
     this.#stopManager.abort(new Error('killed'));
@@ -217,7 +221,7 @@ export class World implements AsyncDisposable {
     this.#manage();
   }
 
-  /** Called between the death of a manager and the start of the next. */
+  /** Called after the death of a manager and before the start of the next. */
   beforeRestart: () => void = () => undefined;
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -231,7 +235,7 @@ export class World implements AsyncDisposable {
       throw new Error(`writes that do not name what they were decided on: ${[...this.bound.unbound].join(', ')}`);
   }
 
-  /** Lets time pass. */
+  /** Lets virtual time pass. */
   async pass(seconds: number): Promise<void> {
     await this.clock.advance(seconds * 1000);
   }
@@ -240,7 +244,7 @@ export class World implements AsyncDisposable {
     return this.clock.runUntil(done, { maxMs: seconds * 1000 });
   }
 
-  /** A deployment `pool` of the class `small`, RollingUpdate with surge 1. */
+  /** Creates the deployment `pool` of class `small` with RollingUpdate and surge 1. */
   async deploy(
     replicas: number,
     spec: Partial<MachineDeployment['spec']> = {},
@@ -291,13 +295,13 @@ export class World implements AsyncDisposable {
     await this.keeper.resource(machines, NAMESPACE).patch(name, { type: 'merge', body });
   }
 
-  /** A machine of class small that nobody here made. */
+  /** Creates a machine of class small without a set. */
   async addMachine(metadata: Draft<Machine>['metadata']): Promise<void> {
     const draft: Draft<Machine> = { metadata, spec: { class: { kind: 'MachineClass', name: 'small' } } };
     await this.keeper.resource(machines, NAMESPACE).create(draft);
   }
 
-  /** Uids of machines that were deleted by hand. */
+  /** Uids of machines that a user deleted. */
   readonly byHand = new Set<string>();
 
   async deleteMachine(name: string): Promise<void> {
@@ -306,7 +310,7 @@ export class World implements AsyncDisposable {
     await this.keeper.resource(machines, NAMESPACE).delete(name);
   }
 
-  /** Machines that run and are not going. */
+  /** Number of Running machines that are not being deleted. */
   available(): number {
     return this.context.machines.store
       .list()
@@ -343,7 +347,10 @@ export class World implements AsyncDisposable {
       .join(' ');
   }
 
-  /** Whether the deployment's status says that all is done, and nothing else is left. Reads the caches: it is asked often. */
+  /**
+   * Returns true if the status of the deployment reports completion and nothing else is left. It reads the caches,
+   * because tests call it often.
+   */
   complete(): boolean {
     const { deployments, machines: cache } = this.context;
     const deployment = deployments.store.get(`${NAMESPACE}/pool`);
@@ -363,6 +370,6 @@ export class World implements AsyncDisposable {
     return [...this.writes.values()].reduce((a, b) => a + b, 0);
   }
 
-  /** Machines keep their finalizer until the keeper buries them. */
+  /** Machines keep their finalizer until the keeper removes them. */
   readonly finalizer = FINALIZER;
 }

@@ -4,7 +4,7 @@ import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
 import { MachineWriter } from '../../set/replicas/machine-writer.ts';
 import { SetWriter } from './set-writer.ts';
 
-/** What the parts of a deployment's reconcile share: its caches, and the ways to write deployments, sets and machines. */
+/** Caches and writes that the parts of a deployment's reconcile share. */
 export class DeploymentAccess {
   readonly context: ControllerContext;
   readonly client: ResourceClient<MachineDeployment>;
@@ -26,7 +26,10 @@ export class DeploymentAccess {
     return this.context.sets.store.byIndex(BY_CONTROLLER, deployment.metadata.uid);
   }
 
-  /** Writes metadata onto the newest state that we know; a conflict is thrown. */
+  /**
+   * Writes metadata on top of the newest known state.
+   * @throws KubeError for a conflict.
+   */
   async patch(
     deployment: MachineDeployment,
     metadata: object,

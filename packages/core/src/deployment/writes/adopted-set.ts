@@ -1,16 +1,16 @@
 import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { templateHash } from '../../rollout/template-hash.ts';
 
-/** What an adopted set still needs before it can live beside its siblings; one step at a time. */
+/** The next change that an adopted set needs next to the other sets of its deployment. */
 export type HashStep =
   | { readonly kind: 'writeSet'; readonly set: MachineSet }
   | { readonly kind: 'labelMachines'; readonly machines: readonly Machine[]; readonly hash: string };
 
 /**
- * A set that was made elsewhere selects by the deployment's own labels, so it would claim its siblings' machines. It
- * gets the template hash in three steps (docs/compatibility/rules-deployments.md §2.6), each found again from the objects: into the template, so that new
- * machines have it; onto all machines; and last into the selector, which then loses none of them. The original
- * blocks a worker for up to two minutes here.
+ * Another program created the set, so it selects by the labels of the deployment and would claim the machines of the
+ * other sets. It gets the template hash in three steps (docs/compatibility/rules-deployments.md §2.6), and each pass
+ * finds the next step from the objects: in the template, so that new machines have it; on all machines; and last in the
+ * selector, which then loses no machine. The original blocks a worker for up to two minutes here.
  *
  * @returns undefined when the set has its hash.
  */

@@ -15,8 +15,8 @@ export class SetClaims {
   }
 
   /**
-   * Adopts and releases sets; the sets that the deployment controls afterwards.
-   * @param alone No other deployment selects the same sets: otherwise whose an orphan is cannot be told.
+   * Adopts and releases sets. Returns the sets that the deployment controls afterwards.
+   * @param alone No other deployment selects the same sets. Otherwise the owner of an orphan is ambiguous.
    */
   async claim(deployment: MachineDeployment, alone: boolean, signal: AbortSignal): Promise<readonly MachineSet[]> {
     const matches = compileSelector(deployment.spec.selector);
@@ -26,7 +26,8 @@ export class SetClaims {
     const { owned, adopt, release } = claim({ uid, deleting: false }, matches, candidates);
     if (adopt.length + release.length === 0) return owned;
     if (adopt.length > 0) {
-      // A live read: a deployment that is being deleted, or a namesake, must not take sets that it would then delete.
+      // A live read: a deployment that is being deleted, or another one of the same name, would delete the sets that it
+      // adopts.
       const live = await this.#access.client.get(name, { signal });
       if (live.metadata.uid !== uid || live.metadata.deletionTimestamp !== undefined) {
         const wanted = adopt.map((set) => set.metadata.name).join(', ');
@@ -38,7 +39,7 @@ export class SetClaims {
     return this.#access.setsOf(deployment);
   }
 
-  /** Brings adopted sets a step nearer to a template hash of their own; true: look again. */
+  /** Does one step towards a template hash for adopted sets; true: reconcile again. */
   async labelAdopted(
     deployment: MachineDeployment,
     sets: readonly MachineSet[],

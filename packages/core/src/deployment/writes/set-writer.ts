@@ -13,10 +13,10 @@ import { mayHaveHappened, settled } from '../../flow/answers.ts';
 import { inParallel } from '../../flow/slow-start.ts';
 import { sameTemplate } from '../../rollout/template-hash.ts';
 
-/** What came of making a set. */
+/** The outcome of creating a set. */
 export type SetCreation =
   | { readonly kind: 'created'; readonly set: MachineSet }
-  /** The name belongs to a set of another template or owner: another hash is needed. */
+  /** The name belongs to a set of another template or owner, so another hash is needed. */
   | { readonly kind: 'collision' }
   | { readonly kind: 'failed'; readonly error: unknown; readonly namespaceTerminating: boolean };
 
@@ -25,7 +25,7 @@ const PARALLEL = 16;
 const isNamespaceTerminating = (error: unknown): boolean =>
   isForbidden(error) && (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
 
-/** Writes the sets of deployments and tells the cache. */
+/** Writes the sets of deployments and updates the cache. */
 export class SetWriter {
   readonly #context: ControllerContext;
   readonly #client: ResourceClient<MachineSet>;
@@ -36,8 +36,8 @@ export class SetWriter {
   }
 
   /**
-   * Makes a set, or finds the one that an earlier try made.
-   * @throws KubeError when there was no answer and the set is not there: the next pass tries again.
+   * Creates a set, or finds the one from an earlier attempt.
+   * @throws KubeError without an answer if the set does not exist. The next pass retries.
    */
   async create(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
     try {
@@ -45,7 +45,7 @@ export class SetWriter {
     } catch (error) {
       if (isAlreadyExists(error)) return this.#existing(deployment, draft, signal);
       if (mayHaveHappened(error)) {
-        // It is repeated if it was not done; nobody is told of a failure that may be none.
+        // The request is repeated if it was not executed. No failure is reported before this is known.
         const found = await this.#lookAfter(draft.metadata.name ?? '', error, signal);
         if (found !== undefined && this.#isUsable(deployment, found)) return { kind: 'created', set: found };
         throw error;
@@ -56,7 +56,7 @@ export class SetWriter {
   }
 
   async #existing(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
-    // A live read: taking a set for ours, or not, decides whether another one with machines is made.
+    // A live read, because the answer decides whether another set with machines is created.
     const existing = await this.#client.get(draft.metadata.name ?? '', { signal });
     return this.#isUsable(deployment, existing) ? this.#made(existing) : { kind: 'collision' };
   }
@@ -71,7 +71,10 @@ export class SetWriter {
     return { kind: 'created', set };
   }
 
-  /** Writes a set whole; a conflict means that somebody else wrote it meanwhile, and is thrown. */
+  /**
+   * Writes a whole set.
+   * @throws KubeError for a conflict: another client wrote the set.
+   */
   async update(set: MachineSet, signal: AbortSignal): Promise<MachineSet> {
     try {
       const written = await this.#client.update(set, { signal });
@@ -86,8 +89,8 @@ export class SetWriter {
   }
 
   /**
-   * After a write without an answer: a live read, so that the next decision knows of what may have been done. Sizes of
-   * sets are shared out against each other; one that is believed smaller than it is makes the sum too large.
+   * A live read after a write without an answer, so that the next decision knows its result. A set that is larger than
+   * the controller believes makes the total too large.
    */
   async #lookAfter(name: string, error: unknown, signal: AbortSignal): Promise<MachineSet | undefined> {
     if (!mayHaveHappened(error)) return undefined;
@@ -96,7 +99,7 @@ export class SetWriter {
     return found;
   }
 
-  /** Finds out what came of a write that was decided on and of which nothing is known; a live read. */
+  /** A live read that finds the result of a write whose answer was lost. */
   async settle(set: MachineSet, signal: AbortSignal): Promise<void> {
     const found = await ignoreNotFound(this.#client.get(set.metadata.name, { signal }));
     if (found) this.#context.sets.recordWrite(found);
@@ -109,8 +112,8 @@ export class SetWriter {
   }
 
   /**
-   * Deletes the sets that are not being deleted yet, each as it was when that was decided; throws the first failure, be it
-   * that a set has changed, after all were tried.
+   * Deletes the sets that are not being deleted yet, with the version of the decision. Tries all, then throws the first
+   * error, for example if a set has changed.
    */
   async delete(sets: readonly MachineSet[], signal: AbortSignal): Promise<void> {
     const alive = sets.filter((set) => set.metadata.deletionTimestamp === undefined);

@@ -7,8 +7,8 @@ import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
 
 /**
- * Folds all that a step does to a set into one write; sets that end up as they are stored are left out. Those that become
- * smaller come first: a death in between leaves a machine too few, which the next look makes, and never one too many.
+ * Combines all changes of a step to a set into one write, and skips sets without a change. Sets that shrink come first:
+ * a crash in between then leaves a machine too few, which the next pass creates, and never one too many.
  */
 export function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
   const byName = new Map(stored.map((set) => [set.metadata.name, set]));
@@ -32,8 +32,8 @@ export function setWrites(view: View, step: Step, stored: readonly MachineSet[])
 }
 
 /**
- * An old set of an in-place update must not refill what was moved away. The original never takes the label off again, so
- * a set that one comes back to could not grow (BUG-7 of docs/compatibility/rules-deployments.md).
+ * An old set of an in-place update must not replace machines that were moved away. The original never removes the
+ * label, so a set that becomes current again could not grow (BUG-7 of docs/compatibility/rules-deployments.md).
  */
 function refillLabels(view: View, set: MachineSet, size: number): Record<string, string> | undefined {
   const { deployment, split } = view;
@@ -47,15 +47,15 @@ function refillLabels(view: View, set: MachineSet, size: number): Record<string,
 }
 
 /**
- * Whether a pause holds and no machine is on its way between sets. Then an old set replaces a failed machine, where the
- * original leaves its place empty until the pause ends. A later move waits for the label again.
+ * Returns true during a pause without a machine on its way between sets. An old set then replaces a failed machine,
+ * while the original leaves its place open until the pause ends. A later move needs the label first.
  */
 const rests = ({ deployment, machines }: View): boolean =>
   deployment.spec.paused === true && ![...machines.values()].some((own) => own.some(isBeingHandedOver));
 
 /**
- * Whether an old set takes machines that the current one must not get yet: from the write that makes it larger until its
- * machines are there. No machine leaves the set meanwhile, so what it lacks are machines to make.
+ * Returns true if an old set gets machines that the current set may not have yet, from the write that enlarges it until
+ * its machines exist. No machine leaves the set in this time, so missing machines must be created.
  */
 function fills({ gate, split, machines, creating }: View, set: MachineSet, size: number): boolean {
   if (gate === undefined || set === split.current) return false;
@@ -70,7 +70,8 @@ function folded(view: View, step: Step, set: MachineSet): MachineSet {
   const size = step.resize?.get(name);
   const labels = refillLabels(view, set, size ?? set.spec.replicas ?? 0);
   const scaled = (size !== undefined && size !== (set.spec.replicas ?? 0)) || step.annotate?.includes(name) === true;
-  // The time goes up with the fall of the count, in one write: the set deletes what is named for this fall, and no more.
+  // The time changes together with the count in one write, so the set deletes the machines named for this fall, and no
+  // others.
   const falls = scaled && set === view.split.current && fallOf(set, deployment) > 0;
   const time =
     falls && view.scalerTime !== undefined ? { [Annotations.LastReplicaChangeByScaler]: view.scalerTime } : {};

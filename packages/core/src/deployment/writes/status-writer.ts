@@ -24,10 +24,10 @@ import type { RolloutPlan } from '../state/step.ts';
 import type { DeploymentAccess } from './access.ts';
 import { messageOf, type SetCreation } from './set-writer.ts';
 
-/** A status that only counts on towards its goal is written at most so often. */
+/** Minimum interval between writes of a status whose counts only approach their goal. */
 const STATUS_INTERVAL_MS = 1_000;
 
-/** Condition types of ours that stand only while something is wrong. */
+/** Condition types of mcm that exist only during a problem. */
 const OURS: readonly MachineDeploymentConditionType[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,
@@ -35,7 +35,7 @@ const OURS: readonly MachineDeploymentConditionType[] = [
   MachineDeploymentConditions.InputIgnored,
 ];
 
-/** Writes what a deployment says of itself, when it says something new. */
+/** Writes the status of deployments when it changes. */
 export class StatusWriter {
   readonly #access: DeploymentAccess;
   readonly #pace = new Pace(STATUS_INTERVAL_MS);
@@ -105,14 +105,14 @@ export class StatusWriter {
   }
 }
 
-/** Whether conditions differ in nothing but the time of their last update. */
+/** Returns true if conditions differ only in the time of their last update. */
 function onlyRefreshed(now: readonly AnyCondition[], before: readonly AnyCondition[]): boolean {
   const essence = (conditions: readonly AnyCondition[]) =>
     conditions.map(({ type, status, reason }) => `${type}=${status}/${reason}`).sort();
   return semanticEqual(essence(now), essence(before));
 }
 
-/** The stored conditions with what this step itself says: pause, a new set, a failure, an obstacle. */
+/** The stored conditions with those of this step: pause, a new set, a failure, an obstacle. */
 function ownConditions(
   deployment: MachineDeployment,
   plan: RolloutPlan,
@@ -125,7 +125,7 @@ function ownConditions(
   const stands = (type: MachineDeploymentConditionType) => changes.some((one) => one.type === type);
   const cleared = stored.filter(({ type }) => !OURS.includes(type) || stands(type));
   return changes.reduce((conditions, one) => {
-    // Ours say who and how many: they follow what they tell of.
+    // These conditions contain names and counts, so they are updated with them.
     const refresh = OURS.includes(one.type) && findCondition(conditions, one.type)?.message !== one.message;
     return setDeploymentCondition(conditions, one, now, { refresh });
   }, cleared);
