@@ -11,7 +11,7 @@ const SUCCESS = { kind: 'Status', apiVersion: 'v1', status: 'Success' };
 const CONFLICT = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 409, reason: 'Conflict' };
 const seen = { uid: 'uid-seen', resourceVersion: '7' };
 
-/** Performs an action on objects that have changed since they were seen, and tells what was asked for. */
+/** Performs an action on objects that have changed since the decision. Returns the requests. */
 async function perform(action: Action, isFresh: boolean, finalizers: string[] = []) {
   const asked: string[] = [];
   const recorded: Node[] = [];
@@ -47,12 +47,12 @@ async function perform(action: Action, isFresh: boolean, finalizers: string[] = 
   return { said, asked, recorded: recorded.map(({ metadata }) => metadata.resourceVersion), memory };
 }
 
-test('a machine goes with its Node only as it was when that was decided', async () => {
+test('a Machine is deleted with its Node only in the version of the decision', async () => {
   expect((await perform({ do: 'deleteMachine' }, true)).asked).toEqual(['DELETE mine uid-seen 7']);
   expect((await perform({ do: 'deleteMachine' }, false)).said).toContain('HTTP 409');
 });
 
-test('a Node that nobody reported on goes only as it was; one that has changed is read anew and decided on again', async () => {
+test('a Node without a reporting kubelet is deleted only in the version of the decision; a changed one is read again', async () => {
   const gone = await perform({ do: 'deleteStaleNode' }, true);
   expect([gone.asked, gone.memory.releasedNode]).toEqual([['DELETE theirs uid-seen 7'], 'uid-seen']);
   const changed = await perform({ do: 'deleteStaleNode' }, false);
@@ -60,14 +60,14 @@ test('a Node that nobody reported on goes only as it was; one that has changed i
   expect([changed.recorded, changed.memory.releasedNode]).toEqual([['8'], undefined]);
 });
 
-test('a Node that nobody reported on first loses our finalizer, and is decided on again as it is then', async () => {
+test('a Node without a reporting kubelet first loses the finalizer of mcm, then is evaluated again', async () => {
   const { asked, recorded } = await perform({ do: 'deleteStaleNode' }, true, [
     'node.machine.sapcloud.io/machine-controller',
   ]);
   expect([asked, recorded]).toEqual([['PATCH theirs'], ['8']]);
 });
 
-test('an attachment goes by its UID: one that was made since for a Node of the same name stays', async () => {
+test('an attachment is deleted by its UID, so a newer one for a Node of the same name stays', async () => {
   const attachments = [{ name: 'va', uid: 'uid-va' }];
   expect((await perform({ do: 'deleteAttachments', attachments }, true)).asked).toEqual(['DELETE va uid-va']);
 });

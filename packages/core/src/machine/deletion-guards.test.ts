@@ -24,7 +24,7 @@ import {
 } from './test-dying.ts';
 import { at, condition, hc, machine, NOON, node } from './testing.ts';
 
-/** What keeps a deletion from a step that it must not take: each row fails without its condition. */
+/** Conditions that prevent a wrong step of a deletion. Each row fails without its condition. */
 
 const FORCED = { 'force-deletion': 'True' };
 const later = (ms: number): Date => new Date(NOON.getTime() + ms);
@@ -147,7 +147,7 @@ test.each<[what: string, observation: MachineObservation, actions: string[]]>([
   expect(verbs(planDeletion(observation, NOON).actions)).toEqual(actions);
 });
 
-test('a machine of which next to nothing is written is deleted all the same', () => {
+test('a machine with almost no fields is still deleted', () => {
   const { status: _, ...bare } = machine({ metadata: { deletionTimestamp: at(0) } });
   expect(described(planDeletion({ ...nodeless, machine: bare }, NOON).actions)).toBe(T1);
   const { finalizers: ___, ...metadata } = bare.metadata;
@@ -160,7 +160,7 @@ test('a machine of which next to nothing is written is deleted all the same', ()
   ]);
 });
 
-test('a delete without a node name says that nothing was drained, and only waits from then on', () => {
+test('a deletion without a node name reports that nothing was drained, and then only waits', () => {
   const plan = planDeletion({ ...nodeless, calls: running('delete', -3_000) }, NOON);
   expect(described(plan.actions)).toBe(
     'Skipping drain as nodeName is not a valid one for machine. Initiate VM deletion',
@@ -170,7 +170,7 @@ test('a delete without a node name says that nothing was drained, and only waits
   expect(described(planDeletion(unlabelled, NOON).actions)).toMatch(/^Skipping drain/);
 });
 
-test('what the driver last said of its VM is kept when a call fails', () => {
+test('a failed call keeps the last known state of the VM', () => {
   const m = machine({
     metadata: { deletionTimestamp: at(0) },
     status: { ...terminating(T1), lastKnownState: '{"request":"r-1"}' },
@@ -179,12 +179,12 @@ test('what the driver last said of its VM is kept when a call fails', () => {
   expect(said).toMatchObject({ do: 'writeStatus', status: { lastKnownState: '{"request":"r-1"}' } });
 });
 
-test('volumes are waited for no longer than their time, also after a restart', () => {
+test('the wait for volumes has a time limit, also after a restart', () => {
   const o = see(dying(terminating(T5)), { drain: attachedBy('live') });
   expect(verbs(planDeletion(o, later(120_000)).actions)).toEqual(['releaseNode']);
 });
 
-test('the first status names what the drain will have to wait for', () => {
+test('the first status names what the drain must wait for', () => {
   const fresh = dying({ currentStatus: { phase: 'Running' } });
   expect(described(planDeletion(see(fresh, { drain: withPod }), NOON).actions)).toBe(`Evicting default/a. ${T2}`);
   expect(described(planDeletion(see(fresh), NOON).actions)).toBe(T1);
@@ -215,7 +215,10 @@ test.each([
   expect(planDeletion(see(told, { calls }), NOON)).toMatchObject({ actions: [], next: { kind: 'wait' } });
 });
 
-/** The class is refused before the cloud is asked: whether the machine has a VM is known from elsewhere, or not at all. */
+/**
+ * The class is refused before any request to the cloud. Whether the machine has a VM is known from the note, or
+ * unknown.
+ */
 const NEVER_MADE = { annotations: { [Annotations.NoCreateCall]: 'true' } };
 test.each<[what: string, m: Machine, calls: CallMemory, actions: string[]]>([
   ['unknown: it is told', going(), unsent('status'), ['writeStatus']],
@@ -237,7 +240,7 @@ test.each<[what: string, m: Machine, calls: CallMemory, actions: string[]]>([
   expect(verbs(planDeletion({ ...nodeless, machine: m, calls }, NOON).actions)).toEqual(actions);
 });
 
-test('what nobody knows of a VM is told with the two ways out', () => {
+test('an unknown VM is reported with the two possible actions', () => {
   const told = (m: Machine, calls: CallMemory) => planDeletion({ ...nodeless, machine: m, calls }, NOON).actions;
   expect(described(told(going(), unsent('status')))).toMatch(
     /^Whether it has a VM is unknown: correct class or Secret, or set the label force-deletion=true\. /,
@@ -264,7 +267,7 @@ test.each<[what: string, attachments: typeof emptyDrain.attachments, actions: st
     expect(plan.actions).toEqual([{ do: 'deleteAttachments', attachments: [{ name: 'va', uid: 'uid-va' }] }]);
 });
 
-test('volumes that are still attached are told once each, in order', () => {
+test('each volume that is still attached is reported once, in order', () => {
   const attachments = ['pv-2', 'pv-1', 'pv-2'].map((volume) => ({ volume, deleting: true }));
   const o = see(dying(terminating(T5)), {
     drain: { ...emptyDrain, attachments },
@@ -274,17 +277,17 @@ test('volumes that are still attached are told once each, in order', () => {
   expect(described(planDeletion(o, NOON).actions)).toContain('volumes are still attached: pv-1, pv-2.');
 });
 
-test('the Node of a VM that is kept stays', () => {
+test('the Node of a kept VM stays', () => {
   const kept = 'VM fakeID-0 is kept for study until 2026-01-02T00:00:00Z (ConfigMap c). Initiate node object deletion';
   expect(verbs(planDeletion(see(dying(terminating(kept))), NOON).actions)).toEqual(['removeFinalizer']);
 });
 
-test('a forced drain deletes the pods that it cannot evict', () => {
+test('a forced drain deletes pods that cannot be evicted', () => {
   const o = see(dying(terminating(T2)), { drain: { ...withPod, forced: true } });
   expect(planDeletion(o, NOON).actions).toMatchObject([{ do: 'deletePods', pods: [{ name: 'a' }] }]);
 });
 
-test('a policy that keeps the VM is noted once when the time to drain is over', () => {
+test('a policy that keeps the VM is noted once at the end of the drain timeout', () => {
   const drain = { ...withPod, policy: 'Hold', forceAt: NOON } as const;
   const look = (annotations: Record<string, string>) =>
     planDeletion(see(dying(terminating(T2), { annotations, labels: { node: 'fakeNode-0' } }), { drain }), NOON).actions;
@@ -295,7 +298,7 @@ test('a policy that keeps the VM is noted once when the time to drain is over', 
   expect(verbs(planDeletion(bare, NOON).actions)).toEqual(['annotate']);
 });
 
-test('a drain that waits for a budget names it, so that its change wakes the machine', () => {
+test('a drain that waits for a budget names it, so that a change of the budget wakes the machine', () => {
   const drain = { ...emptyDrain, pods: [pod({ budgets: [budget({ misconfigured: true })] })] };
   const plan = planDeletion(see(dying(terminating(T2)), { drain }), NOON);
   expect(plan.budgets).toEqual(['default/web']);

@@ -10,7 +10,7 @@ const status = (code: number, reason: string): Response =>
     { status: code },
   );
 
-/** Asks for the deletion of two attachments; the server answers for `second` with a status, or not at all. */
+/** Deletes two attachments. The server answers the second request with a status, or not at all. */
 async function detach(second: () => Response) {
   const transport: Transport = async ({ path }) =>
     path.endsWith('/second') ? second() : Response.json({ kind: 'Status', status: 'Success' });
@@ -34,12 +34,12 @@ async function detach(second: () => Response) {
       () => 'done',
       (error: unknown) => String(error),
     );
-  // The client tries again for a while by itself.
+  // The client itself retries for some time.
   await clock.advance(600_000);
   return { said: await done, asked: [...(memory.drain.detachRequested ?? [])], log };
 }
 
-test('an attachment whose deletion got no answer, or met a server in trouble, is asked for again; the others are not', async () => {
+test('only a deletion of an attachment without an answer, or with a server error, is repeated', async () => {
   const lost = await detach(() => {
     throw new Error('read ECONNRESET');
   });
@@ -48,7 +48,7 @@ test('an attachment whose deletion got no answer, or met a server in trouble, is
   expect(broken).toMatchObject({ said: expect.stringContaining('InternalError'), asked: ['uid-1'] });
 });
 
-test('a deletion that is refused for good is not repeated, and told once', async () => {
+test('a deletion that is refused permanently is not repeated, and reported once', async () => {
   const { said, asked, log } = await detach(() => status(403, 'Forbidden'));
   expect([said, asked]).toEqual(['done', ['uid-1', 'uid-2']]);
   expect(log.lines.map(({ message }) => message)).toEqual(['VolumeAttachment not deleted']);

@@ -5,7 +5,7 @@ import { planDeletion } from './deletion/deletion.ts';
 import type { MachineObservation } from './model/observation.ts';
 import { at, machine, NOON, node } from './testing.ts';
 
-/** Incident 13: what Failed and is being deleted when many others are silent too. */
+/** Incident 13: a machine that Failed and is being deleted while many others are unreachable too. */
 
 const NOTED = { [Annotations.DeletedForHealth]: 'True' };
 const BREAKER = { scope: 'zone a', unreachable: 3, joined: 4 };
@@ -42,24 +42,24 @@ const verbs = (of: Machine, change: Partial<MachineObservation> = {}) => plan(of
 
 const DRAINING = status('Terminating', 'Initiate node drain');
 
-describe('that it was Failed', () => {
-  test('is noted on the Machine before the phase forgets it', () => {
+describe('the note that the machine was Failed', () => {
+  test('is stored on the Machine before the phase changes', () => {
     const [first] = plan(dying(status('Failed', 'health checks failing'))).actions;
     expect(first).toEqual({ do: 'annotate', annotations: NOTED });
   });
 
-  test('is noted once', () => {
+  test('is stored once', () => {
     const [first] = plan(dying(status('Failed', 'health checks failing'), { annotations: NOTED })).actions;
     expect(first).toMatchObject({ do: 'writeStatus', status: { currentStatus: { phase: 'Terminating' } } });
   });
 
-  test('is not said of a machine that was well', () => {
+  test('is not stored for a healthy machine', () => {
     expect(verbs(dying(status('Failed', '')), { deletedForHealth: false })).toEqual(['writeStatus']);
   });
 });
 
-describe('with the breaker open', () => {
-  test('nothing has begun: nothing is written, and only events and what is forgotten by time bring the next look', () => {
+describe('with an open circuit breaker', () => {
+  test('before the deletion has begun nothing is written, and only events and timeouts cause the next reconcile', () => {
     const held = plan(dying(status('Failed', 'health checks failing')), { breaker: BREAKER });
     expect(held.actions).toEqual([]);
     expect(held.next).toEqual({ kind: 'wait' });
@@ -69,14 +69,14 @@ describe('with the breaker open', () => {
     expect(held.because).toContain('3 of 4 machines of the zone a fell silent together');
   });
 
-  test('a drain stops and says why, once', () => {
+  test('a drain stops and reports the reason once', () => {
     const [said] = plan(dying(DRAINING), { breaker: BREAKER }).actions;
     const description = 'Waiting: too many machines of the zone a are silent. Initiate node drain';
     expect(said).toMatchObject({ do: 'writeStatus', status: { lastOperation: { description } } });
     expect(verbs(dying(status('Terminating', description)), { breaker: BREAKER })).toEqual([]);
   });
 
-  test('a lookup stops likewise', () => {
+  test('a lookup stops as well', () => {
     const begun = dying(status('Terminating', 'Set machine status to termination. Now, getting VM Status'));
     const [said] = plan(begun, { breaker: BREAKER }).actions;
     expect(said).toMatchObject({
@@ -99,11 +99,11 @@ describe('with the breaker open', () => {
       {},
     ],
   ];
-  test.each(goesOn)('%s is not held', (_, of, change) => {
+  test.each(goesOn)('%s is not stopped', (_, of, change) => {
     expect(plan(of, { breaker: BREAKER, ...change }).because).not.toContain('fell silent together');
   });
 });
 
-test('with the breaker closed the deletion goes on', () => {
+test('with a closed circuit breaker the deletion continues', () => {
   expect(plan(dying(DRAINING)).because).not.toContain('fell silent together');
 });

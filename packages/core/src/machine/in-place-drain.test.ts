@@ -44,29 +44,29 @@ const withPods = (...pods: readonly ReturnType<typeof pod>[]): Partial<MachineOb
   drain: { ...emptyDrain, pods, forceAt: later(120 * MINUTE), evictUntil: later(60 * MINUTE) },
 });
 
-test('a selected node gets no new pods before a pod is asked to go', () => {
+test('a selected node is cordoned before the first eviction', () => {
   const plan = planInPlace(observed({ ...withPods(pod('a')), node: nodeOf(undefined, false) }), NOON);
   expect(plan?.actions).toEqual([{ do: 'syncNode', patch: { main: { spec: { unschedulable: true } } } }]);
 });
 
-test('without a look at its pods nothing is done with the node', () => {
+test('without the pods in the cache the node does not change', () => {
   const { drain: _, ...blind } = observed();
   expect(planInPlace(blind, NOON)).toBeUndefined();
 });
 
-test('the pods of a selected node are evicted, and the phase stays as it is', () => {
+test('the pods of a selected node are evicted, and the phase does not change', () => {
   const plan = planInPlace(observed(withPods(pod('a'), pod('b', { dueAt: later(MINUTE) }))), NOON);
   expect(plan?.actions).toMatchObject([{ do: 'evict', pods: [{ name: 'a' }] }]);
 });
 
-test('once the time to evict is over its pods are deleted, with the reason', () => {
+test('after the eviction timeout its pods are deleted, with the reason', () => {
   const plan = planInPlace(observed(withPods(pod('a'))), later(60 * MINUTE));
   expect(plan?.actions).toMatchObject([
     { do: 'deletePods', pods: [{ name: 'a' }], because: expect.stringContaining('the time to evict them is over') },
   ]);
 });
 
-test('pods on their way off are waited for, and budgets that block are known', () => {
+test('terminating pods are awaited, and the blocking budgets are known', () => {
   const leaving = planInPlace(observed(withPods(pod('a', { dueAt: later(MINUTE) }))), NOON);
   expect(leaving).toMatchObject({ actions: [], budgets: [] });
   expect(leaving?.next).toEqual(nextAt(later(MINUTE + 30_000)));
@@ -74,7 +74,7 @@ test('pods on their way off are waited for, and budgets that block are known', (
   expect(blocked).toMatchObject({ actions: [], budgets: ['default/web'] });
 });
 
-test('what is wrong with the drain is written once', () => {
+test('a problem of the drain is written once', () => {
   const stuck = withPods(pod('a', { budgets: [budget({ misconfigured: true, sparesUnready: false })] }));
   const [action] = planInPlace(observed(stuck), NOON)?.actions ?? [];
   const description =
@@ -87,7 +87,7 @@ test('what is wrong with the drain is written once', () => {
   expect(planInPlace(untold, NOON)?.actions).toMatchObject([{ status: { lastOperation: { description } } }]);
 });
 
-test('an empty node of a machine that is updated already needs the condition alone', () => {
+test('an empty node of an updated machine needs only the condition', () => {
   const o = observed({ machine: machineOf('InPlaceUpdating') });
   expect(planInPlace(o, NOON)?.actions.map((action) => action.do)).toEqual(['setNodeCondition']);
   expect(planInPlace(observed(), NOON)?.actions.map((action) => action.do)).toEqual([
@@ -101,7 +101,7 @@ test('a condition is written with the time of its change', () => {
   expect(action).toMatchObject({ condition: { lastHeartbeatTime: at(0), lastTransitionTime: at(0), status: 'True' } });
 });
 
-test('a label that the condition does not show yet is shown before a pod is asked to go', () => {
+test('the condition shows a label before the first eviction', () => {
   const plan = planInPlace(
     observed({ ...withPods(pod('a')), node: nodeOf(InPlaceUpdateReasons.CandidateForUpdate) }),
     NOON,
@@ -148,19 +148,19 @@ test.each<[what: string, wants: boolean, machine: ReturnType<typeof machine>, no
   expect(wantsInPlaceDrain(given, its)).toBe(wants);
 });
 
-test('a failed update without a reason says so without one', () => {
+test('a failed update without a reason is reported without one', () => {
   const its = nodeOf(InPlaceUpdateReasons.ReadyForUpdate, true, { ...SELECTED, [Labels.UpdateResult]: 'failed' });
   expect(planInPlace(observed({ node: its }), NOON)?.actions).toMatchObject([
     { condition: { reason: 'UpdateFailed', message: 'Node in-place update failed: ' } },
   ]);
 });
 
-test('a result that somebody took away while the node is ready changes nothing', () => {
+test('a removed result of a node that is ready changes nothing', () => {
   const ready = nodeOf(InPlaceUpdateReasons.ReadyForUpdate, true, SELECTED);
   expect(planInPlace(observed({ node: ready }), NOON)).toBeUndefined();
 });
 
-test('nothing is done with the node of a machine that has no phase', () => {
+test('the node of a machine without a phase does not change', () => {
   for (const status of [{}, undefined]) {
     const { status: _, ...bare } = machineOf();
     const o = observed({ machine: { ...bare, ...(status ? { status } : {}) } });

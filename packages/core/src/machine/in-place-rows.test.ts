@@ -20,7 +20,7 @@ const ours = machine({
   status: { currentStatus: { phase: 'Running', lastUpdateTime: at(-10) } },
 });
 
-/** A node with these labels whose update is as far as `reason`. */
+/** A node with these labels whose update has reached `reason`. */
 const labelled = (labels: Record<string, string>, reason?: string): Node =>
   node({
     metadata: { labels },
@@ -48,10 +48,10 @@ const reasons = (n: Node | undefined, change: Partial<MachineObservation> = {}):
 
 const chosen = { [CandidateForUpdate]: 'true', [SelectedForUpdate]: 'true' };
 
-describe('the update of a node in place', () => {
-  test('S-I8 S-I16 without a node nothing is due', () => expect(plan(undefined)).toBeUndefined());
-  test('S-I16 without a condition nothing is due', () => expect(plan(labelled({}))).toBeUndefined());
-  test('S-I20 the label names a node that is missing: nothing is drained, and no phase of an update is written (O-55)', () => {
+describe('the in-place update of a node', () => {
+  test('without a node nothing happens [S-I8, S-I16]', () => expect(plan(undefined)).toBeUndefined());
+  test('without a condition nothing happens [S-I16]', () => expect(plan(labelled({}))).toBeUndefined());
+  test('if the label names a missing node, nothing is drained, and no update phase is written [S-I20, O-55]', () => {
     const lost: Machine = {
       ...ours,
       status: {
@@ -77,13 +77,13 @@ describe('the update of a node in place', () => {
     expect(nextStep(there, NOON).actions.map(({ do: verb }) => verb)).not.toEqual(['writeStatus']);
   });
 
-  test('a node that is another machine’s is not touched', () => {
+  test('a node of another machine does not change', () => {
     const other = { ...ours, spec: { ...ours.spec, providerID: 'local:///a/mine' } };
     const foreign = { ...labelled(chosen), spec: { providerID: 'local:///a/other' } };
     expect(plan(foreign, { machine: other })).toBeUndefined();
   });
 
-  test('nor are labels, taints or records of one that is of another VM', () => {
+  test('nor do labels, taints and records of a node of another VM', () => {
     const spec = { providerID: 'local:///a/mine' };
     const see = (providerID: string) =>
       nextStep(
@@ -103,7 +103,7 @@ describe('the update of a node in place', () => {
     expect(see('local:///a/other')).not.toContain('syncNode');
   });
 
-  test('S-I17 selected and empty: the phase, and that it is drained', () => {
+  test('selected and empty: the phase, and DrainSuccessful [S-I17]', () => {
     const due = plan(labelled(chosen, 'SelectedForUpdate'));
     const description = 'Machine machine-0 is undergoing an in-place update';
     expect(due?.actions[0]).toMatchObject({
@@ -115,16 +115,16 @@ describe('the update of a node in place', () => {
     });
   });
 
-  test('S-I18 drained: its agent may begin', () => {
+  test('drained: its agent may begin [S-I18]', () => {
     expect(reasons(labelled(chosen, 'DrainSuccessful'))).toEqual(['ReadyForUpdate']);
   });
 
-  test('S-I19 ready: the agent is waited for', () => {
+  test('ready: the machine waits for the agent [S-I19]', () => {
     expect(plan(labelled(chosen, 'ReadyForUpdate'))?.actions ?? []).toEqual([]);
   });
 });
 
-describe('a change of a node’s labels', () => {
+describe('a change of the labels of a node', () => {
   const store = { byIndex: (): readonly Machine[] => [ours] };
   const wakes = new Wakes({ machines: { store } } as unknown as Caches, new MachineMemories(), 'test');
   const wakesFor = (old: Record<string, string> | undefined, labels: Record<string, string> | undefined): boolean => {
@@ -153,22 +153,22 @@ describe('how long a node is unresponsive before its pods are forced', () => {
     const instant = unresponsiveAt(m, undefined, MINUTES_5);
     return instant !== undefined && instant <= NOON;
   };
-  test('S-D8 not ready and read-only for 6 min', () => {
+  test('not ready and read-only for 6 min [S-D8]', () => {
     expect(forcedAtNoon(condition('ReadonlyFilesystem', 'True', at(-6)), condition('Ready', 'False', at(-6)))).toBe(
       true,
     );
   });
-  test('S-D9 read-only for 2 min', () => {
+  test('read-only for 2 min [S-D9]', () => {
     expect(forcedAtNoon(condition('ReadonlyFilesystem', 'True', at(-2)), condition('Ready', 'True', at(-6)))).toBe(
       false,
     );
   });
-  test('S-D10 not read-only for 6 min', () => {
+  test('not read-only for 6 min [S-D10]', () => {
     expect(forcedAtNoon(condition('ReadonlyFilesystem', 'False', at(-6)), condition('Ready', 'True', at(-6)))).toBe(
       false,
     );
   });
-  test('R47 a read-only file system has a threshold of its own', () => {
+  test('a read-only file system has its own threshold [R47]', () => {
     const since = (type: string, status: 'True' | 'False') => ({ type, status, lastTransitionTime: at(-6) });
     const readOnly = machine({ status: { conditions: [since('Ready', 'True'), since('ReadonlyFilesystem', 'True')] } });
     const limits = { unresponsiveNodeMs: 60_000, readOnlyNodeMs: 1_800_000 };
@@ -176,11 +176,11 @@ describe('how long a node is unresponsive before its pods are forced', () => {
     const both = machine({ status: { conditions: [since('Ready', 'False'), since('ReadonlyFilesystem', 'True')] } });
     expect(unresponsiveAt(both, undefined, limits)).toEqual(new Date(at(-5)));
   });
-  test('R47 the threshold is an option', () => {
+  test('the threshold is an option [R47]', () => {
     const m = machine({ status: { conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: at(-6) }] } });
     expect(unresponsiveAt(m, undefined, { unresponsiveNodeMs: 600_000, readOnlyNodeMs: 0 })).toEqual(new Date(at(4)));
   });
-  test('the Node tells, not what was mirrored before the deletion', () => {
+  test('the Node decides, not the copied conditions from before the deletion', () => {
     const mirrored = (status: 'True' | 'Unknown'): Machine =>
       machine({ status: { conditions: [{ type: 'Ready', status, lastTransitionTime: at(-6) }] } });
     const ready = node({ conditions: [condition('Ready', 'True', at(-1))] });

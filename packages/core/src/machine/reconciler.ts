@@ -16,25 +16,28 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
   readonly performer: Performer;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Told which budgets, and which volumes on their way to other nodes, a machine's drain waits for. */
+  /** Receives the budgets that a machine's drain waits for, and the volumes that move to other nodes. */
   readonly waitFor: (key: Key, budgets: readonly string[], volumes: readonly string[]) => void;
-  /** Looks at a machine again after so many milliseconds. */
+  /** Reconciles a machine again after so many milliseconds. */
   readonly wake: (key: Key, afterMs: number) => void;
 }
 
-/** Machines fall silent and speak again in swarms: those that the breaker holds back look at them together. */
+/**
+ * Many machines change their reachability at about the same time. Machines that the breaker stops are reconciled
+ * together.
+ */
 const BREAKER_SWARM_MS = 5_000;
 
-/** A plan that keeps finding something to do is looked at anew by the queue, so that it cannot hold a worker. */
+/** The queue repeats a plan that always finds something to do, so it cannot block a worker. */
 const MAX_ROUNDS = 12;
 
-/** An action in the log; of a call, what is asked of the cloud. */
+/** The name of an action in the log, or of its call to the cloud. */
 const nameOf = (action: Action): string => {
   if (action.do !== 'call') return action.do;
   return action.call === 'status' ? 'look for VM' : `${action.call} VM`;
 };
 
-/** Looks, decides, acts, until there is nothing to do at once. Nothing sleeps in here. */
+/** Observes, decides and acts until nothing is left to do now. It never sleeps. */
 export class MachineReconciler {
   readonly #options: MachineReconcilerOptions;
   readonly #observeOptions: ObserveOptions;
@@ -59,18 +62,19 @@ export class MachineReconciler {
     return again(0);
   };
 
-  /** One look; undefined when another should follow at once. */
+  /** One pass; undefined: another one should follow at once. */
   async #round(key: Key, machine: Machine, signal: AbortSignal): Promise<Outcome | undefined> {
     const { clock, memories, log, waitFor } = this.#options;
     const now = clock.now();
     const memory = memories.of(machine.metadata.uid);
-    // The answer to the write that let the object go has no version of its own, so the cache shows it until it hears of it.
+    // The write that removes the last finalizer gives the object no new version, so the cache shows it until the watch
+    // delivers the deletion.
     if (memory.finishedVersion === machine.metadata.resourceVersion) return done;
     const o = observe(machine, memory, this.#observeOptions, now);
     const plan = nextStep(o, now);
     if (plan.actions.length > 0) {
       const fields = { machine: key, actions: plan.actions.map(nameOf), because: plan.because };
-      // A decision is told once; the same one again is a retry, or the care of a node.
+      // Level info for a new decision only. A repeated one is a retry, or the sync of a node.
       if (memory.decided === plan.because) log.debug('Machine step', fields);
       else log.info('Machine step', fields);
       memory.decided = plan.because;
@@ -92,11 +96,11 @@ export class MachineReconciler {
     if (plan.actions.some((action) => action.do === 'removeFinalizer')) return done;
     if (plan.next.kind === 'continue') return undefined;
     if (plan.next.kind === 'wait') return done;
-    // A deadline counts as passed strictly after its instant.
+    // A deadline has passed only after its instant.
     return again(Math.max(plan.next.instant.getTime() - clock.now().getTime(), 0) + 1);
   }
 
-  /** What goes wrong on the way out of a drain or at the Node stands in the status, in the original's words. */
+  /** The status contains errors of a drain or a Node with the texts of the original. */
   async #perform(action: Action, scope: Parameters<Performer['perform']>[1]): Promise<void> {
     const { performer } = this.#options;
     try {

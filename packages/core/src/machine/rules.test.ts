@@ -7,11 +7,11 @@ import { after } from '../values/timestamps.ts';
 import { CREATE_RETRY, DELETE_RETRY, INITIALIZE_RETRY, LOOKUP_RETRY, retryAfter } from './model/retry.ts';
 import { at, machine, NOON } from './testing.ts';
 
-/** Rules without an id; the titles are what docs/compatibility/rules-machines.md names. */
+/** Rules without an id. docs/compatibility/rules-machines.md refers to these titles. */
 
 const MINUTE = 60_000;
 
-test('the spec of a machine beats the flag, for each setting', () => {
+test('the spec of a machine overrides the flag, for each setting', () => {
   const spec: Partial<Machine['spec']> = {
     creationTimeout: '1m',
     healthTimeout: '2m',
@@ -54,7 +54,7 @@ test('the defaults are those of the original', () => {
 
 const TRANSIENT = ['Unknown', 'DeadlineExceeded', 'Aborted', 'Unavailable'] as const;
 
-test('transient codes are tried again from 5 s on and at most each minute, the others after 3 min, a deletion after 10 min', () => {
+test('transient codes are retried from 5 s to one minute, others after 3 min, a deletion after 10 min', () => {
   const first = (table: typeof CREATE_RETRY, code: (typeof TRANSIENT)[number] | 'Internal' | 'ResourceExhausted') =>
     retryAfter(table[code], new MachineError(code, ''), 1);
   for (const code of TRANSIENT) {
@@ -71,18 +71,18 @@ test('transient codes are tried again from 5 s on and at most each minute, the o
   expect(first(INITIALIZE_RETRY, 'Internal')).toBe(5_000);
 });
 
-test('how long the cloud asks to wait counts when it is longer', () => {
+test('a longer wait that the cloud requests applies', () => {
   const error = new MachineError('Unavailable', '', { retryAfterMs: 90_000 });
   expect(retryAfter(CREATE_RETRY.Unavailable, error, 1)).toBe(90_000);
   expect(retryAfter(CREATE_RETRY.Internal, error, 1)).toBe(3 * MINUTE);
 });
 
-test('an instant after a stored time is exact, and none is the beginning of time', () => {
+test('an instant after a stored time is exact; without one it is 1970', () => {
   expect(after(at(0), 1_500)).toEqual(new Date(NOON.getTime() + 1_500));
   expect(after(undefined, 1_000).getTime()).toBeLessThan(NOON.getTime());
 });
 
-test('a budget spares pods that are not ready when its policy says so, or when it has enough healthy ones', () => {
+test('a budget allows evicting pods that are not ready if its policy says so, or if it has enough healthy ones', () => {
   const budget = (unhealthyPodEvictionPolicy: string | undefined, currentHealthy: number) =>
     drainBudget({
       metadata: { name: 'b', namespace: 'n', resourceVersion: '1', generation: 1 },

@@ -8,7 +8,7 @@ import type { CallMemory, MachineObservation } from './model/observation.ts';
 import type { Action } from './model/plan.ts';
 import { at, condition, hc, machine, NOON, node } from './testing.ts';
 
-/** Machines that are being deleted, for the tests of their deletion. */
+/** Terminating machines for the tests of deletion. */
 
 export const T1 = 'Set machine status to termination. Now, getting VM Status';
 export const T2 = 'Initiate node drain';
@@ -39,7 +39,7 @@ export const cordoned = (change: Partial<Node['metadata']> = {}, ...taints: Tain
 /** The pod `a`, running and ready. */
 export const pod = (change: Partial<DrainPod> = {}): DrainPod => podOf('a', change);
 
-/** A node without pods, whose volumes are waited for no longer than a millisecond. */
+/** A node without pods, with a wait of one millisecond for volumes. */
 export const emptyDrain: DrainObservation = look([], { detachTimeoutMs: 1, reattachTimeoutMs: 1 });
 
 export const see = (m: Machine, change: Partial<MachineObservation> = {}): MachineObservation => ({
@@ -79,7 +79,7 @@ export const OUT_OF_SERVICE: Taint = {
 };
 
 const { node: _, drain: __, ...rest } = see(dying(terminating(T1), { labels: {} }));
-/** Without a Node, and without a name of one. */
+/** Without a Node and without its name. */
 export const nodeless: MachineObservation = rest;
 export const described = (actions: readonly Action[]): string | undefined => {
   const [first] = actions;

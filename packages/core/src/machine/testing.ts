@@ -4,7 +4,7 @@ import type { Condition, Node } from '@mcm/kube';
 
 /** Objects for the tests of this package. */
 
-/** Noon of the day on which the tests play. */
+/** The time at which the tests play. */
 export const NOON = new Date('2026-01-01T12:00:00Z');
 
 /** NOON plus minutes (negative: before), as a stored time. */
@@ -18,7 +18,7 @@ export interface MachineParts {
   readonly status?: MachineStatus;
 }
 
-/** `machine-0`, made at NOON, with the finalizer. */
+/** `machine-0`, created at NOON, with the finalizer. */
 export const machine = ({ name = 'machine-0', metadata, spec, status }: MachineParts = {}): Machine => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
   kind: 'Machine',
@@ -44,7 +44,7 @@ export interface NodeParts {
   readonly status?: Partial<NonNullable<Node['status']>>;
 }
 
-/** `fakeNode-0`, made at NOON, Ready. */
+/** `fakeNode-0`, created at NOON, Ready. */
 export const node = ({
   name = 'fakeNode-0',
   metadata,

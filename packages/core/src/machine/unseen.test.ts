@@ -8,7 +8,7 @@ import type { MachineObservation } from './model/observation.ts';
 import { nextStep } from './next-step.ts';
 import { at, machine, NOON, node } from './testing.ts';
 
-/** What is decided where the API server does not let the machine controller see nodes, or what is on them. */
+/** Decisions without permission to read nodes, or the pods on them. */
 
 const UNSEEN = 'this process may not list nodes';
 
@@ -41,8 +41,8 @@ const seen = (of: Machine, change: Partial<MachineObservation> = {}): MachineObs
 const deletion = { kind: 'delete', since: NOON } as const;
 const { providerID: _, ...noVm } = dying().spec;
 
-describe('a deletion without sight of nodes', () => {
-  test('waits, and says what it cannot see', () => {
+describe('a deletion without access to nodes', () => {
+  test('waits, and reports what it cannot read', () => {
     const plan = planDeletion(seen(dying(), { nodesUnseen: UNSEEN }), NOON);
     expect(plan).toMatchObject({ next: { kind: 'wait' }, because: `what is on the node cannot be seen: ${UNSEEN}` });
     expect(plan.actions).toMatchObject([{ do: 'writeStatus' }]);
@@ -68,7 +68,7 @@ describe('a deletion without sight of nodes', () => {
   });
 });
 
-test('a machine that has yet to join keeps its bootstrap token alive, though its Node cannot be seen', () => {
+test('a machine that has not joined extends its bootstrap token, although its Node cannot be read', () => {
   const pending = machine({
     spec: { providerID: 'fakeID-0' },
     status: { currentStatus: { phase: 'Pending', lastUpdateTime: at(0) } },
@@ -77,7 +77,7 @@ test('a machine that has yet to join keeps its bootstrap token alive, though its
   expect(plan.actions).toMatchObject([{ do: 'extendToken' }]);
 });
 
-test('no VM is kept for study of which nobody can tell what runs on it', () => {
+test('no VM is kept for analysis if its pods are unknown', () => {
   const machineClass = { metadata: { name: 'small' } } as MachineClass;
   const failed = seen(dying(), { machineClass, keepsVms: true, deletedForHealth: true, node: node(), drain: look([]) });
   const { node: _gone, ...nodeless } = failed;

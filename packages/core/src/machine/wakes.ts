@@ -18,7 +18,10 @@ import { conditionsDiffer, mirrored } from '../settings/conditions.ts';
 import { jsonEquals } from '../values/merge-diff.ts';
 import type { MachineMemories } from './model/memory.ts';
 
-/** Which machines a change of something else concerns. Each costs what it concerns, never what the fleet counts. */
+/**
+ * Finds the machines that a change of another object concerns. The cost depends on these machines, not on the size of
+ * the fleet.
+ */
 export class Wakes {
   readonly #caches: Caches;
   readonly #memories: MachineMemories;
@@ -32,7 +35,7 @@ export class Wakes {
     this.#namespace = namespace;
   }
 
-  /** A machine concerns itself, and unhealthy ones of its group when it no longer stands in their way. */
+  /** A machine wakes itself, and unhealthy machines of its group when it no longer blocks them. */
   readonly machine = (change: Change<Machine>): readonly Key[] => {
     if (change.type === 'deleted') this.waitFor(change.key, [], []);
     if (change.type !== 'deleted' && change.type !== 'updated') return [change.key];
@@ -48,7 +51,7 @@ export class Wakes {
     if (change.type === 'updated' && !nodeMatters(change.old, change.object)) return [];
     const { name, labels } = change.object.metadata;
     const named = this.#caches.machines.store.byIndex('node', name);
-    // A Node that a restored server has lost was not deleted: its kubelet may still run pods.
+    // A Node that a restored server has lost was not deleted. Its kubelet may still run pods.
     const isLost = this.#caches.target?.nodes.doubted ?? false;
     if (change.type === 'deleted' && !isLost) this.#noteVanished(named, change.object);
     const back = labels?.[Labels.MachineName];
@@ -84,18 +87,19 @@ export class Wakes {
     return machines.filter(mayDrain).map(keyOf);
   }
 
-  /** As many of the waiting machines as the budget has room for: the others would only be refused. */
+  /** Wakes as many waiting machines as the budget allows. The API server would refuse the others. */
   readonly budget = (change: Change<PodDisruptionBudget>): readonly Key[] => {
     const waiting = this.#byBudget.waitingFor(change.key);
     if (waiting.length === 0) return [];
     const { status } = change.object;
     if (change.type === 'deleted') return waiting;
-    // Until the new spec is judged the API server refuses every eviction under it; the judgement is a change of its own.
+    // Until the disruption controller has evaluated the new spec, the API server refuses every eviction under it. Its
+    // result is another change.
     if (status?.observedGeneration !== change.object.metadata.generation) return [];
     return this.#byBudget.takeTurns(change.key, Math.max(status?.disruptionsAllowed ?? 0, 0));
   };
 
-  /** A machine's drain waits for these budgets, and for these volumes to be attached elsewhere, and for no others. */
+  /** Records that a machine's drain waits for these budgets, and for these volumes to be attached elsewhere. */
   waitFor(key: Key, budgets: readonly string[], volumes: readonly string[]): void {
     this.#byBudget.set(key, budgets);
     this.#byVolume.set(key, volumes);
@@ -107,7 +111,7 @@ export class Wakes {
   }
 }
 
-/** Being deleted, Failed and preserved, or chosen for an in-place update. */
+/** Being deleted, Failed and preserved, or selected for an in-place update. */
 const mayDrain = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined ||
   (status?.currentStatus?.phase === 'Failed' && Boolean(status.currentStatus.preserveExpiryTime)) ||
@@ -115,7 +119,7 @@ const mayDrain = ({ metadata, status }: Machine): boolean =>
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
   ) === true;
 
-/** Whether anything that decisions read has changed: a heartbeat alone has not. */
+/** Returns true if a change affects a decision. A heartbeat does not. */
 const nodeMatters = (before: Node, after: Node): boolean =>
   before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
   before.spec.providerID !== after.spec.providerID ||
@@ -127,5 +131,5 @@ const nodeMatters = (before: Node, after: Node): boolean =>
   !jsonEquals(before.spec.taints, after.spec.taints) ||
   !jsonEquals(before.status?.capacity, after.status?.capacity) ||
   !jsonEquals(before.status?.volumesAttached, after.status?.volumesAttached) ||
-  // Of a node that is not emptied nobody asks.
+  // No machine reads the volumes of a node that is not being drained.
   (after.spec.unschedulable === true && !jsonEquals(before.status?.volumesInUse, after.status?.volumesInUse));

@@ -7,17 +7,18 @@ import type { KeptVms } from '../../evidence/kept-vms.ts';
 import { InstanceSet, instanceKey, isInstance } from '../../node/instance.ts';
 import type { CallResult } from './calls.ts';
 
-/** What the choice of a VM to adopt needs. */
+/** Input for the choice of a VM to adopt. */
 export interface AdoptionOptions {
   readonly caches: Caches;
   readonly keptVms: Pick<KeptVms, 'list'>;
 }
 
 /**
- * Looks for the VM of a machine that has none on record. Another controller may have made one and ended before it could
- * record it, or the machine's object was made again under its name. A VM that another machine has on record, or that is
- * kept for study, is not adopted.
- * @throws MachineError `NotFound` there is none; `Aborted` there is one, which is about to end; else what the driver threw
+ * Looks for the VM of a machine that has none on record. Another controller may have created one and stopped before it
+ * recorded the VM. Or the Machine object was created again under its name. A VM that another machine has on record, or
+ * that is kept for analysis, is not adopted.
+ * @throws MachineError `NotFound`: there is none; `Aborted`: there is one that is about to end; otherwise the error of
+ * the driver
  */
 export async function findUnrecorded(
   machine: Machine,
@@ -65,7 +66,7 @@ async function adoptable(
   );
 }
 
-/** The VM whose Node has joined, else the oldest: the others are orphans once it is on record. */
+/** The VM whose Node has joined, otherwise the oldest one. The others are orphans once this one is on record. */
 function preferred(found: readonly FoundInstance[], { target }: Caches): FoundInstance | undefined {
   const joined = ({ providerId }: FoundInstance): boolean =>
     target?.nodes.store

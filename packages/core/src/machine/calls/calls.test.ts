@@ -20,7 +20,7 @@ function setUp(limit: number) {
   return { clock, calls, woken, log };
 }
 
-test('a call that ignores its signal gives up its place, but its machine is kept to it', async () => {
+test('a call that ignores its signal frees its slot, but still blocks its machine', async () => {
   const { clock, calls, woken } = setUp(1);
   const [deaf, next] = [machine({ name: 'deaf' }), machine({ name: 'next' })];
   let overdue: (error: MachineError) => void = () => undefined;
@@ -45,7 +45,7 @@ test('a call that ignores its signal gives up its place, but its machine is kept
   expect(calls.running).toBe(0);
 });
 
-test('what a call waits for wakes its machine when it changes, and is forgotten with the call', async () => {
+test('a change of the reason for waiting wakes the machine, and the end of the call removes the reason', async () => {
   const { clock, calls, woken } = setUp(1);
   const one = machine({ name: 'one' });
   const told: ((what: string) => void)[] = [];
@@ -67,7 +67,7 @@ test('what a call waits for wakes its machine when it changes, and is forgotten 
   expect(woken).toEqual(['one', 'one', 'one']);
 });
 
-test('a place that was given up is given back once, not twice', async () => {
+test('a slot that was freed is not freed twice', async () => {
   const { clock, calls } = setUp(1);
   const begun: string[] = [];
   const start = (name: string, work: (onOverdue: (error: MachineError) => void) => Promise<CallResult>): void =>
@@ -93,7 +93,7 @@ test('creations and deletions do not wait for each other', async () => {
   expect(woken).toEqual(['b']);
 });
 
-test('only a creation tells which VM was made; what was made stays known whatever is asked afterwards', async () => {
+test('only a creation reports which VM was created, and this stays known after other calls', async () => {
   const { clock, calls } = setUp(1);
   const one = machine({ name: 'one' });
   const instance = (providerId: string): CallResult => ({ ok: true, instance: { providerId, nodeName: 'n' } });
@@ -107,7 +107,7 @@ test('only a creation tells which VM was made; what was made stays known whateve
   expect(calls.of(one.metadata.uid).created?.providerId).toBe('made');
 });
 
-test('that there is no VM is an answer; any other refusal, and the same one to a deletion, is told as a failure', async () => {
+test('NotFound is an answer of status; other errors, and NotFound of a deletion, are failures', async () => {
   const { clock, calls, log } = setUp(9);
   const refusals = [
     ['status', 'NotFound'],

@@ -25,7 +25,7 @@ const inZone = (name: string, zone: string) =>
   machine({ name, spec: { nodeTemplate: { metadata: { labels: { 'topology.kubernetes.io/zone': zone } } } } });
 const [a, b] = [inZone('a', 'z1'), inZone('b', 'z1')];
 
-test('incident 23: waits double from the flag up to three times it, with jitter after the first', async () => {
+test('waits double from the flag up to three times it, with jitter after the first [incident 23]', async () => {
   const { clock, capacity, minutes, probe } = gate();
   const waits: number[] = [];
   for (let i = 0; i < 5; i++) {
@@ -42,14 +42,14 @@ test('incident 23: waits double from the flag up to three times it, with jitter 
   expect(new Set(waits).size).toBe(5);
 });
 
-test('incident 23: refusals of calls that had begun before the first one do not lengthen the wait', () => {
+test('refusals of calls that began before the first refusal do not lengthen the wait [incident 23]', () => {
   const { capacity, minutes } = gate();
   for (const m of [a, b]) capacity.began(m, 'i');
   for (const m of [a, b]) capacity.ended(m, 'i', refused);
   expect(minutes(capacity.of(a, 'i')?.retryAt)).toBe(10);
 });
 
-test('incident 23: a shortage is one of a class, a zone and what the class says', () => {
+test('a shortage belongs to one class, one zone and one version of the class [incident 23]', () => {
   const { capacity, probe } = gate();
   probe(a, refused);
   expect(capacity.of(b, 'i')?.error.message).toBe('no more cores');
@@ -61,7 +61,7 @@ test('incident 23: a shortage is one of a class, a zone and what the class says'
   expect(capacity.of(b, 'i')?.error.message).toBe('no more cores');
 });
 
-test('incident 23: one probe at a time; its success lets twice as many follow, its refusal wakes the others to wait', async () => {
+test('one probe at a time: its success lets twice as many follow, its refusal makes the others wait [incident 23]', async () => {
   const { capacity, woken, clock } = gate();
   capacity.began(a, 'i');
   capacity.ended(a, 'i', refused);
@@ -80,14 +80,14 @@ test('incident 23: one probe at a time; its success lets twice as many follow, i
   expect(capacity.of(a, 'i')).toBeUndefined();
 });
 
-test('incident 23: in a new process the first machine whose status tells of a refusal is the probe', () => {
+test('in a new process the first machine with a refusal in its status is the probe [incident 23]', () => {
   const { capacity } = gate();
   const refusedBefore = { ...a, status: { lastOperation: { errorCode: 'ResourceExhausted', description: 'no' } } };
   capacity.began(refusedBefore, 'i');
   expect(capacity.of(b, 'i')?.free).toBe(false);
 });
 
-test('0 means ten minutes; the wait that the cloud asks for counts when it is longer', () => {
+test('0 means ten minutes; a longer wait that the cloud requests applies', () => {
   const { capacity, minutes, probe } = gate(0);
   probe(a, refused);
   expect(minutes(capacity.of(a, 'i')?.retryAt)).toBe(10);
@@ -96,7 +96,7 @@ test('0 means ten minutes; the wait that the cloud asks for counts when it is lo
   expect(late.minutes(late.capacity.of(a, 'i')?.retryAt)).toBe(15);
 });
 
-test('after a success a refusal leaves one probe at a time again, and waits begin anew', async () => {
+test('a refusal after a success leaves one probe at a time, and the waits start again', async () => {
   const { capacity, minutes, clock, probe } = gate();
   const [c, d] = [inZone('c', 'z1'), inZone('d', 'z1')];
   probe(a, refused);

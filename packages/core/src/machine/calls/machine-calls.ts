@@ -14,7 +14,7 @@ export interface MachineCallsOptions extends AdoptionOptions {
   readonly tokens: BootstrapTokenIssuer | undefined;
 }
 
-/** The calls of the driver, with what a machine gives them and expects of them. */
+/** Connects the driver's calls to machines: their input from the machine, and the checks of their results. */
 export class MachineCalls {
   readonly #options: MachineCallsOptions;
 
@@ -22,7 +22,7 @@ export class MachineCalls {
     this.#options = options;
   }
 
-  /** Starts a call, which goes on when the reconcile has ended. */
+  /** Starts a call. It continues after the reconcile. */
   start(o: MachineObservation, call: CallKind): void {
     this.#options.calls.start(o.machine, call, o.inputs, (...told) => this.#invoke(o, call, ...told));
   }
@@ -76,7 +76,7 @@ export class MachineCalls {
   }
 }
 
-/** A VM without an id could never be found again, nor one without a name its Node: the driver is at fault, and says so. */
+/** A VM without an id, or a Node without a name, could never be found again. This is a fault of the driver. */
 function requireNames({ machine, hasTarget }: MachineObservation, { nodeName, providerId }: Instance): void {
   if (providerId && (nodeName || !hasTarget)) return;
   throw new MachineError(
@@ -85,7 +85,7 @@ function requireNames({ machine, hasTarget }: MachineObservation, { nodeName, pr
   );
 }
 
-/** A VM that was made but never recorded is deleted by the id it has. */
+/** A VM that was created but never recorded is deleted by its id. */
 const withProviderId = (machine: Machine, created: Instance | undefined): Machine =>
   machine.spec.providerID || !created
     ? machine

@@ -30,13 +30,13 @@ export interface PerformerOptions extends NodeActionsOptions, MachineCallsOption
   readonly recorder: EventRecorder<EventReason>;
 }
 
-/** Carries planned actions out. Answers go into the caches at once, so the next look sees its own writes. */
+/** Executes planned actions. Answers go into the caches at once, so the next reconcile sees its own writes. */
 export class Performer {
   readonly #options: PerformerOptions;
   readonly #nodes: NodeActions;
   readonly #calls: MachineCalls;
 
-  /** How often a Node was read because the health of its machine changed often, and how often the cache was found stale. */
+  /** Counts the live reads of Nodes of machines whose health changes often, and how often the cache was stale. */
   get rechecks(): Rechecks {
     return this.#nodes.rechecks;
   }
@@ -116,7 +116,7 @@ export class Performer {
     return this.#options.control.resource(machines, o.machine.metadata.namespace);
   }
 
-  /** A merge patch of the machine with this UID; a new machine of the same name is refused by the server. */
+  /** A merge patch of the machine with this UID. The server refuses it for a new machine of the same name. */
   async #patchMachine(scope: Scope, body: { readonly metadata?: object; readonly spec?: object }): Promise<void> {
     const { name, uid } = scope.o.machine.metadata;
     const patch = { ...body, metadata: { ...body.metadata, uid } };
@@ -124,7 +124,7 @@ export class Performer {
     this.#options.caches.machines.recordWrite(answer);
   }
 
-  /** Lists are written whole, so the version they were computed from goes with them. */
+  /** A list is written as a whole, so the patch contains the version that it was computed from. */
   #setFinalizers(scope: Scope, finalizers: readonly string[]): Promise<void> {
     const { resourceVersion } = scope.o.machine.metadata;
     return this.#patchMachine(scope, { metadata: { finalizers, resourceVersion } });
@@ -132,7 +132,8 @@ export class Performer {
 
   async #finish(scope: Scope): Promise<void> {
     const { machine, asksForToken } = scope.o;
-    // A machine that joined lost its token then. An earlier process may have issued that of one that never did.
+    // A machine loses its token when it joins. For a machine that never joined, an earlier process may have created the
+    // token.
     const neverJoined = asksForToken && !machine.status?.conditions?.length;
     if (neverJoined || this.#options.tokens?.issued(machine)) await this.#options.tokens?.remove(machine);
     const others = (machine.metadata.finalizers ?? []).filter((name) => name !== Finalizers.MachineControllerManager);
@@ -166,14 +167,14 @@ export class Performer {
     }
   }
 
-  /** A new process finds what a former one may have told already. */
+  /** A new process looks up the event that an earlier process may have sent. */
   #tellDrain({ o: { machine }, memory }: Scope, { causes, event }: Extract<Action, { do: 'tellDrain' }>): void {
     this.#options.recorder.event(machine, event.type, event.reason, event.message, { once: true });
     memory.drain = { ...memory.drain, told: new Set([...(memory.drain.told ?? []), ...causes]) };
   }
 
   #warn({ o: { machine }, memory }: Scope, warnings: readonly string[]): void {
-    // A new process finds what a former one may have told already.
+    // A new process looks up the event that an earlier process may have sent.
     const once = memory.warned === undefined;
     memory.warned = warnings.join('; ');
     for (const warning of warnings) this.#options.recorder.event(machine, 'Warning', 'InvalidInput', warning, { once });
@@ -197,10 +198,10 @@ export class Performer {
 
   async #deleteMachine(scope: Scope): Promise<void> {
     const { name, uid, resourceVersion = '', labels } = scope.o.machine.metadata;
-    // Its label says which Node it has: another one since then is no reason to delete it.
+    // The label of the Machine names its Node. If the label has changed, the deletion no longer applies.
     const options = { preconditions: { uid, resourceVersion }, signal: scope.signal };
     const answer = await ignoreNotFound(this.#machines(scope).delete(name, options));
-    // Else the next look, which may come before the watch tells of it, would delete it again.
+    // Otherwise the next reconcile could delete it again before the watch delivers the change.
     if (answer?.metadata.deletionTimestamp !== undefined) this.#options.caches.machines.recordWrite(answer);
     this.#options.log.info('Node is being deleted, deleting its machine', { machine: name });
     const message = `Its Node ${labels?.[Labels.Node] ?? ''} was deleted: the machine goes with it`;
@@ -216,7 +217,10 @@ export class Performer {
     this.#options.recorder.event(scope.o.machine, 'Warning', 'EvictionUnavailable', message);
   }
 
-  /** Whoever misses a pod, or finds a budget broken, is to find out why: told once a pod. */
+  /**
+   * Deletes pods, and sends one event for each pod. A user who misses a pod, or finds a budget exceeded, sees the cause
+   * there.
+   */
   #deletePods(scope: Scope, { pods, because }: Extract<Action, { do: 'deletePods' }>): Promise<void> {
     const { attempts } = scope.memory.drain;
     const fresh = pods.filter((pod) => !attempts.has(forcedKey(pod)));

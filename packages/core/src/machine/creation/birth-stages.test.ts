@@ -67,7 +67,7 @@ test.each([
   expect(at_ === -1 ? [] : stages.slice(at_ + 1).filter(({ status }) => status !== 'Unknown')).toEqual([]);
 });
 
-test('since when a stage is open is told', () => {
+test('the start of an open stage is reported', () => {
   const [created] = birthStages(machine({ status: in_('CrashLoopBackOff', 'ResourceExhausted') }), undefined);
   expect(created?.since).toBe(at(-2));
   expect(birthStages(machine({ spec: PROVIDER, status: in_('Pending') }), undefined)[2]?.since).toBe(at(-5));

@@ -3,7 +3,7 @@ import type { Node } from '@mcm/kube';
 import { isNodeOf } from '../../node/instance.ts';
 import { waitsForCriticalComponents } from '../../settings/conditions.ts';
 
-/** The stages of a machine's birth, in order. */
+/** The stages of a machine's creation, in order. */
 export const BIRTH_STAGES = [
   'InstanceCreated',
   'InstanceInitialized',
@@ -12,13 +12,13 @@ export const BIRTH_STAGES = [
   'CriticalComponentsReady',
 ] as const;
 
-/** How far a birth has come: `Unknown` while an earlier stage is open. */
+/** The state of a stage: `Unknown` while an earlier stage is open. */
 export interface BirthStage {
   readonly type: (typeof BIRTH_STAGES)[number];
   readonly status: 'True' | 'False' | 'Unknown';
-  /** One word: an error's code, or what is missing. */
+  /** One word: the code of an error, or the missing object. */
   readonly reason: string;
-  /** A stored time; absent when it is not known. */
+  /** A stored time. Absent if it is not known. */
   readonly since?: string;
 }
 
@@ -27,8 +27,8 @@ type Finding = Omit<BirthStage, 'type'>;
 const since = (time: string | null | undefined): Pick<BirthStage, 'since'> => (time ? { since: time } : {});
 
 /**
- * The stages as they can be observed now, so that a VM that cannot be made, one that cannot be initialized, and a node
- * that does not join are told apart (incident 26). Nothing of it is stored: who observes cannot be out of date.
+ * Returns the stages as they can be observed now. They distinguish a VM that cannot be created, a VM that cannot be
+ * initialized, and a node that does not join (incident 26). They are not stored, so they are never out of date.
  */
 export function birthStages(machine: Machine, node: Node | undefined): readonly BirthStage[] {
   const found = [created, initialized, registered, ready, components].map((look) => look(machine, node));
@@ -40,7 +40,7 @@ export function birthStages(machine: Machine, node: Node | undefined): readonly 
   });
 }
 
-/** The last failure of the cloud, if the creation has one. */
+/** The last error of the cloud, if the creation has one. */
 const failure = ({ status }: Machine): Finding | undefined => {
   const { state, type, errorCode, lastUpdateTime } = status?.lastOperation ?? {};
   if (state !== 'Failed' || type !== 'Create' || !errorCode) return undefined;

@@ -163,7 +163,7 @@ test.each<[row: string, observation: MachineObservation, does: string]>([
   expect(verb(planCreation(observation, NOON).actions)).toBe(does);
 });
 
-test('what a creation under way waits for is said once, in the last operation; the phase stays empty', () => {
+test('the reason for which a creation waits is in the last operation once, and the phase stays empty', () => {
   const calls = { running: { kind: 'create', since: NOON, waitsFor: 'pod x is Pending' } } as const;
   const [action] = planCreation(see(machine(), { calls }), NOON).actions;
   if (action?.do !== 'writeStatus') throw new Error('no status is written');
@@ -210,7 +210,7 @@ test.each<[row: string, code: MachineCode, failures: number, retryAfterMs: numbe
   expect(verb(planCreation({ ...said, inputs: 'mended' }, NOON).actions)).toBe('call create');
 });
 
-test('S-C6 the retry after exhausted resources is the flag', () => {
+test('the retry after exhausted resources uses the flag [S-C6]', () => {
   const defaults = { ...MACHINE_DEFAULTS, resourceExhaustedRetryMs: 540_000 };
   const o = see(machine(), { calls: failed('create', 'ResourceExhausted') }, defaults);
   const [write] = planCreation(o, NOON).actions;
@@ -221,7 +221,7 @@ test('S-C6 the retry after exhausted resources is the flag', () => {
   });
 });
 
-test('S-C11 addresses are the union of all that was told, the node name among them, sorted', () => {
+test('addresses are the union of all reported ones with the node name, sorted [S-C11]', () => {
   const instance = { ...created, addresses: [{ type: 'InternalIP', address: '10.0.0.1' }] };
   expect(
     mergeAddresses(
@@ -238,12 +238,12 @@ test('S-C11 addresses are the union of all that was told, the node name among th
   ]);
 });
 
-test('nothing is made before the finalizer is there, and nothing is judged while frozen', () => {
+test('without the finalizer nothing is created, and while frozen no health is checked', () => {
   expect(verb(nextStep(see(machine({ metadata: { finalizers: [] } })), NOON).actions)).toBe('addFinalizer');
   expect(nextStep(see(machine(), { frozen: true }), NOON).actions).toEqual([]);
 });
 
-test('S-C3 Pending already: nothing is written again, the node is waited for', () => {
+test('if the phase is Pending already, nothing is written, and the machine waits for its node [S-C3]', () => {
   const pending: MachineStatus = {
     currentStatus: { phase: 'Pending', lastUpdateTime: at(0), timeoutActive: true },
     lastOperation: {
@@ -258,7 +258,7 @@ test('S-C3 Pending already: nothing is written again, the node is waited for', (
   expect(plan.next).toEqual({ kind: 'waitUntil', instant: new Date(at(20)) });
 });
 
-test('S-N10 the Node is absent: nothing is synchronized, and it is looked at when something comes', () => {
+test('without a Node nothing is synchronized, and the next event wakes the machine [S-N10]', () => {
   const spec = { providerID: 'fakeID-0', nodeTemplate: { metadata: { labels: { l: 'x' } } } };
   const status: MachineStatus = { currentStatus: { phase: 'Pending', lastUpdateTime: at(0), timeoutActive: true } };
   const pending = machine({ metadata: { ...recorded().metadata }, spec, status });
@@ -307,7 +307,7 @@ test.each<[what: string, calls: CallMemory, minutes: number, does: string | unde
   expect(plan && verb(plan.actions)).toBe(does);
 });
 
-test('S-C9 Pending has a timeout that is active; Available, without nodes, has none', () => {
+test('Pending has an active timeout; Available without nodes has none [S-C9]', () => {
   const written = (change: Partial<MachineObservation>) => {
     const [action] = planCreation(see(recorded(looping), { calls: ok('initialize'), ...change }), NOON).actions;
     return action?.do === 'writeStatus' ? action.status.currentStatus : undefined;
@@ -316,7 +316,7 @@ test('S-C9 Pending has a timeout that is active; Available, without nodes, has n
   expect(written({ hasTarget: false })).toEqual({ phase: 'Available', lastUpdateTime: at(0) });
 });
 
-test('a Failed machine that nobody replaces is told once of a stale Node, and waits', () => {
+test('a Failed machine without an owner reports a stale Node once and waits', () => {
   const calls: CallMemory = { ...ok('delete'), created };
   const o = see(machine({ status: gaveUp }), { calls, nodeOfCreated: node() });
   const [told] = planCreation(o, NOON).actions;

@@ -2,8 +2,8 @@ import type { Machine } from '@mcm/api';
 import type { Informer } from '@mcm/kube';
 
 /**
- * The machines that were there when this process began to lead, by UID. An earlier process may have sent calls for them.
- * Of machines that come later, this process knows every call.
+ * UIDs of the machines that existed when this process became leader. An earlier process may have sent calls for them.
+ * For later machines this process knows every call.
  */
 export class InheritedMachines {
   readonly #uids = new Set<string>();
@@ -16,12 +16,12 @@ export class InheritedMachines {
     });
   }
 
-  /** The server of the machines went back: of those that are there now, calls may have been sent that nobody remembers. */
+  /** The server of the machines was restored. Calls may have been sent for its machines that no process remembers. */
   takeAll(uids: Iterable<string>): void {
     for (const uid of uids) this.#uids.add(uid);
   }
 
-  /** From now on no other process sends calls. */
+  /** From now on only this process sends calls. */
   lead(): void {
     this.#leads = true;
   }

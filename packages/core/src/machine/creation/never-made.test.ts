@@ -53,7 +53,7 @@ test.each<[what: string, calls: CallMemory, unsent: boolean]>([
   expect(refusedUnsent(born({}, { calls }))).toBe(unsent);
 });
 
-test('the note is written once, of a refusal, and of a machine that has no VM', () => {
+test('the note is written once, after a refusal, for a machine without a VM', () => {
   const note = act('no call to make its VM was sent', {
     do: 'annotate',
     annotations: { [Annotations.NoCreateCall]: 'true' },
@@ -64,7 +64,7 @@ test('the note is written once, of a refusal, and of a machine that has no VM', 
   expect(planNote(born({ metadata: NOTE }, { calls: failed(true), inherited: false }))).toBeUndefined();
 });
 
-test('the note goes before the first call that may make a VM, and before no other', () => {
+test('the note is removed before the first call that may create a VM, and only then', () => {
   const create = act('it has no VM yet', { do: 'call', call: 'create' });
   const remove = act('it goes', { do: 'call', call: 'delete' });
   const label = act('the Node points back', { do: 'labelNode', nodeName: 'fakeNode-0' });

@@ -5,8 +5,9 @@ import { act, type Plan } from '../model/plan.ts';
 const isNoted = ({ metadata }: Machine): boolean => metadata.annotations?.[Annotations.NoCreateCall] === TRUE_LOWER;
 
 /**
- * Whether it is known that no call to make the machine's VM was ever sent. The machine says so, or it came while this
- * process leads and this process sent none. A machine of an earlier process, or of the original, may have a VM.
+ * Returns true if no call to create the machine's VM was ever sent. Either the Machine has this note, or it appeared
+ * while this process was leader and this process sent no call. A machine from an earlier process or from the original
+ * may have a VM.
  */
 export function wasNeverMade(o: MachineObservation): boolean {
   const { machine, calls } = o;
@@ -14,22 +15,22 @@ export function wasNeverMade(o: MachineObservation): boolean {
   return isNoted(machine) || o.inherited === false;
 }
 
-/** Class or Secrets were refused before the cloud was asked. */
+/** Returns true if the class or its Secrets were refused before any request to the cloud. */
 export const refusedUnsent = ({ calls: { last } }: MachineObservation): boolean =>
   last !== undefined && !last.outcome.ok && last.outcome.error.unsent;
 
-/** Notes on a machine whose class is refused that it has no VM, so that a later process can delete it without its class. */
+/** Notes on a machine with a refused class that it has no VM. A later process can then delete it without its class. */
 export function planNote(o: MachineObservation): Plan | undefined {
   if (!refusedUnsent(o) || isNoted(o.machine) || !wasNeverMade(o)) return undefined;
   const annotations = { [Annotations.NoCreateCall]: TRUE_LOWER };
   return act('no call to make its VM was sent', { do: 'annotate', annotations });
 }
 
-/** Whether the plan sends the call that may make a VM. */
+/** Returns true if the plan sends the call that may create a VM. */
 export const isCreation = ({ actions }: Plan): boolean =>
   actions.some((action) => action.do === 'call' && action.call === 'create');
 
-/** The note goes before the first call that may make a VM: after a crash in between, nobody knows. */
+/** Removes the note before the first call that may create a VM. After a crash in between, the VM is unknown. */
 export function withoutNote(o: MachineObservation, plan: Plan): Plan {
   if (!isCreation(plan) || !isNoted(o.machine)) return plan;
   return act('its VM is about to be made', { do: 'annotate', annotations: { [Annotations.NoCreateCall]: null } });

@@ -3,17 +3,17 @@ import type { MachineObservation } from '../model/observation.ts';
 import type { Action } from '../model/plan.ts';
 import { isSimilarStatus, type Operation, withOperation } from '../model/status.ts';
 
-/** What a deletion says of itself. */
+/** The last operation of a deletion. */
 export const operation = (description: string, state: MachineState = 'Processing'): Operation => ({
   description,
   state,
   type: 'Delete',
 });
 
-/** A description: what is to be said, then the text of the step. */
+/** A description: the note, then the text of the step. */
 export const at = (step: DeletionStep, note = ''): string => (note ? `${note} ${STEP_TEXTS[step]}` : STEP_TEXTS[step]);
 
-/** A status write, or nothing when the status says so already. */
+/** A status write, or nothing if the status is up to date. */
 export function say(
   o: MachineObservation,
   wanted: Operation,

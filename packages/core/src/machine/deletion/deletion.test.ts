@@ -31,18 +31,18 @@ import {
 import { at, hc, NOON, node } from '../testing.ts';
 import { planDeletion } from './deletion.ts';
 
-test('S-D1 without our finalizer nothing is ours to do', () => {
+test('without the finalizer of mcm nothing is done [S-D1]', () => {
   expect(planDeletion(see(dying({}, { finalizers: [] })), NOON).actions).toEqual([]);
 });
 
-test('S-D2 first the phase; a preservation ends with it', () => {
+test('the phase is written first, and ends a preservation [S-D2]', () => {
   const m = dying({ currentStatus: { phase: 'Running', preserveExpiryTime: at(60) } });
   const [action] = planDeletion(see(m), NOON).actions;
   expect(action).toMatchObject({ do: 'writeStatus', status: terminating(T1) });
   expect(action?.do === 'writeStatus' && action.status.currentStatus).not.toHaveProperty('preserveExpiryTime');
 });
 
-test('S-D4 the node is cordoned and says why, before anything leaves it', () => {
+test('the node is cordoned with a reason before any pod is evicted [S-D4]', () => {
   expect(planDeletion(see(dying(terminating(T1)), { node: node() }), NOON).actions).toEqual([
     { do: 'cordon', reason: 'Unhealthy', tolerant: false, release: true },
   ]);
@@ -67,7 +67,7 @@ test.each<[what: string, observation: Partial<MachineObservation>, release: bool
   expect(planDeletion(o, NOON).actions).toMatchObject([{ do: 'cordon', release }]);
 });
 
-test('a pod that was bound before the cordon took effect is drained, finalizer or not', () => {
+test('a pod that was bound before the cordon is drained, with or without the finalizer', () => {
   const late = see(dying(terminating(T1)), {
     node: cordoned({ finalizers: [] }),
     drain: { ...emptyDrain, pods: [pod({})] },
@@ -150,7 +150,7 @@ test.each<[row: string, observation: MachineObservation, actions: string[]]>([
   expect(verbs(planDeletion(observation, NOON).actions)).toEqual(actions);
 });
 
-test('what a drain waits for is told at once, and anew after a little while, whatever another process has written', () => {
+test('the reason for which a drain waits is written at once, and again after some seconds if another process changed it', () => {
   const blocked = (reportedAt?: Date): DrainObservation => ({
     ...emptyDrain,
     pods: [pod({ budgets: [budget({ misconfigured: true })] })],
@@ -179,7 +179,7 @@ test('what a drain waits for is told at once, and anew after a little while, wha
   expect(verbs(setBack.actions)).toEqual(['writeStatus']);
 });
 
-test('what held a drain up does so no more: told when the pods that go now take their time, not before', () => {
+test('a former blocker is removed from the status only if the remaining pods take long', () => {
   const waited = terminating(`Waiting: pod default/a waits for pod disruption budget default/web. ${T2}`);
   const asked = { at: NOON, result: 'asked', message: '', count: 1, budgets: '' } as const;
   const memory = { ...NO_DRAIN_MEMORY, attempts: new Map([['uid-a', asked]]) };
@@ -240,7 +240,7 @@ describe('a cloud that fails', () => {
   });
 });
 
-test('S-D24 the lookup fails with what is no machine code: it counts as Unknown, and is tried again soon (O-2 mended)', () => {
+test('an unknown error of the lookup counts as Unknown and is retried soon [S-D24, O-2 corrected]', () => {
   const error = MachineError.from(new Error('boom'));
   const calls: CallMemory = {
     last: { kind: 'status', at: NOON, outcome: { ok: false, error }, failures: 1, inputs: 'i' },
@@ -263,7 +263,7 @@ test('S-D24 the lookup fails with what is no machine code: it counts as Unknown,
   expect(verbs(planDeletion(waiting, new Date(NOON.getTime() + 5_000)).actions)).toEqual(['call status']);
 });
 
-test('a deletion that the cloud takes its time for is announced once, after 3 s', () => {
+test('a deletion that takes long in the cloud is reported once, after 3 s', () => {
   const o = see(dying(terminating(T1)), { calls: { running: { kind: 'delete', since: NOON } } });
   expect(planDeletion(o, NOON)).toMatchObject({ actions: [], next: { instant: new Date(NOON.getTime() + 3_000) } });
   const later = new Date(NOON.getTime() + 3_000);
@@ -274,7 +274,7 @@ test('a deletion that the cloud takes its time for is announced once, after 3 s'
   });
 });
 
-test('S-D6 a drain that is forced goes on without the cordon that fails', () => {
+test('a forced drain continues after a failed cordon [S-D6]', () => {
   const drain = { ...emptyDrain, forced: true, memory: { ...NO_DRAIN_MEMORY, cordonFailed: true } };
   expect(verbs(planDeletion(see(dying(terminating(T2)), { node: node(), drain }), NOON).actions)).toEqual([
     'call delete',

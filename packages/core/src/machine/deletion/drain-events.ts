@@ -13,9 +13,8 @@ interface News {
 }
 
 /**
- * The events of a drain: one for each new cause, and one for all of a kind that are found at one look. Whatever holds up
- * a drain for long is in its status; an event is for whoever has to do something about it, and comes once: not again when the
- * list of what blocks has changed, nor for each further pod that one budget blocks.
+ * The events of a drain: one for each new cause. All blockers of one kind that a pass finds share one event. The status
+ * shows long waits; an event asks a user to act. It is sent once, not again for each further pod of the same budget.
  */
 export function blockerEvents(
   { memory, forcedBy }: DrainObservation,
@@ -36,7 +35,7 @@ export function blockerEvents(
   }));
 }
 
-/** The first blocker of each cause that nobody was told of. */
+/** The first blocker of each cause that was not reported yet. */
 function newsOf(blockers: readonly Blocker[], { told }: DrainMemory): readonly News[] {
   const news = new Map<string, News>();
   for (const blocker of blockers) {
@@ -52,7 +51,7 @@ const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.
 
 const textsOf = (blockers: readonly Blocker[]): string => listed(blockers.map(({ text }) => text).sort(), 3);
 
-/** With what helps where that is one thing. */
+/** Adds the hint, if all blockers have the same one. */
 const withHint = (text: string, blockers: readonly Blocker[]): string => {
   const [hint, ...others] = new Set(blockers.map((blocker) => blocker.hint));
   return others.length === 0 ? `${text}; ${hint}` : text;

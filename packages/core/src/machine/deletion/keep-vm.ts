@@ -6,17 +6,18 @@ import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, type Plan, wait } from '../model/plan.ts';
 import { withOperation } from '../model/status.ts';
 
-/** How long a deletion waits for the record of a VM that is to be kept. Then the VM goes as any other. */
+/** How long a deletion waits for the record of a VM that is to be kept. Afterwards the VM is deleted like any other. */
 export const RECORD_BOUND_MS = 30_000;
 
 const KEPT = 'is kept for study until';
 
-/** Whether the machine's VM outlives it, by what the status says: its Node then stays too, cordoned. */
+/** Returns true if the status says that the VM outlives the machine. Its Node then stays too, cordoned. */
 export const isVmKept = ({ status }: Machine): boolean => status?.lastOperation?.description?.includes(KEPT) ?? false;
 
 /**
- * Instead of its deletion: the VM of a machine that has Failed is recorded as kept, and the deletion goes on without
- * it (incident 30). The record comes first, or a crash in between would leave an orphan that nobody asked to keep.
+ * Keeps the VM of a Failed machine instead of deleting it: records the VM as kept, then continues the deletion without
+ * it (incident 30). The record comes first. Otherwise a crash in between would leave an orphan that no user asked to
+ * keep.
  */
 export function planKeeping(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.keepsVms || !mayBeKept(o, now)) return undefined;
@@ -33,8 +34,8 @@ export function planKeeping(o: MachineObservation, now: Date): Plan | undefined 
 }
 
 /**
- * Only a VM on which nothing runs that could run elsewhere by now. Pods that were deleted without grace, behind the back
- * of a kubelet that is silent or hangs, may run on it still, and so may those of a Node that is gone: such a VM has to go.
+ * A VM is kept only if no pod on it may run elsewhere by now. Pods that were deleted without grace may still run on it
+ * if its kubelet does not report. The same applies to the pods of a Node that no longer exists. Such a VM is deleted.
  */
 function mayBeKept(o: MachineObservation, now: Date): boolean {
   const { machine, machineClass, node, drain } = o;

@@ -17,7 +17,7 @@ const remembering = (o: DrainObservation, now = NOON): DrainMemory => ({
 const stuck = (name: string, key = 'default/web') =>
   pod(name, { budgets: [budget({ key, misconfigured: true, rule: 'maxUnavailable: 0, 3 of 3 pods needed' })] });
 
-test('a budget that can never allow a disruption is one event, with what helps, however many pods it blocks', () => {
+test('a budget that never allows a disruption causes one event with a hint, however many pods it blocks', () => {
   const o = look(['a', 'b', 'c', 'd'].map((name) => stuck(name)));
   expect(events(o)).toEqual([
     {
@@ -29,7 +29,7 @@ test('a budget that can never allow a disruption is one event, with what helps, 
   ]);
 });
 
-test('the list of what blocks changes: told is only what is new in it', () => {
+test('when the list of blockers changes, only new ones are reported', () => {
   const o = look([stuck('a'), stuck('b')]);
   const memory = remembering(o);
   expect(events({ ...o, pods: [stuck('b')], memory })).toEqual([]);
@@ -40,7 +40,7 @@ test('the list of what blocks changes: told is only what is new in it', () => {
   expect(others).toEqual([]);
 });
 
-test('a pod whose eviction fails is told of once, whatever the API server says the next time', () => {
+test('a pod whose eviction fails is reported once, whatever error follows', () => {
   const failed = (message: string, memory: DrainMemory = NO_DRAIN_MEMORY): DrainObservation => {
     const attempt = { at: NOON, result: 'failed', message, count: 1, budgets: '' } as const;
     return look([pod('a')], { memory: { ...memory, attempts: new Map([['uid-a', attempt]]) } });
@@ -50,7 +50,7 @@ test('a pod whose eviction fails is told of once, whatever the API server says t
   expect(events(failed('etcdserver: leader changed', remembering(first)))).toEqual([]);
 });
 
-test('what merely takes its time is no event', () => {
+test('a blocker that only takes time causes no event', () => {
   const o = look([
     pod('web', { budgets: [budget()] }),
     pod('old', { dueAt: later(1_000) }),
@@ -60,7 +60,7 @@ test('what merely takes its time is no event', () => {
   expect(events(o)).toEqual([]);
 });
 
-test('pods that do not end are told of by name, together', () => {
+test('pods that do not end are reported together, by name', () => {
   const o = look(['b', 'a'].map((name) => pod(name, { dueAt: later(-MINUTE) })));
   expect(events(o)).toMatchObject([
     {
@@ -72,7 +72,7 @@ test('pods that do not end are told of by name, together', () => {
   expect(events({ ...o, memory: remembering(o) })).toEqual([]);
 });
 
-test('a volume that stays attached beyond its time is told of once, with the pod that used it', () => {
+test('a volume that stays attached too long is reported once, with the pod that used it', () => {
   const move = { pod: pod('a'), volumes: ['pv-a'], returns: true, goneAt: NOON };
   const memory = { ...NO_DRAIN_MEMORY, moves: new Map([['uid-a', move]]), emptySince: NOON };
   const o = look([], { memory, attachments: [{ name: 'va', volume: 'pv-a', deleting: true }] });
@@ -89,7 +89,7 @@ test('a volume that stays attached beyond its time is told of once, with the pod
   expect(events({ ...o, memory: remembering(o, later(2 * MINUTE)) }, later(3 * MINUTE))).toEqual([]);
 });
 
-test('whatever comes and goes, a drain tells of each cause once', () => {
+test('a drain reports each cause once, whatever changes', () => {
   const name = fc.constantFrom('a', 'b', 'c', 'd');
   const one = fc.oneof(
     fc.tuple(name, fc.constantFrom('default/web', 'default/db')).map(([of, key]) => stuck(of, key)),

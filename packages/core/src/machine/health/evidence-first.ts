@@ -2,12 +2,13 @@ import type { Failure } from '../../driver/contract/bundle.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, type Plan, wait } from '../model/plan.ts';
 
-/** How long a failed machine is kept from being marked Failed, and so from being replaced, while evidence is gathered. */
+/** How long mcm collects evidence before it marks a machine Failed, which leads to its replacement. */
 export const EVIDENCE_BOUND_MS = 30_000;
 
 /**
- * Before a machine with a VM is marked Failed, whereupon its set deletes it, what can be told of the failure is kept:
- * a crash at any moment leads back here, where what is kept already is found by its name. It costs its bound at most.
+ * Keeps evidence of a failure before a machine with a VM is marked Failed, because its set then deletes it. After a
+ * crash this step runs again and finds the stored evidence by its name. It delays the machine by at most its time
+ * limit.
  */
 export function keepEvidenceFirst(o: MachineObservation, plan: Plan, now: Date): Plan {
   if (!o.keepsEvidence || !o.machine.spec.providerID) return plan;

@@ -148,14 +148,14 @@ test.each<[row: string, machine: Machine, node: Node | undefined, phase: Machine
   if (plan.status) expect(plan.status.lastOperation?.description).not.toBe('');
 });
 
-test('S-R22 a stale timeout is judged on the conditions of now: they are mirrored first', () => {
+test('a late timeout is evaluated with the present conditions: they are copied first [S-R22]', () => {
   const m = given({ phase: 'Unknown', since: -15, conditions: hc('True') });
   const plan = planHealth(observe(m, node({ conditions: sick })), NOON);
   expect(plan.status?.currentStatus?.phase).toBe('Unknown');
   expect(plan.status?.conditions?.find((c) => c.type === 'Ready')?.status).toBe('False');
 });
 
-test('joining says how long it took; coming back does not', () => {
+test('a join reports its duration; a recovery does not', () => {
   const m = given({ phase: 'Pending', operation: creating });
   const joined = planHealth(observe(m, node()), new Date(NOON.getTime() + 61_250));
   expect(joined.joined).toBe(true);
@@ -164,7 +164,7 @@ test('joining says how long it took; coming back does not', () => {
     type: 'Create',
     state: 'Successful',
   });
-  // Tried again a moment later it is the same decision.
+  // A retry a moment later makes the same decision.
   expect(joined.because).toBe('Machine machine-0 successfully joined the cluster');
   const back = planHealth(observe(given({ phase: 'Unknown', conditions: sick }), node()), NOON);
   expect(back.joined).toBe(false);
@@ -174,7 +174,7 @@ test('joining says how long it took; coming back does not', () => {
   });
 });
 
-test('a Pending machine fails exactly at its creation timeout, not before', () => {
+test('a Pending machine fails exactly at its creation timeout', () => {
   const m = given({ phase: 'Pending', operation: creating });
   const deadline = new Date(NOON.getTime() + 20 * 60_000);
   expect(planHealth(observe(m, undefined), deadline)).toMatchObject({ deadline });
@@ -186,7 +186,7 @@ test('a Pending machine fails exactly at its creation timeout, not before', () =
   });
 });
 
-test('a node that registers NotReady costs a Pending machine no write of its own for half a minute', () => {
+test('a node that registers NotReady causes no separate write of a Pending machine for half a minute', () => {
   const m = given({ phase: 'Pending', conditions: [], operation: creating });
   const registered = node({ conditions: sick, metadata: { creationTimestamp: at(1) } });
   const early = planHealth(observe(m, registered), new Date(at(1)));
@@ -206,7 +206,7 @@ const other = (phase: MachinePhase | undefined, name = 'd1', expiry?: string): M
     status: { currentStatus: { ...(phase ? { phase } : {}), ...(expiry ? { preserveExpiryTime: expiry } : {}) } },
   });
 
-/** The same, of this MachineSet; those of the rows are of `set-1`, like the target. */
+/** The same, owned by this MachineSet. The machines of the rows belong to `set-1`, like the target. */
 const ownedBy = (uid: string, m: Machine): Machine => ({
   ...m,
   metadata: {
@@ -245,7 +245,7 @@ test.each<[row: string, second: Machine, failed: boolean, label?: string]>([
     expect(plan.because).toBe(`machine "machine-0" couldn't be marked FAILED, other machines are getting replaced`);
 });
 
-test('one that waits for the others to be replaced says so, once, and keeps what it said before', () => {
+test('a machine that waits for other replacements reports it once and keeps its former description', () => {
   const lastOperation = { description: 'is unhealthy: no heartbeat', lastUpdateTime: at(-15) };
   const unreachable = given({ phase: 'Unknown', since: -15, conditions: sick });
   const target: Machine = { ...unreachable, status: { ...unreachable.status, lastOperation } };
@@ -259,7 +259,7 @@ test('one that waits for the others to be replaced says so, once, and keeps what
   expect(held({ ...target, status }).status).toBeUndefined();
 });
 
-test('O-21 machines without the label are limited by their owner', () => {
+test('machines without the label are limited by their owner [O-21]', () => {
   const owned = (name: string): Machine =>
     machine({
       name,
@@ -280,12 +280,12 @@ test.each([
   expect(replacementLimit(limit, size)).toBe(allowed);
 });
 
-test('#14 one being made does not count for ever, one being deleted does', () => {
+test('a machine in creation counts for a limited time, a terminating one does not count [#14]', () => {
   expect(countReplacements([other('Pending'), other(undefined)], { making: false })).toBe(0);
   expect(countReplacements([other('Terminating'), other('Failed')], { making: false })).toBe(2);
 });
 
-test('two may be replaced at once where the limit says so', () => {
+test('two may be replaced at once if the limit allows it', () => {
   const target = given({ phase: 'Unknown', since: -15, conditions: sick });
   const beside = (replacementsAllowed: number) =>
     planHealth(observe(target, node({ conditions: sick }), { replacementsInProgress: 1, replacementsAllowed }), NOON);
@@ -368,7 +368,7 @@ test.each<[what: string, node: Node | undefined, message: string]>([
   });
 });
 
-test('a birth needs no event', () => {
+test('a creation needs no event', () => {
   const m = given({ phase: 'Pending', operation: { ...creating, lastUpdateTime: at(0) } });
   expect(planHealth(observe(m, node()), NOON)).toMatchObject({ joined: true });
   expect(planHealth(observe(m, node()), NOON).event).toBeUndefined();
@@ -397,7 +397,7 @@ test.each<[what: string, change: Partial<MachineObservation>, message: string]>(
   expect(status?.lastOperation?.description).toContain(message.slice('It has no Node. '.length).split('. It is')[0]);
 });
 
-test('a machine that waits for others that are being made looks again when that wait is over, to the millisecond', () => {
+test('a machine that waits for others in creation is reconciled exactly at the end of that wait', () => {
   const target = given({ phase: 'Unknown', since: -20, conditions: sick });
   const look = (now: Date) =>
     planHealth(observe(target, node({ conditions: sick }), { replacementsInProgress: 1 }), now).deadline;

@@ -61,7 +61,7 @@ export function planHealth(o: MachineObservation, now: Date): HealthPlan {
 function undamped(o: MachineObservation, now: Date): HealthPlan {
   const mirrorChange = o.node && conditionsDiffer(o.machine.status?.conditions ?? [], o.node.status?.conditions ?? []);
   const base = mirrorChange && o.node ? withMirror(o.machine, o.node) : o.machine.status;
-  // What an outage hides can only look worse than it is: a Ready Node of a doubtful time is a Ready Node.
+  // An outage can only make a machine look worse. A Ready Node is Ready, even if the data is old.
   if (o.doubt) {
     const doubted = { deadline: o.doubt.until, because: `${o.doubt.because}: health is not judged` };
     return checkHealthyMachine(o, base, now) ?? doubted;
@@ -85,7 +85,7 @@ const withMirror = (machine: Machine, node: Node): MachineStatus => ({
 
 const nameOf = (o: MachineObservation): string => o.machine.metadata.name;
 
-/** The phase with its preservation, which a change of health does not end. */
+/** The status in another phase. The preservation stays, because a change of health does not end it. */
 const to = (o: MachineObservation, phase: PhaseChange['phase']): PhaseChange => ({
   phase,
   preserveExpiryTime: o.machine.status?.currentStatus?.preserveExpiryTime,
@@ -97,7 +97,7 @@ const isWell = ({ node, settings }: MachineObservation): boolean =>
 const isUpdating = (phase: string | undefined): boolean =>
   phase === 'InPlaceUpdating' || phase === 'InPlaceUpdateFailed';
 
-/** The transition to Running, of a machine whose Node has joined or is well again. */
+/** The transition to Running of a machine whose Node has joined or recovered. */
 function checkHealthyMachine(
   o: MachineObservation,
   base: MachineStatus | undefined,
@@ -116,7 +116,7 @@ function checkHealth(o: MachineObservation, base: MachineStatus | undefined, now
   if (isUpdating(phase)) return undefined;
   if (!o.node) return phase === 'Running' ? lost(o, base, now) : undefined;
   if (isWell(o)) return checkHealthyMachine(o, base, now);
-  // An update that succeeded says nothing about the node afterwards (the original would stay in that phase for ever).
+  // A successful update says nothing about the later health of the node. The original would stay in this phase forever.
   if (phase === 'Running' || phase === 'InPlaceUpdateSuccessful') return sick(o, base, now);
   return undefined;
 }

@@ -26,13 +26,13 @@ test.each<
   expect(step.thaw).toBe(thaw);
 });
 
-test('O-22 Z-06 BUG-10 one reached check starts the time anew', () => {
+test('one successful check resets the time [O-22, Z-06, BUG-10]', () => {
   const down = stepReachability({ frozen: false }, ago(300_000), ago(300_000), REACHABILITY_DEFAULTS);
   const up = stepReachability(down.state, undefined, ago(280_000), REACHABILITY_DEFAULTS);
   expect(stepReachability(up.state, NOW, NOW, REACHABILITY_DEFAULTS).state.frozen).toBe(false);
 });
 
-test('a server that is down is asked every 6 s until it is frozen', () => {
+test('an unreachable server is probed every 6 s until the freeze', () => {
   expect(stepReachability({ frozen: false }, NOW, NOW, REACHABILITY_DEFAULTS).nextCheckMs).toBe(6_000);
 });
 
@@ -53,7 +53,7 @@ describe('the time from the first failed probe', () => {
     expect(isFrozen(state, NOW - 1, timeoutMs)).toBe(false);
   });
 
-  test('probes come every fifth of the timeout, but no more often than every second', () => {
+  test('probes run every fifth of the timeout, but at most once a second', () => {
     expect(probeIntervalMs({ timeoutMs: 60_000 })).toBe(12_000);
     expect(probeIntervalMs({ timeoutMs: 1 })).toBe(1_000);
   });

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { Reservations } from './reservations.ts';
 
-/** The rows of the original's permits, for what stands here in their place. */
+/** The rows of the original's permits, applied to the reservations that replace them. */
 
-test('S-PM1 reserved: it counts for the others of the group, for no other group, and not for the machine itself', () => {
+test('a reservation counts for the other machines of its group only [S-PM1]', () => {
   const all = new Reservations();
   all.reserve('k1', 'a');
   expect([all.others('k1', 'b'), all.others('k2', 'b'), all.others('k1', 'a')]).toEqual([1, 0, 0]);
@@ -11,28 +11,28 @@ test('S-PM1 reserved: it counts for the others of the group, for no other group,
   expect(all.others('k1', 'b')).toBe(1);
 });
 
-test('S-PM4 reserved and released: gone, and the group with it', () => {
+test('a released reservation is removed together with its group [S-PM4]', () => {
   const all = new Reservations();
   all.reserve('k1', 'a');
   all.release('k1', 'a');
   expect([all.others('k1', 'b'), all.size]).toEqual([0, 0]);
 });
 
-test('S-PM5 a release in a group that is not known has no effect', () => {
+test('a release in an unknown group has no effect [S-PM5]', () => {
   const all = new Reservations();
   all.reserve('k1', 'a');
   all.release('k2', 'a');
   expect([all.others('k1', 'b'), all.size]).toEqual([1, 1]);
 });
 
-test('S-PM8 a release of what was never reserved has no effect', () => {
+test('a release without a reservation has no effect [S-PM8]', () => {
   const all = new Reservations();
   all.reserve('k1', 'a');
   all.release('k1', 'b');
   expect([all.others('k1', 'b'), all.size]).toEqual([1, 1]);
 });
 
-test('S-PM9 a group is forgotten with its last reservation, and kept with one, without a janitor (O-20)', () => {
+test('a group exists as long as it has a reservation, without a janitor [S-PM9, O-20]', () => {
   const all = new Reservations();
   for (const uid of ['a', 'b']) all.reserve('k1', uid);
   all.release('k1', 'a');

@@ -1,7 +1,8 @@
 /**
- * Machines that are being marked Failed right now, by group of replacements: caches do not show them before the write
- * is answered, and another one of the group must not be marked meanwhile. Stands for the original's permits
- * (pkg/util/permits), but holds nobody up: who finds a reservation waits for the machine's change.
+ * Machines that are being marked Failed at this moment, by group of replacements. Caches do not show them before the
+ * write is answered, and no other machine of the group may be marked in the meantime. This replaces the original's
+ * permits (pkg/util/permits) and blocks no worker: a machine that finds a reservation waits for the change of the other
+ * one.
  */
 export class Reservations {
   readonly #byGroup = new Map<string, Set<string>>();
@@ -11,20 +12,20 @@ export class Reservations {
     this.#byGroup.set(group, uids.add(uid));
   }
 
-  /** Of what was never reserved: nothing happens. A group without reservations is forgotten. */
+  /** Removes a reservation. Without a reservation nothing happens. A group without reservations is removed. */
   release(group: string, uid: string): void {
     const uids = this.#byGroup.get(group);
     uids?.delete(uid);
     if (uids?.size === 0) this.#byGroup.delete(group);
   }
 
-  /** Reservations of the group by machines other than this one. */
+  /** Number of reservations of the group by other machines. */
   others(group: string, uid: string): number {
     const uids = this.#byGroup.get(group);
     return uids ? uids.size - (uids.has(uid) ? 1 : 0) : 0;
   }
 
-  /** Groups with a reservation. */
+  /** Number of groups with a reservation. */
   get size(): number {
     return this.#byGroup.size;
   }

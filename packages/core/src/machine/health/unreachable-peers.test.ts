@@ -24,17 +24,17 @@ const failed: SettledCall = {
 const decide = (calls: CallMemory, more: Partial<Parameters<typeof confirm>[0]> = {}, at = now) =>
   confirm({ machine, settings: { healthTimeoutMs: 10 * MINUTE }, calls, canLookUp: true, ...more }, at);
 
-test('a driver without a look-up has its silent machine replaced, with silent peers too', () => {
+test('without a lookup in the driver an unreachable machine is replaced, also with unreachable peers', () => {
   expect(decide({}, { canLookUp: false })).toEqual({ replace: true });
   expect(decide({}, { canLookUp: false, peers })).toEqual({ replace: true });
 });
 
-test('an answer of before the health timeout says nothing about this silence', () => {
+test('an answer from before the health timeout does not count', () => {
   const before = { ...failed, at: new Date('2026-01-01T00:09:00Z') };
   expect(decide({ last: before })).toEqual({ ask: true });
 });
 
-test('a look-up that never ends holds no machine for ever', () => {
+test('a lookup that never ends blocks no machine forever', () => {
   const running = { kind: 'status', since: now } as const;
   expect(decide({ running }, { peers })).toEqual({ waitUntil: undefined });
   const overdue = { running: { ...running, overdue: failed } };

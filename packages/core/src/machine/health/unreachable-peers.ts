@@ -21,7 +21,7 @@ export interface ConfirmationInput {
   readonly machine: Machine;
   readonly settings: Pick<MachineDefaults, 'healthTimeoutMs'>;
   readonly calls: CallMemory;
-  /** Whether the driver can look a VM up. */
+  /** Whether the driver can look up a VM. */
   readonly canLookUp: boolean;
   /** Present if all machines of the cluster are unreachable. Absent: another machine is reachable, or there is no other one. */
   readonly peers?: OpenBreaker;

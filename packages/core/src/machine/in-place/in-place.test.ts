@@ -31,7 +31,7 @@ const node = (labels: readonly (keyof typeof SHORT)[], reason?: string): Node =>
   status: { conditions: reason ? [{ type: 'InPlaceUpdate', status: 'True', reason }] : [] },
 });
 
-describe('condition from labels', () => {
+describe('the condition from labels', () => {
   it.each([
     ['no candidate: nothing', ['s', 'ok'], undefined, undefined],
     ['S-I9 candidate without a condition', ['c'], undefined, 'CandidateForUpdate'],
@@ -52,7 +52,7 @@ describe('condition from labels', () => {
     expect(conditionFromLabels(node(labels, reason))?.reason).toBe(expected);
   });
 
-  it('names the reason of a failure', () => {
+  it('includes the reason of a failure', () => {
     expect(conditionFromLabels(node(['c', 's', 'bad'], 'ReadyForUpdate'))?.message).toBe(
       'Node in-place update failed: disk full',
     );
@@ -89,7 +89,7 @@ const conditionOf = (o: MachineObservation): string | undefined =>
     action.do === 'setNodeCondition' ? [`${action.condition.reason}: ${action.condition.message}`] : [],
   )[0];
 
-describe('the machine’s side of an update', () => {
+describe('the machine during an update', () => {
   it.each<[row: string, o: MachineObservation]>([
     ['S-I8, S-I16, S-I20 the node is missing', see({})],
     ['S-I16 no condition and no label', see({ node: node([]) })],
@@ -98,7 +98,7 @@ describe('the machine’s side of an update', () => {
     expect(planInPlace(o, NOON)?.actions ?? []).toEqual([]);
   });
 
-  it('S-I17 selected and emptied: the phase, and DrainSuccessful', () => {
+  it('selected and drained: the phase, and DrainSuccessful [S-I17]', () => {
     const o = see({ node: cordoned(['c', 's'], 'SelectedForUpdate'), drain: empty });
     const [status] = planInPlace(o, NOON)?.actions ?? [];
     expect(status).toMatchObject({
@@ -111,7 +111,7 @@ describe('the machine’s side of an update', () => {
     expect(conditionOf(o)).toBe('DrainSuccessful: Node draining successful');
   });
 
-  it('S-I18 drained: the agent may begin', () => {
+  it('drained: the agent may begin [S-I18]', () => {
     expect(conditionOf(see({ node: cordoned(['c', 's'], 'DrainSuccessful') }))).toBe(
       'ReadyForUpdate: Node is ready for in-place update',
     );

@@ -17,11 +17,14 @@ import { withOperation, withPhase } from '../model/status.ts';
 
 const Reasons = InPlaceUpdateReasons;
 
-/** The condition of an in-place update that a Node carries. */
+/** The condition of a Node that describes its in-place update. */
 export const inPlaceCondition = (node: Node | undefined): Condition | undefined =>
   node?.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate);
 
-/** Phases in which a machine's node may be emptied for an update; others join, go, or are replaced. */
+/**
+ * Phases in which the node of a machine may be drained for an update. In other phases the machine joins, terminates or
+ * is replaced.
+ */
 const MAY_DRAIN: ReadonlySet<string> = new Set([
   'Running',
   'Unknown',
@@ -30,7 +33,7 @@ const MAY_DRAIN: ReadonlySet<string> = new Set([
   'InPlaceUpdateFailed',
 ]);
 
-/** Whether the machine's node was chosen for an in-place update and is to be emptied for it. */
+/** Returns true if the node of the machine is selected for an in-place update and must be drained. */
 export const wantsInPlaceDrain = (machine: Machine, node: Node | undefined): boolean =>
   MAY_DRAIN.has(machine.status?.currentStatus?.phase ?? '') &&
   node?.metadata.labels?.[Labels.CandidateForUpdate] !== undefined &&
@@ -45,9 +48,9 @@ interface Wanted {
 const CANDIDATE: Wanted = { reason: Reasons.CandidateForUpdate, message: 'Node is a candidate for in-place update' };
 
 /**
- * What the node's condition has to say, by its labels; undefined: it says so already. A candidate is never skipped
- * straight to selected. Source: machine-controller-manager, updateNodeConditionBasedOnLabel. An update that failed
- * starts anew once somebody has taken its result and its selection away; the original would hold it for ever.
+ * Returns the condition that the labels of the node require; undefined: no change. A candidate never skips to selected.
+ * A failed update restarts after its result and selection were removed; the original would block it forever. Source:
+ * machine-controller-manager, updateNodeConditionBasedOnLabel.
  */
 export function conditionFromLabels(node: Node): Wanted | undefined {
   const { labels = {}, annotations } = node.metadata;
@@ -81,8 +84,8 @@ const setCondition = ({ reason, message }: Wanted, now: Date): Action => {
 };
 
 /**
- * The machine's side of an in-place update: labels become the node's condition, a selected node is emptied, and its
- * agent is told that it may begin. Undefined: nothing of it is due.
+ * The machine's part of an in-place update: it copies labels to the condition of the node, drains a selected node, and
+ * then tells the agent to begin. Undefined: nothing to do.
  */
 export function planInPlace(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
@@ -117,7 +120,9 @@ function emptyNode(o: MachineObservation, node: Node, now: Date): Plan | undefin
   return blocked(o, plan, now);
 }
 
-/** The phase goes first: a death in between finds the node empty and does the rest. */
+/**
+ * The phase is written first. After a crash in between, the next pass finds the drained node and completes the step.
+ */
 function drained({ machine }: MachineObservation, now: Date): Plan {
   const description = `Machine ${machine.metadata.name} is undergoing an in-place update`;
   const condition = setCondition({ reason: Reasons.DrainSuccessful, message: 'Node draining successful' }, now);
@@ -127,7 +132,7 @@ function drained({ machine }: MachineObservation, now: Date): Plan {
   return act(description, { do: 'writeStatus', status }, condition);
 }
 
-/** Says what holds the drain up, once for each reason, and waits for it. */
+/** Reports what blocks the drain, once for each reason, and waits. */
 function blocked({ machine }: MachineObservation, plan: ReturnType<typeof planDrain>, now: Date): Plan {
   const failed = plan.blockers.find((blocker) => blocker.failed);
   const budgets = plan.blockers.flatMap(({ budgets: keys = [] }) => keys);

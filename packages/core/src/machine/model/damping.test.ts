@@ -4,7 +4,7 @@ import { counted, dampingOf, FLAPPING_WINDOW_MS, type HealthWrite, type HealthWr
 
 const later = (ms: number): Date => new Date(NOON.getTime() + ms);
 
-/** The account after so many writes at noon. */
+/** The counts after `times` writes at noon. */
 function after(times: number, kind: HealthWrite): HealthWrites | undefined {
   let writes: HealthWrites | undefined;
   for (let i = 0; i < times; i++) writes = counted(writes, kind, NOON);
@@ -25,7 +25,7 @@ test.each<[title: string, times: number, kind: HealthWrite, afterMs: number, dam
   expect(dampingOf(after(times, kind), kind, later(afterMs))).toEqual(damping);
 });
 
-test('a read holds for one write, and not for ever', () => {
+test('a live read allows one write', () => {
   const writes = after(1, 'unknown');
   if (!writes) throw new Error('nothing was counted');
   const read = { ...writes, readAt: later(2_000) };

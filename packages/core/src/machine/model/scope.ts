@@ -1,7 +1,7 @@
 import type { MachineMemory } from './memory.ts';
 import type { MachineObservation } from './observation.ts';
 
-/** What an action is carried out on. */
+/** The input of an action. */
 export interface Scope {
   readonly o: MachineObservation;
   readonly memory: MachineMemory;

@@ -34,11 +34,11 @@ test.each<[row: string, previous: MachineStatus, next: MachineStatus, similar: b
   expect(isSimilarStatus(previous, next)).toBe(similar);
 });
 
-test('S-S7 ratio(kitten, sitting) is 0.538', () => {
+test('ratio(kitten, sitting) is 0.538 [S-S7]', () => {
   expect(similarity('kitten', 'sitting')).toBeCloseTo(0.538, 3);
 });
 
-test.each(DELETION_STEPS)('%s is found at the end of a description, whatever the provider said before', (step) => {
+test.each(DELETION_STEPS)('%s is found at the end of a description, after any text of the provider', (step) => {
   const text = `VM deletion failed due to - Initiate node drain, says the cloud. ${STEP_TEXTS[step]}`;
   expect(stepOf(text)).toBe(step);
   const terminating: MachineStatus = {
@@ -49,6 +49,6 @@ test.each(DELETION_STEPS)('%s is found at the end of a description, whatever the
   expect(hasReached({ ...terminating, currentStatus: { phase: 'Running' } }, step)).toBe(false);
 });
 
-test('a description without a step starts anew', () => {
+test('a description without a step starts the deletion again', () => {
   expect(stepOf('Deleting machine from cloud provider')).toBeUndefined();
 });

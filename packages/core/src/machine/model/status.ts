@@ -12,7 +12,7 @@ import {
 import { jsonEquals } from '../../values/merge-diff.ts';
 import { millis } from '../../values/timestamps.ts';
 
-/** What a decision says about the last operation. */
+/** The parts of the last operation that a decision sets. */
 export interface Operation {
   readonly description: string;
   readonly state: MachineState;
@@ -35,13 +35,13 @@ const lastOperation = (operation: Operation, now: Date): LastOperation => ({
   type: operation.type,
 });
 
-/** The status with another last operation, in the same phase. */
+/** The status with a new last operation in the same phase. */
 export const withOperation = (status: MachineStatus | undefined, operation: Operation, now: Date): MachineStatus => ({
   ...status,
   lastOperation: lastOperation(operation, now),
 });
 
-/** The status in another phase (or the same one begun anew) after an operation. */
+/** The status in a new phase, or in the same one with a new start time, after an operation. */
 export const withPhase = (
   status: MachineStatus | undefined,
   change: PhaseChange,
@@ -58,8 +58,8 @@ export const withPhase = (
 });
 
 /**
- * The step that a description names, in the original's order. Only the end of the text counts for the steps we
- * write; a provider's message in the middle that happens to hold another step's text does not divert the flow.
+ * Returns the step that a description names, in the order of the original. Only the end of the text counts. A message
+ * of a provider in the middle may contain the text of another step.
  */
 export function stepOf(description: string | undefined): DeletionStep | undefined {
   if (!description) return undefined;
@@ -67,25 +67,25 @@ export function stepOf(description: string | undefined): DeletionStep | undefine
   return atEnd ?? DELETION_STEPS.find((step) => description.includes(STEP_TEXTS[step]));
 }
 
-/** Whether the deletion has come as far as `step`, by what the status says. */
+/** Returns true if the status shows that the deletion has reached `step`. */
 export function hasReached(status: MachineStatus | undefined, step: DeletionStep): boolean {
   if (status?.currentStatus?.phase !== 'Terminating') return false;
   const reached = stepOf(status.lastOperation?.description);
   return reached !== undefined && DELETION_STEPS.indexOf(reached) >= DELETION_STEPS.indexOf(step);
 }
 
-/** A failure of the same kind is written again after this long, so that its time stays telling. */
+/** A failure of the same kind is written again after this time, so that its time stays meaningful. */
 const REFRESH_MS = 30 * 60_000;
 
-/** Texts alike to this degree differ only in request ids and the like. */
+/** Texts with at least this similarity differ only in request ids and similar parts. */
 const SIMILAR = 0.75;
 
-/** Longer texts are compared by their beginnings. */
+/** Longer texts are compared by this many characters. */
 const COMPARED_LENGTH = 1_000;
 
 /**
- * Whether writing `next` over `previous` would tell nothing new: everything is equal but times and volatile parts of
- * the description (request ids of a cloud). Step, code and last known state are compared exactly.
+ * Returns true if `next` contains no news compared with `previous`: only times and volatile parts of the description
+ * differ, such as request ids. Step, code and last known state are compared exactly.
  */
 export function isSimilarStatus(previous: MachineStatus | undefined, next: MachineStatus): boolean {
   if (!previous?.lastOperation || !next.lastOperation) return jsonEquals(previous, next);
@@ -94,7 +94,7 @@ export function isSimilarStatus(previous: MachineStatus | undefined, next: Machi
   return jsonEquals(comparable(previous), comparable(next)) && alike(previous.lastOperation, next.lastOperation);
 }
 
-/** The status without what changes by itself. */
+/** The status without its volatile parts. */
 function comparable(status: MachineStatus): object {
   const { lastOperation: operation, currentStatus, ...rest } = status;
   return {
@@ -114,7 +114,7 @@ function alike(a: LastOperation, b: LastOperation): boolean {
   return left === right || similarity(left, right) > SIMILAR;
 }
 
-/** 1 for equal texts, less the more edits lie between them: 1 − distance / mean length. */
+/** Returns 1 for equal texts and less for each edit between them: 1 − distance / mean length. */
 export function similarity(a: string, b: string): number {
   const [left, right] = [a.slice(0, COMPARED_LENGTH), b.slice(0, COMPARED_LENGTH)];
   const mean = (left.length + right.length) / 2;

@@ -33,7 +33,7 @@ interface Given {
   readonly expiry?: number;
   readonly tainted?: boolean;
   readonly condition?: Partial<Condition>;
-  /** False: the label names a Node that is missing; undefined: there is one. */
+  /** False: the label names a missing node; undefined: the node exists. */
   readonly node?: boolean;
   readonly label?: boolean;
   readonly unschedulable?: true;
@@ -110,7 +110,7 @@ interface Settled {
   readonly events: readonly PlannedEvent[];
 }
 
-/** Carries plans out on the objects until nothing is left to do. */
+/** Executes plans on the objects until nothing is left to do. */
 function settle(first: MachineObservation): Settled {
   let o = first;
   const steps: string[] = [];
@@ -271,7 +271,7 @@ describe('preserve', () => {
     expect(n?.metadata.annotations?.[ScaleDownDisabledByMCM]).toBe(foreign ? undefined : 'true');
   });
 
-  test('the expiry comes first, is counted from now, and is never moved', () => {
+  test('the expiry is written first, counts from now, and never moves', () => {
     const o = see({ own: 'now' });
     expect(planPreservation(o, NOON)?.actions).toMatchObject([
       { do: 'writeStatus', status: { currentStatus: { preserveExpiryTime: at(96 * 60), lastUpdateTime: at(0) } } },
@@ -281,7 +281,7 @@ describe('preserve', () => {
     expect(kept.steps).toEqual([]);
   });
 
-  test('a preserved machine is looked at again when it expires', () => {
+  test('a preserved machine is reconciled at its expiry', () => {
     const plan = planPreservation(see({ own: 'now', expiry: 7, condition: {} }), NOON);
     expect(plan?.next).toEqual({ kind: 'waitUntil', instant: new Date(at(7)) });
   });
@@ -367,12 +367,12 @@ test.each<[row: string, remove: boolean, byUs: boolean, gone: string[]]>([
   expect(unprotection(n, remove)).toEqual(Object.fromEntries(gone.map((key) => [key, null])));
 });
 
-test('the end is taken up again wherever it was cut short: the expiry goes last', () => {
+test('an interrupted end continues anywhere: the expiry is removed last', () => {
   const { steps } = settle(see({ own: 'now', expiry: -1, tainted: true, condition: {} }));
   expect(steps).toEqual(['setNodeCondition', 'syncNode', 'annotate', 'writeStatus']);
 });
 
-test('S-CB4 as CB2, kept by the controller', () => {
+test('as CB2, preserved by the controller [S-CB4]', () => {
   const condition = buildCondition(undefined, { value: 'auto-preserved', expiry: at(HOUR) }, 'yes', NOON);
   expect(condition).toMatchObject({ status: 'True', reason: 'Preserved by MCM.' });
 });
@@ -416,7 +416,7 @@ test.each<[row: string, given: Given, own: string | undefined, last: string | un
   expect([annotations[Preserve], annotations[Last]]).toEqual([own, last]);
 });
 
-test('S-PR1 now, Unknown, without a node: the expiry is set', () => {
+test('now, Unknown, without a node: the expiry is set [S-PR1]', () => {
   const { machine: m } = settle(see({ own: 'now', phase: 'Unknown', label: false }));
   expect(m.status?.currentStatus?.preserveExpiryTime).toBeDefined();
 });
@@ -476,7 +476,7 @@ test.each<[what: string, given: Given, reason: string, message: string]>([
   expect(events).toEqual([{ type: 'Normal', reason, message }]);
 });
 
-test('O-31 a machine that recovers and fails again while it is kept is drained again', () => {
+test('a machine that recovers and fails again during its preservation is drained again [O-31]', () => {
   const { node: n } = settle(see({ own: 'now', expiry: HOUR, condition: { status: 'True', message: DRAINED } }));
   expect(conditionOf(n)).toMatchObject({ status: 'True', message: expect.stringMatching(/^Machine preserved until/) });
   const again = see({ own: 'now', phase: 'Failed', expiry: HOUR, condition: conditionOf(n) ?? {} });

@@ -19,13 +19,13 @@ import { act, nextAt, type Plan } from '../model/plan.ts';
 
 const VALUES: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 
-/** A value that means nothing counts as absent, on the Node as on the Machine, and never blocks an expiry. */
+/** An invalid value counts as absent, on the Node as on the Machine, and never blocks an expiry. */
 const requestOf = (object: Machine | Node | undefined): string => {
   const value = object?.metadata.annotations?.[Annotations.Preserve] ?? '';
   return VALUES.has(value) ? value : '';
 };
 
-/** The last value of the Node that was noted on the Machine; it may be empty. */
+/** The last value of the Node that the Machine has recorded. It may be empty. */
 const lastAppliedOf = (machine: Machine): string =>
   machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
 
@@ -34,9 +34,9 @@ const expiryOf = ({ status }: Machine): string | undefined => status?.currentSta
 const phaseOf = ({ machine }: MachineObservation): string | undefined => machine.status?.currentStatus?.phase;
 
 /**
- * The value that counts: the Node's if it is, or was, annotated. When the Node is missing, the Machine's own value
- * counts, and without one the last value of the Node. Source: getEffectivePreservationAnnotations; there, the Machine
- * loses the Node's request together with the Node.
+ * Returns the value that applies. The Node's value applies if the Node has, or had, the annotation. Without a Node, the
+ * Machine's own value applies, or else the last recorded value of the Node. Source:
+ * getEffectivePreservationAnnotations; there, the Machine loses the Node's request together with the Node.
  */
 export function effectiveValue(machine: Machine, node: Node | undefined): string {
   const own = requestOf(machine);
@@ -51,16 +51,16 @@ export function effectiveValue(machine: Machine, node: Node | undefined): string
 const preservedCondition = (node: Node | undefined): Condition | undefined =>
   node?.status?.conditions?.find(({ type }) => type === NodeConditions.Preserved);
 
-/** Whether the machine's node is to be emptied because it is kept as a Failed one, and has not been yet. */
+/** Returns true if the node of the machine must be drained because the machine is preserved as Failed. */
 export const wantsPreservationDrain = (machine: Machine, node: Node | undefined): boolean =>
   machine.status?.currentStatus?.phase === 'Failed' &&
   expiryOf(machine) !== undefined &&
   !preservedCondition(node)?.message?.includes(PreservedMessages.Drained);
 
 /**
- * The next step of keeping a machine for a limited time, or of ending that; undefined when it is not asked for. A
- * machine that is still being created is not preserved: its status writes would take the expiry away each time.
- * Source: machine-controller-manager, machine_util.go, manageMachinePreservation.
+ * Starts, continues or ends a preservation, which keeps a machine for a limited time. Undefined: nothing to do. A
+ * machine in creation is not preserved, because each of its status writes would remove the expiry. Source:
+ * machine-controller-manager, machine_util.go, manageMachinePreservation.
  */
 export function planPreservation(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
@@ -142,7 +142,7 @@ function preserveNode(o: MachineObservation, node: Node, terms: Terms, now: Date
   return drained === 'no' && o.drain ? wait(o, terms, now) : undefined;
 }
 
-/** Empties the node of a Failed machine, as far as it goes now. */
+/** Drains the node of a Failed machine as far as possible now. */
 function drain(o: MachineObservation, terms: Terms, now: Date): Plan | 'drained' | 'failed' {
   if (!o.drain) return 'drained';
   const plan = planDrain(o.drain, now);
@@ -170,8 +170,9 @@ function wait(o: MachineObservation, { expiry }: Terms, now: Date): Plan {
 }
 
 /**
- * The condition to write; undefined: it says so already.
- * @param recovered the machine runs: what was said of a drain is over, so that it is drained anew when it fails again
+ * Returns the condition to write; undefined: it is up to date.
+ * @param recovered The machine runs, so the drain in the condition is over. The node is drained again when the machine
+ * fails again.
  */
 export function buildCondition(
   existing: Condition | undefined,
@@ -185,7 +186,7 @@ export function buildCondition(
   const reason = value === PreserveValues.AutoPreserved ? PreservedReasons.ByMCM : PreservedReasons.ByUser;
   const over = recovered && existing?.message?.includes(PreservedMessages.Drained) === true;
   const same = note ? existing?.message?.includes(note) : existing?.status === 'True' && !over;
-  // Whoever asked for it first may not be who asks for it now.
+  // The present requester may differ from the first one.
   if (same && !OTHER_REASONS.has(`${existing?.reason} ${reason}`)) return undefined;
   if (same && existing) return { ...existing, reason };
   const time = formatTime(now);
@@ -204,7 +205,7 @@ const OTHER_REASONS: ReadonlySet<string> = new Set([
   `${PreservedReasons.ByUser} ${PreservedReasons.ByMCM}`,
 ]);
 
-/** Ends a preservation. The expiry goes last, so that an end that was cut short is taken up again. */
+/** Ends a preservation. The expiry is removed last, so that an interrupted end continues. */
 function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefined {
   const { machine, node } = o;
   if (!expiryOf(machine)) return remove ? removeRequests(machine) : keepBooks(o);
@@ -220,18 +221,18 @@ function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefin
   return removal ?? act('it is preserved no longer', ...withExpiry(o, undefined, endOf(o, now), now));
 }
 
-/** Where the wish stands that counts. */
+/** The object whose annotation applies. */
 const wishOf = ({ machine }: MachineObservation, value: string): string =>
   `annotation ${Annotations.Preserve}=${value} of the ${requestOf(machine) === value ? 'Machine' : 'Node'}`;
 
-/** Why a preservation ends. By then the annotation that asked for it may be gone. */
+/** Returns why a preservation ends. The annotation that requested it may be gone already. */
 function endOf(o: MachineObservation, now: Date): string {
   const { machine, node } = o;
   if (millis(expiryOf(machine)) <= now.getTime()) return 'Its time is up: it is kept no longer';
   const value = effectiveValue(machine, node);
   if (value === PreserveValues.False) return `It is kept no longer, as ${wishOf(o, value)} asks`;
   if (phaseOf(o) === 'Failed') return 'It is kept no longer: the annotation that asked for it is gone';
-  // One that asked for Failed machines only may have been taken off for that.
+  // A request for Failed machines only may have been removed for this reason.
   const gone = value === '' ? ', or the annotation that asked for it is gone' : '';
   return `It is kept no longer: it is not Failed${gone}`;
 }
@@ -247,7 +248,10 @@ function removeRequests({ metadata: { annotations } }: Machine): Plan | undefine
   });
 }
 
-/** Notes the Node's value on the Machine when the Node is in control; the Machine's own goes, or it would count later. */
+/**
+ * Records the Node's value on the Machine if the Node's annotation applies. The Machine's own annotation is removed,
+ * because it would apply later.
+ */
 function keepBooks({ machine, node }: MachineObservation): Plan | undefined {
   const own = machine.metadata.annotations?.[Annotations.Preserve];
   const [onNode, last] = [requestOf(node), lastAppliedOf(machine)];
@@ -261,7 +265,7 @@ function keepBooks({ machine, node }: MachineObservation): Plan | undefined {
 
 type Changes = Record<string, string | null>;
 
-/** What the machine-config-controller forbids for an update ends with it: that is forbidden anew. */
+/** A protection by the machine-config controller ends with its update, so the preservation adds its own. */
 const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
   annotations[Annotations.ScaleDownDisabled] === TRUE_LOWER &&
   (annotations[Annotations.ScaleDownDisabledByMCC] === undefined ||
@@ -269,7 +273,7 @@ const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
     ? {}
     : { [Annotations.ScaleDownDisabled]: TRUE_LOWER, [Annotations.ScaleDownDisabledByMCM]: TRUE_LOWER };
 
-/** A protection that somebody else put there stays. */
+/** A protection that another client added stays. */
 export function unprotection({ metadata: { annotations = {} } }: Node, remove: boolean): Changes {
   const ours = annotations[Annotations.ScaleDownDisabledByMCM] === TRUE_LOWER;
   return {
@@ -282,12 +286,12 @@ const isOurs = ({ key, effect }: Taint): boolean => key === Taints.Preserved.key
 
 interface Wanted {
   readonly annotations?: Changes;
-  /** Absent: left as it is. */
+  /** Absent: no change. */
   readonly tainted?: boolean;
   readonly now: Date;
 }
 
-/** A preserved node is tainted, never cordoned: whether it is schedulable is its owner's business. */
+/** A preserved node is tainted, never cordoned. Users decide whether it is schedulable. */
 function nodeChange(node: Node, { annotations = {}, tainted, now }: Wanted): NodeChange | undefined {
   const taints = node.spec.taints ?? [];
   const retaint = tainted !== undefined && taints.some(isOurs) !== tainted;
