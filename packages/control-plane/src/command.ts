@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { isIPv4 } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { Command, InvalidArgumentError } from 'commander';
 import { type ControlPlane, startControlPlane } from './plane.ts';
@@ -10,6 +11,7 @@ interface Flags {
   readonly dataDir?: string;
   readonly memory?: boolean;
   readonly kubeconfig?: string;
+  readonly advertiseAddress?: string;
   readonly controllers: boolean;
   readonly requestLog?: string;
   readonly eventTtl?: number;
@@ -19,6 +21,13 @@ function parsePort(text: string): number {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('it must be a number from 0 to 65535.');
   return port;
+}
+
+function parseAddress(text: string): string {
+  if (!isIPv4(text) || text.startsWith('127.')) {
+    throw new InvalidArgumentError('it must be an IPv4 address outside of 127.0.0.0/8.');
+  }
+  return text;
 }
 
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000 };
@@ -37,6 +46,11 @@ const command: Command = new Command('control-plane')
   .option('--data-dir <dir>', 'folder that keeps the store, the certificates and the token')
   .option('--memory', 'keep nothing (default without --data-dir)')
   .option('--kubeconfig <file>', 'write a kubeconfig for the administrator here (mode 0600)')
+  .option(
+    '--advertise-address <address>',
+    'IPv4 address in the Endpoints of the Service default/kubernetes; default: the first address of this host',
+    parseAddress,
+  )
   .option('--no-controllers', 'run the API server alone')
   .option(
     '--event-ttl <duration>',
@@ -96,6 +110,7 @@ async function start(): Promise<ControlPlane> {
     port: flags.port,
     store: flags.dataDir === undefined ? 'memory' : { dir: flags.dataDir },
     controllers: flags.controllers,
+    ...(flags.advertiseAddress === undefined ? {} : { advertiseAddress: flags.advertiseAddress }),
     ...(flags.eventTtl === undefined ? {} : { eventTtlMs: flags.eventTtl }),
     // The controllers start after the line `ready`, because they need half of the start time.
     controllersAfter: announced.promise,

@@ -159,6 +159,7 @@ test('invalid flags are refused', async () => {
   expect(both).toMatchObject({ code: 1, stderr: 'control-plane: --memory and --data-dir cannot be given both\n' });
   expect((await launch('--port', 'ninety').ended).code).toBe(1);
   const told = async (flag: string) => (await launch(flag).ended).stderr;
+  expect(await told('--advertise-address=127.0.0.1')).toContain('it must be an IPv4 address outside of 127.0.0.0/8');
   expect(await told('--data-dri=secret')).toBe("control-plane: unknown flag '--data-dri' (Did you mean --data-dir?)\n");
   expect(await told('--memory=secret')).toBe('control-plane: --memory takes no value\n');
   const file = join(dir, 'file');

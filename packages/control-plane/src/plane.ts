@@ -3,11 +3,11 @@ import { builtinAdmission } from './admission/built-in/index.ts';
 import { setUpAdmission, type WebhookTransport } from './admission/index.ts';
 import { type Clock, realClock } from './apimachinery/objects/clock.ts';
 import type { ApiObject } from './apimachinery/objects/object.ts';
-import { administrator } from './apimachinery/users/user.ts';
+import { administrator, MASTERS } from './apimachinery/users/user.ts';
 import { Authenticator } from './auth/authentication/authenticator.ts';
 import { ISSUER } from './auth/authentication/service-account-tokens.ts';
 import { createAccessAuthority, setUpAccess } from './auth/index.ts';
-import { type CertificateAuthority, createAuthority, createKey } from './certificates/authority.ts';
+import { type CertificateAuthority, createAuthority, createKey, type KeyPair } from './certificates/authority.ts';
 import { keepAuthority, keepServiceAccountKey, keepToken } from './certificates/keep.ts';
 import { renderKubeconfig } from './certificates/kubeconfig.ts';
 import { createSigner, type Signer } from './certificates/signer.ts';
@@ -17,6 +17,7 @@ import { ensureObject, ensureSystemObjects } from './registry/bootstrap.ts';
 import { terminatingCrds } from './registry/crds/crd-cleanup.ts';
 import { CrdLifecycle, withCrdStrategy } from './registry/crds/crd-lifecycle.ts';
 import { EVENT_TTL_MS, expireEvents } from './registry/event-expiry.ts';
+import { advertisedBy, keepKubernetesService } from './registry/kubernetes-service.ts';
 import { namespaceLifecycle } from './registry/lifecycle.ts';
 import { legacyBinding } from './registry/subresources/binding.ts';
 import { KindRegistry } from './resources/kind-registry.ts';
@@ -48,6 +49,11 @@ export interface ControlPlaneOptions {
     | { readonly snapshot: StoreSnapshot; readonly bumpRevision?: number };
   /** TCP port on 127.0.0.1; 0 selects a free one. Absent: no socket, only in-process requests. */
   readonly port?: number;
+  /**
+   * The IPv4 address in the Endpoints of the Service `default/kubernetes`. It cannot be a loopback address. Default with a socket: the
+   * first address of this host, as in kube-apiserver; otherwise 192.0.2.1. The server listens only on 127.0.0.1.
+   */
+  readonly advertiseAddress?: string;
   /** The controllers to run: all (default), none, or the named ones. */
   readonly controllers?: boolean | readonly string[];
   /**
@@ -86,7 +92,7 @@ export interface ControlPlane {
   fetch(request: Request): Promise<Response>;
   /** The same for the clients of `@mcm/kube`, with less work: a transport with the user of the administrator. */
   transport(request: PlaneRequest): Promise<PlaneResponse>;
-  /** A kubeconfig (YAML) with the CA and the token of the administrator. Without a socket, its server is `https://127.0.0.1`. */
+  /** A kubeconfig (YAML) with the CA, and the token and a client certificate of the administrator. Without a socket, its server is `https://127.0.0.1`. */
   kubeconfig(): string;
   /** `https://127.0.0.1:PORT`; undefined without a socket. */
   readonly url: string | undefined;
@@ -157,6 +163,7 @@ async function serve(
   const handler = new Handler({ registry, ...control, clock, requestLog: options.requestLog });
 
   let made: CertificateAuthority | undefined;
+  let adminPair: KeyPair | undefined;
   /** Without a socket, the CA is created when the first certificate is requested. */
   const authorityOf = (): CertificateAuthority => {
     made ??= dir === undefined ? createAuthority(clock.now()) : keepAuthority(dir, clock.now());
@@ -165,9 +172,19 @@ async function serve(
   const caCertificate = options.port === undefined ? undefined : authorityOf().certificate;
   const listener = options.port === undefined ? undefined : await listenOn(handler, options.port, authorityOf());
   const url = listener === undefined ? undefined : `https://127.0.0.1:${listener.port}`;
+  const kubeconfig = (): string => {
+    if (url === undefined) return renderKubeconfig({ server: 'https://127.0.0.1', token: adminToken, caCertificate });
+    adminPair ??= authorityOf().issueClientPair({ commonName: administrator.name, organizations: [MASTERS] });
+    return renderKubeconfig({ server: url, token: adminToken, caCertificate, client: adminPair });
+  };
+  const advertised = advertisedBy(options.advertiseAddress, listener?.port);
+  const stopService = await keepKubernetesService(registry, systemCall, advertised, (error) =>
+    options.onControllerError?.('kubernetes-service', 'default/kubernetes', error),
+  );
   const stopping = new AbortController();
   const stop = async (): Promise<void> => {
     stopping.abort();
+    stopService();
     crds.stop();
     stopExpiry();
     await listener?.close();
@@ -180,7 +197,7 @@ async function serve(
   return {
     fetch: async (request) => toFetch(await handler.handle(fromFetch(request, true)), request),
     transport: transportTo((request) => handler.handle(request)),
-    kubeconfig: () => renderKubeconfig({ server: url ?? 'https://127.0.0.1', token: adminToken, caCertificate }),
+    kubeconfig,
     url,
     adminToken,
     caCertificate,

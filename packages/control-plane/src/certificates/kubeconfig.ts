@@ -1,18 +1,20 @@
+import type { KeyPair } from './authority.ts';
+
 export interface KubeconfigFacts {
   readonly server: string;
   readonly token: string;
   /** PEM. */
   readonly caCertificate: string | undefined;
+  /** A client certificate for the same user. */
+  readonly client?: KeyPair | undefined;
   /** Name of cluster, user and context; default `mcm`. */
   readonly name?: string;
 }
 
 /** A kubeconfig (YAML) with one context. */
-export function renderKubeconfig({ server, token, caCertificate, name = 'mcm' }: KubeconfigFacts): string {
-  const ca =
-    caCertificate === undefined
-      ? ''
-      : `      certificate-authority-data: ${Buffer.from(caCertificate).toString('base64')}\n`;
+export function renderKubeconfig({ server, token, caCertificate, client, name = 'mcm' }: KubeconfigFacts): string {
+  const line = (field: string, pem: string | undefined): string =>
+    pem === undefined ? '' : `      ${field}: ${Buffer.from(pem).toString('base64')}\n`;
   // JSON is YAML; by hand because the library would be loaded for this alone.
   const text = JSON.stringify;
   return `apiVersion: v1
@@ -21,10 +23,10 @@ clusters:
   - name: ${text(name)}
     cluster:
       server: ${text(server)}
-${ca}users:
+${line('certificate-authority-data', caCertificate)}users:
   - name: ${text(name)}
     user:
-      token: ${text(token)}
+${line('client-certificate-data', client?.certificate)}${line('client-key-data', client?.key)}      token: ${text(token)}
 contexts:
   - name: ${text(name)}
     context:

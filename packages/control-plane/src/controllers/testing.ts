@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
+import { FIRST_SERVICE_ADDRESS } from '../kinds/core/service-ports.ts';
 import { type ControlPlane, startControlPlane } from '../plane.ts';
 
 /** A clock that stands still until it is moved. */
@@ -100,8 +101,13 @@ export class TestPlane {
     return this.must('PATCH', path, patch, 'application/merge-patch+json');
   }
 
+  /** The objects of a list, without those of the Service `default/kubernetes`, which every cluster has. */
   async list(path: string): Promise<ApiObject[]> {
-    return (await this.must('GET', path)).items as ApiObject[];
+    const all = (await this.must('GET', path)).items as ApiObject[];
+    return all.filter(
+      ({ metadata: { namespace, name } }) =>
+        `${namespace}/${name}` !== 'default/kubernetes' && name !== FIRST_SERVICE_ADDRESS,
+    );
   }
 
   async exists(path: string): Promise<boolean> {

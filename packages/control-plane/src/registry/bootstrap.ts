@@ -9,12 +9,13 @@ const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
 const OPTIONS = { dryRun: false, fieldValidation: 'Ignore', force: false } as const;
 
-/** Creates an object unless one of its name is there. @throws StatusError when it is not valid */
+/** Creates an object unless one of its name is there. `uid`: default: a random one. @throws StatusError when it is not valid */
 export async function ensureObject(
   registry: Registry,
   call: Call,
   object: ApiObject,
   fieldManager = 'kube-apiserver',
+  uid?: string,
 ): Promise<void> {
   const served = registry.kinds.byKind(object.apiVersion, object.kind);
   if (served === undefined) throw new Error(`no kind ${object.kind} in ${object.apiVersion} is served`);
@@ -22,10 +23,8 @@ export async function ensureObject(
   if (registry.store.get(served.resource, namespace, name) !== undefined) return;
   const copy = cloneJson(object);
   normalize(copy, served);
-  await createObject(registry, call, { served, namespace, name: '', subresource: '' }, copy, {
-    ...OPTIONS,
-    fieldManager,
-  });
+  const target = { served, namespace, name: '', subresource: '' };
+  await createObject(registry, call, target, copy, { ...OPTIONS, fieldManager }, { uid });
 }
 
 /** Creates what every cluster has from the start. */

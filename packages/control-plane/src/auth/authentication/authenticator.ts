@@ -23,7 +23,7 @@ export function bearerToken(header: string): string | undefined {
   return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
 }
 
-/** Finds the user of a request: by bearer token, client certificate, or in-process call. */
+/** Finds the user of a request: by client certificate, bearer token, or in-process call. As in kube-apiserver, a valid certificate comes first. */
 export class Authenticator {
   readonly #readers: TokenReader[];
   /** Whether an in-process request without credentials has the user of the administrator. */
@@ -34,18 +34,18 @@ export class Authenticator {
     this.#trustInside = trustInside;
   }
 
-  /** @throws StatusError 401 for an unknown token */
+  /** @throws StatusError 401 for an unknown token without a valid certificate */
   authenticate(request: ServerRequest): UserInfo {
+    const { certificate } = request;
+    if (certificate !== undefined && certificate.commonName !== '') {
+      return { name: certificate.commonName, groups: [...certificate.organizations, AUTHENTICATED] };
+    }
     const header = request.header('authorization');
     const token = header === undefined ? undefined : bearerToken(header);
     if (token !== undefined) {
       const user = this.identify(token);
       if (user === undefined) throw unauthorized();
       return user;
-    }
-    const { certificate } = request;
-    if (certificate !== undefined && certificate.commonName !== '') {
-      return { name: certificate.commonName, groups: [...certificate.organizations, AUTHENTICATED] };
     }
     return request.trusted && this.#trustInside && header === undefined ? administrator : anonymous;
   }

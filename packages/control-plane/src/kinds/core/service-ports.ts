@@ -11,6 +11,8 @@ import { needsHealthPort, nodePortOf, picksNodePorts } from './service-types.ts'
 const SERVICE_NET = [10, 96] as const;
 /** The address range of services. */
 export const SERVICE_RANGE = `${SERVICE_NET.join('.')}.0.0/16`;
+/** The address of the Service `default/kubernetes`. */
+export const FIRST_SERVICE_ADDRESS = `${SERVICE_NET.join('.')}.0.1`;
 const SERVICE_RANGES = 'networking.k8s.io/servicecidrs';
 const HOSTS = 65_534;
 const FIRST_NODE_PORT = 30_000;

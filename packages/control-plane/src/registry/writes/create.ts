@@ -135,9 +135,9 @@ export function dropSystemFields({ metadata }: ApiObject): void {
 }
 
 /** Sets the fields of the server, before the preparation of the kind. */
-function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject): void {
+function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject, uid: string): void {
   const { metadata } = object;
-  metadata.uid = registry.uid();
+  metadata.uid = uid;
   metadata.creationTimestamp = formatTime(registry.now());
   if (served.kind.hasGeneration === true || served.kind.custom) metadata.generation = 1;
   if (served.kind.custom && served.kind.subresources?.status === true) delete object.status;
@@ -147,9 +147,18 @@ function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject):
 const namesVersion = ({ resourceVersion = '' }: ObjectMeta): boolean =>
   /^\d+$/.test(resourceVersion) && BigInt(resourceVersion) > 0n && BigInt(resourceVersion) < 2n ** 64n;
 
+/** How an object is created. */
+interface CreateWays {
+  /** Whether its managedFields are complete (server-side apply). */
+  readonly managed?: boolean;
+  /** Whether the request is an update of a missing object. */
+  readonly byUpdate?: boolean;
+  /** Default: a random one. */
+  readonly uid?: string | undefined;
+}
+
 /**
- * Creates an object from a decoded body with defaults. `managed`: its managedFields are complete (server-side apply). `byUpdate`: the
- * request is an update of a missing object.
+ * Creates an object from a decoded body with defaults.
  * @throws StatusError 400, 403, 409, 422 or 500
  */
 export async function createObject(
@@ -158,7 +167,7 @@ export async function createObject(
   target: Target,
   object: ApiObject,
   options: WriteOptions,
-  { managed = false, byUpdate = false }: { readonly managed?: boolean; readonly byUpdate?: boolean } = {},
+  { managed = false, byUpdate = false, uid }: CreateWays = {},
 ): Promise<Written> {
   const { served } = target;
   const { kind } = served;
@@ -186,7 +195,7 @@ export async function createObject(
   const { subresource } = target;
   const context = strategyContext(registry, call, subresource, options.dryRun);
   if (kind.custom) checkCustomType(admitted, served);
-  prepareMeta(registry, served, admitted);
+  prepareMeta(registry, served, admitted, uid ?? registry.uid());
 
   const { generateName: prefix = '' } = admitted.metadata;
   const generated = (admitted.metadata.name ?? '') === '' && prefix !== '';
