@@ -6,7 +6,7 @@ import { liveAndDie } from './testing/mortal.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
-/** VMs that another controller made and did not record, over the server and the cloud in memory. */
+/** VMs that another controller created and did not record, with the API server and the cloud in memory. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -30,7 +30,7 @@ test.each([false, true])(
   },
 );
 
-test('a machine that is made again under its name adopts the VM of its former object', async () => {
+test('a machine that is created again under its name adopts the VM of the former object', async () => {
   const rig = await started();
   await rig.createMachine('m-0');
   await rig.until(async () => (await rig.phase('m-0')) === 'Running');
@@ -45,7 +45,7 @@ test('a machine that is made again under its name adopts the VM of its former ob
   expect([await recorded(rig), rig.cloud.made.length]).toEqual([vm?.providerId, 1]);
 });
 
-test('the look-up costs one call in the life of a machine', async () => {
+test('the lookup costs one call in the life of a machine', async () => {
   const rig = await started();
   await rig.createMachine('m-0');
   await rig.until(async () => (await rig.phase('m-0')) === 'Running');
@@ -53,7 +53,7 @@ test('the look-up costs one call in the life of a machine', async () => {
   expect([rig.cloud.calls.status, rig.cloud.calls.create]).toEqual([1, 1]);
 });
 
-test('a creation whose answer was lost is not looked up again: the driver finds its VM', async () => {
+test('a creation whose answer was lost needs no lookup: the driver finds its VM', async () => {
   const rig = await started({ cloud: { hides: () => true } });
   rig.cloud.fail('create', { code: 'Unavailable', after: true });
   await rig.createMachine('m-0');
@@ -61,7 +61,7 @@ test('a creation whose answer was lost is not looked up again: the driver finds 
   expect([rig.cloud.calls.status, rig.cloud.calls.create, rig.cloud.made.length]).toEqual([1, 2, 1]);
 });
 
-test('a look-up that fails is repeated, and nothing is made meanwhile', async () => {
+test('a failed lookup is repeated, and nothing is created in the meantime', async () => {
   const rig = await started();
   const vm = rig.cloud.plant('m-0', rig.clock.now().toISOString());
   rig.cloud.fail('status', { code: 'Unavailable' }, { code: 'Internal' }, { code: 'Unavailable', after: true });
@@ -72,7 +72,7 @@ test('a look-up that fails is repeated, and nothing is made meanwhile', async ()
   expect([rig.cloud.calls.create, rig.cloud.made.length]).toEqual([0, 1]);
 });
 
-test('of several VMs the one whose Node has joined is adopted; the others are orphans then', async () => {
+test('of several VMs the one whose Node has joined is adopted; the others become orphans', async () => {
   const rig = await started({ cloud: { nodeName: (name) => `ip-${name}` }, joinAfterMs: undefined });
   const now = rig.clock.now().toISOString();
   rig.cloud.plant('m-0', now);
@@ -95,7 +95,7 @@ test('of several VMs without a Node the oldest is adopted', async () => {
   expect(await recorded(rig)).toBe(oldest.providerId);
 });
 
-test('a VM that is about to end is not adopted: the machine waits, then gets one', async () => {
+test('a VM that is about to end is not adopted: the machine waits, then gets a new one', async () => {
   const rig = await started();
   const dying = rig.cloud.plant('m-0', rig.clock.now().toISOString());
   dying.ending = 'being deleted';
@@ -135,7 +135,7 @@ test.each<[whose: string, owner: string | undefined, former: string[], adopts: b
   expect(rig.cloud.vms).toHaveLength(adopts ? 1 : 2);
 });
 
-test('a VM that is kept for study is not adopted by a machine that gets its name', async () => {
+test('a VM that is kept for analysis is not adopted by a machine with its name', async () => {
   const rig = await started({ controller: { keptVms: { perClass: 1, forMs: 3 * HOUR } } });
   await rig.createMachine('m-0');
   await rig.until(async () => (await rig.phase('m-0')) === 'Running');
@@ -153,7 +153,7 @@ test('a VM that is kept for study is not adopted by a machine that gets its name
   expect(await recorded(rig)).not.toBe(kept?.providerId);
 });
 
-test('killed at every write and cloud call while it adopts: one VM, and no other is made', async () => {
+test('killed at every write and cloud call of an adoption: one VM, and no other is created', async () => {
   const live = (deaths: readonly number[]) =>
     liveAndDie(
       deaths,

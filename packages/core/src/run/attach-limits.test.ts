@@ -10,12 +10,14 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Attach limits of the nodes that stay, as a drain reads them from CSINodes. */
+/** Attach limits of the remaining nodes, which a drain reads from CSINodes. */
 
 const DRIVER = 'local.csi';
 const NAMES = ['db-0', 'db-1', 'db-2', 'db-3'];
 
-/** Two machines; four pods with a volume each on the first; the second's driver attaches so many volumes. */
+/**
+ * Two machines. The first has four pods with a volume each. The driver of the second attaches up to `limit` volumes.
+ */
 async function started(
   count: number | undefined,
   wrap?: (transport: Transport) => Transport,
@@ -61,7 +63,7 @@ const leaving = async (rig: Rig): Promise<string[]> =>
     .filter(({ metadata }) => metadata.deletionTimestamp)
     .map(({ metadata }) => metadata.name);
 
-/** The pod ends, its volume comes off at once, and on again at the other node. */
+/** The pod ends, and its volume is detached and attached at the other node at once. */
 async function moved(rig: Rig, name: string): Promise<void> {
   await rig.admin.resource(pods, NAMESPACE).delete(name, { gracePeriodSeconds: 0 });
   await rig.clock.advance(1_000);
@@ -84,7 +86,7 @@ test.each<[what: string, count: number | undefined, then: string[]]>([
   expect(await leaving(rig)).toEqual(then);
 });
 
-test('where CSINodes may not be read the drain goes on without limits', async () => {
+test('without permission to read CSINodes the drain has no limits', async () => {
   const refused =
     (transport: Transport): Transport =>
     async (request) => {
@@ -98,7 +100,9 @@ test('where CSINodes may not be read the drain goes on without limits', async ()
   expect(await leaving(rig)).toEqual(['db-1', 'db-2']);
 });
 
-/** Moves whatever is on its way, all at once, until nothing is left; the most that was on its way and the rounds it took. */
+/**
+ * Moves all volumes that are on their way, until none is left. Returns the highest number on their way, and the rounds.
+ */
 async function untilEmpty(rig: Rig): Promise<{ readonly most: number; readonly rounds: number }> {
   let most = 0;
   for (let rounds = 0; rounds < 60; rounds++) {
@@ -117,7 +121,7 @@ async function untilEmpty(rig: Rig): Promise<{ readonly most: number; readonly r
 
 const TWENTY_TWO = Array.from({ length: 22 }, (_, i) => `db-${String(i).padStart(2, '0')}`);
 
-test('a node with twenty-two pods with volumes is emptied as far as the window goes, and no volume is told of in vain', async () => {
+test('a node with twenty-two pods with volumes is drained as far as the window allows, without a false report about a volume', async () => {
   const rig = await started(undefined, undefined, TWENTY_TWO);
   await rig.until(async () => (await leaving(rig)).length > 0, 5_000);
   const { most, rounds } = await untilEmpty(rig);
@@ -127,7 +131,7 @@ test('a node with twenty-two pods with volumes is emptied as far as the window g
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['m-1']);
 });
 
-test('a node with twenty-two pods with volumes and room for so few elsewhere: never more on their way than there is room', async () => {
+test('a node with twenty-two pods with volumes and limited space elsewhere: never more on their way than there is space', async () => {
   const rig = await started(3, undefined, TWENTY_TWO);
   await rig.until(async () => (await leaving(rig)).length > 0, 5_000);
   const { most } = await untilEmpty(rig);

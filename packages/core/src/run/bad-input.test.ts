@@ -6,7 +6,7 @@ import { MachineError } from '../driver/contract/errors.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Input that cannot work: it is told with field and cure, nobody else is held up, and nothing is tried all the time. */
+/** Input that cannot work is reported with the field and a hint. It delays no other machine and causes no hot loop. */
 
 const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -16,13 +16,13 @@ afterEach(async () => {
 const HOUR = 3_600_000;
 const RULES = new Set(['x-kubernetes-validations', 'pattern', 'minLength', 'required', 'enum']);
 
-/** The CRDs as the original has them: types only. They let in what ours refuse. */
+/** The CRDs of the original, which check only types. They accept input that the CRDs of mcm refuse. */
 const LENIENT = JSON.parse(JSON.stringify(crds), (_key, value: unknown) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([key, rule]) => !RULES.has(key) || !isRule(key, rule)));
 }) as typeof crds;
 
-/** `required` may be a rule or the name of a field. */
+/** `required` may be a rule, or the name of a field. */
 function isRule(key: string, value: unknown): boolean {
   return key === 'required' || key === 'enum' || key === 'x-kubernetes-validations'
     ? Array.isArray(value)
@@ -56,9 +56,9 @@ const ofClass = (name: string): Partial<Machine['spec']> => ({ class: { kind: 'M
 interface Row {
   readonly what: string;
   readonly options?: Partial<RigOptions>;
-  /** Makes class and Secret; answers the spec of the bad machine. */
+  /** Creates class and Secret. Returns the spec of the bad machine. */
   readonly prepare: (rig: Rig) => Promise<Partial<Machine['spec']>>;
-  /** What the status of the machine must say. */
+  /** Matches the status of the machine. */
   readonly says: RegExp;
   readonly mend: (rig: Rig) => Promise<unknown>;
 }
@@ -130,38 +130,42 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-test.each(ROWS)('bad input: $what: told with field and cure, tried rarely, mended at once', async (row) => {
-  const requests: string[] = [];
-  const wrap =
-    (transport: Transport): Transport =>
-    (request) => {
-      // A watch that ends is opened anew, and the server is asked whether it is there: not the bad machine's doing.
-      if (!/watch=|dummy-name/.test(request.path)) requests.push(`${request.method} ${request.path.split('?')[0]}`);
-      return transport(request);
-    };
-  const rig = await started({ ...row.options, wrap });
-  const spec = await row.prepare(rig);
-  await rig.createMachine('bad', { creationTimeout: '3h', ...spec });
-  await rig.until(async () => (await rig.phase('bad')) === 'CrashLoopBackOff');
-  expect(await rig.description('bad')).toMatch(row.says);
-  await rig.clock.advance(2_000);
-  expect(await told(rig, 'bad')).toMatch(/^CreationFailed: Cloud provider message - /);
-  await rig.createMachine('good');
-  await rig.until(async () => (await rig.phase('good')) === 'Running', 10_000);
-  const before = rig.cloud.calls.create;
-  requests.length = 0;
-  await rig.clock.advance(HOUR);
-  expect(rig.cloud.calls.create - before).toBeLessThanOrEqual(20);
-  // The same failure is written again after half an hour, as with the original, with its Event; and nothing else is asked.
-  const wanted = /^(PATCH \S+\/machines\/bad\/status|(POST|PATCH) \S+\/events(\/\S+)?)$/;
-  expect(requests.filter((request) => !wanted.test(request))).toEqual([]);
-  expect(requests.length).toBeLessThanOrEqual(4);
-  await row.mend(rig);
-  await rig.until(async () => (await rig.phase('bad')) === 'Running', 10_000);
-  expect(await rig.phase('good')).toBe('Running');
-});
+test.each(ROWS)(
+  'bad input: $what: reported with field and hint, retried rarely, works at once when corrected',
+  async (row) => {
+    const requests: string[] = [];
+    const wrap =
+      (transport: Transport): Transport =>
+      (request) => {
+        // A watch that ends is opened again after a probe of the server. The bad machine does not cause this.
+        if (!/watch=|dummy-name/.test(request.path)) requests.push(`${request.method} ${request.path.split('?')[0]}`);
+        return transport(request);
+      };
+    const rig = await started({ ...row.options, wrap });
+    const spec = await row.prepare(rig);
+    await rig.createMachine('bad', { creationTimeout: '3h', ...spec });
+    await rig.until(async () => (await rig.phase('bad')) === 'CrashLoopBackOff');
+    expect(await rig.description('bad')).toMatch(row.says);
+    await rig.clock.advance(2_000);
+    expect(await told(rig, 'bad')).toMatch(/^CreationFailed: Cloud provider message - /);
+    await rig.createMachine('good');
+    await rig.until(async () => (await rig.phase('good')) === 'Running', 10_000);
+    const before = rig.cloud.calls.create;
+    requests.length = 0;
+    await rig.clock.advance(HOUR);
+    expect(rig.cloud.calls.create - before).toBeLessThanOrEqual(20);
+    // The same failure is written again after half an hour with its Event, as by the original. There are no other
+    // requests.
+    const wanted = /^(PATCH \S+\/machines\/bad\/status|(POST|PATCH) \S+\/events(\/\S+)?)$/;
+    expect(requests.filter((request) => !wanted.test(request))).toEqual([]);
+    expect(requests.length).toBeLessThanOrEqual(4);
+    await row.mend(rig);
+    await rig.until(async () => (await rig.phase('bad')) === 'Running', 10_000);
+    expect(await rig.phase('good')).toBe('Running');
+  },
+);
 
-test.each(ROWS)('bad input: $what: the machine can be deleted, or says why not', async (row) => {
+test.each(ROWS)('bad input: $what: the machine can be deleted, or reports why not', async (row) => {
   const rig = await started(row.options);
   await rig.createMachine('bad', { creationTimeout: '3h', ...(await row.prepare(rig)) });
   await rig.until(async () => (await rig.phase('bad')) === 'CrashLoopBackOff');
@@ -175,7 +179,7 @@ test.each(ROWS)('bad input: $what: the machine can be deleted, or says why not',
   expect(rig.cloud.vms).toEqual([]);
 });
 
-test('bad input: annotations and durations that are rubbish: told once each, they do not count, the machine joins', async () => {
+test('bad input: invalid annotations and durations are each reported once and ignored, and the machine joins', async () => {
   const rig = await started();
   const annotations = {
     'machinepriority.machine.sapcloud.io': 'high',
@@ -217,7 +221,7 @@ test('bad input: annotations and durations that are rubbish: told once each, the
   expect((await rig.machine('bad'))?.metadata.resourceVersion).toBe(version);
 });
 
-test('bad input: a node name that another machine has: both are told, the first keeps its Node', async () => {
+test('bad input: a node name of another machine: both are reported, and the first keeps its Node', async () => {
   const rig = await started({ cloud: { nodeName: () => 'same' }, joinAfterMs: undefined });
   await rig.createMachine('first');
   await rig.until(async () => (await rig.phase('first')) === 'Pending');
@@ -233,7 +237,7 @@ test('bad input: a node name that another machine has: both are told, the first 
   expect(text).toMatch(/old node obj|is also the node of machine first/);
 });
 
-test('bad input: a provider ID edited by hand: told what to put back, the VM is not taken for an orphan, and it heals', async () => {
+test('bad input: an edited provider ID: the report names the right value, the VM is no orphan, and the machine recovers', async () => {
   const rig = await started();
   await rig.createMachine('bad', { healthTimeout: '10h' });
   await rig.createMachine('good');
@@ -244,7 +248,7 @@ test('bad input: a provider ID edited by hand: told what to put back, the VM is 
   expect(await rig.description('bad')).toMatch(
     /Node bad has spec\.providerID "fake:\/\/zone-1a\/vm-\d", the machine "fake:\/\/\/zone\/other": put the machine's spec\.providerID back/,
   );
-  // Events live for an hour.
+  // Events are deleted after an hour.
   await rig.clock.advance(HOUR / 2);
   expect(await told(rig, 'small')).toMatch(/it is kept, for Node bad runs on it and is Ready/);
   await rig.clock.advance(2 * HOUR);
@@ -254,7 +258,7 @@ test('bad input: a provider ID edited by hand: told what to put back, the VM is 
   expect(await rig.phase('good')).toBe('Running');
 });
 
-test('incident 28: a machine of a class with outdated credentials is deleted with those of its siblings, which see its VM', async () => {
+test('a machine of a class with outdated credentials is deleted with credentials of another class that see its VM [incident 28]', async () => {
   let revoked = false;
   const rig = await started({ cloud: { accepts: ({ key }) => !revoked || key === 'new' } });
   await secret('old', { userData: base64('x'), key: base64('old') }, rig);
@@ -272,12 +276,12 @@ test('incident 28: a machine of a class with outdated credentials is deleted wit
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['m-1']);
 });
 
-test('incident 28: credentials that do not see the VM do not count: it is not given up', async () => {
+test('credentials that do not see the VM do not count, so the VM is not given up [incident 28]', async () => {
   let revoked = false;
   const rig = await started({
     cloud: {
       accepts: ({ key }) => !revoked || key !== 'old',
-      // Another account: its credentials are good, and show nothing of this one.
+      // Another account: its credentials are valid and show no VM of this one.
       gate: (method) => {
         if (revoked && method === 'status') throw new MachineError('NotFound', 'no such VM');
       },
@@ -294,7 +298,7 @@ test('incident 28: credentials that do not see the VM do not count: it is not gi
   expect(await rig.description('m-0')).toContain('Unauthenticated');
 });
 
-test('a class that cannot work says so in an event, once, and when it is mended', async () => {
+test('a class that cannot work is reported by one event, and its correction by another', async () => {
   const rig = await started();
   await classOf('odd', {}, rig);
   await rig.clock.advance(HOUR);
@@ -380,7 +384,7 @@ test.each<[what: string, spec: object, thrown: MachineError, reason: string, say
   },
 );
 
-test('a field that the driver does not know: one warning on the class with the nearest name, and the machine runs', async () => {
+test('an unknown field: one warning on the class with the most similar name, and the machine runs', async () => {
   const rig = await started();
   await secret('odd', { userData: base64('hello') }, rig);
   await classOf('odd', { providerSpec: { sise: 'large' } }, rig);
@@ -392,7 +396,7 @@ test('a field that the driver does not know: one warning on the class with the n
   );
 });
 
-test('a nodeTemplate without cpu and region: one warning on the class that names both, and the machine runs', async () => {
+test('a nodeTemplate without cpu and region: one warning on the class names both, and the machine runs', async () => {
   const rig = await started();
   await secret('odd', { userData: base64('hello') }, rig);
   const nodeTemplate = { capacity: { gpu: '0', memory: '8Gi' }, instanceType: 'large', zone: 'a' };
@@ -425,7 +429,7 @@ test.each([
   await expect(rig.createMachine('bad', spec)).rejects.toThrow(says);
 });
 
-test('bad input: the node label edited by hand to that of another machine: told what to put back, and it heals', async () => {
+test('bad input: a node label of another machine: the report names the right value, and the machine recovers', async () => {
   const rig = await started();
   await rig.createMachine('bad', { healthTimeout: '10h' });
   await rig.createMachine('good');

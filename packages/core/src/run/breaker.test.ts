@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Machines that the breaker holds back: what changes it brings the next look, nothing else does. */
+/** Only relevant changes reconcile machines that the circuit breaker stops. */
 
 const MINUTE = 60_000;
 
@@ -12,7 +12,7 @@ const ready = (status: 'True' | 'Unknown', rig: Rig) => [
   { type: 'Ready', status, reason: 'Test', lastTransitionTime: rig.clock.now().toISOString() },
 ];
 
-/** Four machines, of which three have been silent for longer than the health timeout. */
+/** Four machines. Three have been unreachable for longer than the health timeout. */
 async function outage(): Promise<Rig> {
   const rig = await startRig();
   for (let i = 0; i < 4; i++) await rig.createMachine(`m-${i}`);
@@ -25,19 +25,19 @@ async function outage(): Promise<Rig> {
 
 const phases = async (rig: Rig) => (await rig.machines()).map((m) => m.status?.currentStatus?.phase);
 
-test('#13 as long as nothing changes nobody looks', async () => {
+test('without a change no machine is reconciled [#13]', async () => {
   const rig = await outage();
   expect(rig.controller?.idle(24 * 60 * MINUTE)).toBe(true);
 });
 
-test('#13 one of the silent is deleted by hand: the others are judged in seconds', async () => {
+test('a user deletes one unreachable machine: the others are evaluated within seconds [#13]', async () => {
   const rig = await outage();
   await rig.deleteMachine('m-0');
   const took = await rig.until(async () => (await phases(rig)).includes('Failed'), 10_000);
   expect(took).toBeGreaterThan(1_000);
 });
 
-test('#13 two speak again: the third is judged when they have done so for long enough, and not before', async () => {
+test('two become reachable again: the third is evaluated when they have been so for long enough [#13]', async () => {
   const rig = await outage();
   for (const i of [0, 1]) await rig.conditions(`m-${i}`, ready('True', rig));
   await rig.clock.advance(4 * MINUTE);
@@ -48,10 +48,10 @@ test('#13 two speak again: the third is judged when they have done so for long e
 describe('a cluster with fewer machines than the breaker needs', () => {
   const HOUR = 60 * MINUTE;
 
-  /** Look-ups of VMs since the births, each of which costs one per machine. */
+  /** Lookups of VMs after the creations, each of which needs one for each machine. */
   const lookUps = (rig: Rig): number => rig.cloud.calls.status - rig.cloud.made.length;
 
-  /** So many machines, all of which fall silent at once. */
+  /** `count` machines that become unreachable at once. */
   async function allUnreachable(count: number): Promise<Rig> {
     const rig = await startRig();
     for (let i = 0; i < count; i++) await rig.createMachine(`m-${i}`);
@@ -61,7 +61,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     return rig;
   }
 
-  test('both machines are silent and their VMs run: none is replaced, and each VM is looked for once', async () => {
+  test('both machines are unreachable and their VMs run: none is replaced, and each VM is looked up once', async () => {
     const rig = await allUnreachable(2);
     await rig.clock.advance(20 * MINUTE);
     const told = (await rig.admin.resource(events, NAMESPACE).list()).items;
@@ -69,19 +69,19 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.clock.advance(3 * HOUR);
     expect(await phases(rig)).toEqual(['Unknown', 'Unknown']);
     expect(lookUps(rig)).toBe(2);
-    // One speaks again, and stays so: the other one is judged.
+    // One becomes reachable and stays so. Then the other one is evaluated.
     await rig.conditions('m-0', ready('True', rig));
     await rig.until(async () => (await rig.phase('m-1')) === 'Failed', 10 * MINUTE);
     expect(await rig.phase('m-0')).toBe('Running');
   });
 
-  test('a silent machine whose VM is gone is replaced, although its peer is silent too', async () => {
+  test('an unreachable machine without a VM is replaced, although its peer is unreachable too', async () => {
     const rig = await allUnreachable(2);
     rig.cloud.lose('m-0');
     await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 11 * MINUTE);
   });
 
-  test('while the cloud gives no answer nothing is replaced, for one more health timeout', async () => {
+  test('while the cloud does not answer nothing is replaced, for one more health timeout', async () => {
     const rig = await allUnreachable(2);
     rig.cloud.fail('status', ...Array.from({ length: 100 }, () => ({ code: 'Unavailable' }) as const));
     await rig.clock.advance(19 * MINUTE);
@@ -89,7 +89,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.until(async () => (await phases(rig)).includes('Failed'), 2 * MINUTE);
   });
 
-  test('an operator overrules it', async () => {
+  test('an operator overrides it', async () => {
     const rig = await allUnreachable(2);
     await rig.clock.advance(HOUR);
     const expiry = new Date(rig.clock.now().getTime() + HOUR).toISOString().replace(/\.\d+/, '');
@@ -101,7 +101,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
   });
 
   async function eventsOf(rig: Rig, reason: string): Promise<readonly string[]> {
-    // Events are written a moment after what they tell of.
+    // Events are written a moment later.
     await rig.clock.advance(5_000);
     const { items } = await rig.admin.resource(events, NAMESPACE).list();
     return items.flatMap((event) =>
@@ -109,7 +109,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     );
   }
 
-  test('the event of a machine that is held back says that its VM is there', async () => {
+  test('the event of a machine that is not replaced reports that its VM exists', async () => {
     const rig = await allUnreachable(2);
     await rig.clock.advance(20 * MINUTE);
     const held = await eventsOf(rig, 'ReplacementHeld');
@@ -117,7 +117,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     for (const text of held) expect(text).toContain('The cloud says that its VM is there.');
   });
 
-  test('a silent machine whose VM is stopped is replaced, although its peer is silent too', async () => {
+  test('an unreachable machine with a stopped VM is replaced, although its peer is unreachable too', async () => {
     const rig = await allUnreachable(2);
     const stopped = rig.cloud.vms.find(({ machineName }) => machineName === 'm-0');
     if (stopped) stopped.ending = 'stopped';
@@ -125,12 +125,12 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.until(async () => (await rig.phase('m-1')) === 'Failed', 2 * MINUTE);
     expect(await eventsOf(rig, 'HealthTimeout')).toEqual([
       expect.stringMatching(/^m-0: .*The cloud says that its VM is stopped\.$/),
-      // Its peer is Failed and no longer silent: nothing points to the network any more.
+      // Its peer is Failed and no longer unreachable, so the network is not the likely cause any more.
       expect.stringMatching(/^m-1: .*The cloud says that its VM is there\.$/),
     ]);
   });
 
-  test('one of two is silent: it is replaced after one look-up of its VM', async () => {
+  test('one of two is unreachable: it is replaced after one lookup of its VM', async () => {
     const rig = await allUnreachable(2);
     await rig.conditions('m-1', ready('True', rig));
     await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 20 * MINUTE);
@@ -158,7 +158,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     expect((await eventsOf(rig, 'HealthTimeout')).map((text) => text.endsWith(row.says))).toEqual([true]);
   });
 
-  test('each silence of a machine has a look-up of its own', async () => {
+  test('each time that a machine becomes unreachable has its own lookup', async () => {
     const rig = await allUnreachable(2);
     await rig.clock.advance(12 * MINUTE);
     expect(lookUps(rig)).toBe(2);

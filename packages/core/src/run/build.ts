@@ -23,7 +23,7 @@ export interface MachineController {
   run(signal: AbortSignal): Promise<void>;
   /** Runs the controllers only, for a host that runs the informers. */
   runControllers(signal: AbortSignal): Promise<void>;
-  /** True when no key and no driver call is under way or due within `withinMs`. */
+  /** Returns true if no key and no driver call is running or due within `withinMs`. */
   idle(withinMs?: number): boolean;
 }
 

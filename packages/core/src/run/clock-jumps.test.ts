@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Rig, RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** The time of day is set, forward or back: waits last as long as they would have. */
+/** The system clock is set forward or back. Waits keep their length. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -23,13 +23,13 @@ test.each([
     await rig.createMachine('m', { creationTimeout: '3h' });
     await rig.until(async () => (await rig.phase('m')) === 'CrashLoopBackOff', MINUTE);
     rig.clock.jump(-DAY);
-    // Something looks at it, as something always does.
+    // Any event reconciles the machine.
     await rig.clock.advance(1_000);
     await rig.until(async () => (await rig.phase('m')) === 'Running', ms + 10_000);
   },
 );
 
-test('set back by a day while a deletion waits after a failure: it is tried again no later than without', async () => {
+test('set back by a day while a deletion waits after a failure: the retry is not later than without it', async () => {
   const rig = await started();
   await rig.createMachine('m');
   await rig.until(async () => (await rig.phase('m')) === 'Running');

@@ -21,7 +21,7 @@ import { ControlCluster, FENCE_NAMESPACE, fenceName } from './control-cluster.ts
 import { NAMESPACE, Rig } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** Copies of one set of Machines in two control clusters, and one target cluster: a control plane that was moved. */
+/** Copies of the same Machines in two control clusters with one target cluster, as after moving a control plane. */
 
 const cleanUp: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -73,7 +73,7 @@ async function stage() {
   };
 }
 
-/** A way to the target cluster that can be cut, or that refuses one kind. */
+/** A connection to the target cluster that can be cut, or that refuses one kind. */
 function way() {
   const state = { cut: false, refuses: undefined as string | undefined };
   const wrap =
@@ -88,7 +88,7 @@ function way() {
   return { state, wrap };
 }
 
-test('incident 16: of two control clusters with copies of the same machines one works, and the other waits for its end', async () => {
+test('of two control clusters with copies of the same machines one works, and the other waits for its end [incident 16]', async () => {
   const { clock, side, holder } = await stage();
   const old = await side();
   await clock.advance(MINUTE);
@@ -104,7 +104,7 @@ test('incident 16: of two control clusters with copies of the same machines one 
   expect(await holder()).toBe(next.cluster.owner());
 });
 
-test('incident 16: the side that is cut off from the target cluster changes nothing in the cloud once the other works', async () => {
+test('the side without access to the target cluster changes nothing in the cloud once the other works [incident 16]', async () => {
   const { clock, side } = await stage();
   const { state, wrap } = way();
   const old = await side(wrap);
@@ -123,7 +123,7 @@ test('incident 16: the side that is cut off from the target cluster changes noth
   expect(String(old.state.failed)).toContain(
     'another control cluster took Lease kube-system/machine-controller-default',
   );
-  // What of it has not heard yet that it lost asks in vain.
+  // A part that does not know yet of the lost Lease gets no answer.
   const { create, delete: deleted } = rig.cloud.calls;
   await rig.deleteMachine('m');
   await rig.createMachine('late');
@@ -132,13 +132,13 @@ test('incident 16: the side that is cut off from the target cluster changes noth
   expect(await rig.description('late')).toContain('create is not sent: the process cannot confirm that it still leads');
 });
 
-test('a successor within one control cluster does not wait; one that may not see the Lease works without', async () => {
+test('a successor within one control cluster does not wait; without permission to read the Lease it works without it', async () => {
   const { clock, side, holder } = await stage();
   const { state, wrap } = way();
   const first = await side(wrap);
   await clock.advance(MINUTE);
   const owner = first.cluster.owner();
-  // Killed: the Lease stays its own.
+  // Killed, so the Lease is not released.
   state.cut = true;
   first.stop.abort();
   await clock.advance(1_000);
@@ -152,12 +152,12 @@ test('a successor within one control cluster does not wait; one that may not see
   await expect(unfenced.cluster.fence.confirm()).resolves.toBeUndefined();
 });
 
-test('one that was killed (kill -9) leaves the Lease to its successor of the same control cluster, which begins at once', async () => {
+test('a killed process (kill -9) leaves the Lease to its successor in the same control cluster, which starts at once', async () => {
   const { clock, side, holder } = await stage();
   const { state, wrap } = way();
   const first = await side(wrap);
   await clock.advance(MINUTE);
-  // Nothing of it reaches the server any more: it cannot give the Lease back.
+  // No request reaches the server, so the Lease cannot be released.
   state.cut = true;
   first.stop.abort();
   const next = await side(undefined, undefined, first.plane);
@@ -166,7 +166,7 @@ test('one that was killed (kill -9) leaves the Lease to its successor of the sam
   expect(await holder()).toBe(first.cluster.owner());
 });
 
-test('while it works it writes its Lease in the target cluster, every ten seconds at most, and nothing else', async () => {
+test('while it works it writes its Lease in the target cluster, at most every ten seconds, and nothing else', async () => {
   const { clock, side } = await stage();
   const writes: string[] = [];
   const { state } = await side((transport) => (request) => {
@@ -183,7 +183,7 @@ test('while it works it writes its Lease in the target cluster, every ten second
   expect(writes.length).toBeLessThanOrEqual(60);
 });
 
-test('a control cluster made anew from a copy of the objects keeps every VM, and collects what the old one left behind', async () => {
+test('a control cluster that is created from a copy of the objects keeps every VM, and collects the old leftovers', async () => {
   const HOUR = 60 * MINUTE;
   const { rig: old } = await createRig({ controller: { owner: () => 'old' } });
   await old.createClass();
@@ -204,7 +204,7 @@ test('a control cluster made anew from a copy of the objects keeps every VM, and
     await next.kill();
     await plane.close();
   });
-  // As docs/how-to.md says: without status, owners and what the server gives.
+  // As described in docs/how-to.md: without status, owners and fields that the server sets.
   const copy = async <T extends KubeObject>(definition: ResourceDefinition<T>): Promise<void> => {
     for (const { metadata, ...rest } of (await old.admin.resource(definition, NAMESPACE).list()).items) {
       const { name, namespace, labels, annotations, finalizers } = metadata;

@@ -13,13 +13,13 @@ import {
   runElected,
 } from '@mcm/kube';
 
-/** Where the Lease of a target cluster stands, beside the bootstrap tokens. */
+/** Namespace of the Lease in a target cluster, next to the bootstrap tokens. */
 export const FENCE_NAMESPACE = 'kube-system';
 
-/** The Lease by which the control clusters of one target cluster know which of them works on a namespace's machines. */
+/** Name of the Lease that shows which control cluster works on the machines of a namespace. */
 export const fenceName = (namespace: string): string => `machine-controller-${namespace}`;
 
-/** Slower than the election within a control cluster: who is to be kept out is a whole control plane that was moved. */
+/** Slower than the election within a control cluster, because it excludes a whole control plane that was moved. */
 const TIMINGS: ElectionTimings = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 };
 
 const ASK_AGAIN_MS = 5_000;
@@ -27,7 +27,7 @@ const ASK_AGAIN_MS = 5_000;
 export interface ControlClusterOptions {
   /** The cluster of the machine objects. */
   readonly control: KubeClient;
-  /** The cluster of the nodes, when it is another one; undefined: there is none to be fenced in. */
+  /** The cluster of the nodes, if it is a different one. Undefined: no Lease is needed. */
   readonly target: KubeClient | undefined;
   /** Of the machine objects. */
   readonly namespace: string;
@@ -41,10 +41,10 @@ export interface ControlClusterOptions {
 const isForbidden = (error: unknown): boolean => error instanceof KubeError && error.code === 403;
 
 /**
- * Which control cluster this process works for, and that no other works on the same target cluster for a namespace of
- * this name: a control plane that was moved leaves copies of its Machines behind, and a controller beside them must not
- * delete the VMs of the new side (incident 16). The one that holds a Lease in the target cluster works; it names the
- * control cluster, so that successors within one do not wait for each other.
+ * Ensures that only one control cluster works on a target cluster for a namespace name. A control plane that was moved
+ * leaves copies of its Machines behind. A controller next to these copies must not delete the VMs of the new side
+ * (incident 16). The holder of a Lease in the target cluster works. The Lease names the control cluster, so processes
+ * of the same one do not wait for each other.
  */
 export class ControlCluster {
   readonly #o: ControlClusterOptions;
@@ -55,10 +55,10 @@ export class ControlCluster {
     this.#o = options;
   }
 
-  /** UID of the namespace of the Machines, once `run` has asked for it; undefined: it may not be read. */
+  /** UID of the namespace of the Machines, after `run` has read it. Undefined without permission to read it. */
   readonly owner = (): string | undefined => this.#owner;
 
-  /** Both Leases: that of this control cluster, and that of the target cluster. */
+  /** Both Leases: that of this control cluster and that of the target cluster. */
   readonly fence: Fence = {
     confirm: async () => {
       await this.#o.fence?.confirm();
@@ -71,8 +71,8 @@ export class ControlCluster {
   };
 
   /**
-   * Does `work` as this control cluster, once no other does on its target cluster.
-   * @throws Error when another control cluster took the target cluster
+   * Runs `work` for this control cluster when no other one works on its target cluster.
+   * @throws Error when another control cluster took over the target cluster
    */
   async run(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     this.#owner = await this.#untilTold(signal, 'the namespace of the machines', () => this.#askOwner(signal));
@@ -108,7 +108,9 @@ export class ControlCluster {
     return (await this.#untilTold(signal, 'the Lease of the target cluster', ask)) ?? false;
   }
 
-  /** Asks until there is an answer. Without permission the controller works as one that knows of no other. */
+  /**
+   * Retries until there is an answer. Without permission the controller assumes that there is no other control cluster.
+   */
   async #untilTold<T>(signal: AbortSignal, what: string, ask: () => Promise<T>): Promise<T | undefined> {
     const { clock, log } = this.#o;
     while (!signal.aborted) {
@@ -129,7 +131,7 @@ export class ControlCluster {
   }
 }
 
-/** Says the same thing one time. */
+/** Reports the same text only once. */
 function once(say: (text: string) => void): (text: string) => void {
   let last: string | undefined;
   return (text) => {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { type Fates, liveAndDie, type MortalOptions, type Story } from './testing/mortal.ts';
 import { NAMESPACE } from './testing/rig.ts';
 
-/** Machines that are kept or updated where they are, the process dying at every write. */
+/** Machines that are preserved or updated in place while the process dies at every write. */
 
 const open: MortalOptions['open'] = (clock) => startControlPlane({ clock, crds, controllers: false });
 
@@ -26,7 +26,7 @@ async function report(stage: Story, ready: readonly object[]): Promise<void> {
   await stage.rig.conditions('m', [...others, ...ready]);
 }
 
-/** Plays the kubelet: pods that were told to go have ended. */
+/** Ends the pods that are being deleted, as a kubelet does. */
 async function endPods({ rig }: Story): Promise<void> {
   const resource = rig.admin.resource(pods, NAMESPACE);
   for (const { metadata } of (await resource.list()).items) {

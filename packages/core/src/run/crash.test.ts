@@ -6,7 +6,7 @@ import { type Fates, liveAndDie, type MortalOptions } from './testing/mortal.ts'
 
 const open: MortalOptions['open'] = (clock) => startControlPlane({ clock, crds, controllers: false });
 
-/** One life of two machines, born and deleted, the process dying at each of `deaths`. */
+/** Two machines are created and deleted while the process dies at each of `deaths`. */
 function live(deaths: readonly (number | undefined)[], seed: number, initializes: boolean): Promise<Fates> {
   const joinAfterMs = pick(seededRandom(seed), [0, 100, 3_000]);
   return liveAndDie(deaths, { open, seed, joinAfterMs, cloud: { initializes } }, async ({ rig, settled }) => {
@@ -37,7 +37,7 @@ test.each([false, true])(
   300_000,
 );
 
-test('killed twice, at random, over seeds', async () => {
+test('killed twice at random points, over several seeds', async () => {
   for (let seed = 1; seed <= 40; seed++) {
     const random = seededRandom(seed);
     const deaths = [Math.floor(random.next() * 40), Math.floor(random.next() * 40)];

@@ -17,7 +17,7 @@ const definitions: ResourceDefinition<KubeObject & { spec: object }> = {
   namespaced: false,
 };
 
-/** A controller that has no connection on demand: it must not see the deletions, which it would follow as a user's. */
+/** A controller without watches at the moment of the deletion: it would treat the deletions as those of a user. */
 async function started(count: number) {
   let isAway = false;
   const wrap =
@@ -39,7 +39,7 @@ async function started(count: number) {
   return { rig, names, away };
 }
 
-/** Deletes the CRD with all Machines, whose finalizers a user removes. */
+/** Deletes the CRD with all Machines. A user removes their finalizers. */
 async function deleteCrd(rig: Rig, names: readonly string[]): Promise<void> {
   await rig.admin.resource(definitions).delete(CRD);
   for (const name of names) {
@@ -68,13 +68,13 @@ const quarantined = async (rig: Rig): Promise<string> => {
   return metadata.annotations?.[Annotations.QuarantinedVMs] ?? '';
 };
 
-test('a machine controller survives the exchange of the CRD, and keeps the VMs of the Machines that are gone', async () => {
+test('a machine controller survives the exchange of the CRD, and keeps the VMs of the deleted Machines', async () => {
   const { rig, names, away } = await started(4);
   const before = rig.cloud.vms;
   away(true);
   await deleteCrd(rig, names);
   away(false);
-  // The kind is not served: no list of the Machines confirms an orphan.
+  // The kind is not served, so no list of the Machines confirms an orphan.
   await rig.clock.advance(30 * MINUTE);
   expect(rig.cloud.vms).toEqual(before);
   await createCrd(rig);
@@ -82,7 +82,7 @@ test('a machine controller survives the exchange of the CRD, and keeps the VMs o
   expect(rig.cloud.vms).toEqual(before);
   expect((await rig.nodes()).filter(({ spec }) => spec.unschedulable)).toEqual([]);
   expect((await quarantined(rig)).split(',').toSorted()).toEqual(before.map(({ providerId }) => providerId).toSorted());
-  // New Machines of the old names adopt their VMs.
+  // New Machines with the old names adopt their VMs.
   for (const name of names) await rig.createMachine(name);
   await rig.until(async () => {
     const phases = await Promise.all(names.map((name) => rig.phase(name)));

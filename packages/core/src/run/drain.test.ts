@@ -26,7 +26,7 @@ async function started(
   return { rig, requests };
 }
 
-/** A budget over `app: web`, as the disruption controller would judge it. */
+/** A budget over `app: web`, with the status of the disruption controller. */
 async function budget(rig: Rig, allowed: number, pods_ = 1): Promise<void> {
   const client = rig.admin.resource(podDisruptionBudgets, NAMESPACE);
   await client.create({
@@ -60,7 +60,7 @@ async function endPods(rig: Rig): Promise<void> {
 const evictions = (requests: readonly RequestLogEntry[]): RequestLogEntry[] =>
   requests.filter((e) => e.path.includes('/eviction'));
 
-test('pods are evicted, and the VM goes when the last has ended', async () => {
+test('pods are evicted, and the VM is deleted when the last one has ended', async () => {
   const { rig } = await started(1);
   await rig.createPod('a', 'm-0');
   await rig.createPod('b', 'm-0');
@@ -77,7 +77,7 @@ test('pods are evicted, and the VM goes when the last has ended', async () => {
   expect(rig.cloud.vms).toEqual([]);
 });
 
-test.each([404, 400])('without an eviction API (%i) pods are deleted, and an event says so', async (code) => {
+test.each([404, 400])('without an eviction API (%i) pods are deleted, and an event reports it', async (code) => {
   const missing = {
     ...{ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, details: {} },
     ...{
@@ -96,7 +96,7 @@ test.each([404, 400])('without an eviction API (%i) pods are deleted, and an eve
   await rig.deleteMachine('m-0');
   const pod = async (name: string) => (await rig.admin.resource(pods, NAMESPACE).get(name)).metadata;
   await rig.until(async () => (await pod('other')).deletionGracePeriodSeconds === 30, 5_000);
-  // A budget that is known to allow nothing is kept all the same.
+  // A budget that is known to allow nothing still counts.
   await rig.clock.advance(600_000);
   expect((await pod('web-1')).deletionTimestamp).toBeUndefined();
   await allow(rig, 1);
@@ -112,7 +112,7 @@ test.each([404, 400])('without an eviction API (%i) pods are deleted, and an eve
   );
 });
 
-test('a budget that blocks stands in the status by name, costs nothing while it blocks, and lets go at once', async () => {
+test('a blocking budget is in the status by name, causes no requests, and ends its block at once', async () => {
   const { rig, requests } = await started(1);
   await budget(rig, 0);
   await rig.createPod('web-1', 'm-0', { app: 'web' });
@@ -132,7 +132,7 @@ test('a budget that blocks stands in the status by name, costs nothing while it 
   await rig.until(async () => (await rig.machines()).length === 0, 1_000);
 });
 
-test('a budget whose spec is opened wakes its drains once, when it is judged: one eviction a pod, none refused', async () => {
+test('a relaxed budget wakes its drains once, after its evaluation: one eviction for each pod, none refused', async () => {
   const { rig, requests } = await started(3);
   await budget(rig, 0, 3);
   for (const i of [0, 1, 2]) await rig.createPod(`web-${i}`, `m-${i}`, { app: 'web' });
@@ -170,7 +170,7 @@ test('force-deletion ends a blocked drain at once', async () => {
   expect(rig.cloud.vms).toEqual([]);
 });
 
-test('a budget that needs every pod is reported, with an event, before any eviction is tried', async () => {
+test('a budget that needs every pod is reported by an event before any eviction', async () => {
   const { rig, requests } = await started(1);
   await budget(rig, 0);
   const status = {
@@ -189,7 +189,7 @@ test('a budget that needs every pod is reported, with an event, before any evict
   expect(evictions(requests)).toEqual([]);
 });
 
-test('a pod whose namespace is being deleted: the 403 is a wait by name, and the drain ends with the pod', async () => {
+test('a pod in a namespace that is being deleted: the 403 is a wait by name, and the drain ends with the pod', async () => {
   const refused =
     (transport: Transport): Transport =>
     async (request) => {
@@ -211,7 +211,7 @@ test('a pod whose namespace is being deleted: the 403 is a wait by name, and the
   await rig.until(async () => (await rig.machines()).length === 0, 1_000);
 });
 
-test('undrainable policy Hold: the deadline passes, the VM stays, the status says why; force-deletion ends it', async () => {
+test('undrainable policy Hold: after the deadline the VM stays and the status gives the reason; force-deletion ends it', async () => {
   const { rig } = await started(0);
   const annotations = { 'node.machine.sapcloud.io/undrainable-policy': 'Hold' };
   await rig.createMachine('m-0', { drainTimeout: '30m' }, { annotations });
@@ -228,7 +228,7 @@ test('undrainable policy Hold: the deadline passes, the VM stays, the status say
   expect(rig.cloud.vms).toEqual([]);
 });
 
-test('undrainable policy Quarantine: no pod is asked again until its budget changes; the machine says that it is undrained', async () => {
+test('undrainable policy Quarantine: no eviction is retried until the budget changes; the machine reports it is undrained', async () => {
   const { rig, requests } = await started(0);
   const annotations = { [Annotations.UndrainablePolicy]: 'Quarantine' };
   await rig.createMachine('m-0', { drainTimeout: '30m' }, { annotations });
@@ -254,7 +254,7 @@ test('undrainable policy Quarantine: no pod is asked again until its budget chan
   expect(rig.cloud.vms).toEqual([]);
 });
 
-test('undrainable policy Hold: an unhealthy machine of the group waits for the drain no longer than its time', async () => {
+test('undrainable policy Hold: an unhealthy machine of the group waits for the drain only until its deadline', async () => {
   const { rig } = await started(0);
   const labels = { name: 'pool' };
   const annotations = { [Annotations.UndrainablePolicy]: 'Hold' };
@@ -306,7 +306,7 @@ test.each([
   },
 );
 
-test('incident 2: a drain is forced at its deadline, counted in time and not in tries', async () => {
+test('a drain is forced at its deadline, which counts time and not attempts [incident 2]', async () => {
   const { rig } = await started(0);
   await rig.createMachine('m-0', { drainTimeout: '30m', maxEvictRetries: 1_000 });
   await rig.until(async () => (await rig.phase('m-0')) === 'Running');
@@ -318,7 +318,7 @@ test('incident 2: a drain is forced at its deadline, counted in time and not in 
   await rig.until(async () => (await rig.machines()).length === 0, 61_000);
 });
 
-test('incident 2: a drain whose every request is throttled ends at its deadline, however often the controller restarts', async () => {
+test('a drain whose every request is throttled ends at its deadline, however often the controller restarts [incident 2]', async () => {
   const tooMany = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'TooManyRequests', code: 429 };
   const wrap =
     (transport: Transport): Transport =>
@@ -361,7 +361,7 @@ test.each<[what: string, change: object, goesAfterMs: number]>([
   await rig.until(async () => (await client.list()).items.length === 0, 10_000);
 });
 
-test('a pod that is not ready goes at once where the budget spares such pods, whatever it allows', async () => {
+test('a pod that is not ready is evicted at once if the policy of its budget allows it', async () => {
   const { rig } = await started(1);
   const client = rig.admin.resource(podDisruptionBudgets, NAMESPACE);
   await client.create({
@@ -384,7 +384,7 @@ test('a pod that is not ready goes at once where the budget spares such pods, wh
   expect(leaving.map(({ metadata }) => metadata.name)).toEqual(['ill']);
 });
 
-test('a volume of which only the node tells is off the node before its VM goes', async () => {
+test('a volume that only the node reports is detached before its VM is deleted', async () => {
   const { rig } = await started(1);
   const { admin } = rig;
   await admin.resource(persistentVolumes).create({
@@ -417,7 +417,7 @@ test('a volume of which only the node tells is off the node before its VM goes',
   await rig.until(async () => (await rig.machines()).length === 0, 1_000);
 });
 
-test('incident 21: a volume without attachment that the kubelet says to be in use is no volume that is off', async () => {
+test('a volume without an attachment that the kubelet reports as in use is not detached [incident 21]', async () => {
   const { rig } = await started(1);
   const { admin } = rig;
   const spec = { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' } };
@@ -445,7 +445,7 @@ test('incident 21: a volume without attachment that the kubelet says to be in us
   await rig.until(async () => (await rig.machines()).length === 0, 1_000);
 });
 
-test('incident 21: a kubelet that is dead holds its volumes in use no longer than the detach timeout, nor once its VM is gone', async () => {
+test('a dead kubelet keeps its volumes in use only until the detach timeout or the end of its VM [incident 21]', async () => {
   const { rig } = await started(1);
   const { admin } = rig;
   const spec = { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' } };
@@ -466,8 +466,8 @@ test('incident 21: a kubelet that is dead holds its volumes in use no longer tha
   await rig.until(async () => (await rig.machines()).length === 0, 15_000);
 });
 
-test('incident 32: machines whose drains are blocked hold up neither a birth nor the death of an empty one', async () => {
-  // Three times as many as there are workers.
+test('machines with blocked drains delay neither a creation nor the deletion of an empty machine [incident 32]', async () => {
+  // Three times the number of workers.
   const [count, concurrency] = [12, 4];
   const { rig } = await started(count + 1, { controller: { concurrency } });
   await budget(rig, 0, count);
@@ -483,7 +483,7 @@ test('incident 32: machines whose drains are blocked hold up neither a birth nor
   await rig.until(async () => (await rig.phase('new')) === 'Running', 1_000);
 });
 
-test('a kill in the middle of a drain is carried on by the next process', async () => {
+test('the next process continues after a kill in the middle of a drain', async () => {
   const { rig } = await started(1);
   await rig.createPod('a', 'm-0');
   await rig.deleteMachine('m-0');
@@ -540,7 +540,7 @@ test.each<[why: string, spec: object, after: (rig: Rig) => Promise<unknown>, bec
   ]);
 });
 
-test('what is wrong and what is merely slow both stand in the status, by name', async () => {
+test('the status names both the pods with errors and the slow ones', async () => {
   const { rig } = await started(1);
   await budget(rig, 0, 1);
   await rig.admin
@@ -565,7 +565,7 @@ test('what is wrong and what is merely slow both stand in the status, by name', 
   );
 });
 
-test('pods that do not end are told of by an event on the machine, once, also after a restart', async () => {
+test('pods that do not end are reported by an event on the machine, once, also after a restart', async () => {
   const { rig } = await started(1);
   await rig.createPod('stuck-1', 'm-0');
   await rig.createPod('stuck-2', 'm-0');

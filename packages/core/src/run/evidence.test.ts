@@ -7,7 +7,7 @@ import { EVIDENCE_BOUND_MS } from '../machine/health/evidence-first.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** What is kept of machines that fail, over the server and the cloud in memory. */
+/** Evidence of failed machines, with the API server and the cloud in memory. */
 
 const MINUTE = 60_000;
 const JOIN = 'run <<MACHINE_NAME>> with --token <<BOOTSTRAP_TOKEN>> please';
@@ -15,7 +15,7 @@ const UNREACHABLE = [
   { type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown', message: 'no word from it' },
 ] as const;
 
-/** A console that prints all that it was given, as careless images do. */
+/** A console that prints all its input, as careless images do. */
 const careless = (vm: FakeVm): string =>
   `Booting ${vm.machineName}\n${vm.userData}\n${Buffer.from(vm.userData).toString('base64')}\npanic: no root device\n`;
 
@@ -34,7 +34,7 @@ const kept = async (rig: Rig): Promise<readonly ConfigMap[]> =>
 const failed = (rig: Rig, name: string, maxMs = 60 * MINUTE): Promise<number> =>
   rig.until(async () => (await rig.phase(name)) === 'Failed', maxMs);
 
-test('a machine that never joins: its console, cloud state and last words are kept before it is Failed', async () => {
+test('a machine that never joins: its console, cloud state and last conditions are kept before it is Failed', async () => {
   const rig = await started();
   await rig.createMachine('m-0');
   await failed(rig, 'm-0');
@@ -54,7 +54,7 @@ test('a machine that never joins: its console, cloud state and last words are ke
   ]);
 });
 
-test('incident 26 and (h): neither the bootstrap token nor user data is in it, however the console shows them', async () => {
+test('neither the bootstrap token nor user data is in it, in any encoding of the console [incident 26, h]', async () => {
   const rig = await started();
   await rig.createMachine('m-0');
   await failed(rig, 'm-0');
@@ -71,7 +71,7 @@ test('incident 26 and (h): neither the bootstrap token nor user data is in it, h
   }
 });
 
-test('a machine that falls ill: its last conditions are kept, by a driver that can tell nothing too', async () => {
+test('a machine that becomes unhealthy: its last conditions are kept, even if the driver reports nothing', async () => {
   const rig = await started({ cloud: {}, joinAfterMs: 0 });
   await rig.createMachine('m-0');
   await rig.until(async () => (await rig.phase('m-0')) === 'Running');
@@ -83,7 +83,7 @@ test('a machine that falls ill: its last conditions are kept, by a driver that c
   expect(evidence?.failure).toMatch(/^Machine m-0 health checks failing since last 10m0s minutes/);
 });
 
-test('a driver that does not end its call costs no more than the bound', async () => {
+test('a driver whose call does not end costs at most the time limit', async () => {
   const forever = new Promise<never>(() => undefined);
   const rig = await started({
     cloud: { console: careless, gate: (method) => (method === 'evidence' ? forever : undefined) },
@@ -96,7 +96,7 @@ test('a driver that does not end its call costs no more than the bound', async (
   expect((await readEvidence(rig.admin, NAMESPACE, 'm-0'))[0]?.missing).toMatch(/could not tell/);
 });
 
-test('killed between keeping and marking, and before it: kept once', async () => {
+test('killed before and after keeping the evidence: kept once', async () => {
   let dies = true;
   const wrap =
     (transport: Transport): Transport =>
@@ -122,7 +122,7 @@ test('killed between keeping and marking, and before it: kept once', async () =>
   expect(rig.cloud.calls.evidence).toBe(before);
 });
 
-test('the oldest go when a class has more than its share; another class has its own', async () => {
+test('the oldest are deleted when a class has more than its limit; another class has its own limit', async () => {
   const rig = await started({ controller: { evidencePerClass: 2 } });
   await rig.createClass('other', JOIN);
   await rig.createMachine('x-0', { class: { kind: 'MachineClass', name: 'other' } });
@@ -136,7 +136,7 @@ test('the oldest go when a class has more than its share; another class has its 
   expect(names).toEqual(['m-1', 'm-2', 'x-0']);
 });
 
-test('what cannot be cleared of secrets is left out: the Secret is gone, the token cannot be read', async () => {
+test('text that cannot be checked for secrets is omitted: the Secret is missing, or the token cannot be read', async () => {
   const wrap =
     (transport: Transport): Transport =>
     (request) =>
@@ -166,7 +166,7 @@ test('what cannot be cleared of secrets is left out: the Secret is gone, the tok
   }
 });
 
-test('refused by the server, or switched off: machines fail all the same', async () => {
+test('refused by the server, or disabled: machines still fail', async () => {
   const wrap =
     (transport: Transport): Transport =>
     (request) =>
@@ -196,6 +196,6 @@ test('a machine that recovers and fails again is kept twice', async () => {
   expect(await readEvidence(rig.admin, NAMESPACE, 'm-0')).toHaveLength(2);
   await rig.admin.resource<Machine>(machines, NAMESPACE).delete('m-0');
   await rig.until(async () => (await rig.machines()).length === 0);
-  // Of use when the machine is gone.
+  // Needed when the machine is deleted.
   expect(await readEvidence(rig.admin, NAMESPACE, 'm-0')).toHaveLength(2);
 });

@@ -5,13 +5,13 @@ import { MACHINE_DEFAULTS } from '../settings/settings.ts';
 import { NAMESPACE } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** What a machine controller leaves undone when a feature is switched off. */
+/** Effects of a feature that is disabled. */
 
 const HOUR = 60 * 60_000;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('UndrainablePolicy off', () => {
-  test('a drain is forced at its end, whatever the annotation says, and its rubbish is not complained of', async () => {
+  test('a drain is forced at its deadline with any annotation, and an invalid one is not reported', async () => {
     const rig = await startRig({ controller: { defaults: { ...MACHINE_DEFAULTS, undrainablePolicy: false } } });
     for (const [name, policy] of [
       ['m-0', 'Hold'],
@@ -33,7 +33,7 @@ describe('UndrainablePolicy off', () => {
 });
 
 describe('SiblingCredentials off', () => {
-  test('a machine whose credentials are refused waits for its own: those of its siblings are not used', async () => {
+  test('a machine whose credentials are refused waits: credentials of other classes are not used', async () => {
     let revoked = false;
     const rig = await startRig({
       cloud: { accepts: ({ key }) => !revoked || key === 'new' },

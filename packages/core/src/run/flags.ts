@@ -17,7 +17,10 @@ import { REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../machine/heal
 import { ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans/orphan-options.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults } from '../settings/settings.ts';
 
-/** The flags of a machine controller beside the common ones: the original's names and defaults, then our own. */
+/**
+ * The flags of a machine controller, in addition to the common ones: names and defaults of the original, then those of
+ * mcm.
+ */
 export const machineFlags = {
   ...flagGroup('Machines', {
     'machine-creation-timeout': durationFlag({
@@ -135,7 +138,7 @@ export const machineFlags = {
   ...safeguardFlags,
 } as const;
 
-/** What of a machine controller can be switched on or off beside its flags. */
+/** The features of a machine controller. */
 export const MACHINE_FEATURES = {
   SiblingCredentials: {
     stage: 'BETA',
@@ -153,11 +156,11 @@ interface WithFeatures {
   readonly 'feature-gates': FeatureStates;
 }
 
-/** Whether a feature of a machine controller is on. */
+/** Returns true if the feature is enabled. */
 export const isFeatureOn = (flags: WithFeatures, name: keyof typeof MACHINE_FEATURES): boolean =>
   flags['feature-gates'][name] === true;
 
-/** What no single flag can know is wrong. */
+/** Returns errors of flags in combination. */
 export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] => [
   ...(flags['machine-safety-apiserver-statuscheck-period'] < flags['machine-safety-apiserver-statuscheck-timeout']
     ? ['--machine-safety-apiserver-statuscheck-period must be at least --machine-safety-apiserver-statuscheck-timeout']
@@ -168,7 +171,7 @@ export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] =
   ...checkSafeguardFlags(flags),
 ];
 
-/** The defaults for every machine that parsed flags stand for. */
+/** The defaults for every machine from parsed flags. */
 export const machineDefaultsOf = (flags: MachineFlagValues & WithFeatures): MachineDefaults => ({
   creationTimeoutMs: flags['machine-creation-timeout'],
   healthTimeoutMs: flags['machine-health-timeout'],

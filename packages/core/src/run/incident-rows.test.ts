@@ -5,7 +5,7 @@ import { MachineError } from '../driver/contract/errors.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Incidents of the original that show in what a Machine says of itself, replayed. */
+/** Incidents of the original that are visible in the status of a Machine. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -19,7 +19,7 @@ const warnings = async (rig: Rig, name: string): Promise<string[]> =>
     .filter(({ involvedObject, type }) => involvedObject.name === name && type === 'Warning')
     .map(({ reason }) => reason ?? '');
 
-test('incident 26: a VM that cannot be made and a node that does not join are told apart by description, code and event', async () => {
+test('a VM that cannot be created and a node that does not join have different descriptions, codes and events [incident 26]', async () => {
   const rig = await started({ joinAfterMs: undefined });
   await rig.createMachine('lonely');
   await rig.until(async () => (await rig.phase('lonely')) === 'Failed', HOUR);
@@ -41,7 +41,7 @@ test('incident 26: a VM that cannot be made and a node that does not join are to
   expect(await warnings(rig, 'unmade')).toEqual(['CreationFailed']);
 });
 
-test('incident 27: a class made invalid while no controller ran holds a deletion up at the cloud’s call only, which names the field; mended, the machine goes at once', async () => {
+test('a class that became invalid without a controller blocks a deletion only at the cloud call, which names the field; after its correction the machine is deleted at once [incident 27]', async () => {
   const rig = await started();
   await rig.createMachine('m-0');
   await rig.until(async () => (await rig.phase('m-0')) === 'Running');
@@ -94,7 +94,7 @@ test.each([
   },
 );
 
-test('incident 29: a quota error keeps its category and the cloud’s own words, brackets and all, through retries and a restart', async () => {
+test('a quota error keeps its category and the words of the cloud through retries and a restart [incident 29]', async () => {
   let short = true;
   const rig = await started({
     cloud: {
@@ -126,7 +126,7 @@ test('incident 29: a quota error keeps its category and the cloud’s own words,
   expect((await said())?.errorCode).toBeUndefined();
 });
 
-test('R43 a driver that throws what is no machine error is told of as a fault of the driver after five tries, once', async () => {
+test('a driver that throws an unexpected error is reported as faulty once, after five attempts [R43]', async () => {
   let broken = true;
   const rig = await started({
     cloud: {
@@ -155,7 +155,7 @@ test('R43 a driver that throws what is no machine error is told of as a fault of
   await rig.until(async () => (await rig.machine('m')) === undefined, 5 * MINUTE);
 });
 
-test('R43 an error that the cloud answered is no fault of the driver, however often', async () => {
+test('an error of the cloud is not a fault of the driver, however often it occurs [R43]', async () => {
   const rig = await started();
   await rig.createMachine('m');
   await rig.until(async () => (await rig.phase('m')) === 'Running');

@@ -22,7 +22,7 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Incidents of the field, played again over the server. The numbers are those of docs/compatibility/findings.md. */
+/** Incidents from production, replayed with the API server. The numbers are those of docs/compatibility/findings.md. */
 
 const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -35,7 +35,7 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
 
 const HOUR = 3_600_000;
 
-/** A way to the server that can be cut; `only` says which requests a cut concerns. */
+/** A connection to the server that can be cut for the requests that `only` selects. */
 function cuttable(only: (path: string) => boolean) {
   let cut = false;
   const wrap =
@@ -66,14 +66,14 @@ test.each<[what: string, only: (path: string) => boolean]>([
   await rig.clock.advance(3 * HOUR);
   expect(rig.cloud.calls.delete).toBe(0);
   set(false);
-  // The collector works: it is the evidence that it waited for.
+  // The orphan collection works, so the VM above was kept on purpose.
   await rig.until(async () => !rig.cloud.vms.includes(orphan), 3 * HOUR);
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms.map(({ providerId }) => providerId)).toEqual(before);
   expect((await rig.machines()).map((m) => m.status?.currentStatus?.phase)).toEqual(before.map(() => 'Running'));
 });
 
-test('incident 16: a process that was suspended while another took the lease changes nothing in the cloud any more', async () => {
+test('a process that was suspended while another took the lease changes nothing in the cloud [incident 16]', async () => {
   let fence: Fence | undefined;
   const rig = await started({
     controller: { fence: { confirm: async () => fence?.confirm(), held: async () => fence?.held() } },
@@ -103,7 +103,7 @@ test('incident 16: a process that was suspended while another took the lease cha
   expect(await ended).toBe('lost');
 });
 
-test('incident 16: two control clusters of one cloud account and one cluster tag leave each other’s VMs alone', async () => {
+test('two control clusters with one cloud account and one cluster tag keep each other’s VMs [incident 16]', async () => {
   const mine = await started({ joinAfterMs: undefined, controller: { owner: () => 'cluster-a' } });
   const plane = await startControlPlane({ clock: mine.clock, crds, controllers: false });
   const orphans = { ...ORPHAN_DEFAULTS, formerOwners: ['cluster-moved-away'] };
@@ -131,7 +131,7 @@ test('incident 16: two control clusters of one cloud account and one cluster tag
     'b cluster-b',
   ]);
   const created = mine.clock.now().toISOString();
-  // Both may collect what bears no mark; one's own, and those of a cluster that one took the place of.
+  // Both sides may collect VMs without a mark, their own VMs, and those of a cluster that they replaced.
   mine.cloud.plant('nobody', created);
   mine.cloud.plant('lost', created, undefined, 'cluster-a');
   mine.cloud.plant('moved', created, undefined, 'cluster-moved-away');
@@ -149,13 +149,13 @@ test('incident 16: two control clusters of one cloud account and one cluster tag
   );
   await mine.clock.advance(3 * HOUR);
   expect(mine.cloud.vms.map(({ machineName }) => machineName)).toEqual(['a', 'b']);
-  // One side is away: the other still leaves its VMs alone.
+  // One side is stopped. The other one still keeps its VMs.
   await mine.kill();
   await mine.clock.advance(3 * HOUR);
   expect(mine.cloud.vms.map(({ machineName }) => machineName)).toEqual(['a', 'b']);
 });
 
-test('incident 17: a VM that gets the name of a Node just deleted does not join by way of that Node', async () => {
+test('a VM with the name of a Node that was just deleted does not join through that Node [incident 17]', async () => {
   const name = 'ip-10-0-0-1';
   const rig = await started({ cloud: { nodeName: () => name }, joinAfterMs: undefined });
   const vmOf = (machine: string) => {
@@ -192,36 +192,36 @@ test('incident 17: a VM that gets the name of a Node just deleted does not join 
   expect((await rig.nodes())[0]?.spec.providerID).toBe(controllerIdOf(vmOf('next').providerId));
 });
 
-test('incident 17: a VM whose kubelet finds the Ready Node of a VM that nobody knew of joins by a Node of its own', async () => {
+test('a VM whose kubelet finds the Ready Node of an unknown VM joins with its own Node [incident 17]', async () => {
   const rig = await started({ joinAfterMs: undefined });
   await rig.createMachine('m', { creationTimeout: '20m' });
   await rig.until(async () => (await rig.phase('m')) === 'Pending');
   const [own] = rig.cloud.vms;
   if (!own) throw new Error('no VM');
   await rig.clock.advance(5_000);
-  // It came of a call whose answer was lost, joined, and went; the kubelet of the other VM reports on its Node.
+  // Its VM came from a call whose answer was lost, joined, and ended. The kubelet of the other VM reports on its Node.
   const gone = { metadata: { name: own.nodeName }, spec: { providerID: 'fake:///gone' } };
   await rig.admin.resource(nodes).create({ ...gone, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
   await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
-  // Once before the creation, and once to ask which VM is the machine's.
+  // One lookup before the creation, and one that finds the VM of the machine.
   expect(rig.cloud.calls.status).toBe(2);
   await rig.join(own);
   await rig.until(async () => (await rig.phase('m')) === 'Running', 5_000);
 });
 
-test('incident 17: a Node left over that is younger than a minute is gone before the machine’s own kubelet finds it', async () => {
+test('a leftover Node that is younger than a minute is deleted before the machine’s own kubelet finds it [incident 17]', async () => {
   const rig = await started({ joinAfterMs: undefined });
   await rig.createMachine('m', { creationTimeout: '20m' });
   await rig.until(async () => (await rig.phase('m')) === 'Pending');
   const [own] = rig.cloud.vms;
   if (!own) throw new Error('no VM');
-  // Registered a moment ago, and not Ready yet, by a VM that nobody knew of.
+  // An unknown VM registered it a moment ago, and it is not Ready yet.
   const client = rig.admin.resource(nodes);
   const register = () => client.create({ metadata: { name: 'm' }, spec: { providerID: 'fake:///gone' } });
   await register();
   await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
   expect(await rig.phase('m')).toBe('Pending');
-  // Its kubelet lives and registers it again: that is not a race of two that delete and create without end.
+  // Its kubelet runs and registers it again. The two must not delete and create it without end.
   await register();
   await rig.clock.advance(50_000);
   expect(await rig.nodes()).toHaveLength(1);
@@ -230,7 +230,7 @@ test('incident 17: a Node left over that is younger than a minute is gone before
   await rig.until(async () => (await rig.phase('m')) === 'Running', 5_000);
 });
 
-test('incident 17: a kubelet that took the Node of another VM on and does not register again ends its machine in time, with words', async () => {
+test('a kubelet that uses the Node of another VM and does not register again ends its machine in time, with a reason [incident 17]', async () => {
   const rig = await started({ joinAfterMs: undefined });
   await rig.createMachine('m', { creationTimeout: '20m' });
   await rig.until(async () => (await rig.phase('m')) === 'Pending');
@@ -243,7 +243,7 @@ test('incident 17: a kubelet that took the Node of another VM on and does not re
   expect(rig.cloud.vms).toEqual([]);
 });
 
-test('a machine whose provider id was edited before it joined keeps its Node: the cloud names another VM', async () => {
+test('a machine whose provider ID was edited before it joined keeps its Node: the cloud names another VM', async () => {
   const rig = await started({ joinAfterMs: undefined });
   await rig.createMachine('m', { creationTimeout: '20m' });
   await rig.until(async () => (await rig.phase('m')) === 'Pending');
@@ -256,7 +256,7 @@ test('a machine whose provider id was edited before it joined keeps its Node: th
   expect((await rig.nodes()).map(({ spec }) => spec.providerID)).toEqual([controllerIdOf(own.providerId)]);
 });
 
-/** A way to the server on which the Nodes of the past are not told: the list is empty, the watch is silent. */
+/** A connection without existing Nodes: the list is empty, and the watch sends nothing. */
 function blindToNodes() {
   let blind = false;
   const wrap =
@@ -278,7 +278,7 @@ function blindToNodes() {
   };
 }
 
-test('a machine whose Node the cache has not yet heard of is drained all the same, before its VM goes', async () => {
+test('a machine whose Node the cache does not have yet is drained before its VM is deleted', async () => {
   const { wrap, set } = blindToNodes();
   const rig = await started({ wrap });
   await rig.createMachine('m-0');
@@ -299,7 +299,7 @@ test('a machine whose Node the cache has not yet heard of is drained all the sam
   expect(await rig.nodes()).toEqual([]);
 });
 
-test('incident 23: forty machines short of capacity ask the cloud one at a time, more and more rarely, and tell the same', async () => {
+test('forty machines without capacity call the cloud one at a time, with growing waits, and report the same error [incident 23]', async () => {
   let short = true;
   const rig = await started({
     cloud: {
@@ -318,22 +318,22 @@ test('incident 23: forty machines short of capacity ask the cloud one at a time,
   );
   expect(rig.cloud.calls.create).toBe(1);
   await rig.clock.advance(2 * HOUR);
-  // At 10, 30 and some, and then every 30 to 36 minutes, whoever asks.
+  // After about 10 and 30 minutes, then every 30 to 36 minutes, for all machines together.
   expect(rig.cloud.calls.create).toBeGreaterThanOrEqual(4);
   expect(rig.cloud.calls.create).toBeLessThanOrEqual(6);
-  // The creation timeout of one that never asked counts as ever.
+  // The creation timeout applies to a machine that never sent a call.
   expect(await rig.phase('m-0')).toBe('Failed');
   short = false;
   await rig.createMachine('other-zone', { nodeTemplate: elsewhere });
   await rig.until(async () => (await rig.phase('other-zone')) === 'Running', 60_000);
   expect(rig.cloud.vms).toHaveLength(1);
-  // Nobody would replace the Failed one, as it has no owner: it is tried on, too.
+  // The Failed machine has no owner that would replace it, so it is retried too.
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
   expect(rig.cloud.made).toHaveLength(41);
   expect(rig.cloud.vms).toHaveLength(41);
 });
 
-test('incident 20: volumes of a node that is silent leave it once its VM is gone, not after six minutes, and never before', async () => {
+test('volumes of an unreachable node are detached when its VM is gone, not after six minutes, and never before [incident 20]', async () => {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds });
   const steps: string[] = [];
@@ -368,7 +368,7 @@ test('incident 20: volumes of a node that is silent leave it once its VM is gone
   });
   await rig.createPod('db', 'm-0', {}, [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]);
   const attached = async (): Promise<boolean> => (await admin.resource(volumeAttachments).list()).items.length > 0;
-  // Its kubelet is dead: the pod never ends by itself, and nobody says that the volume is no longer in use.
+  // Its kubelet is dead. The pod does not end, and the volume stays in use in the status.
   const body = { status: { volumesInUse: ['kubernetes.io/csi/local.csi^vol-1'] } };
   await admin.resource(nodes).patch('m-0', { type: 'merge', body }, { subresource: 'status' });
   await rig.conditions('m-0', [{ type: 'Ready', status: 'Unknown', lastTransitionTime: clock.now().toISOString() }]);
@@ -390,7 +390,7 @@ test('incident 20: volumes of a node that is silent leave it once its VM is gone
   expect(await rig.nodes()).toEqual([]);
 });
 
-test('incident 25: a creation timeout that is raised while the machine is pending extends its bootstrap token', async () => {
+test('a creation timeout that is raised while the machine is pending extends its bootstrap token [incident 25]', async () => {
   const rig = await started({ joinAfterMs: undefined });
   await rig.createClass('joining', 'join <<BOOTSTRAP_TOKEN>>');
   await rig.createMachine('m-0', { class: { kind: 'MachineClass', name: 'joining' }, creationTimeout: '20m' });
@@ -415,7 +415,7 @@ test('incident 25: a creation timeout that is raised while the machine is pendin
   const longer = await token();
   expect(longer.value).toBe(first.value);
   expect(longer.expires).toBeGreaterThan(made + 2 * HOUR);
-  // And it is there, unexpired, when a boot of almost two hours ends.
+  // The token has not expired when a boot of almost two hours ends.
   await rig.clock.advance(1.5 * HOUR);
   expect((await token()).expires).toBeGreaterThan(rig.clock.now().getTime());
   const [vm] = rig.cloud.vms;

@@ -7,7 +7,7 @@ import { checkMachineFlags, machineFlags } from './flags.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** VMs of failed machines that are kept for study, over the server and the cloud in memory. */
+/** VMs of failed machines that are kept for analysis, with the API server and the cloud in memory. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -41,7 +41,7 @@ const records = async (rig: Rig): Promise<readonly string[]> =>
 
 const vmsOf = (rig: Rig): readonly string[] => rig.cloud.vms.map(({ machineName }) => machineName);
 
-/** A machine that ran, whose kubelet says what ails it until it has Failed. */
+/** A machine that ran and whose kubelet reports these conditions until it has Failed. */
 async function ill(rig: Rig, name: string, conditions: readonly object[] = ILL): Promise<void> {
   await rig.createMachine(name);
   await rig.until(async () => (await rig.phase(name)) === 'Running');
@@ -49,7 +49,7 @@ async function ill(rig: Rig, name: string, conditions: readonly object[] = ILL):
   await failed(rig, name);
 }
 
-test('incident 30: the VM of a machine that never joined outlives it for its time, is told of, and then goes', async () => {
+test('the VM of a machine that never joined outlives it for the configured time, is reported, and is then deleted [incident 30]', async () => {
   const rig = await started({ joinAfterMs: undefined });
   await rig.createMachine('m-0');
   await failed(rig, 'm-0');
@@ -69,7 +69,7 @@ test('incident 30: the VM of a machine that never joined outlives it for its tim
   expect(await records(rig)).toEqual([]);
 });
 
-test('the Node of a VM that is kept stays, cordoned, and goes after it', async () => {
+test('the Node of a kept VM stays, cordoned, and is deleted after it', async () => {
   const rig = await started();
   await ill(rig, 'm-0');
   await rig.deleteMachine('m-0');
@@ -86,7 +86,7 @@ test('the Node of a VM that is kept stays, cordoned, and goes after it', async (
   expect(await rig.nodes()).toEqual([]);
 });
 
-test('no more of a class are kept than its limit; expired ones do not count', async () => {
+test('a class keeps at most its limit; expired ones do not count', async () => {
   const rig = await started({ joinAfterMs: undefined });
   for (const name of ['m-0', 'm-1', 'm-2']) await rig.createMachine(name);
   await failed(rig, 'm-0', 'm-1', 'm-2');
@@ -133,7 +133,7 @@ test.each<[why: string, spoil: (rig: Rig) => Promise<unknown>]>([
   expect(await records(rig)).toEqual([]);
 });
 
-test('the VM of a machine that is well, or where none was asked for, goes', async () => {
+test('the VM of a healthy machine is deleted, and any VM if none is to be kept', async () => {
   const rig = await started();
   await rig.createMachine('well');
   await rig.until(async () => (await rig.phase('well')) === 'Running');
@@ -147,8 +147,8 @@ test('the VM of a machine that is well, or where none was asked for, goes', asyn
   expect(vmsOf(other)).toEqual([]);
 });
 
-/** The process dies as soon as the record is made: its answer is lost with it. */
-test('a crash between record and status: one record, one VM, and the next process goes on', async () => {
+/** The process dies right after the record is written, so the answer is lost. */
+test('a crash between record and status: one record, one VM, and the next process continues', async () => {
   let kill: (() => void) | undefined;
   const wrap =
     (transport: Transport): Transport =>
@@ -183,7 +183,7 @@ test('a crash between record and status: one record, one VM, and the next proces
   expect(vmsOf(rig)).toEqual([]);
 });
 
-test('a record that cannot be made holds nothing up: the VM goes as ever', async () => {
+test('a record that cannot be written delays nothing: the VM is deleted as usual', async () => {
   const wrap =
     (transport: Transport): Transport =>
     (request) =>
@@ -196,7 +196,7 @@ test('a record that cannot be made holds nothing up: the VM goes as ever', async
   expect(vmsOf(rig)).toEqual([]);
 });
 
-test('a record whose answer never comes holds nothing up for more than half a minute', async () => {
+test('a record whose answer is lost delays the deletion by at most half a minute', async () => {
   const wrap =
     (transport: Transport): Transport =>
     (request) =>
@@ -211,7 +211,7 @@ test('a record whose answer never comes holds nothing up for more than half a mi
   expect(vmsOf(rig)).toEqual([]);
 });
 
-test('kept VMs that nothing would end are refused at start, with the flag to change', async () => {
+test('kept VMs without an end are refused at start, with the flag to change', async () => {
   const asked = async (...argv: string[]): Promise<readonly string[]> => {
     const parsed = await parseFlags({ name: 'machine-controller', version: '0', description: '' }, machineFlags, argv);
     if (parsed.kind !== 'run') throw new Error(`not parsed: ${JSON.stringify(parsed)}`);
@@ -223,7 +223,7 @@ test('kept VMs that nothing would end are refused at start, with the flag to cha
   expect(await asked('--orphan-policy=report')).toEqual([]);
 });
 
-test('a class that is deleted waits for what is kept of it, which goes at once', async () => {
+test('a deleted class waits for its kept VMs, which are deleted at once', async () => {
   const rig = await started({ joinAfterMs: undefined });
   await rig.createMachine('m-0');
   await failed(rig, 'm-0');
@@ -238,7 +238,7 @@ test('a class that is deleted waits for what is kept of it, which goes at once',
   expect(took).toBeLessThan(40 * MINUTE);
 });
 
-test('a record whose time nobody can read keeps nothing', async () => {
+test('a record with an invalid time keeps nothing', async () => {
   const rig = await started({ joinAfterMs: undefined });
   await rig.createMachine('m-0');
   await failed(rig, 'm-0');

@@ -4,19 +4,19 @@ import { expect, test } from 'vitest';
 import { NAMESPACE } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** A stream that says nothing until it is given up. */
+/** A stream without data that ends with its signal. */
 const silent = (signal: AbortSignal | undefined): ReadableStream =>
   new ReadableStream({
     start: (stream) => signal?.addEventListener('abort', () => stream.error(signal.reason), { once: true }),
   });
 
-/** No watch of Nodes says anything: what they tell is on its way. */
+/** All watches of Nodes are delayed. */
 const deafToNodes =
   (transport: Transport): Transport =>
   (request) =>
     /\/nodes\?.*watch=/.test(request.path) ? Promise.resolve(new Response(silent(request.signal))) : transport(request);
 
-test('a Node that registers while its VM is being deleted goes with its machine, though no watch has told of it', async () => {
+test('a Node that registers while its VM is being deleted is deleted with its machine, though no watch has shown it', async () => {
   const { rig, requests } = await createRig({
     wrap: deafToNodes,
     joinAfterMs: undefined,
@@ -47,7 +47,7 @@ const unreadable =
       ? Promise.resolve(Response.json({ kind: 'Status', status: 'Failure', code: 500, message: 'no' }, { status: 500 }))
       : transport(request);
 
-/** A machine that is being deleted, whose Node has a pod and was shown by no watch. */
+/** A machine that is being deleted. Its Node has a pod, and no watch has shown the Node. */
 async function unseenNode(wrap: (transport: Transport) => Transport) {
   const { rig } = await createRig({ wrap, joinAfterMs: undefined });
   await rig.createClass();
@@ -76,14 +76,14 @@ test('the pods of a Node that no watch has shown are evicted before its VM is de
 
 const blind = (transport: Transport): Transport => unreadable(deafToNodes(transport));
 
-test('while the API server does not tell whether there is a Node, the VM stays, until the time to drain is over', async () => {
+test('while the API server does not answer whether there is a Node, the VM stays until the drain timeout', async () => {
   const rig = await unseenNode(blind);
   await rig.clock.advance(7_000_000);
   expect(rig.cloud.vms).toHaveLength(1);
   await rig.until(async () => rig.cloud.vms.length === 0, 900_000);
 });
 
-test('force-deletion does not wait for an answer whether there is a Node', async () => {
+test('force-deletion does not wait for this answer', async () => {
   const rig = await unseenNode(blind);
   expect(rig.cloud.vms).toHaveLength(1);
   const body = { metadata: { labels: { [Labels.ForceDeletion]: 'True' } } };

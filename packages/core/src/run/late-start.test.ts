@@ -4,12 +4,14 @@ import { expect, test } from 'vitest';
 import { running, staged } from './testing/restorable-stage.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 
-/** The server of the machines is restored to an older state, and only then a controller starts: it has no older caches. */
+/**
+ * The server of the machines is restored to an older state, and a controller starts afterwards, without older caches.
+ */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** Ten old machines are in the backup and these are not. No controller runs when the server is restored. */
+/** Ten old machines are in the backup, and `names` are not. No controller runs during the restore. */
 async function restored(names: readonly string[], elects = true): Promise<Rig> {
   const { rig, plane } = await staged({ elects });
   await running(rig, ...Array.from({ length: 10 }, (_, index) => `old-${index}`));
@@ -24,7 +26,7 @@ async function restored(names: readonly string[], elects = true): Promise<Rig> {
 
 const vmOf = (rig: Rig, name: string) => rig.cloud.vms.find(({ machineName }) => machineName === name);
 
-/** The kubelet of a restored cluster is restarted, and registers its Node. */
+/** The kubelet of a restored cluster restarts and registers its Node. */
 const rejoin = async (rig: Rig, name: string): Promise<void> => {
   const vm = vmOf(rig, name);
   if (vm) await rig.join(vm);
@@ -40,7 +42,7 @@ const told = async (rig: Rig): Promise<string[]> =>
     .filter(({ reason }) => reason === 'OrphanVM')
     .map(({ message = '' }) => message);
 
-/** The Machine goes, while its VM and its Node run on. */
+/** The Machine is removed, while its VM and its Node exist. */
 async function forceAway(rig: Rig, name: string): Promise<void> {
   const client = rig.admin.resource<Machine>(machines, NAMESPACE);
   await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
@@ -74,7 +76,7 @@ test('a process that starts before the first one has searched for orphans keeps 
   expect([await quarantined(rig), rig.cloud.vms.length]).toEqual([vmOf(rig, 'young')?.providerId, 11]);
 });
 
-test('a machine that is created again adopts its VM, and the others of that time stay in quarantine', async () => {
+test('a machine that is created again adopts its VM, and the other VMs of that time stay in quarantine', async () => {
   const rig = await restored(['young', 'other']);
   await rig.createMachine('young');
   rig.start();
@@ -96,7 +98,7 @@ test('a VM that is older than the time without a controller is drained and delet
   expect(await told(rig)).toEqual([expect.stringContaining('it is drained, then deleted')]);
 });
 
-test('VMs that a controller without leader election has created prove no restore', async () => {
+test('VMs that a controller without leader election has created are no proof of a restore', async () => {
   const { rig } = await staged({ elects: true });
   await running(rig, 'a');
   await rig.kill();

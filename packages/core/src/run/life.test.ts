@@ -19,7 +19,7 @@ const writes = (requests: readonly RequestLogEntry[]): string[] =>
     .filter((entry) => entry.method !== 'GET')
     .map(verb);
 
-test('a machine is born with three writes of its own and one of its node, without a read', async () => {
+test('a machine is created with three writes of its own and one of its node, without a read', async () => {
   const { rig: r, requests } = await rig();
   await r.createClass();
   r.start();
@@ -48,7 +48,7 @@ test('a machine is born with three writes of its own and one of its node, withou
   expect(n?.metadata.finalizers).toEqual(['node.machine.sapcloud.io/machine-controller']);
 });
 
-test('user data that is gzip reaches the cloud byte for byte', async () => {
+test('gzip user data reaches the cloud byte for byte', async () => {
   const userData = gzipSync('#cloud-config\nhostname: <<MACHINE_NAME>>\n');
   const { rig: r } = await started();
   await r.createClass('packed', userData);
@@ -67,7 +67,7 @@ const started = async (options: Partial<RigOptions> = {}): Promise<{ rig: Rig; r
 const gone = (r: Rig, name: string) => async (): Promise<boolean> => (await r.machine(name)) === undefined;
 const running = (r: Rig, name: string) => async (): Promise<boolean> => (await r.phase(name)) === 'Running';
 
-test('an empty machine dies with five writes, without a read of its own', async () => {
+test('an empty machine is deleted with five writes, without a read of its own', async () => {
   const { rig: r, requests } = await started();
   await r.createMachine('m-1');
   await r.until(running(r, 'm-1'));
@@ -84,7 +84,7 @@ test('an empty machine dies with five writes, without a read of its own', async 
     'DELETE /api/v1/nodes/m-1',
     `PATCH ${machine}`,
   ]);
-  // It was the last of its class: before the class is let go, it is asked once whether VMs of it are kept.
+  // It was the last machine of its class. Before the class is released, one request asks for kept VMs of it.
   const reads = mine(requests).filter((entry) => entry.method === 'GET' && entry.verb !== 'watch');
   expect(reads.map(({ resource, verb }) => [resource, verb])).toEqual([['configmaps', 'list']]);
   expect(r.cloud.vms).toEqual([]);
@@ -105,7 +105,7 @@ test.each([
     const counted = (): string[] =>
       writes(requests).filter((line) => !/\/(events|machineclasses|secrets\/bare)/.test(line));
     requests.length = 0;
-    // No finalizer, no priority: what the MachineSet controller gives its machines is missing.
+    // Without finalizer and priority, which the MachineSet controller adds to its machines.
     await r.createMachine(
       'm-1',
       { class: { kind: 'MachineClass', name: 'bare' } },
@@ -129,7 +129,7 @@ test.each([
   },
 );
 
-test('class and Secret are held while they are used, and let go afterwards', async () => {
+test('class and Secret keep a finalizer while they are used, and lose it afterwards', async () => {
   const { rig: r } = await started();
   await r.createMachine('m-1');
   await r.until(running(r, 'm-1'));
@@ -149,7 +149,7 @@ test('class and Secret are held while they are used, and let go afterwards', asy
   await r.until(async () => ((await finalizers())[1] ?? []).length === 0);
 });
 
-test('S-K5 a class that has lost our finalizer gets it back, and makes machines', async () => {
+test('a class without our finalizer gets it again, and creates machines [S-K5]', async () => {
   const { rig: r } = await started();
   const classes = r.admin.resource(machineClasses, NAMESPACE);
   const held = async () => (await classes.get('small')).metadata.finalizers ?? [];
@@ -162,7 +162,7 @@ test('S-K5 a class that has lost our finalizer gets it back, and makes machines'
   expect(await held()).toEqual(['machine.sapcloud.io/machine-controller-manager']);
 });
 
-test('a quota is waited for as long as the flag says, and a mended class ends the wait at once', async () => {
+test('the wait for a quota lasts as long as the flag says, and a corrected class ends it at once', async () => {
   const { rig: r } = await started();
   r.cloud.fail('create', { code: 'ResourceExhausted', message: 'no more cores' }, { code: 'InvalidArgument' });
   await r.createMachine('m-1');
@@ -185,7 +185,7 @@ test('a quota is waited for as long as the flag says, and a mended class ends th
   expect((await r.machine('m-1'))?.status?.lastOperation?.errorCode).toBeUndefined();
 });
 
-test('S-K2 a class that does not exist, or a Secret, is named; the machine is made when they come', async () => {
+test('a missing class or Secret is named; the machine is created when it exists [S-K2]', async () => {
   const { rig: r } = await rig();
   r.start();
   await r.createMachine('m-1');
@@ -196,7 +196,7 @@ test('S-K2 a class that does not exist, or a Secret, is named; the machine is ma
   await r.until(running(r, 'm-1'), 5_000);
 });
 
-test('a bootstrap token is made only if asked for, and deleted when the machine has joined', async () => {
+test('a bootstrap token is created only if requested, and deleted when the machine has joined', async () => {
   const { rig: r } = await rig({ joinAfterMs: 60_000 });
   await r.createClass('small', 'token=<<BOOTSTRAP_TOKEN>>');
   r.start();
@@ -212,7 +212,7 @@ test('a bootstrap token is made only if asked for, and deleted when the machine 
   expect(await tokens()).toEqual([]);
 });
 
-test('incident 5: a deletion waits for the creation under way, and leaves nothing behind', async () => {
+test('a deletion waits for a running creation and leaves nothing behind [incident 5]', async () => {
   let release = (): void => undefined;
   const { rig: r } = await started({
     joinAfterMs: undefined,
@@ -238,7 +238,7 @@ test('incident 5: a deletion waits for the creation under way, and leaves nothin
   expect(r.cloud.vms).toEqual([]);
 });
 
-/** Holds the first call of a method for ever, whatever its signal says, until it is let go. */
+/** Blocks the first call of a method until it is released, whatever its signal says. */
 function deafTo(method: 'create' | 'delete') {
   let held = 0;
   const released = Promise.withResolvers<void>();
@@ -249,7 +249,7 @@ function deafTo(method: 'create' | 'delete') {
 
 const OVERDUE_MS = 15 * 60_000 + 31_000;
 
-test('a delete that ignores its signal is never overlapped by another, and the status says so', async () => {
+test('a delete that ignores its signal never overlaps with another one, and the status reports it', async () => {
   const { gate, release } = deafTo('delete');
   const { rig: r } = await started({ cloud: { gate } });
   await r.createMachine('m-1');
@@ -287,7 +287,7 @@ test('a create that ignores its signal is not repeated, and a deletion waits for
   expect(r.cloud.vms).toEqual([]);
 });
 
-test('incident 1: cloud calls that never end hold up no other machine', async () => {
+test('cloud calls that never end delay no other machine [incident 1]', async () => {
   const { rig: r } = await started({
     cloud: {
       gate: (method, _point, name) =>
@@ -300,7 +300,7 @@ test('incident 1: cloud calls that never end hold up no other machine', async ()
   await r.until(running(r, 'free'), 1_000);
 });
 
-test('S-C8 a VM whose name an older Node bears is given back', async () => {
+test('a VM whose name an older Node has is deleted [S-C8]', async () => {
   const { rig: r } = await rig({ cloud: { nodeName: () => 'taken' }, joinAfterMs: undefined });
   await r.join({ nodeName: 'taken', providerId: 'fake:///zone/elsewhere' });
   await r.createClass();
@@ -314,7 +314,7 @@ test('S-C8 a VM whose name an older Node bears is given back', async () => {
   expect(r.cloud.made).toHaveLength(1);
 });
 
-test('S-C11 S-D19 without a target cluster: Available, addresses, and straight to the VM when it goes', async () => {
+test('without a target cluster: Available, addresses, and a deletion without a drain [S-C11, S-D19]', async () => {
   const { rig: r } = await started({ target: false, joinAfterMs: undefined });
   await r.createMachine('m-1');
   await r.until(async () => (await r.phase('m-1')) === 'Available');
@@ -329,7 +329,7 @@ test('S-C11 S-D19 without a target cluster: Available, addresses, and straight t
   expect(r.cloud.vms).toEqual([]);
 });
 
-test('a VM that needs initializing gets it, and a failure says so', async () => {
+test('a VM that needs initialization gets it, and a failure is reported', async () => {
   const { rig: r } = await started({ cloud: { initializes: true } });
   r.cloud.fail('initialize', { code: 'Internal' });
   await r.createMachine('m-1');
@@ -339,7 +339,7 @@ test('a VM that needs initializing gets it, and a failure says so', async () => 
   await r.until(running(r, 'm-1'), 10_000);
 });
 
-test('S-D27 a VM that cannot be deleted says so in the words of the original, and goes when the cloud is well', async () => {
+test('a VM that cannot be deleted is reported in the words of the original, and deleted when the cloud recovers [S-D27]', async () => {
   const { rig: r } = await started();
   await r.createMachine('m-1');
   await r.until(running(r, 'm-1'));
@@ -353,7 +353,7 @@ test('S-D27 a VM that cannot be deleted says so in the words of the original, an
   await r.until(gone(r, 'm-1'), 601_000);
 });
 
-test('a Node that somebody deletes takes its machine along', async () => {
+test('deleting a Node deletes its machine', async () => {
   const { rig: r } = await started();
   await r.createMachine('m-1');
   await r.until(running(r, 'm-1'));
@@ -368,7 +368,7 @@ test('a Node that somebody deletes takes its machine along', async () => {
   ]);
 });
 
-test('quiet means no requests', async () => {
+test('without changes there are no requests', async () => {
   const { rig: r, requests } = await started();
   for (let i = 0; i < 5; i++) await r.createMachine(`m-${i}`);
   await r.until(async () => (await r.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
@@ -378,7 +378,7 @@ test('quiet means no requests', async () => {
   expect(mine(requests).filter((entry) => entry.verb !== 'watch')).toEqual([]);
 });
 
-test('S-C19 a driver that answers without a provider id or node name is at fault, and the machine says so', async () => {
+test('a driver that answers without a provider ID or node name is at fault, and the machine reports it [S-C19]', async () => {
   const { rig } = await started({ cloud: { nodeName: () => '' } });
   await rig.createMachine('m-0');
   await rig.until(async () => (await rig.phase('m-0')) === 'CrashLoopBackOff');

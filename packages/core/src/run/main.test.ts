@@ -8,7 +8,10 @@ import { defineDriver } from '../driver/schemas/define-driver.ts';
 import { type BinaryParts, machineControllerBinary } from './main.ts';
 import { endpointFlag, SettingSources } from './settings.ts';
 
-/** Flags of a provider's own: in --help, the environment and the file of --config like all others, and judged before the start. */
+/**
+ * Flags of a provider are in --help, the environment and the file of --config like all others, and are checked before
+ * the start.
+ */
 
 const folder = mkdtempSync(join(tmpdir(), 'mcm main '));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -39,7 +42,7 @@ async function run(parts: Parts, argv: readonly string[], env: Readonly<Record<s
   return { code, printed: printed.join('\n'), errors };
 }
 
-/** Ends with the endpoint that is in force as its complaint. */
+/** Ends with an error that contains the effective endpoint. */
 const provider = (env: Readonly<Record<string, string>> = {}): Parts => ({
   provider: {
     flags,
@@ -50,13 +53,13 @@ const provider = (env: Readonly<Record<string, string>> = {}): Parts => ({
   },
 });
 
-test('they stand in --help, which asks nobody what they are good for', async () => {
+test('they are in --help, which does not evaluate them', async () => {
   const { code, printed } = await run(provider(), ['--help']);
   expect(code).toBe(0);
   expect(printed).toMatch(/^Cloud:\n\s+--toy-endpoint <url>\s+address of the toy cloud/m);
 });
 
-test('command line before MCM_FLAG_… before the file of --config before the cloud’s own variable', async () => {
+test('the command line precedes MCM_FLAG_…, then the file of --config, then the variable of the cloud', async () => {
   const file = join(folder, 'config.yaml');
   writeFileSync(file, 'toy-endpoint: https://file.example\n');
   const own = { TOY_ENDPOINT: 'https://variable.example' };
@@ -71,7 +74,7 @@ test('command line before MCM_FLAG_… before the file of --config before the cl
   expect(await told([])).toEqual(line('TOY_ENDPOINT', 'variable'));
 });
 
-test('a setting that is wrong ends the process with 1, named in its last line', async () => {
+test('an invalid setting ends the process with 1 and is named in its last line', async () => {
   const { code, errors } = await run(provider(), ['--toy-endpoint=http://far.example']);
   expect(code).toBe(1);
   expect(errors).toEqual([expect.stringMatching(/^machine-controller-toy: --toy-endpoint is http:.*plain http/)]);
@@ -94,7 +97,7 @@ test.each([
   expect(await binary.configure?.({} as never)).toEqual({ warnings: [] });
 });
 
-test('§1.1 the Lease is machine-controller, the original’s, whatever the driver is called: the two never work at once', () => {
+test('the Lease is machine-controller, as in the original, for every driver: the two never work at once [1.1]', () => {
   const { name, leaseName } = machineControllerBinary(driver);
   expect({ name, leaseName }).toEqual({ name: 'machine-controller-toy', leaseName: 'machine-controller' });
 });

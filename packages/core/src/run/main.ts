@@ -42,47 +42,47 @@ import {
   timeoutsOf,
 } from './flags.ts';
 
-/** Name of the Lease and of the event source: the original's, so that the two never work at once. */
+/** Name of the Lease and of the event source. It is that of the original, so the two never work at once. */
 const NAME = 'machine-controller';
 
-/** The controllers of `buildMachineController` with queues of their own. */
+/** The controllers of `buildMachineController` with queues. */
 const CONTROLLERS = ['machine', 'secret', 'machineclass', 'machinesafetyorphanvms', 'machinesafetyapiserver'];
 
-/** Randomness that nobody can guess. */
+/** A secure source of random numbers. */
 const secretRandom: Random = { next: () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48 };
 
-/** What it reads and writes of ours. */
+/** The kinds of mcm that it reads and writes. */
 const NEEDED_KINDS: ReadonlySet<string> = new Set(['Machine', 'MachineClass']);
 
 type MachineFlags = typeof machineFlags;
 
-/** A driver as flags and environment want it. */
+/** A driver that is configured by flags and environment. */
 export interface ConfiguredDriver<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
-  /** Where the cloud is other than by default, by the setting that says so; told once at the start. */
+  /** Non-default endpoints of the cloud by the name of their setting. They are logged once at the start. */
   readonly endpoints?: Readonly<Record<string, string>>;
-  /** What may be meant, but is likely wrong; one sentence each, told once at the start. */
+  /** Settings that are valid but probably wrong, one sentence each. They are logged once at the start. */
   readonly warnings?: readonly string[];
 }
 
-/** Flags of a provider's own, and what they make of its driver. */
+/** Flags of a provider, and the function that configures its driver with them. */
 export interface ProviderSettings<F extends Flags, Spec, Credentials> {
-  /** They stand in `--help` under "Cloud", and in the environment and the file of `--config` as all others. */
+  /** They are in `--help` under "Cloud", and in the environment and the file of `--config` like all others. */
   readonly flags: F;
   /**
-   * Called once at the start, before anything is connected.
-   * @throws ConfigError which names the setting that is wrong and the cure: the process's last line
+   * Called once at the start, before any connection.
+   * @throws ConfigError with the invalid setting and a hint, which become the last line of the process
    */
   configure(flags: FlagValues<F>): ConfiguredDriver<Spec, Credentials> | Promise<ConfiguredDriver<Spec, Credentials>>;
 }
 
-/** What the `machine-controller` binary is made of beside its driver. */
+/** The parts of the `machine-controller` binary in addition to its driver. */
 export interface BinaryParts<F extends Flags, Spec, Credentials> {
   readonly version?: string;
   readonly tracer?: DriverTracer | undefined;
   readonly tracing?: TracingSettings | TracingOff;
   readonly provider?: ProviderSettings<F, Spec, Credentials> | undefined;
-  /** The file of `NODE_EXTRA_CA_CERTS`: Node itself passes over one that it cannot read. */
+  /** The file of `NODE_EXTRA_CA_CERTS`. Node itself ignores a file that it cannot read. */
   readonly authorities?: string | undefined;
 }
 
@@ -117,7 +117,7 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
   };
 }
 
-/** What is wrong with a file of certificate authorities: servers that it should vouch for are not trusted. */
+/** Errors of a file of certificate authorities. Its servers would not be trusted. */
 async function faultsOfAuthorities(file: string | undefined): Promise<readonly string[]> {
   if (!file) return [];
   const fault = await readFile(file, 'utf8').then(
@@ -145,7 +145,7 @@ function unitOf<Spec, Credentials>(
   const same = ['', flags['target-kubeconfig']].includes(flags['control-kubeconfig']);
   const cluster = new ControlCluster({
     control,
-    // One cluster has one Lease already, and who only looks takes none.
+    // A single cluster has one Lease already, and an observing process takes none.
     target: same || context.observe ? undefined : target,
     namespace,
     fence,
@@ -215,7 +215,7 @@ function unitOf<Spec, Credentials>(
 /** Connections of a process to its cloud. */
 const CONNECTIONS = 64;
 
-/** Time, randomness and network of this process, for a driver. To be called from a provider's `main` and nowhere else. */
+/** Time, randomness and network of this process, for a driver. Only the `main` of a provider calls it. */
 export const processContext = (): DriverContext => ({
   clock: realClock,
   random: secretRandom,
@@ -223,8 +223,8 @@ export const processContext = (): DriverContext => ({
 });
 
 /**
- * A promise that a driver or its library forgot about is told of and ends nothing: the machines of all classes would
- * stop for it. What was awaited fails its own call. Nobody knows what the error holds, so only its kind is told.
+ * Logs an unhandled promise rejection in driver code. The process continues, because its end would stop the machines of
+ * all classes. An awaited rejection only fails its own call. The error may contain secrets, so only its kind is logged.
  */
 function reportStrayRejections(log: Logger): void {
   process.on('unhandledRejection', (reason) => {
@@ -233,19 +233,19 @@ function reportStrayRejections(log: Logger): void {
   });
 }
 
-/** How a provider's machine controller is run. */
+/** Settings of a provider's machine controller. */
 export interface MachineControllerSettings<F extends Flags, Spec, Credentials> {
   readonly version?: string;
-  /** Where the driver's calls leave spans; default: the tracer of an OpenTelemetry SDK loaded into the process, if any. */
+  /** Creates spans for the driver's calls. Default: the tracer of an OpenTelemetry SDK in the process, if any. */
   readonly tracer?: DriverTracer;
-  /** Flags of the provider's own; absent: there are none, and the driver runs as it is. */
+  /** Flags of the provider. Absent: there are none, and the driver needs no configuration. */
   readonly provider?: ProviderSettings<F, Spec, Credentials>;
 }
 
 /**
- * Runs a provider's machine controller as this process, and ends the process with its exit code: 0 after a request to
- * end, 1 when it cannot start or lost its lease. With `schema` as its argument it prints the JSON Schema of provider spec
- * and Secret, with `schema --markdown` the reference, and ends. To be called from a provider's `main` and nowhere else.
+ * Runs a provider's machine controller as this process, and ends the process with its exit code: 0 after a termination
+ * request, 1 if it cannot start or lost its Lease. With the argument `schema` it prints the JSON Schema of provider
+ * spec and Secret, with `schema --markdown` the reference, and ends. Only the `main` of a provider calls it.
  */
 export async function runMachineController<Spec, Credentials, F extends Flags = Flags>(
   driver: DriverDefinition<Spec, Credentials>,
@@ -258,7 +258,8 @@ export async function runMachineController<Spec, Credentials, F extends Flags = 
     await new Promise((resolve) => process.stdout.write(text, resolve));
     process.exit(0);
   }
-  // A first list of 20,000 pods lets V8's young generation grow and never shrink again: 233 MB resident instead of 170.
+  // A first list of 20,000 pods makes V8's young generation grow, and it never shrinks again: 233 MB resident instead
+  // of 170.
   setFlagsFromString('--semi-space-growth-factor=1');
   const tracing = tracingSettings(process.env);
   const authorities = process.env.NODE_EXTRA_CA_CERTS;

@@ -22,9 +22,9 @@ import { createCaches, informersOf } from '../cluster/caches.ts';
 import { NAMESPACE } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** One object that is not of its type costs only itself. */
+/** One object with an invalid type affects only itself. */
 
-/** CRDs that let in everything. */
+/** CRDs that accept everything. */
 const OPEN = crds.map((crd) => ({
   ...crd,
   spec: {
@@ -38,7 +38,7 @@ const OPEN = crds.map((crd) => ({
 
 const BATCH = 40;
 
-/** The body of a watch that says nothing. */
+/** The body of a watch without events. */
 const openUntil = (signal: AbortSignal): ReadableStream =>
   new ReadableStream({
     start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason), { once: true }),
@@ -80,7 +80,7 @@ test.each([
     expect(told.map(({ fields }) => fields.object).toSorted()).toEqual(
       held.map((name) => `${NAMESPACE}/${name}`).toSorted(),
     );
-    // Corrected, it is a machine like any other.
+    // After its correction it is an ordinary machine.
     if (definition.kind !== 'Machine') return;
     const [name = ''] = held;
     const { apiVersion, kind, metadata } = await resource.get(name);
@@ -95,7 +95,7 @@ test.each([
   },
 );
 
-test('kinds of the target cluster, and Secrets, fill every cache, index and census whatever one of their fields holds', async () => {
+test('kinds of the target cluster, and Secrets, are accepted by every cache, index and census with any value in a field', async () => {
   const kinds: readonly ResourceDefinition<KubeObject>[] = [
     ...[nodes, pods, persistentVolumeClaims, persistentVolumes, volumeAttachments, podDisruptionBudgets, csiNodes],
     ...[secrets, machines, machineClasses],

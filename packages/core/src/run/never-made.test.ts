@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
-/** Machines whose class was refused each time, over the server and the cloud in memory. */
+/** Machines whose class was always refused, with the API server and the cloud in memory. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -12,7 +12,7 @@ const OF_BROKEN = { class: { kind: 'MachineClass', name: 'broken' } };
 
 const classes = (rig: Rig) => rig.admin.resource<MachineClass>(machineClasses, NAMESPACE);
 
-/** The driver wants a text for the size. */
+/** The driver requires a text for the size. */
 async function started(options: StartOptions = {}): Promise<Rig> {
   const rig = await startRig({ eventTtlMs: 0, ...options });
   await rig.createClass('broken', 'hello', { providerSpec: { size: 7 } });
@@ -47,7 +47,7 @@ test('a machine of a class that was never valid is deleted at once: no call for 
   expect([rig.cloud.calls.status, rig.cloud.calls.create, rig.cloud.calls.delete]).toEqual([0, 0, 0]);
 });
 
-test('the same after a restart: the machine itself says that no call was sent', async () => {
+test('the same after a restart: the Machine records that no call was sent', async () => {
   const rig = await started();
   await refused(rig);
   await rig.until(() => isNoted(rig), MINUTE);
@@ -58,7 +58,7 @@ test('the same after a restart: the machine itself says that no call was sent', 
   expect(await told(rig, 'VMUnknown')).toEqual([]);
 });
 
-test('the note goes before the first call, so a lost answer leaves none', async () => {
+test('the note is removed before the first call, so after a lost answer there is none', async () => {
   const rig = await started({ joinAfterMs: undefined });
   await refused(rig);
   await rig.until(() => isNoted(rig), MINUTE);
@@ -74,7 +74,7 @@ test('the note goes before the first call, so a lost answer leaves none', async 
   expect(rig.cloud.vms).toEqual([]);
 });
 
-test('a machine of an earlier process is not taken for one without a VM: the status says what is unknown', async () => {
+test('a machine of an earlier process may have a VM: the status reports what is unknown', async () => {
   const rig = await started();
   await rig.kill();
   await rig.createMachine('m-0', OF_BROKEN);
@@ -95,7 +95,7 @@ test('a machine of an earlier process is not taken for one without a VM: the sta
   ]);
 });
 
-test('force-deletion does not leave a VM behind that is on record', async () => {
+test('force-deletion deletes a VM that is on record', async () => {
   const rig = await started({ joinAfterMs: undefined });
   await rig.kill();
   await rig.createMachine('m-0', { ...OF_BROKEN, providerID: rig.cloud.plant('m-0').providerId });
@@ -109,7 +109,7 @@ test('force-deletion does not leave a VM behind that is on record', async () => 
   expect([rig.cloud.vms, await told(rig, 'VMUnknown')]).toEqual([[], []]);
 });
 
-test('a cloud that does not answer is waited for, also with force-deletion', async () => {
+test('the deletion waits for a cloud that does not answer, also with force-deletion', async () => {
   const rig = await started({ joinAfterMs: undefined });
   await rig.createMachine('m-0');
   await rig.until(async () => (await rig.phase('m-0')) === 'Pending');

@@ -19,7 +19,7 @@ import type { ReachabilityTimings } from '../machine/health/reachability.ts';
 import type { OrphanOptions } from '../safety/orphans/orphan-options.ts';
 import type { MachineDefaults } from '../settings/settings.ts';
 
-/** What a machine controller is made of: its driver, its clusters, its clock and its settings. */
+/** Options of a machine controller: its driver, clusters, clock and settings. */
 export interface MachineControllerOptions<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
   /** The cluster of the machine objects. */
@@ -29,41 +29,41 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly namespace: string;
   readonly clock: Clock;
   readonly random: Random;
-  /** A source fit for secrets, for bootstrap tokens. */
+  /** A secure source of random numbers, for bootstrap tokens. */
   readonly secretRandom: Random;
   readonly log: Logger;
   readonly recorder: EventRecorder<EventReason>;
-  /** For events of the target cluster's Nodes. */
+  /** Records events of Nodes in the target cluster. */
   readonly targetRecorder?: EventRecorder<EventReason> | undefined;
   readonly runtime?: Partial<InformerRuntime>;
   readonly defaults?: MachineDefaults;
-  /** Keys that each controller works on at once; default 50. */
+  /** Number of keys that each controller reconciles at once; default 50. */
   readonly concurrency?: number;
   /** The same for single controllers, by name. */
   readonly concurrencyByController?: Readonly<Record<string, number>>;
   readonly bootstrapTokenExtraGroups?: string;
-  /** Nothing is changed in the cloud and no token made: what would be is noted here. Its clients note their own. */
+  /** No change of the cloud and no token: the changes are recorded here instead. Its clients record their own. */
   readonly observe?: ObserveDecisions | undefined;
   readonly timeouts?: DriverTimeouts;
   readonly orphans?: OrphanOptions;
   readonly reachability?: ReachabilityTimings;
-  /** Clients that only ask whether the API servers are there, so that other requests do not delay them; default: the same clients. */
+  /** Clients for probes of the API servers, so that other requests do not delay them. Default: the same clients. */
   readonly probes?: { readonly control: KubeClient; readonly target: KubeClient | undefined };
-  /** Pods with volumes of one node on their way at once; default 1. */
+  /** Number of pods with volumes of one node that may move at once; default 1. */
   readonly volumeWindow?: number;
-  /** Evidence of failed machines kept of a class at most; default 10, 0 for none. */
+  /** Highest number of evidence records for a class; default 10, 0 for none. */
   readonly evidencePerClass?: number;
-  /** VMs of failed machines that outlive them; default none. */
+  /** Limits for VMs of failed machines that outlive them; default none. */
   readonly keptVms?: KeptVmOptions;
   readonly queueMetrics?: QueueMetrics;
   readonly observeCall?: ObserveCall;
   readonly observeApi?: ObserveApi;
-  /** The control cluster of this process, see `OWNER_TAG`; absent, or undefined: VMs bear no mark of it. */
+  /** The control cluster of this process, see `OWNER_TAG`. Absent or undefined: VMs have no such tag. */
   readonly owner?: (() => string | undefined) | undefined;
-  /** Asked before each call that changes something in the cloud; absent: nobody else can lead. */
+  /** Checked before each call that changes the cloud. Absent: no other process can lead. */
   readonly fence?: Fence | undefined;
-  /** Whether VMs whose class has credentials that are refused are deleted with those of another; default true. */
+  /** Whether a VM whose class has refused credentials is deleted with those of another class; default true. */
   readonly siblingCredentials?: boolean;
-  /** Where each call of the driver leaves a span; absent: none is made. */
+  /** Creates a span for each call of the driver; absent: none. */
   readonly tracer?: DriverTracer | undefined;
 }

@@ -6,7 +6,7 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
-/** VMs without a machine on which a Ready Node runs, over the server and the cloud in memory. */
+/** VMs without a machine whose Node is Ready, with the API server and the cloud in memory. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -18,7 +18,7 @@ const told = async (rig: Rig): Promise<string[]> =>
     .filter(({ reason }) => reason === 'OrphanVM')
     .map(({ message = '' }) => message);
 
-/** A machine that runs a pod. Its object is gone while its VM and its Ready Node go on. */
+/** A machine with a pod. Its object is removed, while its VM and its Ready Node exist. */
 async function abandoned(options: StartOptions = {}): Promise<Rig> {
   const rig = await started(options);
   await rig.createMachine('m-0');
@@ -35,7 +35,7 @@ const pod = (rig: Rig) => rig.admin.resource(pods, NAMESPACE).get('web');
 const isLeaving = async (rig: Rig): Promise<boolean> => (await pod(rig)).metadata.deletionTimestamp !== undefined;
 const endPod = (rig: Rig) => rig.admin.resource(pods, NAMESPACE).delete('web', { gracePeriodSeconds: 0 });
 
-test('a VM whose machine was forced away while its Node is Ready is drained before it is deleted', async () => {
+test('a VM whose machine was removed while its Node is Ready is drained before it is deleted', async () => {
   const rig = await abandoned();
   rig.start();
   await rig.until(() => isLeaving(rig), 2 * HOUR);
@@ -52,7 +52,7 @@ test('a VM whose machine was forced away while its Node is Ready is drained befo
   ]);
 });
 
-test('a budget holds the drain of an orphan VM up until the drain timeout, and a restart does not begin it again', async () => {
+test('a budget delays the drain of an orphan VM until the drain timeout, and a restart does not restart that time', async () => {
   const rig = await abandoned();
   await rig.admin.resource(podDisruptionBudgets, NAMESPACE).create({
     metadata: { name: 'web', namespace: NAMESPACE },
@@ -97,7 +97,7 @@ test('a second VM of a machine is drained before it is deleted when a Node has j
   expect(await rig.phase('m-0')).toBe('Running');
 });
 
-test('a VM that somebody renamed is no orphan while a machine has it on record', async () => {
+test('a renamed VM is no orphan while a machine has it on record', async () => {
   const rig = await started({ joinAfterMs: undefined });
   await rig.createMachine('m-0', { creationTimeout: '10h' });
   await rig.until(async () => (await rig.phase('m-0')) === 'Pending');
@@ -116,7 +116,7 @@ test('--orphan-policy=report neither drains nor deletes', async () => {
   expect((await rig.admin.resource(nodes).get('m-0')).spec.unschedulable).toBeUndefined();
 });
 
-/** A way to the server on which watches of a kind are silent, and its first list is empty if so asked. */
+/** A connection to the server whose watches of a kind send nothing, with an empty first list on request. */
 function silencing(path: string, options: { readonly emptyFirst: boolean }) {
   let silent = false;
   let lists = 0;
@@ -138,7 +138,7 @@ function silencing(path: string, options: { readonly emptyFirst: boolean }) {
   };
 }
 
-test('a Ready Node that the cache has not heard of keeps its VM: the server is asked before the deletion', async () => {
+test('a Ready Node that the cache does not have keeps its VM: mcm reads it from the server before the deletion', async () => {
   const { wrap, begin } = silencing('/api/v1/nodes?', { emptyFirst: true });
   const rig = await abandoned({ wrap });
   begin();
@@ -148,7 +148,7 @@ test('a Ready Node that the cache has not heard of keeps its VM: the server is a
   expect(await told(rig)).toEqual([expect.stringMatching(/it is drained, then deleted: Node m-0 runs on it/)]);
 });
 
-test('a machine of another name that has the VM on record keeps it, although the cache has not heard of it', async () => {
+test('a machine of another name that has the VM on record keeps it, even if the cache does not have the machine', async () => {
   const { wrap, begin } = silencing('/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machines?', {
     emptyFirst: false,
   });
@@ -180,7 +180,7 @@ test('a VM is kept as long as the server does not list the Nodes', async () => {
   await rig.until(async () => rig.cloud.vms.length === 0, HOUR);
 });
 
-test('a Node that has no provider id keeps the VM of its machine whose id was edited', async () => {
+test('a Node without a provider ID keeps the VM of its machine whose ID was edited', async () => {
   const rig = await started({ joinAfterMs: undefined });
   await rig.createMachine('m-0');
   await rig.until(async () => (await rig.phase('m-0')) === 'Pending');
@@ -196,7 +196,7 @@ test('a Node that has no provider id keeps the VM of its machine whose id was ed
   expect(await told(rig)).toEqual([expect.stringMatching(/it is kept, for Node m-0 runs on it and is Ready/)]);
 });
 
-test('the Nodes of the fake cloud bear ids of a cloud controller, not of the driver', async () => {
+test('the Nodes of the fake cloud have ids of a cloud controller, not of the driver', async () => {
   const rig = await started();
   await rig.createMachine('m-0');
   await rig.until(async () => (await rig.phase('m-0')) === 'Running');

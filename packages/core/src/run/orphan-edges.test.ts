@@ -6,7 +6,7 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
-/** What almost is an orphan, and what becomes of the records of VMs that are kept, over the server and the cloud in memory. */
+/** Edge cases of orphans, and the records of kept VMs, with the API server and the cloud in memory. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -23,7 +23,7 @@ const told = async (rig: Rig, about: string): Promise<string[]> =>
     .filter(({ reason }) => reason === about)
     .map(({ involvedObject, message }) => `${involvedObject.name}: ${message}`);
 
-/** A Node as it is left when its machine and its VM are gone. */
+/** A Node whose machine and VM are gone. */
 async function leftBehind(rig: Rig, name: string, metadata: object = {}): Promise<void> {
   await rig.admin.resource(nodes).create({
     metadata: {
@@ -38,7 +38,7 @@ async function leftBehind(rig: Rig, name: string, metadata: object = {}): Promis
 
 const suspectNodes = (rig: Rig): number | undefined => rig.controller?.suspects().nodes;
 
-test('a Node that reports is no suspect: once it falls silent its time begins', async () => {
+test('a Node that reports is no suspect: its time begins when its kubelet stops reporting', async () => {
   const rig = await started();
   await leftBehind(rig, 'gone');
   await rig.conditions('gone', READY);
@@ -49,7 +49,7 @@ test('a Node that reports is no suspect: once it falls silent its time begins', 
   expect(took).toBeGreaterThanOrEqual(ORPHAN_DEFAULTS.confirmAfterMs);
 });
 
-test('a Node that somebody else deletes is no suspect', async () => {
+test('a Node that another client deletes is no suspect', async () => {
   const rig = await started();
   await leftBehind(rig, 'gone', { finalizers: ['example.com/later'] });
   await rig.conditions('gone', UNREACHABLE);
@@ -83,7 +83,7 @@ test.each<[what: string, again: boolean]>([
   expect(rig.log.lines.filter(({ message }) => /orphan node/i.test(message))).toEqual([]);
 });
 
-test('a machine whose providerID somebody edited keeps the VM that its Ready Node runs on, and an event says so', async () => {
+test('a machine with an edited providerID keeps the VM of its Ready Node, and an event reports it', async () => {
   const rig = await started();
   await rig.createMachine('m-0');
   await rig.until(async () => (await rig.phase('m-0')) === 'Running');
@@ -113,7 +113,7 @@ const records = async (rig: Rig): Promise<number> =>
     metadata.name.startsWith('kept-vm-'),
   ).length;
 
-/** A machine that was ill is gone, and its VM is kept for three hours. */
+/** An unhealthy machine is deleted, and its VM is kept for three hours. */
 async function kept(options: StartOptions = {}): Promise<{ rig: Rig; controller: { keptVms: KeptVmOptions } }> {
   const controller = { keptVms: { perClass: 1, forMs: 3 * HOUR } };
   const rig = await started({ controller, ...options });
@@ -127,7 +127,7 @@ async function kept(options: StartOptions = {}): Promise<{ rig: Rig; controller:
   return { rig, controller };
 }
 
-test('the record of a VM that went by other hands goes when its time is over, though nothing is suspect', async () => {
+test('the record of a VM that a user deleted is removed at its expiry, even without suspects', async () => {
   const { rig } = await kept();
   rig.cloud.lose('m-0');
   await rig.clock.advance(2 * HOUR);
@@ -145,7 +145,7 @@ test('the record of a VM outlives its time until the VM is gone', async () => {
   expect(await records(rig)).toBe(1);
 });
 
-test('a class that goes takes the records of VMs along that are gone, even if none is kept any more', async () => {
+test('a deleted class removes the records of deleted VMs, even if it keeps none any more', async () => {
   const { rig, controller } = await kept();
   await rig.kill();
   rig.cloud.lose('m-0');
@@ -162,7 +162,7 @@ test('a class that goes takes the records of VMs along that are gone, even if no
   expect(await records(rig)).toBe(0);
 });
 
-test('the Node of a kept VM is told of once it is silent, once, and not while it reports', async () => {
+test('the Node of a kept VM is reported once when its kubelet stops, and not before', async () => {
   const { rig } = await kept();
   await rig.clock.advance(HOUR);
   expect(await told(rig, 'OrphanNode')).toEqual([]);

@@ -5,7 +5,7 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** VMs and Nodes that nothing stands for, over the server and the cloud in memory. */
+/** VMs and Nodes without a Machine, with the API server and the cloud in memory. */
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
@@ -16,7 +16,7 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
 
 const UNREACHABLE = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
 
-/** Machines that ran, whose objects somebody forced away and whose VMs are gone. Their Nodes remain, silent. */
+/** Machines that ran. Their objects were removed and their VMs are gone. Their Nodes remain without a kubelet. */
 async function forcedAway(rig: Rig, ...names: string[]): Promise<void> {
   for (const name of names) await rig.createMachine(name);
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
@@ -34,7 +34,7 @@ async function forcedAway(rig: Rig, ...names: string[]): Promise<void> {
 
 const nodeNames = async (rig: Rig): Promise<string[]> => (await rig.nodes()).map(({ metadata }) => metadata.name);
 
-test('incident 6: the Node of a machine that was forced away is deleted once its VM is confirmed gone, on a second pass', async () => {
+test('the Node of a removed machine is deleted once its VM is confirmed gone, on a second pass [incident 6]', async () => {
   const rig = await started();
   await rig.createMachine('stays');
   await forcedAway(rig, 'gone');
@@ -54,7 +54,7 @@ const nodeEvents = async (rig: Rig): Promise<string[]> =>
     .filter(({ reason }) => reason === 'OrphanNode')
     .map(({ involvedObject, message }) => `${involvedObject.name}: ${message}`);
 
-/** The guard, what makes it one, and what an event on the Node says of it, if anything. */
+/** The guard, its cause, and the text of an event on the Node, if any. */
 test.each<
   [guard: string, options: Partial<RigOptions>, spoil: (rig: Rig) => Promise<unknown>, says: RegExp | undefined]
 >([
@@ -122,7 +122,7 @@ test.each<
   if (says) expect(told[0]).toMatch(says);
 });
 
-/** A rig whose controller stops hearing of machines when it starts again: the watch opens and stays silent. */
+/** A rig whose controller gets no events of machines after its restart: the watch opens and sends nothing. */
 async function deafAfterRestart(prepare: (rig: Rig) => Promise<void>): Promise<Rig> {
   let deaf = false;
   const silent = (signal: AbortSignal | undefined): Promise<Response> =>
@@ -142,18 +142,19 @@ async function deafAfterRestart(prepare: (rig: Rig) => Promise<void>): Promise<R
   return rig;
 }
 
-test('a Node is not deleted for a machine that the cache has not heard of yet: the server is asked', async () => {
+test('a Node is not deleted if only the cache lacks its machine: mcm reads the server', async () => {
   const rig = await deafAfterRestart((each) => forcedAway(each, 'gone'));
-  // The watch is silent: this machine, which claims the Node, is in no cache.
+  // The watch sends nothing, so no cache has this machine, which claims the Node.
   await rig.createMachine('new', {}, { labels: { node: 'gone' } });
   await rig.clock.advance(30 * MINUTE);
   expect(await nodeNames(rig)).toEqual(['gone']);
   expect(rig.log.lines.some(({ message }) => message === 'Node is kept: a machine claims it')).toBe(true);
 });
 
-test('a VM is not deleted while the server has its machine, though the cache does not', async () => {
+test('a VM is not deleted while the server has its machine, even if the cache does not', async () => {
   const rig = await deafAfterRestart(async () => undefined);
-  // As the other replica leaves it: a VM, and a machine with its id on record. The silent watch shows no such machine.
+  // The state that the other replica leaves: a VM, and a machine with its id on record. The watch does not show this
+  // machine.
   const { providerId } = rig.cloud.plant('new', rig.clock.now().toISOString());
   const orphan = rig.cloud.plant('nobody', rig.clock.now().toISOString());
   await rig.createMachine('new', { providerID: providerId });
@@ -161,12 +162,12 @@ test('a VM is not deleted while the server has its machine, though the cache doe
   await rig.admin
     .resource<Machine>(machines, NAMESPACE)
     .patch('new', { type: 'merge', body: { status } }, { subresource: 'status' });
-  // The collector works: it is the evidence that the other VM was judged as well.
+  // The orphan collection works, so the other VM was evaluated as well.
   await rig.until(async () => !rig.cloud.vms.includes(orphan), 2 * HOUR);
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['new']);
 });
 
-test('at most so many Nodes an hour', async () => {
+test('limits the deletions of Nodes for each hour', async () => {
   const rig = await started({ controller: { orphans: { ...ORPHAN_DEFAULTS, maxPerHour: 1 } } });
   await forcedAway(rig, 'a', 'b', 'c');
   await rig.until(async () => (await nodeNames(rig)).length === 2, 2 * HOUR);
@@ -175,7 +176,7 @@ test('at most so many Nodes an hour', async () => {
   await rig.until(async () => (await nodeNames(rig)).length === 0, 3 * HOUR);
 });
 
-test('an orphan VM: first reported, then deleted, told on its class, at most so many an hour', async () => {
+test('an orphan VM is first reported, then deleted, with an event on its class, within the limit for each hour', async () => {
   const rig = await started({ controller: { orphans: { ...ORPHAN_DEFAULTS, maxPerHour: 2 } } });
   await rig.clock.advance(5 * MINUTE);
   const now = rig.clock.now().toISOString();
@@ -195,7 +196,7 @@ test('an orphan VM: first reported, then deleted, told on its class, at most so 
   );
 });
 
-test('a cloud that ignores its signal when it lists or deletes holds up its own class only', async () => {
+test('a cloud that ignores the signal of a list or a deletion delays its own class only', async () => {
   const forever = new Promise<never>(() => undefined);
   const rig = await started({
     cloud: { gate: (method, _point, name) => (method === 'delete' && name === 'deaf' ? forever : undefined) },
@@ -208,12 +209,12 @@ test('a cloud that ignores its signal when it lists or deletes holds up its own 
   rig.cloud.plant('other', rig.clock.now().toISOString());
   await rig.until(async () => !rig.cloud.vms.some(({ machineName }) => machineName === 'other'), HOUR);
   await rig.clock.advance(2 * HOUR);
-  // One call for the deaf one, however long, and one for the other.
+  // One call for the blocked cloud, however long, and one for the other.
   expect(rig.cloud.calls.delete).toBe(2);
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['deaf']);
 });
 
-test('a listing that never ends is not begun again, and other classes are listed', async () => {
+test('a list that never ends is not started again, and other classes are listed', async () => {
   const forever = new Promise<never>(() => undefined);
   let first = true;
   const rig = await started({
@@ -230,11 +231,11 @@ test('a listing that never ends is not begun again, and other classes are listed
   await rig.createClass('second');
   rig.cloud.plant('nobody', rig.clock.now().toISOString());
   await rig.until(async () => rig.cloud.vms.length === 0, HOUR);
-  // Every quarter of an hour and a confirmation: only the second class.
+  // Every quarter of an hour, and a confirmation, for the second class only.
   expect(rig.cloud.calls.list).toBeLessThanOrEqual(6);
 });
 
-test('a listing that fails is tried again ever more rarely', async () => {
+test('a failed list is retried with growing waits', async () => {
   const rig = await started();
   rig.cloud.fail('list', ...Array(100).fill({ code: 'Unavailable' }));
   await rig.clock.advance(2 * HOUR);
@@ -242,7 +243,7 @@ test('a listing that fails is tried again ever more rarely', async () => {
   expect(rig.cloud.calls.list).toBeLessThan(15);
 });
 
-test('two classes of one cluster list the same VMs: an orphan is told of once, and counted once', async () => {
+test('two classes of one cluster list the same VMs: an orphan is reported and counted once', async () => {
   const rig = await started({ controller: { orphans: { ...ORPHAN_DEFAULTS, policy: 'report' } } });
   await rig.createClass('second');
   await rig.clock.advance(MINUTE);
@@ -254,7 +255,7 @@ test('two classes of one cluster list the same VMs: an orphan is told of once, a
   expect(rig.controller?.suspects()).toEqual({ vms: 1, nodes: 0, quarantined: 0 });
 });
 
-test('a class that cannot be listed says so once, on the class, and once when it can be again; a stumble is no news', async () => {
+test('a class that cannot be listed reports it once, and its recovery once; a single failure is not reported', async () => {
   const rig = await started();
   const told = async () =>
     (await rig.admin.resource(events, NAMESPACE).list()).items

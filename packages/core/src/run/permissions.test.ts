@@ -7,7 +7,7 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** The controller under the roles that the installation gives its container, and under no others. */
+/** The controller with exactly the roles that the installation gives its container. */
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -24,10 +24,10 @@ const manifest = ['rbac', 'target-rbac']
   .map((name) => new URL(`../../../../deploy/kustomize/base/${name}.yaml`, import.meta.url))
   .flatMap((file) => parseAllDocuments(readFileSync(file, 'utf8')))
   .map((document): Document => document.toJS())
-  // The other container's begin with its name.
+  // The roles of the other container begin with its name.
   .filter(({ metadata: { name } }) => !name.startsWith('machine-controller-manager'));
 
-/** `namespace group/resource verb` of everything that is allowed; a ClusterRole's namespace is `*`. */
+/** `namespace group/resource verb` of all allowed requests. The namespace of a ClusterRole is `*`. */
 const allowed = new Set(
   manifest.flatMap(({ metadata: { namespace = '*' }, rules = [] }) =>
     rules.flatMap(({ apiGroups, resources, verbs }) =>
@@ -40,7 +40,7 @@ const allowed = new Set(
 
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch', PUT: 'update', DELETE: 'delete' };
 
-/** What a request asks for, as an authorizer sees it; undefined for none of a resource. */
+/** The permission that a request needs; undefined if it concerns no resource. */
 function askedFor(method: string, path: string): { readonly namespace: string; readonly what: string } | undefined {
   const [plain = '', query = ''] = path.split('?');
   const parts =
@@ -55,7 +55,7 @@ function askedFor(method: string, path: string): { readonly namespace: string; r
 const MINUTE = 60_000;
 const UNREACHABLE = [{ type: 'Ready', status: 'Unknown', lastTransitionTime: '2026-01-01T00:00:00Z' }] as const;
 
-test('what is allowed suffices for all that a machine controller does, and all of it is used', async () => {
+test('the allowed requests suffice for everything that a machine controller does, and all of them are used', async () => {
   const used = new Set<string>();
   const refused = new Set<string>();
   const wrap =
@@ -81,7 +81,7 @@ test('what is allowed suffices for all that a machine controller does, and all o
   const gone = (name: string) => rig.until(async () => (await rig.machine(name)) === undefined, 30 * MINUTE);
   await rig.createClass('small', 'join with <<BOOTSTRAP_TOKEN>>');
   rig.start();
-  // Two that never join: tokens, one of them extended, and evidence, the older of which goes.
+  // Two machines that never join: tokens, one of them extended, and evidence, of which the older is deleted.
   for (const name of ['late', 'never']) await rig.createMachine(name, { creationTimeout: '2m' });
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Pending'));
   await api.patch('late', { type: 'merge', body: { spec: { creationTimeout: '1h' } } });
@@ -91,7 +91,7 @@ test('what is allowed suffices for all that a machine controller does, and all o
     await rig.deleteMachine(name);
     await gone(name);
   }
-  // One that is drained, forced, with a volume that stays attached.
+  // A machine whose drain is forced, with a volume that stays attached.
   await rig.createMachine('full');
   await rig.until(async () => (await rig.phase('full')) === 'Pending');
   await runs('full');
@@ -106,7 +106,7 @@ test('what is allowed suffices for all that a machine controller does, and all o
   );
   await api.patch('full', { type: 'merge', body: { metadata: { labels: { 'force-deletion': 'True' } } } });
   await gone('full');
-  // One whose Node is deleted by hand, and a Node that is left over.
+  // A machine whose Node is deleted by a user, and a leftover Node.
   for (const name of ['by-node', 'ghost']) {
     await rig.createMachine(name);
     await rig.until(async () => (await rig.phase(name)) === 'Pending');
@@ -126,8 +126,8 @@ test('what is allowed suffices for all that a machine controller does, and all o
 
   expect([...refused]).toEqual([]);
   const unused = [...allowed].filter((each) => !used.has(each));
-  // Leader election, within the control cluster and between two, is the process's; like events are counted in the Event that is there; a machine is asked for when
-  // the API server has been silent.
+  // Requests of the process rather than of the controllers: leader election in and between control clusters, repeated
+  // events, and a probe of the Machines.
   const elsewhere = [/\/leases /, /\/namespaces get$/, /\/events patch$/, /\/machines get$/];
   expect(unused.filter((each) => !elsewhere.some((pattern) => pattern.test(each)))).toEqual([]);
 });

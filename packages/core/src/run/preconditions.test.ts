@@ -48,7 +48,7 @@ const deletes =
 
 const machineClient = (rig: Rig) => rig.admin.resource<Machine>(machines, NAMESPACE);
 
-/** Replaces a machine by another of the same name, which cannot adopt the VM: that is gone as well. */
+/** Replaces a machine by another one of the same name, which cannot adopt the VM, because that is deleted as well. */
 async function replace(rig: Rig, name: string): Promise<Machine> {
   const client = machineClient(rig);
   await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
@@ -122,7 +122,7 @@ test.each(KEPT)(
 /** No VM joins by itself: two machines of one name would register one Node. */
 const NO_MACHINE_JOINS = { joinAfterMs: undefined } as const;
 
-test('the VM of a machine is not recorded on another machine that took its name meanwhile', async () => {
+test('the VM of a machine is not recorded on another machine that took its name', async () => {
   const { wrap, raced } = racing(patches('machines/m-0', '"providerID"'), () => replace(rig, 'm-0'));
   const rig: Rig = await startRig({ wrap, ...NO_MACHINE_JOINS });
   const first = await rig.createMachine('m-0');
@@ -134,7 +134,7 @@ test('the VM of a machine is not recorded on another machine that took its name 
   expect(own.map(({ providerId }) => providerId)).toEqual([second?.spec.providerID]);
 });
 
-test('a machine that took the name of one whose Node was deleted is not deleted in its place', async () => {
+test('a machine that took the name of a machine whose Node was deleted is not deleted', async () => {
   const { wrap, raced } = racing(deletes('machines/m-0'), () => replace(rig, 'm-0'));
   const rig: Rig = await startRig({ wrap, ...NO_MACHINE_JOINS });
   await rig.createMachine('m-0');
@@ -150,7 +150,7 @@ test('a machine that took the name of one whose Node was deleted is not deleted 
   expect(second?.metadata.deletionTimestamp).toBeUndefined();
 });
 
-/** A Node as a machine leaves it that was forced away and whose VM is gone. */
+/** A Node whose machine was removed and whose VM is gone. */
 async function leaveNode(rig: Rig, name: string): Promise<void> {
   await rig.admin.resource(nodes).create({
     metadata: {

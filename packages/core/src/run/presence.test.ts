@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { NAMESPACE } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-test('marks of a Node whose presence counts are named on its Machine when their values read as "no"', async () => {
+test('an event on the Machine names annotations of its Node that count by presence although their value reads as "no"', async () => {
   const rig = await startRig();
   await rig.createMachine('m');
   await rig.until(async () => (await rig.phase('m')) === 'Running');

@@ -7,7 +7,7 @@ import { createRig } from './testing/start.ts';
 const SICK = [{ type: 'Ready', status: 'False', reason: 'KubeletDown', lastTransitionTime: '2026-01-01T00:00:00Z' }];
 const READY = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: '2026-01-01T00:00:00Z' }];
 
-test('a Failed machine asked for by its Node is emptied and kept, quietly, until it recovers or its time is over', async () => {
+test('a Failed machine that its Node asks to preserve is drained and kept until it recovers or expires, without events', async () => {
   const { rig, requests } = await createRig();
   const own = (): readonly RequestLogEntry[] =>
     requests.filter((e) => e.userAgent?.includes(USER_AGENT) && e.verb !== 'watch' && e.resource !== 'events');
@@ -47,7 +47,7 @@ test('a Failed machine asked for by its Node is emptied and kept, quietly, until
   const until = await expiry();
   expect(until).toBeDefined();
 
-  // Another process finds it as it is.
+  // Another process continues.
   await rig.kill();
   rig.start();
   await rig.clock.advance(5_000);

@@ -3,7 +3,7 @@ import { probeIntervalMs, REACHABILITY_DEFAULTS } from '../machine/health/reacha
 import { type Cut, Cuts, type Server } from './testing/cuts.ts';
 import { startRig } from './testing/start.ts';
 
-/** What the machine controller does while an API server is out of reach, by cutting its connections to it. */
+/** The machine controller while its connections to an API server are cut. */
 
 const SECOND = 1_000;
 const MINUTE = 60_000;
@@ -29,7 +29,7 @@ async function started(...names: readonly string[]) {
 
 type Rig = Awaited<ReturnType<typeof started>>['rig'];
 
-/** `m-0` falls silent, and is waited for until so much is left before its health timeout. */
+/** `m-0` becomes unreachable. Waits until its health timeout is `leftMs` away. */
 async function almostFailed(rig: Rig, leftMs: number): Promise<void> {
   await rig.conditions('m-0', UNREACHABLE);
   await rig.until(async () => (await rig.phase('m-0')) === 'Unknown');
@@ -55,7 +55,7 @@ test.each<Server>(['control', 'target'])(
     ]);
     const orphan = rig.cloud.plant('nobody', rig.clock.now().toISOString());
     await rig.clock.advance(3 * 60 * MINUTE);
-    // Long past the health timeout of ten minutes.
+    // Long after the health timeout of ten minutes.
     expect((await rig.machine('m-0'))?.status).toEqual(before?.status);
     expect(rig.cloud.vms).toContain(orphan);
     await rig.createMachine('m-3');
@@ -64,7 +64,7 @@ test.each<Server>(['control', 'target'])(
 
     cuts.restore();
     await rig.until(async () => !isFrozen(rig), 10 * MINUTE);
-    // Running for a moment; still silent, it is Unknown anew, and has its whole time again.
+    // It was Running for a moment. It is Unknown again, with a full health timeout.
     const since = async (): Promise<string> => (await rig.machine('m-0'))?.status?.currentStatus?.lastUpdateTime ?? '';
     const thawedAt = rig.clock.now().getTime();
     await rig.until(async () => (await rig.phase('m-0')) === 'Unknown', MINUTE);
@@ -78,7 +78,7 @@ test.each<Server>(['control', 'target'])(
   },
 );
 
-test('a cut shorter than the timeout freezes nothing', async () => {
+test('a cut shorter than the timeout causes no freeze', async () => {
   const { rig, cuts } = await started('m-0');
   cuts.cut('control', 'refused');
   let frozen = false;
@@ -104,7 +104,7 @@ test.each(EVERY_WAY)(
         await rig.clock.advance(SECOND / 2);
         expect(rig.clock.monotonic() - heardAt).toBeLessThanOrEqual(TIMEOUT + INTERVAL + SECOND / 2);
       }
-      // The log says so when the last probe has ended.
+      // The log reports it when the last probe has ended.
       await rig.clock.advance(SECOND);
       expect(rig.log.lines.filter(({ message }) => message.startsWith('API servers unreachable'))).toHaveLength(
         ++freezes,
@@ -116,15 +116,15 @@ test.each(EVERY_WAY)(
   },
 );
 
-describe('health is not judged on data older than the timeout', () => {
-  // Of a server whose watches go on the data are not old: that case is the freeze's.
+describe('mcm checks no health with data older than the timeout', () => {
+  // Open watches keep the data up to date, so only the freeze applies to such a server.
   const OLD: readonly (readonly [Server, Cut])[] = SERVERS.flatMap((server) =>
     (['refused', 'silent', 'unwatched'] as const).map((way) => [server, way] as const),
   );
 
-  test.each(OLD)('a machine whose time is up is not marked Failed: %s %s', async (server, way) => {
+  test.each(OLD)('a machine whose timeout has ended is not marked Failed: %s %s', async (server, way) => {
     const { rig, cuts } = await started('m-0');
-    // Its time is up between two probes. Cut right after a probe, that is before the freeze, when the data are too old.
+    // Its timeout ends between two probes. After a cut right after a probe the data are too old before the freeze.
     await rig.clock.advance(INTERVAL / 2);
     let leftMs = TIMEOUT + 2 * INTERVAL;
     await almostFailed(rig, leftMs);
@@ -149,7 +149,7 @@ describe('health is not judged on data older than the timeout', () => {
     expect(rig.cloud.made).toHaveLength(1);
   });
 
-  test('younger data are judged', async () => {
+  test('mcm checks health with newer data', async () => {
     const { rig, cuts } = await started('m-0');
     await almostFailed(rig, 10 * SECOND);
     cuts.cut('target', 'refused');
@@ -178,7 +178,7 @@ test('after a freeze a machine whose Node joins is Running at once, not after 30
   expect(rig.clock.now().getTime()).toBeLessThan(joined + 3 * SECOND);
 });
 
-test('after a freeze no machine is judged unhealthy for 30 s, whatever events come', async () => {
+test('after a freeze no machine becomes unhealthy for 30 s, whatever events occur', async () => {
   const { rig, cuts } = await started('m-0', 'm-1');
   await rig.conditions('m-0', UNREACHABLE);
   await rig.until(async () => (await rig.phase('m-0')) === 'Unknown');
@@ -196,7 +196,7 @@ test('after a freeze no machine is judged unhealthy for 30 s, whatever events co
   expect([await rig.phase('m-0'), await rig.phase('m-1')]).toEqual(['Unknown', 'Unknown']);
 });
 
-test('a server that forbids the probe is in reach', async () => {
+test('a server that forbids the probe is reachable', async () => {
   const rig = await startRig({
     wrap: (transport) => async (request) =>
       request.path.endsWith('/dummy-name')

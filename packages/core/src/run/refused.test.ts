@@ -16,7 +16,7 @@ import { parseAllDocuments } from 'yaml';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** The controller under the roles of its installation less one rule, judged by the plane's RBAC. */
+/** The controller with the roles of its installation except one rule, with the RBAC of the plane. */
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -104,7 +104,7 @@ async function createPodWithVolume(rig: Rig, name: string, nodeName: string): Pr
   await rig.createPod(name, nodeName, {}, [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]);
 }
 
-/** Minutes in which pods that were told to go end, and the volume comes off when its pod has. */
+/** Lets minutes pass. Deleted pods end, and then their volumes are detached. */
 async function live(rig: Rig, minutes: number): Promise<void> {
   const client = rig.admin.resource(pods, NAMESPACE);
   for (let passed = 0; passed < minutes * 60; passed += 30) {
@@ -120,7 +120,7 @@ async function live(rig: Rig, minutes: number): Promise<void> {
   }
 }
 
-/** What became of a machine: gone, or its phase and what it says. */
+/** The end of a machine: deleted, or its phase and description. */
 async function fate(rig: Rig, name: string): Promise<string> {
   const machine = await rig.machine(name);
   if (!machine) return 'gone';
@@ -136,9 +136,9 @@ const VOLUMES = { made: RUNS, plain: 'gone', full: 'waits' } as const;
 const DRAINS = { made: RUNS, plain: 'gone', full: 'gone' } as const;
 
 interface Row {
-  /** A machine that is created meanwhile. */
+  /** A machine that is created in the meantime. */
   readonly made: RegExp;
-  /** One whose pod has no volume, and which is deleted meanwhile; `waits` for what it cannot see. */
+  /** A deleted machine whose pod has no volume; `waits`: it waits for missing permissions. */
   readonly plain: RegExp | 'gone' | 'waits';
   /** The same with a volume. */
   readonly full: RegExp | 'gone' | 'waits';
@@ -201,7 +201,7 @@ test.each(Object.entries(TABLE))(
   },
 );
 
-test('pods that may no longer be listed hold a drain under way whatever the time, until force-deletion asks for it', async () => {
+test('without permission to list pods a running drain waits forever, until force-deletion', async () => {
   const rig = await start();
   await rig.createMachine('m', { drainTimeout: '20m' });
   await runs(rig, 'm');
@@ -209,7 +209,7 @@ test('pods that may no longer be listed hold a drain under way whatever the time
   await rig.deleteMachine('m');
   await rig.until(async () => (await fate(rig, 'm')).includes('Evicting'));
   await allow(rig, 'pods');
-  // A watch that is open stays open; the server ends it after ten minutes at the latest.
+  // An open watch stays open until the server ends it after ten minutes at the latest.
   await rig.clock.advance(11 * 60_000);
   expect(await fate(rig, 'm')).toMatch(/^Terminating: Drain failed .* cannot be seen: this process may not watch pods/);
   const told = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(
@@ -224,7 +224,7 @@ test('pods that may no longer be listed hold a drain under way whatever the time
   expect(rig.cloud.vms).toEqual([]);
 });
 
-test('a class that may not be read may forbid to force a drain, so nothing is forced until it is', async () => {
+test('a class that cannot be read may forbid force, so nothing is forced until it can be read', async () => {
   const rig = await start();
   await rig.createMachine('m', { drainTimeout: '20m' });
   await runs(rig, 'm');
@@ -245,7 +245,7 @@ test('a class that may not be read may forbid to force a drain, so nothing is fo
   await rig.until(async () => (await rig.machine('m')) === undefined, 60_000);
 });
 
-test('what a server does not have at all is not waited for: budgets and VolumeAttachments', async () => {
+test('kinds that a server does not have are not awaited: budgets and VolumeAttachments', async () => {
   const absent = (transport: Transport): Transport => {
     const ask = asUser(transport);
     const status =

@@ -3,17 +3,17 @@ import { type Change, type Key, makeKey } from '@mcm/kube';
 import { secretKeysOf } from '../driver/schemas/credentials.ts';
 import { releasesMore } from '../safety/orphans/quarantine.ts';
 
-/** New capacity is what somebody waits for: a thousand drains that begin at once come after it. */
+/** New capacity is urgent. A thousand drains that begin at once come after it. */
 export const awaitsVm = (machine: Machine | undefined): boolean =>
   machine !== undefined && !machine.spec.providerID && machine.metadata.deletionTimestamp === undefined;
 
-/** A class's finalizer is no news to its machines. */
+/** A change of the finalizer of a class does not concern its machines. */
 export const classMatters = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
   change.old.metadata.generation !== change.object.metadata.generation ||
   undrainable(change.old) !== undrainable(change.object);
 
-/** What a class that goes kept for study goes before it. */
+/** A class that is being deleted first deletes its kept VMs. */
 export const isNewOrGoes = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
   releasesMore(change.old, change.object) ||
@@ -22,7 +22,7 @@ export const isNewOrGoes = (change: Change<MachineClass>): boolean =>
 const undrainable = ({ metadata }: MachineClass): string | undefined =>
   metadata.annotations?.[Annotations.UndrainablePolicy];
 
-/** Machines come and go: only then does a class's number of users change. */
+/** The number of users of a class changes only with created and deleted machines. */
 export function classOfMachine(change: Change<Machine>): readonly Key[] {
   const keyOfClass = ({ metadata, spec }: Machine): Key => makeKey(metadata.namespace, spec.class.name ?? '');
   if (change.type !== 'updated') return [keyOfClass(change.object)];
@@ -30,7 +30,7 @@ export function classOfMachine(change: Change<Machine>): readonly Key[] {
   return before === now ? [] : [before, now];
 }
 
-/** Those that it names, and those that it named before. */
+/** The Secrets that the class names, and those that it named before. */
 export function secretsOfClass(change: Change<MachineClass>): readonly Key[] {
   const before = change.type === 'updated' ? secretKeysOf(change.old) : [];
   return [...new Set([...before, ...secretKeysOf(change.object)])];

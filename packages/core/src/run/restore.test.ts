@@ -28,19 +28,19 @@ const release = async (rig: Rig, ids: string): Promise<void> => {
   await rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
 };
 
-/** Removes a machine's object although its VM is gone and its Node remains, without a report of its kubelet. */
+/** Removes a machine's object although its VM is gone and its Node remains, without a reporting kubelet. */
 async function forceAway(rig: Rig, name: string): Promise<void> {
   const client = rig.admin.resource<Machine>(machines, NAMESPACE);
   await rig.conditions(name, [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }]);
   rig.cloud.lose(name);
-  // A running controller would put the finalizer back.
+  // A running controller would add the finalizer again.
   await rig.kill();
   await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
   await client.delete(name);
   rig.start();
 }
 
-/** Has orphans searched now: the deletion of a machine is a reason to. */
+/** Causes a search for orphans by the deletion of a machine. */
 async function search(rig: Rig): Promise<void> {
   await rig.createMachine('brief', {}, { finalizers: [] });
   await rig.deleteMachine('brief');
@@ -59,7 +59,7 @@ async function restored(options: Partial<RigOptions> = {}): Promise<RestorableSt
   return stage;
 }
 
-/** The kubelet of a restored cluster is started anew, and registers its Node. */
+/** The kubelet of a restored cluster restarts and registers its Node. */
 const rejoin = async ({ rig }: RestorableStage): Promise<void> => {
   const [, vm] = rig.cloud.vms;
   if (vm) await rig.join(vm);
@@ -80,7 +80,7 @@ test('a VM that is younger than the backup is kept, and the class says so', asyn
   expect(rig.controller?.suspects().quarantined).toBe(1);
 });
 
-test('a VM without a Node is kept as well: its Node may have been younger than the backup', async () => {
+test('a VM without a Node is kept as well, because its Node may have been younger than the backup', async () => {
   const { rig } = await restored();
   await rig.clock.advance(40 * MINUTE);
   expect(rig.cloud.vms).toHaveLength(2);
@@ -97,7 +97,7 @@ test('the next process keeps it too', async () => {
   expect(rig.cloud.vms).toHaveLength(2);
 });
 
-test('a VM that an operator releases is drained, then deleted, and the class says no more of it', async () => {
+test('a VM that an operator releases is drained, then deleted, and the class reports it no longer', async () => {
   const stage = await restored();
   const { rig } = stage;
   await rejoin(stage);
@@ -116,7 +116,7 @@ test('a VM that an operator releases is drained, then deleted, and the class say
   expect(await rig.phase('m-0')).toBe('Running');
 });
 
-test('a machine that is made anew under its name takes the VM out of quarantine', async () => {
+test('a machine that is created again under its name takes the VM out of quarantine', async () => {
   const stage = await restored();
   const { rig } = stage;
   const [, young] = rig.cloud.vms;
@@ -128,7 +128,7 @@ test('a machine that is made anew under its name takes the VM out of quarantine'
   expect([await quarantined(rig), rig.cloud.made.length, rig.cloud.vms.length]).toEqual([undefined, 2, 2]);
 });
 
-test('a VM that is made after the restore is an orphan like any other', async () => {
+test('a VM that is created after the restore is an orphan like any other', async () => {
   const { rig } = await restored();
   await rig.clock.advance(20 * MINUTE);
   rig.cloud.plant('stray', rig.clock.now().toISOString());
@@ -136,13 +136,13 @@ test('a VM that is made after the restore is an orphan like any other', async ()
   expect(rig.cloud.vms).toHaveLength(2);
 });
 
-test('a machine whose deletion had ended, and that is back, is deleted to the end', async () => {
+test('a restored machine whose deletion had ended is deleted completely', async () => {
   let backup: StoreSnapshot | undefined;
   let plane: RestorablePlane | undefined;
   const wrap =
     (transport: Transport): Transport =>
     async (request) => {
-      // The finalizer goes with the next write.
+      // The next write removes the finalizer.
       const ends = request.path.includes('/machines/m-0') && request.body?.includes('"finalizers":[]');
       if (ends) backup = plane?.snapshot();
       return transport(request);
@@ -159,7 +159,7 @@ test('a machine whose deletion had ended, and that is back, is deleted to the en
   expect(rig.cloud.vms).toEqual([]);
 });
 
-/** Changes which Secret the class refers to. */
+/** Changes the Secret of the class. */
 const refer = (rig: Rig, name: string): Promise<MachineClass> => {
   const body = { secretRef: { name, namespace: NAMESPACE } };
   return rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
@@ -175,7 +175,7 @@ async function* unless(lost: () => boolean, body: AsyncIterable<Uint8Array>): As
   for await (const chunk of body) if (!lost()) yield chunk;
 }
 
-test('a restore that brings the last finalizer back before the watch reports the deletion: the machine is deleted to the end', async () => {
+test('a restore that brings the last finalizer back before the watch reports the deletion: the machine is deleted completely', async () => {
   let plane: RestorablePlane | undefined;
   let rewound = false;
   let lost = false;
@@ -208,7 +208,7 @@ test('a restore that brings the last finalizer back before the watch reports the
   expect(rig.cloud.vms).toEqual([]);
 });
 
-/** The backup has machine m-0 as it is before its VM is created; `act` runs when it is Running, before the restore. */
+/** The backup has machine m-0 from before the creation of its VM. `act` runs when it is Running, before the restore. */
 async function restoredToBirth(act: (rig: Rig) => void): Promise<Rig> {
   const backups: StoreSnapshot[] = [];
   let plane: RestorablePlane | undefined;
@@ -297,18 +297,18 @@ test('a Node without a machine is watched for the full time again after a restor
   await rig.until(async () => (await rig.nodes()).length === 0, HOUR);
 });
 
-test('nothing is judged while the copy of the server is unproven', async () => {
+test('mcm checks no health while the copy of the server is unproven', async () => {
   const { rig } = await restored();
   const cache = rig.controller?.caches.machines;
   const frozen: (boolean | undefined)[] = [];
   cache?.onDoubt(() => frozen.push(rig.controller?.frozen()));
   await rig.clock.advance(MINUTE);
-  // When the doubt begins and when it ends; the servers are asked before machines are judged again.
+  // The start and end of the doubt. mcm probes the servers before it checks health again.
   expect([frozen, rig.controller?.frozen()]).toEqual([[true, true], false]);
   expect(cache?.store.list().map(({ metadata }) => metadata.name)).toEqual(['m-0']);
 });
 
-test('machines that go together, as with their CRD, leave their VMs in quarantine', async () => {
+test('machines that are deleted together, as with their CRD, leave their VMs in quarantine', async () => {
   const { rig } = await staged();
   const names = Array.from({ length: 10 }, (_, index) => `m-${index}`);
   await running(rig, ...names);

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Rows of the machine controller's scenario tables that only show in the whole controller. */
+/** Rows of the scenario tables that need the whole machine controller. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -16,7 +16,7 @@ async function started(names: readonly string[], options: Partial<RigOptions> = 
   return rig;
 }
 
-/** Counts the controller's own writes of Nodes, and refuses them while it is told to. */
+/** Counts the writes of Nodes by the controller, and refuses them on request. */
 function nodeWrites() {
   const state = { refused: false, count: 0 };
   const wrap =
@@ -38,7 +38,7 @@ const ready = (status: 'True' | 'False' | 'Unknown', since: string) => [
 const gone = (rig: Rig) => async (): Promise<boolean> => (await rig.machines()).length === 0;
 
 describe('the cordon', () => {
-  test('S-CO1 the node vanishes before the cordon reaches it: no error, the machine goes', async () => {
+  test('the Node disappears before the cordon: no error, and the machine is deleted [S-CO1]', async () => {
     let answer = 0;
     const wrap =
       (transport: Transport): Transport =>
@@ -60,7 +60,7 @@ describe('the cordon', () => {
     expect(rig.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  test('S-CO2 a node is cordoned before its pods go', async () => {
+  test('a node is cordoned before its pods are evicted [S-CO2]', async () => {
     const rig = await started(['m-0']);
     await rig.createPod('a', 'm-0');
     expect((await rig.nodes())[0]?.spec.unschedulable).toBeUndefined();
@@ -71,7 +71,7 @@ describe('the cordon', () => {
     expect((await rig.nodes())[0]?.spec.unschedulable).toBe(true);
   });
 
-  test('S-CO3 a node that is cordoned already and says why is not written again', async () => {
+  test('a cordoned node with its reason is not written again [S-CO3]', async () => {
     const { state, wrap } = nodeWrites();
     const rig = await started(['m-0'], { wrap });
     await rig.createPod('a', 'm-0');
@@ -99,7 +99,7 @@ describe('a deletion while updates of the node fail', () => {
     return { rig, state };
   };
 
-  test('S-D11 forced by label: the VM goes all the same, and the machine once its Node can be written', async () => {
+  test('forced by label: the VM is deleted, and the machine once its Node can be written [S-D11]', async () => {
     const { rig, state } = await refusing({ 'force-deletion': 'True' });
     await rig.until(async () => rig.cloud.vms.length === 0, MINUTE);
     expect(await rig.podNames()).toEqual([]);
@@ -107,7 +107,7 @@ describe('a deletion while updates of the node fail', () => {
     await rig.until(gone(rig), 15 * MINUTE);
   });
 
-  test('S-D13 deleted three hours ago: the drain’s time is over, and it goes on as if forced', async () => {
+  test('deleted three hours ago: the drain timeout has ended, and the deletion continues as if forced [S-D13]', async () => {
     const { rig } = await refusing();
     await rig.clock.advance(HOUR);
     expect(rig.cloud.vms).toHaveLength(1);
@@ -116,7 +116,7 @@ describe('a deletion while updates of the node fail', () => {
     expect(await rig.podNames()).toEqual([]);
   });
 
-  test('S-D14 deleted just now: nothing leaves a node that takes pods, it says why, and carries on by itself', async () => {
+  test('deleted just now: no pod is evicted from a schedulable node, the status gives the reason, and the deletion continues by itself [S-D14]', async () => {
     const { rig, state } = await refusing();
     await rig.until(async () => (await rig.machine('m-0'))?.status?.lastOperation?.state === 'Failed', MINUTE);
     expect((await rig.machine('m-0'))?.status?.lastOperation).toMatchObject({
@@ -136,8 +136,8 @@ describe('a deletion while updates of the node fail', () => {
   });
 });
 
-describe('the drain of a node that is updated in place', () => {
-  /** Reasons of the node's condition, in the order in which the controller wrote them. */
+describe('the drain of a node with an in-place update', () => {
+  /** Reasons of the Node's condition, in the order of their writes. */
   async function selected(conditions: (rig: Rig) => readonly object[], labels: Record<string, string> = {}) {
     const reasons: string[] = [];
     const wrap =
@@ -163,7 +163,7 @@ describe('the drain of a node that is updated in place', () => {
     new Date(rig.clock.now().getTime() - minutes * MINUTE).toISOString();
   const done = ['CandidateForUpdate', 'SelectedForUpdate', 'DrainSuccessful', 'ReadyForUpdate'];
 
-  test('S-I21 nothing special: the pod is evicted and waited for, then the condition says DrainSuccessful', async () => {
+  test('an ordinary pod is evicted and awaited, then the condition has DrainSuccessful [S-I21]', async () => {
     const { rig, reasons } = await selected((r) => ready('True', ago(r, 10)));
     await rig.clock.advance(5_000);
     const client = rig.admin.resource(pods, NAMESPACE);
@@ -196,7 +196,7 @@ describe('the drain of a node that is updated in place', () => {
   );
 });
 
-test('S-PM1 two of a deployment whose time is over at the same instant: one is marked Failed, though the cache shows neither', async () => {
+test('two of a deployment with the same timeout: one is marked Failed, though the cache shows neither [S-PM1]', async () => {
   const names = ['m-0', 'm-1', 'm-2', 'm-3', 'm-4', 'm-5'];
   let slow = false;
   const marked: string[] = [];
@@ -220,7 +220,7 @@ test('S-PM1 two of a deployment whose time is over at the same instant: one is m
   expect((await rig.machines()).filter((m) => m.status?.currentStatus?.phase === 'Failed')).toHaveLength(1);
 });
 
-test('S-PM2 a controller that has ended marks nothing', async () => {
+test('a stopped controller marks no machine [S-PM2]', async () => {
   const rig = await started(['m-0', 'm-1', 'm-2', 'm-3', 'm-4', 'm-5']);
   await rig.conditions('m-0', ready('Unknown', rig.clock.now().toISOString()));
   await rig.until(async () => (await rig.phase('m-0')) === 'Unknown', MINUTE);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Rules without an id, over the server; docs/compatibility/rules-machines.md names them. */
+/** Rules without an id that need the API server. docs/compatibility/rules-machines.md names them. */
 
 const MINUTE = 60_000;
 
@@ -28,7 +28,7 @@ function recording() {
 
 const running = (rig: Rig, name: string) => rig.until(async () => (await rig.phase(name)) === 'Running');
 
-test('pods are evicted by policy/v1 with the grace of their own, and deleted without grace when that is forced', async () => {
+test('pods are evicted by policy/v1 with their own grace period, and deleted without grace if forced', async () => {
   const { sent, wrap } = recording();
   const rig = await startRig({ wrap });
   await rig.createMachine('m');
@@ -46,7 +46,7 @@ test('pods are evicted by policy/v1 with the grace of their own, and deleted wit
   expect(removal?.body ?? removal?.path).toMatchObject({ gracePeriodSeconds: 0 });
 });
 
-test('without a target cluster VMs without a machine are found and deleted all the same', async () => {
+test('without a target cluster VMs without a machine are found and deleted', async () => {
   const rig = await startRig({ target: false });
   await rig.createMachine('m');
   await rig.until(async () => (await rig.phase('m')) === 'Available');
@@ -55,11 +55,11 @@ test('without a target cluster VMs without a machine are found and deleted all t
   expect(rig.cloud.vms[0]?.machineName).toBe('m');
 });
 
-test('a bootstrap token lives as long as the machine may take to join, of a name that no other machine has', async () => {
+test('a bootstrap token lives as long as the creation timeout, and its name is unique to the machine', async () => {
   const rig = await startRig({ joinAfterMs: undefined });
   await rig.createClass('joining', 'join <<BOOTSTRAP_TOKEN>>');
   const spec = { class: { kind: 'MachineClass', name: 'joining' }, creationTimeout: '2h' } as const;
-  // Names that are the same where the original looks.
+  // Names whose parts that the original reads are equal.
   for (const name of ['a-same1', 'b-same1', 'x']) await rig.createMachine(name, spec);
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Pending'));
   const tokens = (await rig.admin.resource(secrets, 'kube-system').list()).items;
@@ -74,7 +74,7 @@ test('a bootstrap token lives as long as the machine may take to join, of a name
   }
 });
 
-test('a machine without the creation’s finalizer gets it before anything is made, by one write', async () => {
+test('a machine without the finalizer gets it by one write before anything is created', async () => {
   const { sent, wrap } = recording();
   const rig = await startRig({ wrap });
   await rig.createMachine('m', {}, { finalizers: [] });
@@ -84,7 +84,7 @@ test('a machine without the creation’s finalizer gets it before anything is ma
   expect((await rig.machine('m'))?.metadata.finalizers).toEqual(['machine.sapcloud.io/machine-controller-manager']);
 });
 
-test('a Node that is marked as nobody’s is let alone: its deletion deletes no machine', async () => {
+test('a Node with the label of unmanaged Nodes is ignored: its deletion deletes no machine', async () => {
   const rig = await startRig();
   await rig.createMachine('m');
   await running(rig, 'm');
@@ -95,7 +95,7 @@ test('a Node that is marked as nobody’s is let alone: its deletion deletes no 
   expect(await rig.phase('m')).toBe('Running');
 });
 
-test('what a machine waits for is told in events of its own, of type Warning, and never more than once for one cause', async () => {
+test('the reason for which a machine waits is a Warning event, once for each cause', async () => {
   const rig = await startRig();
   rig.cloud.fail('create', ...Array(3).fill({ code: 'Internal', message: 'no image' }));
   await rig.createMachine('m');

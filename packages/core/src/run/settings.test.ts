@@ -22,7 +22,7 @@ test.each([
   expect(read(value, { MCM_ALLOW_PLAIN_HTTP: 'true' })).toBe(new URL(value).href);
 });
 
-test('what is no endpoint is refused by the name of its variable, and not told', () => {
+test('an invalid endpoint is refused by the name of its variable, and its value is not printed', () => {
   for (const value of [
     ...['cloud.example.net:443', 'ftp://x', 'nonsense secret', 'https://user:secret@cloud.example.net'],
     'https://cloud.example.net/?token=secret',
@@ -30,11 +30,11 @@ test('what is no endpoint is refused by the name of its variable, and not told',
     expect(() => read(value)).toThrow(expect.objectContaining({ message: expect.not.stringContaining('secret') }));
 });
 
-test('an empty variable is none', () => {
+test('an empty variable counts as absent', () => {
   expect([read(''), new SettingSources({}, {}).endpoint('cloud', ['CLOUD'])]).toEqual([undefined, undefined]);
 });
 
-test('a flag is before the variables, of which the first that is set counts, and none but the one in force is judged', () => {
+test('a flag precedes the variables, the first set variable counts, and only the effective one is checked', () => {
   const variables = { FIRST: '', SECOND: 'https://second.example/', THIRD: 'rubbish' };
   const of = (flags: Readonly<Record<string, unknown>>) =>
     endpointsInForce(new SettingSources(flags, variables).endpoint('cloud', ['FIRST', 'SECOND', 'THIRD']), undefined);
@@ -43,7 +43,7 @@ test('a flag is before the variables, of which the first that is set counts, and
   expect(() => of({ cloud: 'http://flag.example' })).toThrow(/^--cloud is http:/);
 });
 
-test('a switch that is given as a flag, on or off, is before its variable, which is true or false', () => {
+test('a switch that is given as a flag, on or off, precedes its variable, which is true or false', () => {
   const of = (flags: Readonly<Record<string, unknown>>, text: string) =>
     new SettingSources(flags, { ON: text }).switch('on', 'ON');
   expect(of({ on: undefined }, 'true')).toEqual({ name: 'ON', value: true });

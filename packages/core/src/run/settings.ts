@@ -1,16 +1,16 @@
 import { booleanFlag, ConfigError, type Flag, textFlag } from '@mcm/kube';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
-/** Addresses that never leave the host's own network: metadata servers speak plain http there. */
+/** Addresses that never leave the network of the host. Metadata servers use plain http there. */
 const LINK_LOCAL = /^(169\.254(\.\d+){2}|\[fe80:.*\]|\[fd00:ec2::254\]|metadata\.google\.internal)$/;
 
-/** Environment variables, as `process.env` holds them. */
+/** Environment variables as in `process.env`. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** A flag that takes the address of a cloud's service. */
+/** A flag with the address of a cloud service. */
 export const endpointFlag = (help: string): Flag<string> => textFlag({ placeholder: '<url>', default: '', help });
 
-/** A switch that is on, off or not given: then a variable of the environment decides. */
+/** A switch that is on, off or absent. If it is absent, an environment variable decides. */
 export const switchFlag = (help: string): Flag<boolean | undefined> => ({
   ...booleanFlag({ default: false, help }),
   fallback: undefined,
@@ -24,22 +24,22 @@ export const plainHttpFlag = {
   ),
 } as const;
 
-/** A setting in force: what gave it, `--ec2-endpoint` or `AWS_ENDPOINT_URL`, and its value. */
+/** An effective setting: its source, `--ec2-endpoint` or `AWS_ENDPOINT_URL`, and its value. */
 export interface GivenSetting<T> {
   readonly name: string;
   readonly value: T;
 }
 
 /**
- * What an operator says of a cloud: flags before the variables of the environment, of which the first that is set counts.
- * An empty value is none. All readers throw `ConfigError`, which names the setting and the cure; a value is not told where it
- * may hold credentials.
+ * Settings of a cloud: flags precede the environment variables, of which the first set one counts. An empty value
+ * counts as absent. All readers throw `ConfigError` with the setting and a hint. A value that may contain credentials
+ * is not printed.
  */
 export class SettingSources {
   readonly #flags: Readonly<Record<string, unknown>>;
   readonly #variables: Variables;
 
-  /** @param flags Values by the flags' names, without dashes; one that is absent was not given. */
+  /** @param flags Values by the names of the flags, without dashes; absent: not given. */
   constructor(flags: Readonly<Record<string, unknown>>, variables: Variables) {
     this.#flags = flags;
     this.#variables = variables;
@@ -66,16 +66,16 @@ export class SettingSources {
   }
 
   /**
-   * Credentials and user data go to an endpoint, so plain http is for loopback addresses only, unless
-   * `--allow-plain-http` or `MCM_ALLOW_PLAIN_HTTP=true` says otherwise.
-   * @param paths Paths that it may have besides none; absent: any
+   * Credentials and user data are sent to an endpoint. Plain http is therefore allowed for loopback addresses only,
+   * except with `--allow-plain-http` or `MCM_ALLOW_PLAIN_HTTP=true`.
+   * @param paths Allowed paths besides none; absent: any
    */
   endpoint(flag: string, variables: readonly string[], paths?: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
     return given && { name: given.name, value: this.#checked(given, paths) };
   }
 
-  /** The address of a metadata server, which may be plain http on link-local addresses too. */
+  /** The address of a metadata server, with plain http for link-local addresses too. */
   metadataEndpoint(flag: string, ...variables: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
     if (!given) return undefined;
@@ -83,7 +83,7 @@ export class SettingSources {
     return { name: given.name, value: this.#checked({ ...given, value: url }, [], LINK_LOCAL) };
   }
 
-  /** Whether plain http may go to other hosts than this one. */
+  /** Whether plain http is allowed to other hosts. */
   get allowPlainHttp(): boolean {
     return this.switch('allow-plain-http', 'MCM_ALLOW_PLAIN_HTTP')?.value ?? false;
   }
@@ -108,7 +108,7 @@ export class SettingSources {
   }
 }
 
-/** Endpoints in force by what gave them, for the first line of the log: origins only. */
+/** Effective endpoints by their source, for the first line of the log: origins only. */
 export const endpointsInForce = (
   ...given: readonly (GivenSetting<URL> | undefined)[]
 ): Readonly<Record<string, string>> =>

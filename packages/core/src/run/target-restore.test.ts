@@ -5,12 +5,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { controllerIdOf } from '../driver/testing.ts';
 import { Rig } from './testing/rig.ts';
 
-/** The cluster of the Nodes is restored alone, while a machine controller runs. */
+/** Only the cluster of the Nodes is restored, while a machine controller runs. */
 
 const MINUTE = 60_000;
 const READY = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: '2026-01-01T00:00:00Z' }];
 
-/** Machines that joined after the backup: as many as open the circuit breaker. */
+/** Machines that joined after the backup. Their number opens the circuit breaker. */
 const LOST = ['n-1', 'n-2', 'n-3'];
 
 /** Node n-0 is in the backup; those of the other machines are not. */
@@ -52,9 +52,9 @@ async function restored(names: readonly string[]) {
   return { rig, user, join, before };
 }
 
-test('machines whose Nodes a restore of the target cluster forgets are kept until their kubelets register again', async () => {
+test('machines whose Nodes a restore of the target cluster removes are kept until their kubelets register again', async () => {
   const { rig, user, join, before } = await restored(LOST);
-  // Longer than the health timeout: most machines are unreachable together, so none is replaced.
+  // Longer than the health timeout. Most machines are unreachable together, so none is replaced.
   await rig.clock.advance(30 * MINUTE);
   const phases = () => Promise.all(['n-0', ...LOST].map((name) => rig.phase(name)));
   expect(await phases()).toEqual(['Running', 'Unknown', 'Unknown', 'Unknown']);

@@ -1,12 +1,16 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 
-/** The two API servers of a controller. Tests have one server: the path of a request shows which it is for. */
+/** The two API servers of a controller. Tests have one server, and the path of a request shows which one it is for. */
 export type Server = 'control' | 'target';
 
 /**
- * The ways in which an API server is out of reach. `refused`: no connection, and open ones break. `silent`: nothing
- * arrives in either direction. `hanging`: requests get no answer while open watches go on. `failing`: requests get an
- * error while open watches go on. `unwatched`: only watches break.
+ * The ways in which an API server is unreachable:
+ *
+ * - `refused`: no connection, and open ones break.
+ * - `silent`: no data arrives in either direction.
+ * - `hanging`: requests get no answer while open watches continue.
+ * - `failing`: requests get an error while open watches continue.
+ * - `unwatched`: only watches break.
  */
 export type Cut = 'refused' | 'silent' | 'hanging' | 'failing' | 'unwatched';
 
@@ -22,7 +26,7 @@ const until = (gone: Promise<void>, signal: AbortSignal | undefined): Promise<vo
     void gone.then(resolve);
   });
 
-/** The way to two API servers, which a test cuts and restores. */
+/** The connections to two API servers, which a test cuts and restores. */
 export class Cuts {
   readonly #monotonic: () => number;
   #cut: { readonly how: Cut; readonly server: Server; readonly restored: PromiseWithResolvers<void> } | undefined;
@@ -33,7 +37,7 @@ export class Cuts {
     this.#monotonic = monotonic;
   }
 
-  /** When the server last answered a request that is no watch, by the monotonic clock. */
+  /** Time of the last answer to a request other than a watch, by the monotonic clock. */
   answeredAt(server: Server): number {
     return this.#answeredAt.get(server) ?? 0;
   }

@@ -1,7 +1,7 @@
 import { type Transport, VirtualClock } from '@mcm/kube';
 import { Rig, type RigOptions } from './rig.ts';
 
-/** Tests in which the machine controller dies at a chosen point, and another one goes on. */
+/** Tests in which the machine controller dies at a chosen point, and another one continues. */
 
 /** Counts the points at which a process can die: before and after each of its writes and cloud calls. */
 class Fate {
@@ -11,7 +11,7 @@ class Fate {
   dead = false;
   onDeath: () => void = () => undefined;
 
-  /** Throws for the dying process, and for everything it still tries. */
+  /** Throws for the dying process, and for all its later attempts. */
   pass(): void {
     if (this.dead) throw new Error('this process is dead');
     if (this.passed++ !== this.deadline) return;
@@ -36,15 +36,15 @@ const mortal =
   };
 
 export interface Fates {
-  /** The most points that one process passed. */
+  /** The highest number of points that one process passed. */
   readonly points: number;
-  /** Times that a process died. */
+  /** Number of processes that died. */
   readonly deaths: number;
 }
 
 export interface Story {
   readonly rig: Rig;
-  /** Runs until it holds, whoever dies meanwhile. */
+  /** Runs until the condition holds, across deaths of the process. */
   readonly settled: (done: () => Promise<boolean>, maxMs?: number) => Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export interface MortalOptions extends Omit<RigOptions, 'clock' | 'plane' | 'wra
   readonly open: (clock: VirtualClock) => Promise<RigOptions['plane'] & { close(): Promise<void> }>;
 }
 
-/** Plays a story; the first process dies at its first point of `deaths`, the next at the second, and so on. */
+/** Plays a story. The first process dies at its first point of `deaths`, the next one at the second, and so on. */
 export async function liveAndDie(
   deaths: readonly (number | undefined)[],
   options: MortalOptions,
@@ -85,7 +85,7 @@ export async function liveAndDie(
       await restart;
       points = Math.max(points, fate.passed);
       if (await done()) return true;
-      // What was done in there may have been the end of a process, and one that has just begun has no timer yet.
+      // The process may just have ended, and a new one has no timer yet.
       await clock.settle();
       await restart;
       await clock.settle();

@@ -23,7 +23,7 @@ import { controllerIdOf, FakeCloud, type FakeCloudOptions, type FakeVm } from '.
 import { buildMachineController, type MachineController } from '../build.ts';
 import type { MachineControllerOptions } from '../options.ts';
 
-/** Tests of the whole machine controller over a control plane in this process, on a virtual clock. */
+/** Tests of the whole machine controller with a control plane in this process, on a virtual clock. */
 
 export const NAMESPACE = 'default';
 
@@ -37,7 +37,7 @@ export interface RigOptions {
   /** Wraps the controller's own requests, for faults. */
   readonly wrap?: (transport: Transport) => Transport;
   readonly controller?: Partial<MachineControllerOptions<never, never>>;
-  /** The cloud of another rig, which its machines are made in; its VMs join where the test says. */
+  /** The cloud of another rig. Its VMs join where the test says. */
   readonly sharedCloud?: FakeCloud;
   /** False: `--target-kubeconfig=none`. */
   readonly target?: boolean;
@@ -45,10 +45,10 @@ export interface RigOptions {
   readonly elects?: boolean;
 }
 
-/** Fewer renewals than in production: each is a request, and tests take hours of virtual time. */
+/** Fewer renewals than in production, because each is a request and tests take hours of virtual time. */
 const TIMINGS = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 } as const;
 
-/** The user agent of the controller under test, by which its requests are counted. */
+/** The user agent of the controller under test. Its requests are counted by it. */
 export const USER_AGENT = 'machine-controller-test';
 
 const READY = [
@@ -56,8 +56,8 @@ const READY = [
 ] as const;
 
 /**
- * Keeps the requests of watches: the signal of a Request that was collected no longer follows the one it was made from
- * (Node holds that link weakly), and then no watch would ever end.
+ * Keeps the requests of watches. Node links the signal of a derived Request only weakly. After a garbage collection the
+ * watch would never end.
  */
 function keeping(fetch: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
   const kept: Request[] = [];
@@ -72,7 +72,7 @@ export class Rig {
   readonly admin: KubeClient;
   readonly cloud: FakeCloud;
   readonly log: MemoryLogger = createMemoryLogger();
-  /** Watches that each write of the controller names the object that it was decided on. */
+  /** Verifies that each write of the controllers names the version of the object that it was decided on. */
   readonly writes = watchBoundWrites(['machines', 'machinesets']);
   readonly #options: RigOptions;
   #stop = new AbortController();
@@ -105,7 +105,7 @@ export class Rig {
     }, joinAfterMs);
   }
 
-  /** The VM's kubelet registers its Node, and reports it Ready. */
+  /** The kubelet of the VM registers its Node and reports it Ready. */
   async join({ nodeName, providerId }: Pick<FakeVm, 'nodeName' | 'providerId'>): Promise<void> {
     const client = this.admin.resource(nodes);
     await client.create({ metadata: { name: nodeName }, spec: { providerID: controllerIdOf(providerId) } });
@@ -117,13 +117,13 @@ export class Rig {
     await this.admin.resource(nodes).patch(nodeName, { type: 'merge', body }, { subresource: 'status' });
   }
 
-  /** Starts a controller, as a new process would. */
+  /** Starts a controller like a new process. */
   start({ elects = this.#options.elects ?? false }: Pick<RigOptions, 'elects'> = {}): void {
     const { plane, wrap = (transport) => transport, controller, target, seed = 1 } = this.#options;
     this.#stop = new AbortController();
     const transport = this.writes.wrap(wrap(handlerTransport(keeping(plane.fetch))));
     const client = this.#client(USER_AGENT, transport);
-    // As in production, so that a test that counts requests need not know of them.
+    // As in production. Tests that count requests can ignore the probes.
     const probe = this.#client('reachability', transport);
     const { clock, log } = this;
     const random = seededRandom(seed);
@@ -150,7 +150,7 @@ export class Rig {
     this.#running = elects ? runElected(election, (term) => built.run(term)) : built.run(signal);
   }
 
-  /** Ends it without letting it finish anything. */
+  /** Stops the controller at once, without finishing anything. */
   async kill(): Promise<void> {
     this.#stop.abort(new Error('killed'));
     await this.#running.catch(() => undefined);
@@ -172,7 +172,7 @@ export class Rig {
     await this.admin.resource<MachineClass>(machineClasses, NAMESPACE).create(draft as Draft<MachineClass>);
   }
 
-  /** A machine as the MachineSet controller makes it: finalizer and priority are there from the start. */
+  /** A machine as the MachineSet controller creates it, with finalizer and priority. */
   async createMachine(
     name: string,
     spec: Partial<Machine['spec']> = {},

@@ -4,15 +4,15 @@ import { VirtualClock } from '@mcm/kube';
 import { expect, onTestFinished } from 'vitest';
 import { Rig, type RigOptions } from './rig.ts';
 
-/** What a rig is started with: its own options, and those of the plane that it talks to. */
+/** Options of a rig and of its plane. */
 export interface StartOptions extends Partial<RigOptions> {
-  /** CRDs of the plane; default: ours. */
+  /** CRDs of the plane; default: those of mcm. */
   readonly crds?: typeof crds;
-  /** Milliseconds for which the plane keeps events; 0: for ever. Default: the plane's own. */
+  /** How long the plane keeps events, in milliseconds; 0: forever. Default: that of the plane. */
   readonly eventTtlMs?: number;
 }
 
-/** A rig with a plane of its own, both ended with the test; nothing is made and no controller runs yet. */
+/** A rig with its own plane, both ended with the test. It has no objects and no running controller yet. */
 export async function createRig({
   crds: served = crds,
   eventTtlMs,
@@ -36,7 +36,7 @@ export async function createRig({
   return { rig, requests };
 }
 
-/** The same with the class `small`, and the controller running. */
+/** The same with the class `small` and a running controller. */
 export async function startRig(options: StartOptions = {}): Promise<Rig> {
   const { rig } = await createRig(options);
   await rig.createClass();
