@@ -20,6 +20,8 @@ export const connection = signal<'connecting' | 'live' | 'lost'>('connecting');
 export const gaps = signal<readonly string[]>([]);
 /** The namespace that the server watches; empty: all. Undefined before the first message. */
 export const watched = signal<string | undefined>(undefined);
+/** Whether the user logged in. */
+export const login = signal(false);
 export const trend = signal<readonly TrendSample[]>([]);
 /** The time of the server, in steps of five seconds. */
 export const now = signal(Date.now());
@@ -119,6 +121,7 @@ export function apply(frame: Frame): void {
     if (Math.abs(frame.at - now.peek()) >= 1_000) now.value = frame.at;
     if (first !== undefined) {
       watched.value = first.namespace;
+      login.value = first.login;
       trend.value = first.trend;
       const kept = new Set(frame.tables.machines?.put?.map(({ key }) => key));
       for (const key of [...machines.keys()]) if (!kept.has(key)) dropMachine(key);

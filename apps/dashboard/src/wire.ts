@@ -107,18 +107,29 @@ export interface PoolRow {
   readonly why: string;
 }
 
-/** A controller, as its Lease shows it. */
+/**
+ * - `acts`: a process renews its Lease.
+ * - `stopped`: no process can act.
+ * - `behind`: a process renews its Lease, but it does not process changed objects.
+ * - `unknown`: it has no Lease, or its Lease may not be read.
+ */
+export type ControllerState = 'acts' | 'stopped' | 'behind' | 'unknown';
+
+/** A controller of a namespace. */
 export interface ControllerRow {
   readonly key: string;
   readonly ns: string;
   readonly name: string;
-  /** The process that holds the Lease; empty if none does. */
+  readonly state: ControllerState;
+  /** The process that holds the Lease; empty if none does, or if it is not known. */
   readonly holder: string;
-  /** The last renewal; 0: never. */
-  readonly renewed: number;
-  readonly level: Extract<Level, 'failed' | 'ready'>;
-  /** What does not happen; empty while the controller acts. */
+  /** The last sign of activity, or the first change that it did not process; 0: not known. */
+  readonly since: number;
+  readonly level: Level;
+  /** The evidence; empty while the controller acts. */
   readonly why: string;
+  /** What does not happen, one sentence each. */
+  readonly effects: readonly string[];
 }
 
 /** An event of an object of the fleet. */
@@ -168,6 +179,8 @@ export interface Frame {
 export interface First {
   /** The namespace that is watched; empty: all. */
   readonly namespace: string;
+  /** Whether the user logged in, so that the page can end the session. */
+  readonly login: boolean;
   readonly trend: readonly TrendSample[];
 }
 

@@ -41,10 +41,10 @@ function ownItems(): readonly Item[] {
 function items(): readonly Item[] {
   machineChanges.value;
   const dead = inNamespace(controllers.value)
-    .filter(({ level }) => level === 'failed')
-    .map(({ key, name, why, renewed }) => ({
-      ...{ key: `c${key}`, href: '/system', name, kind: 'Controller', level: 'failed' as Level, text: why },
-      since: renewed,
+    .filter(({ state }) => state === 'stopped' || state === 'behind')
+    .map(({ key, name, level, state, why, effects, since }) => ({
+      ...{ key: `c${key}`, href: '/system', name, kind: 'Controller', level, since },
+      text: `${state === 'stopped' ? 'does not act' : 'is behind'}: ${(effects.length > 0 ? effects : [why]).join('; ')}`,
     }));
   const rollouts = inNamespace(deployments.value)
     .filter(({ state }) => state === 'blocked' || state === 'failed')

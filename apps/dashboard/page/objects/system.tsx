@@ -1,4 +1,5 @@
 import { computed } from '@preact/signals';
+import type { ControllerState } from '../../src/wire.ts';
 import { duration, yamlHref } from '../format.ts';
 import { Badge, Card, Name } from '../parts/marks.tsx';
 import { classes, controllers, inNamespace, machines, now, pools, structure } from '../store.ts';
@@ -17,21 +18,32 @@ function countsBy(field: 'cls' | 'zone'): ReadonlyMap<string, number> {
 const ofClass = computed(() => countsBy('cls'));
 const ofZone = computed(() => countsBy('zone'));
 
+const STATES: Readonly<Record<ControllerState, string>> = {
+  acts: 'Acts',
+  stopped: 'Does not act',
+  behind: 'Behind',
+  unknown: 'Not known',
+};
+
 function Controllers() {
   const rows = inNamespace(controllers.value);
-  if (rows.length === 0) return <p class="empty">No Lease of a controller was read.</p>;
+  if (rows.length === 0) return <p class="empty">No controller is known.</p>;
   return (
     <ul class="rollouts">
-      {rows.map(({ key, name, ns, holder, renewed, level, why }) => (
+      {rows.map(({ key, name, ns, state, holder, since, level, why, effects }) => (
         <li key={key} class={`rollout ${level}`}>
           <div class="rollout-head">
             <Name>{name}</Name>
-            <Badge level={level} text={level === 'ready' ? 'Acts' : 'Does not act'} />
+            <Badge level={level} text={STATES[state]} />
+            {state !== 'acts' && since > 0 && <span class="quiet">for {duration(now.value - since)}</span>}
           </div>
-          {why !== '' && <p class="line-why">{why}</p>}
+          {[why, ...effects].filter(Boolean).map((line) => (
+            <p key={line} class="line-why">
+              {line}
+            </p>
+          ))}
           <p class="quiet small break">
-            Namespace {ns}. {holder === '' ? 'No process holds its Lease.' : `Lease held by ${holder}.`}
-            {renewed > 0 && ` Renewed ${duration(now.value - renewed)} ago.`}
+            Namespace {ns}.{holder !== '' && ` Lease held by ${holder}.`}
           </p>
         </li>
       ))}

@@ -1,6 +1,6 @@
 import { namespace, query } from '../filters.ts';
 import { path } from '../router.ts';
-import { connection, namespaces, watched } from '../store.ts';
+import { connection, login, namespaces, watched } from '../store.ts';
 import { nextTheme, theme } from '../theme.ts';
 
 const PAGES = [
@@ -61,6 +61,13 @@ export function Header() {
       <button type="button" class="theme" onClick={nextTheme}>
         Theme: {theme.value}
       </button>
+      {login.value && (
+        <form method="post" action="/logout">
+          <button type="submit" class="theme">
+            Log out
+          </button>
+        </form>
+      )}
       <span class={`connection ${connection.value}`} role="status">
         {STATES[connection.value]}
       </span>

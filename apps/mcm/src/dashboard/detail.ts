@@ -20,6 +20,7 @@ import { deploymentLines } from '../explain/deployment/deployment-lines.ts';
 import { explainMachine } from '../explain/machine/machine.ts';
 import { machineLines } from '../explain/machine/machine-lines.ts';
 import type { Board } from './board/board.ts';
+import type { Controllers } from './controllers.ts';
 import { visible } from './rows/text.ts';
 import type { Settings } from './settings.ts';
 import type { Sources } from './sources.ts';
@@ -46,6 +47,7 @@ export interface DetailOptions {
   readonly board: Board;
   readonly sources: Sources;
   readonly settings: () => Settings;
+  readonly controllers: Controllers;
 }
 
 /** The kinds that have a YAML page. Secrets are not among them. */
@@ -97,7 +99,7 @@ export function createDetails(options: DetailOptions): Details {
 }
 
 async function machineDetail(
-  { client, target, clock, random, board, sources }: DetailOptions,
+  { client, target, clock, random, board, sources, controllers }: DetailOptions,
   ns: string,
   name: string,
   signal: AbortSignal,
@@ -107,7 +109,16 @@ async function machineDetail(
   const known = board.lives.get(key);
   let explain: readonly string[];
   try {
-    const told = await explainMachine({ client, target, namespace: ns, name, clock, random, signal });
+    const told = await explainMachine({
+      client,
+      target,
+      namespace: ns,
+      name,
+      clock,
+      random,
+      signal,
+      controllers: controllers.of(ns),
+    });
     explain = machineLines(told, clock.now());
   } catch (error) {
     if (!(error instanceof UserError || error instanceof KubeError)) throw error;
@@ -129,12 +140,13 @@ async function machineDetail(
 }
 
 /** The explanation of a deployment, from the watches. */
-function explained({ sources, settings, clock }: DetailOptions, deployment: MachineDeployment) {
+function explained({ sources, settings, clock, controllers }: DetailOptions, deployment: MachineDeployment) {
   const { uid, namespace } = deployment.metadata;
   const inNamespace = <T extends KubeObject>(all: readonly T[]): readonly T[] =>
     all.filter(({ metadata }) => metadata.namespace === namespace);
   const sets = inNamespace(sources.sets.store.list()).filter((set) => controllerOf(set)?.uid === uid);
   const reading: FullReading & Watched = {
+    controllers: controllers.of(namespace ?? ''),
     deployment,
     sets,
     machines: new Map(sets.map(({ metadata }) => [metadata.uid, sources.machinesOf(metadata.uid)])),

@@ -3,22 +3,23 @@ import {
   type Clock,
   createLogger,
   errorText,
-  type KubeClient,
   type Logger,
   pause,
   type Random,
   realClock,
+  silentLogger,
 } from '@mcm/kube';
 import { type Cluster, type ClusterFlags, inCluster } from '../cluster/cluster.ts';
 import { UserError } from '../command/errors.ts';
 import type { CommandSurroundings } from '../command/surroundings.ts';
+import { ControllerWatch } from '../controllers/watch.ts';
 import { createGate } from './access/gate.ts';
 import { isLoopback, startRemote } from './access/remote.ts';
 import { Board } from './board/board.ts';
 import { Hub } from './board/hub.ts';
+import { Controllers } from './controllers.ts';
 import { createDetails } from './detail.ts';
 import { Drains } from './drains.ts';
-import { readControllers } from './leases.ts';
 import { type DashboardServer, startDashboard } from './server.ts';
 import { followSettings } from './settings.ts';
 import { runSources, watchSources } from './sources.ts';
@@ -57,7 +58,8 @@ export const runDashboard = (flags: DashboardFlags, surroundings: CommandSurroun
 const GAP_MS = 200;
 /** The time between two checks for objects that wait too long. It also keeps the connections open. */
 const TICK_MS = 5_000;
-const CONTROLLERS_MS = 10_000;
+/** The time between two assessments of the controllers. A controller that stops causes no event. */
+const CONTROLLERS_MS = 2_000;
 
 /** The options of a dashboard. */
 export interface ServeOptions {
@@ -86,23 +88,28 @@ export async function serveDashboard(
   const classOf = ({ metadata, spec }: { metadata: { namespace?: string }; spec: { class?: { name?: string } } }) =>
     sources.classes.store.get(`${metadata.namespace ?? ''}/${spec.class?.name ?? ''}`) as MachineClass | undefined;
   const drains = new Drains({ target, runtime, signal, defaults, classOf, onChange: () => board?.touchDrains() });
-  const made = new Board({ sources, namespace, clock, log, defaults, drains, onDirty: () => wake() });
+  const onRenewal = () => undefined; // The next assessment reads it.
+  const watch = new ControllerWatch({ client, namespace, ...runtime, log: silentLogger, signal, onChange: onRenewal });
+  const controllers = new Controllers(watch, namespace);
+  const around = { sources, namespace, clock, log, defaults, drains, controllers, login: remote !== undefined };
+  const made = new Board({ ...around, onDirty: () => wake() });
   board = made;
   made.flush(); // The first page shows that nothing was read yet.
   const hub = new Hub(() => made.first());
-  const details = createDetails({ client, target, clock, random, board: made, sources, settings });
+  const details = createDetails({ client, target, clock, random, board: made, sources, settings, controllers });
   const common = { port, hub, details, signal, clock };
   const served =
     remote === undefined
       ? await startDashboard(common)
       : await startRemote(remote, createGate({ client, clock, log }), common, log);
   runSources(sources, signal);
+  watch.run();
   void flushOnChange(made, hub, { clock, log, signal, onWake: (handler) => (wake = handler) });
   void every(clock, TICK_MS, signal, async () => {
     made.tick();
     hub.beat();
   });
-  void every(clock, CONTROLLERS_MS, signal, () => followControllers(made, client, namespace, clock, log));
+  void every(clock, CONTROLLERS_MS, signal, async () => made.assessControllers());
   return {
     ...served,
     async close() {
@@ -140,20 +147,5 @@ async function every(clock: Clock, ms: number, signal: AbortSignal, work: () => 
   while (!signal.aborted) {
     await work();
     await pause(clock, ms, signal);
-  }
-}
-
-async function followControllers(
-  board: Board,
-  client: KubeClient,
-  namespace: string | undefined,
-  clock: Clock,
-  log: Logger,
-): Promise<void> {
-  try {
-    board.setControllers(await readControllers(client, namespace, clock.now().getTime()));
-  } catch (error) {
-    // The watches already show that the server does not answer.
-    log.debug('Cannot read the Leases', { error: errorText(error) });
   }
 }

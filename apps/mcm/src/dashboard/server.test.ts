@@ -1,7 +1,7 @@
 import { request } from 'node:http';
-import { crds, type Machine, machines } from '@mcm/api';
+import { crds, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
-import type { Frame, MachineDetail } from '@mcm/dashboard';
+import type { ControllerRow, DeploymentDetail, Frame, MachineDetail } from '@mcm/dashboard';
 import {
   createClient,
   type EventObject,
@@ -338,16 +338,36 @@ test('without an API server the page shows since when it is outdated, and contin
   });
 });
 
-test('a controller whose Lease expired is dead, and the row names the work that stops', async () => {
+test('a stopped manager is shown with its effects, and no page announces its next step', async () => {
   const renewTime = new Date(Date.now() - 60_000).toISOString().replace('Z', '000Z');
+  const name = 'machine-controller-manager';
   await own.resource<Lease>(leases, 'default').create({
-    metadata: { name: 'machine-controller', namespace: 'default' },
+    metadata: { name, namespace: 'default' },
     spec: { holderIdentity: 'me', leaseDurationSeconds: 10, renewTime },
   } as never);
+  const labels = { pool: 'halted' };
+  const template = { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'small' } } };
+  const halted = { metadata: { name: 'halted' }, spec: { replicas: 2, selector: { matchLabels: labels }, template } };
+  await own.resource<MachineDeployment>(machineDeployments, 'default').create(halted);
   const page = await another(plane.fetch);
-  const frame = await page.until(({ tables }) => tables.controllers !== undefined);
-  const row = frame.tables.controllers?.put?.find(({ name }) => name === 'machine-controller');
-  expect(row).toMatchObject({ level: 'failed', why: expect.stringContaining('no node is drained') });
+  const rows = new Map<string, ControllerRow>();
+  let isBlocked = false;
+  await page.until(({ tables }) => {
+    for (const each of tables.controllers?.put ?? []) rows.set(each.name, each);
+    isBlocked ||= tables.deployments?.put?.some((each) => each.name === 'halted' && each.state === 'blocked') ?? false;
+    return isBlocked && rows.has(name);
+  });
+  expect(rows.get(name)).toMatchObject({
+    ...{ state: 'stopped', level: 'failed', holder: 'me', since: Date.parse(renewTime.replace('000Z', 'Z')) },
+    why: `its leader me does not renew Lease default/${name}`,
+    effects: expect.arrayContaining(['no failed or deleted machine is replaced']),
+  });
+  expect(rows.get('machine-controller')).toMatchObject({ state: 'unknown', level: 'leaving', why: 'it has no Lease' });
+  const answer = await fetch(new URL('/api/rollouts/default/halted', page.url));
+  const detail = (await answer.json()) as DeploymentDetail;
+  expect(detail.next).toBe(`nothing: ${name} does not act`);
+  expect(detail.explain).toContain('Controllers that do not act:');
+  await own.resource<MachineDeployment>(machineDeployments, 'default').delete('halted');
 });
 
 test('a port in use is an error', async () => {

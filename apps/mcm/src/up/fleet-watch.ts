@@ -14,12 +14,10 @@ import {
   type Informer,
   type KubeClient,
   type KubeObject,
-  type Lease,
   type Logger,
-  leases,
   type Random,
 } from '@mcm/kube';
-import { ControllerObserver } from '../controllers/health.ts';
+import { ControllerWatch } from '../controllers/watch.ts';
 import { type FleetView, viewFleet } from '../screen/fleet.ts';
 
 /** A live view of the fleet of one namespace. */
@@ -42,9 +40,9 @@ export function watchFleet(
     deployments: createInformer<MachineDeployment>(client, machineDeployments, common),
     sets: createInformer<MachineSet>(client, machineSets, common),
     machines: createInformer<Machine>(client, machines, common),
-    leases: createInformer<Lease>(client, leases, common),
   };
-  const observer = new ControllerObserver();
+  const controllers = new ControllerWatch({ client, ...common, signal: options.signal, onChange: options.onChange });
+  controllers.run();
   const eventInformer: Informer<EventObject> = createInformer<EventObject>(client, events, common);
   const running = [...Object.values(informers), eventInformer] as readonly Informer<KubeObject>[];
   for (const informer of running) {
@@ -53,14 +51,13 @@ export function watchFleet(
   }
   return {
     synced: async (signal) => {
-      await Promise.all(running.map((informer) => informer.whenSynced(signal)));
+      await Promise.all([...running, controllers].map((watch) => watch.whenSynced(signal)));
     },
     view: () => {
       const [deployments, fleet] = [informers.deployments.store.list(), informers.machines.store.list()];
-      const held = new Map(informers.leases.store.list().map((lease) => [lease.metadata.name, lease]));
-      const controllers = observer.assess({ leases: held, deployments, machines: fleet }, options.clock.now());
+      const health = controllers.assess(namespace, { deployments, machines: fleet });
       const recent = latest(eventInformer.store.list());
-      return viewFleet(deployments, informers.sets.store.list(), fleet, recent, controllers);
+      return viewFleet(deployments, informers.sets.store.list(), fleet, recent, health);
     },
   };
 }

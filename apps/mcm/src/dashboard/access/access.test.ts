@@ -68,7 +68,7 @@ const ask = (path: string, options: RequestOptions = {}, body = ''): Promise<Ans
       answer.setEncoding('utf8').on('data', (part: string) => {
         text += part;
         // A stream does not end.
-        if (answer.headers['content-type'] === 'text/event-stream') call.destroy();
+        if (text.includes('\ndata: ') && answer.headers['content-type'] === 'text/event-stream') call.destroy();
       });
       answer.once('close', () => resolve({ status: answer.statusCode, headers: answer.headers, body: text }));
     });
@@ -121,6 +121,8 @@ describe('a dashboard for other machines', () => {
     );
     const headers = { cookie: cookie.split(';')[0] ?? '' };
     expect((await ask('/', { headers })).status).toBe(200);
+    // The page shows a button for the end of the session.
+    expect((await ask('/live', { headers })).body).toMatch(/"login":true/);
     await ask('/logout', { method: 'POST', headers });
     expect((await ask('/', { headers })).status).toBe(303);
   });

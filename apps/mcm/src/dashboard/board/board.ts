@@ -11,6 +11,7 @@ import {
   type PoolRow,
 } from '@mcm/dashboard';
 import { type Clock, controllerOf, errorText, type Informer, type KubeObject, type Logger, type Node } from '@mcm/kube';
+import type { Controllers } from '../controllers.ts';
 import type { Drains } from '../drains.ts';
 import { gapSentences } from '../gaps.ts';
 import { Lives } from '../history/lives.ts';
@@ -39,6 +40,9 @@ export interface BoardOptions {
   readonly log: Logger;
   readonly defaults: () => MachineDefaults;
   readonly drains: Drains;
+  readonly controllers: Controllers;
+  /** Whether users log in. */
+  readonly login: boolean;
   /** Called when something changed. */
   readonly onDirty: () => void;
 }
@@ -128,9 +132,19 @@ export class Board {
     this.#options.onDirty();
   }
 
-  setControllers(rows: readonly ControllerRow[]): void {
-    this.#controllers.replace(rows);
-    this.#options.onDirty();
+  /** Assesses the controllers. The rows of a namespace depend on their health. Call it every 2 s. */
+  assessControllers(): void {
+    const { controllers, sources, onDirty } = this.#options;
+    const changed = controllers.assess(sources);
+    if (changed.size === 0) return;
+    this.#controllers.replace(controllers.rows());
+    for (const kind of ['machines', 'deployments'] as const) {
+      for (const { metadata } of sources[kind].store.list()) {
+        const ns = metadata.namespace ?? '';
+        if (changed.has(ns)) this.#dirty[kind].add(`${ns}/${metadata.name}`);
+      }
+    }
+    onDirty();
   }
 
   /** Raises the levels of objects that wait for too long, and drops old history. Call it every few seconds. */
@@ -184,7 +198,7 @@ export class Board {
     const all = <T extends { readonly key: string }>({ rows }: Table<T>) => ({ put: [...rows.values()] });
     return {
       at: this.#now(),
-      first: { namespace: this.#options.namespace ?? '', trend: this.#trend.all },
+      first: { namespace: this.#options.namespace ?? '', login: this.#options.login, trend: this.#trend.all },
       gaps: this.#gaps,
       tables: {
         machines: all(this.#machines),
@@ -305,6 +319,7 @@ export class Board {
       node: nodes.store.get(machine.metadata.labels?.[Labels.Node] ?? ''),
       blockers: going ? this.#options.drains.blockersOf(machine).map(brieflyVisible) : [],
       defaults: this.#options.defaults(),
+      controllers: this.#options.controllers.of(ns),
     };
   }
 
@@ -315,7 +330,12 @@ export class Board {
       this.#deployments.drop(key);
       return;
     }
-    const judged = deploymentRow(deployment, now, this.#judgedDeployments.get(key));
+    const judged = deploymentRow(
+      deployment,
+      now,
+      this.#judgedDeployments.get(key),
+      this.#options.controllers.of(deployment.metadata.namespace ?? ''),
+    );
     this.#judgedDeployments.set(key, judged);
     const { desired, updated, available, total } = judged.row;
     if (this.#deployments.put(judged.row)) this.#samplesOf(key).add([now, desired, updated, available, total]);

@@ -44,10 +44,13 @@ export class Table<T extends Row> {
   }
 }
 
-/** Whether two rows have equal fields. Lists of texts count as one field. */
+/** Whether two rows have equal fields. Lists contain only texts. */
 function isSame(a: Row, b: Row): boolean {
   const other = b as unknown as Readonly<Record<string, unknown>>;
   return Object.entries(a).every(([name, value]) =>
-    Array.isArray(value) ? String(value) === String(other[name]) : Object.is(value, other[name]),
+    Array.isArray(value) ? isSameList(value, other[name]) : Object.is(value, other[name]),
   );
 }
+
+const isSameList = (a: readonly unknown[], b: unknown): boolean =>
+  Array.isArray(b) && a.length === b.length && a.every((text, index) => text === b[index]);

@@ -6,6 +6,8 @@ const MOST_SEGMENTS = 100_000;
 const KEPT_MS = 6 * 3_600_000;
 /** The most samples of a drain. Older ones are thinned. */
 const MOST_DRAIN_SAMPLES = 300;
+/** The most marks of a machine. Older ones are dropped, except the first: its creation. */
+const MOST_MARKS = 100;
 
 interface Life {
   readonly key: string;
@@ -83,8 +85,8 @@ export class Lives {
     if (before.stage !== row.stage) {
       const text =
         row.stage === 'drain' ? 'deletion requested' : before.stage === 'drain' ? 'drained' : MARKS[row.stage];
-      if (text !== undefined) life.marks.push({ at: now, text });
-    } else if (before.node === '' && row.node !== '') life.marks.push({ at: now, text: 'node joined' });
+      if (text !== undefined) mark(life, { at: now, text });
+    } else if (before.node === '' && row.node !== '') mark(life, { at: now, text: 'node joined' });
     if (before.stage === row.stage && before.level === row.level && before.why === row.why) return;
     this.#segment(life, { from: now, stage: row.stage, level: row.level, why: row.why });
   }
@@ -100,7 +102,7 @@ export class Lives {
     const life = this.#lives.get(key);
     if (life === undefined || life.gone !== 0) return;
     life.gone = now;
-    life.marks.push({ at: now, text: 'gone' });
+    mark(life, { at: now, text: 'gone' });
     this.#gone.push(life);
     this.#segment(life, { from: now, stage: 'gone', level: life.row.level, why: life.row.why });
   }
@@ -185,6 +187,11 @@ export class Lives {
     others?.delete(life);
     if (others?.size === 0) this.#ofDeployment.delete(group);
   }
+}
+
+function mark({ marks }: Life, next: Mark): void {
+  marks.push(next);
+  if (marks.length > MOST_MARKS) marks.splice(1, 1);
 }
 
 const lifeOf = ({ key, created, gone, segments, marks }: Life): MachineLife => ({

@@ -1,6 +1,7 @@
 import { type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 import { isComplete } from '@mcm/core';
 import type { DeploymentRow, RolloutState } from '@mcm/dashboard';
+import { type ControllerHealth, doesAct } from '../../controllers/health.ts';
 import { troublesOf } from '../../explain/conditions.ts';
 import { BLOCKED_LIMIT_MS } from './machine-row.ts';
 import { brieflyVisible, millisOf } from './text.ts';
@@ -21,19 +22,27 @@ function stateOf({ metadata, spec, status }: MachineDeployment, blocked: boolean
   return updatedReplicas < replicas ? 'rolling' : 'scaling';
 }
 
+const MANAGER = 'machine-controller-manager';
+/** The states that only the manager ends. */
+const WAITING: readonly RolloutState[] = ['rolling', 'scaling', 'deleting'];
+
 /**
- * The row of a deployment, from its own status only.
+ * The row of a deployment, from its own status and the health of its manager.
  * @param before the last result, which keeps the start of its state
+ * @param controllers of its namespace
  */
 export function deploymentRow(
   deployment: MachineDeployment,
   now: number,
   before: JudgedDeployment | undefined,
+  controllers: readonly ControllerHealth[],
 ): JudgedDeployment {
   const { metadata, spec, status } = deployment;
   // While machines start, too few are available. That is no problem by itself.
   const [trouble] = troublesOf(deployment).filter(({ type }) => type !== MachineDeploymentConditions.Available);
-  const base = stateOf(deployment, trouble !== undefined);
+  const own = stateOf(deployment, trouble !== undefined);
+  const held = WAITING.includes(own) && !doesAct(controllers, MANAGER, metadata.name);
+  const base = held ? 'blocked' : own;
   const began = before === undefined ? (millisOf(trouble?.lastTransitionTime) ?? now) : now;
   const since = before?.base === base ? before.row.since : began;
   const failsAt = base === 'blocked' ? since + BLOCKED_LIMIT_MS : undefined;
@@ -50,8 +59,11 @@ export function deploymentRow(
     available: availableReplicas,
     old: Math.max(0, replicas - updatedReplicas),
     state: failed ? 'failed' : base,
-    why: brieflyVisible(trouble === undefined ? '' : (trouble.message ?? trouble.reason ?? trouble.type)),
+    why: brieflyVisible(held ? `${MANAGER} does not act for it` : textOf(trouble)),
     since,
   };
   return { row, base, risesAt: failed ? undefined : failsAt };
 }
+
+const textOf = (trouble: ReturnType<typeof troublesOf>[number] | undefined): string =>
+  trouble === undefined ? '' : (trouble.message ?? trouble.reason ?? trouble.type);

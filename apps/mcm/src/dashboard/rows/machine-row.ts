@@ -2,7 +2,9 @@ import { Labels, type Machine, type MachineClass } from '@mcm/api';
 import type { MachineDefaults } from '@mcm/core';
 import type { Level, MachineRow, Stage } from '@mcm/dashboard';
 import { controllerOf, type Node } from '@mcm/kube';
+import { type ControllerHealth, doesAct } from '../../controllers/health.ts';
 import { isPastDrain, machineWait, sinceOf } from '../../explain/machine/machine-wait.ts';
+import { waitUnder } from '../../explain/stopped-controllers.ts';
 import { phaseName } from '../../screen/fleet.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 
@@ -17,6 +19,7 @@ export interface AroundMachine {
   /** What blocks its drain, if the drain is watched. */
   readonly blockers: readonly string[];
   readonly defaults: MachineDefaults;
+  readonly controllers: readonly ControllerHealth[];
 }
 
 /** A row, and the times at which its level rises without an event. */
@@ -69,6 +72,9 @@ function baseOf(machine: Machine, phase: string, stage: Stage, around: AroundMac
   const lacksClass = around.classesAreKnown && around.machineClass === undefined;
   const blocked = refused || TROUBLED.includes(phase) || around.blockers.length > 0 || (lacksClass && stage !== 'run');
   if (blocked) return 'blocked';
+  // Every other wait ends only by an action of the machine controller.
+  const waits = stage !== 'run' || phase === 'InPlaceUpdating';
+  if (waits && !doesAct(around.controllers, 'machine-controller')) return 'blocked';
   if (stage === 'drain' || stage === 'delete') return 'leaving';
   return stage === 'run' && phase !== 'InPlaceUpdating' ? 'ready' : 'starting';
 }
@@ -111,7 +117,8 @@ export function machineRow(
   const stage = stageOf(machine, phase);
   const base = baseOf(machine, phase, stage, around);
   const created = millisOf(metadata.creationTimestamp) ?? now;
-  const wait = machineWait(machine, around.machineClass, around.defaults);
+  const acting = machineWait(machine, around.machineClass, around.defaults);
+  const wait = acting && waitUnder(acting, around.controllers);
   const began = before === undefined ? (millisOf(sinceOf(machine)) ?? created) : now;
   // A retry changes the times of a status. It does not restart the wait.
   const since = before?.base === base ? before.row.since : began;

@@ -63,6 +63,8 @@ export interface MachineTarget {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
+  /** The health of the controllers, if the caller watches them. Absent: it is read. */
+  readonly controllers?: readonly ControllerHealth[];
 }
 
 /** Throws `UserError` when the machine does not exist. */
@@ -171,7 +173,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
     ifAllowed(eventsOf(target, machine), unread),
     ifAllowed(namesakesOf(target, nodeName), unread),
     readMachineSettings(target.client, target.namespace),
-    readControllers({ ...target, machines: [machine] }),
+    target.controllers ?? readControllers({ ...target, machines: [machine] }),
   ]);
   const machineClass = ownClass ?? undefined;
   const holds = [...managerHold(controllers), ...(await holdsOf(target, machine, node ?? undefined, unread))];
@@ -260,7 +262,7 @@ export async function previewMachineDrain(target: MachineTarget): Promise<DrainP
   const [machineClass, settings, controllers] = await Promise.all([
     ifAllowed(classOf(target, machine), unread),
     readMachineSettings(target.client, target.namespace),
-    readControllers({ ...target, machines: [machine] }),
+    target.controllers ?? readControllers({ ...target, machines: [machine] }),
   ]);
   const drain = (await previewOf(target, machine, machineClass ?? undefined, settings, unread)) ?? null;
   return {

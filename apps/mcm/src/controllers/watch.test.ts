@@ -1,0 +1,116 @@
+import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
+import {
+  createClient,
+  handlerTransport,
+  type Lease,
+  leases,
+  seededRandom,
+  silentLogger,
+  VirtualClock,
+} from '@mcm/kube';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { notActing } from './health.ts';
+import { ControllerWatch } from './watch.ts';
+
+const NAME = 'machine-controller-manager';
+const NONE = { deployments: [], machines: [] };
+
+let clock: VirtualClock;
+let plane: ControlPlane;
+/** Undefined: the API server answers. */
+let failure: (() => Promise<Response>) | undefined;
+let interrupted: AbortController;
+const client = () =>
+  createClient({
+    transport: handlerTransport((call) => {
+      const asksLeases = call.url.includes('/leases') && call.headers.get('user-agent') !== 'holder';
+      if (failure !== undefined && asksLeases) return failure();
+      const signal = AbortSignal.any([call.signal, interrupted.signal]);
+      return plane.fetch(asksLeases ? new Request(call, { signal }) : call);
+    }),
+    userAgent: 'test',
+    clock,
+  });
+const holder = (namespace: string) =>
+  createClient({ transport: handlerTransport(plane.fetch), userAgent: 'holder', clock }).resource<Lease>(
+    leases,
+    namespace,
+  );
+const time = (): string => clock.now().toISOString().replace('Z', '000Z');
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  failure = undefined;
+  interrupted = new AbortController();
+  plane = await startControlPlane({ clock, controllers: false });
+  onTestFinished(() => plane.close());
+  await holder('default').create({
+    metadata: { name: NAME },
+    spec: { holderIdentity: 'host_1', leaseDurationSeconds: 15, renewTime: time() },
+  });
+});
+
+function watch(namespace: string | undefined = 'default'): ControllerWatch {
+  const end = new AbortController();
+  onTestFinished(() => end.abort(new Error('the test is over')));
+  const runtime = { clock, random: seededRandom(1), log: silentLogger };
+  const made = new ControllerWatch({
+    ...{ ...runtime, client: client(), namespace, signal: end.signal, onChange: () => undefined },
+  });
+  made.run();
+  return made;
+}
+
+/** Lets time pass; the holder renews as long as it acts. */
+async function pass(made: ControllerWatch, seconds: number, acts: boolean): Promise<readonly string[]> {
+  const stopped = new Set<string>();
+  for (let second = 0; second < seconds; second += 2) {
+    if (acts) await holder('default').patch(NAME, { type: 'merge', body: { spec: { renewTime: time() } } });
+    await clock.advance(2_000);
+    for (const { name } of notActing(made.assess('default', NONE))) stopped.add(name);
+  }
+  return [...stopped];
+}
+
+describe('a watch of controllers', () => {
+  test('a holder that stops is found after its lease duration, without an event', async () => {
+    const made = watch();
+    expect(await pass(made, 60, true)).toEqual([]);
+    expect(await pass(made, 12, false)).toEqual([]);
+    expect(await pass(made, 8, false)).toEqual([NAME]);
+    await pass(made, 2, true);
+    expect(await pass(made, 20, true)).toEqual([]);
+  });
+
+  test('an outage of the API server stops no controller, and a holder has time to renew after it', async () => {
+    const made = watch();
+    await pass(made, 10, true);
+    failure = () => Promise.reject(new Error('connect ECONNREFUSED'));
+    interrupted.abort(new Error('the server has gone'));
+    expect(await pass(made, 120, false)).toEqual([]);
+    failure = undefined;
+    interrupted = new AbortController();
+    // The first renewal succeeds some seconds after the watch.
+    expect(await pass(made, 12, false)).toEqual([]);
+    expect(await pass(made, 30, true)).toEqual([]);
+    expect(await pass(made, 40, false)).toEqual([NAME]);
+  });
+
+  test('Leases that may not be read leave the state unknown', async () => {
+    const message = 'leases.coordination.k8s.io is forbidden: User "eve" cannot list resource "leases"';
+    const status = { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message };
+    failure = async () => Response.json(status, { status: 403 });
+    const made = watch();
+    await pass(made, 10, false);
+    const health = made.assess('default', NONE).find(({ name }) => name === NAME);
+    expect(health).toMatchObject({ state: 'unknown', reason: expect.stringContaining('may not be read') });
+  });
+
+  test('of all namespaces, only Leases of controllers are read', async () => {
+    await holder('default').create({ metadata: { name: 'node-1' }, spec: { holderIdentity: 'kubelet' } });
+    await holder('kube-system').create({ metadata: { name: 'node-2' }, spec: { holderIdentity: 'kubelet' } });
+    const made = watch(undefined);
+    await clock.advance(2_000);
+    expect([...made.namespaces()]).toEqual(['default']);
+  });
+});

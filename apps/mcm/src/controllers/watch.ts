@@ -1,0 +1,120 @@
+import type { Machine, MachineDeployment } from '@mcm/api';
+import {
+  createInformer,
+  errorText,
+  type Informer,
+  type InformerRuntime,
+  type KubeClient,
+  type Lease,
+  leases,
+} from '@mcm/kube';
+import { CONTROLLER_NAMES, type ControllerHealth, ControllerObserver } from './health.ts';
+
+/** After an outage of the API server, a holder needs some seconds for its next renewal. */
+const AFTER_OUTAGE_MS = 15_000;
+
+/** The client and the scope of watched controllers. */
+export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> {
+  readonly client: KubeClient;
+  /** Undefined: all namespaces. */
+  readonly namespace: string | undefined;
+  readonly signal: AbortSignal;
+  readonly onChange: () => void;
+}
+
+/**
+ * Watches the Leases of the controllers. Other Leases, such as those of kubelets, are not read.
+ * While the API server does not answer, the last assessment holds, because no holder can renew its Lease.
+ */
+export class ControllerWatch {
+  readonly #options: ControllerWatchOptions;
+  readonly #informers: ReadonlyMap<string, Informer<Lease>>;
+  readonly #observers = new Map<string, ControllerObserver>();
+  readonly #known = new Map<string, readonly ControllerHealth[]>();
+  readonly #failing = new Set<string>();
+  #answeredAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ControllerWatchOptions) {
+    this.#options = options;
+    const { client, namespace, clock, random, log } = options;
+    const scope = { clock, random, log, ...(namespace !== undefined && { namespace }) };
+    this.#informers = new Map(
+      CONTROLLER_NAMES.map((name) => {
+        const outage = (_: string, failure: unknown): void => this.#noteOutage(name, failure !== undefined);
+        const fieldSelector = `metadata.name=${name}`;
+        return [name, createInformer<Lease>(client, leases, { ...scope, outage, fieldSelector })];
+      }),
+    );
+  }
+
+  #noteOutage(name: string, fails: boolean): void {
+    if (fails) this.#failing.add(name);
+    else if (this.#failing.delete(name)) this.#answeredAt = this.#options.clock.now().getTime();
+  }
+
+  /** Starts the watches. They end with the signal. */
+  run(): void {
+    const { onChange, signal } = this.#options;
+    for (const informer of this.#informers.values()) {
+      informer.onChange(onChange);
+      informer.onRefused(onChange);
+      void informer.run(signal);
+    }
+  }
+
+  /** Resolves after the first list of each Lease. Rejects when the signal aborts. */
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    await Promise.all([...this.#informers.values()].map((informer) => informer.whenSynced(signal)));
+  }
+
+  /** Whether the Leases were read or may not be read. Before, no controller is assessed. */
+  get #isKnown(): boolean {
+    return [...this.#informers.values()].every(({ synced, refused }) => synced || refused !== undefined);
+  }
+
+  /** The namespaces with Leases of controllers, in any order. */
+  namespaces(): ReadonlySet<string> {
+    const all = [...this.#informers.values()].flatMap(({ store }) => store.list());
+    return new Set(all.map(({ metadata }) => metadata.namespace ?? ''));
+  }
+
+  /**
+   * The health of the controllers of a namespace. Call it at least every 2 s: a stopped controller causes no event.
+   * @param objects the deployments and machines of this namespace
+   */
+  assess(
+    namespace: string,
+    objects: { readonly deployments: readonly MachineDeployment[]; readonly machines: readonly Machine[] },
+  ): readonly ControllerHealth[] {
+    const known = this.#known.get(namespace) ?? [];
+    if (!this.#isKnown || this.#isInterrupted()) return known;
+    const now = this.#options.clock.now();
+    const found = new Map<string, Lease>();
+    const refused = new Map<string, string>();
+    for (const [name, informer] of this.#informers) {
+      const lease = informer.store.get(`${namespace}/${name}`);
+      if (lease !== undefined) found.set(name, lease);
+      if (informer.refused !== undefined) refused.set(name, errorText(informer.refused));
+    }
+    const observer = this.#observers.get(namespace) ?? new ControllerObserver();
+    this.#observers.set(namespace, observer);
+    const health = observer.assess({ leases: found, refused, ...objects }, now);
+    if (now.getTime() - this.#answeredAt < AFTER_OUTAGE_MS && known.length > 0) return known;
+    this.#known.set(namespace, health);
+    return health;
+  }
+
+  /** A refusal of the server is an answer. */
+  #isInterrupted(): boolean {
+    return [...this.#failing].some((name) => this.#informers.get(name)?.refused === undefined);
+  }
+
+  /** Drops what is known about other namespaces than these. */
+  keep(namespaces: ReadonlySet<string>): void {
+    for (const name of this.#known.keys()) {
+      if (namespaces.has(name)) continue;
+      this.#known.delete(name);
+      this.#observers.delete(name);
+    }
+  }
+}
