@@ -4,12 +4,15 @@ import { scrub } from './invoker/stages/scrub.ts';
 import { placeOf } from './schemas/hint.ts';
 
 /**
- * Reads the provider spec of a class as a creation does. It looks at no Secret, so it needs no cluster and no cloud.
+ * Reads the provider spec of a class as a creation does. It reads no Secret, so it needs no cluster and no cloud.
  * @throws MachineError that names each invalid field
  */
 export type ReadProviderSpec = (machineClass: MachineClass) => unknown;
 
-/** Why no VM can be created from the provider spec, in the words of the event `InvalidClass`; undefined: it is valid. */
+/**
+ * The reason why no VM can be created from the provider spec, with the text of the event `InvalidClass`. Undefined: it
+ * is valid.
+ */
 export function providerSpecProblem(read: ReadProviderSpec, machineClass: MachineClass): string | undefined {
   try {
     read(machineClass);

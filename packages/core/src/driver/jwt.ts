@@ -4,7 +4,7 @@ import { constants, createSign, type KeyObject } from 'node:crypto';
 export interface JwtParts {
   /** `RS256` or `PS256`, both with an RSA key. */
   readonly algorithm: 'RS256' | 'PS256';
-  /** Members of the header beside `alg` and `typ`. */
+  /** Fields of the header in addition to `alg` and `typ`. */
   readonly header?: Readonly<Record<string, unknown>>;
   readonly claims: Readonly<Record<string, unknown>>;
 }
@@ -14,7 +14,7 @@ const part = (value: object): string => Buffer.from(JSON.stringify(value)).toStr
 /**
  * Signs a token.
  * @param key A private RSA key: PEM, or a key object
- * @throws Error whose message may quote the key
+ * @throws Error with a message that may contain the key
  */
 export function signJwt({ algorithm, header = {}, claims }: JwtParts, key: string | KeyObject): string {
   const text = `${part({ alg: algorithm, typ: 'JWT', ...header })}.${part(claims)}`;

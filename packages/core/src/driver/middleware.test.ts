@@ -5,7 +5,7 @@ import { MachineError } from './contract/errors.ts';
 import { type DriverTracer, registeredTracer } from './invoker/api/tracing.ts';
 import { classOf, create, failure, machineOf, play, TOKENS } from './toy.ts';
 
-test('who is throttled slows down all machines with the same credentials, whatever their class, and no others', async () => {
+test('a throttle slows down all machines with the same credentials, of any class, and no others', async () => {
   const begun: { readonly pool: string; readonly at: number }[] = [];
   let refusals = 1;
   const start = new VirtualClock().now().getTime();
@@ -29,7 +29,7 @@ test('who is throttled slows down all machines with the same credentials, whatev
   expect(begun[2]?.at).toBeGreaterThanOrEqual(10_000);
 });
 
-test('a driver that spaces its requests itself is not held back twice', async () => {
+test('a driver that spaces its requests itself is not delayed twice', async () => {
   let calls = 0;
   const { invoker } = play({
     spacesRequests: true,
@@ -44,7 +44,7 @@ test('a driver that spaces its requests itself is not held back twice', async ()
   expect(calls).toBe(2);
 });
 
-test('what a creation waits for is told without secrets', async () => {
+test('the reason for which a creation waits is reported without secrets', async () => {
   const told: string[] = [];
   const { invoker } = play({
     create: async ({ waitsFor, credentials: { token }, userData }) => {
@@ -88,13 +88,13 @@ test.each<[what: string, answer: unknown, says: string]>([
   expect(error.message).toContain(says);
 });
 
-test('half a listing is an error: the rest would be taken for orphans', async () => {
+test('an incomplete list is an error, because missing VMs would count as deleted', async () => {
   const { invoker } = play({ list: async () => [{ providerId: 'x', machineName: 'm' }, { providerId: 'y' } as never] });
   const error = await failure(invoker.list(classOf('a')));
   expect(error.message).toContain('answered list with an entry (number 1) without provider id or machine name');
 });
 
-test('what a driver logs holds no value of the Secret', async () => {
+test('logs of a driver contain no value of the Secret', async () => {
   const { invoker, log } = play({
     create: async ({ log: own }) => {
       const circle: Record<string, unknown> = { header: 'Bearer token-shared' };
@@ -113,7 +113,7 @@ test('what a driver logs holds no value of the Secret', async () => {
   expect(JSON.stringify(log.lines)).toContain('Bearer ***');
 });
 
-test('unknown fields of a provider spec are told with the nearest known name, and are no error', async () => {
+test('unknown fields of a provider spec are reported with the most similar name, and are no error', async () => {
   const { invoker } = play({});
   expect(invoker.unknownFields(classOf('a'))).toEqual([
     'providerSpec.sise: is no field that provider toy knows, and has no effect; did you mean size?',
@@ -122,7 +122,7 @@ test('unknown fields of a provider spec are told with the nearest known name, an
   expect(invoker.check(classOf('a'))).toEqual([]);
 });
 
-/** A tracer as OpenTelemetry's API has it, that keeps what was done. */
+/** A tracer with the interface of OpenTelemetry's API that records its calls. */
 function keepingTracer() {
   const spans: { name: string; told: unknown[]; ended: boolean }[] = [];
   const tracer: DriverTracer = {
@@ -142,7 +142,7 @@ function keepingTracer() {
   return { spans, tracer };
 }
 
-test('each call leaves a span with its requests, its code and no secret', async () => {
+test('each call has a span with its requests, its code and no secret', async () => {
   const { spans, tracer } = keepingTracer();
   const { invoker } = play(
     {
@@ -168,7 +168,7 @@ test('each call leaves a span with its requests, its code and no secret', async 
   ]);
 });
 
-test('the tracer of an OpenTelemetry SDK in the process is found where its API keeps it', () => {
+test('the tracer of an OpenTelemetry SDK in the process is found where its API stores it', () => {
   const { tracer } = keepingTracer();
   const key = Symbol.for('opentelemetry.js.api.1');
   expect(registeredTracer({})).toBeUndefined();
@@ -188,6 +188,6 @@ test.each([
   const { code, message } = await failure(create(invoker, 'm-0'));
   expect([code, message]).toEqual(['Internal', `it cannot be empty; ${hint}`]);
   expect(invoker.check(classOf('a'))).toEqual([`it cannot be empty; ${hint}`]);
-  // The class's own reconcile tells it there; a call would tell it again.
+  // The reconcile of the class reports it there, so a call does not report it again.
   expect(told).toEqual([]);
 });

@@ -6,9 +6,9 @@ import { MachineError } from './contract/errors.ts';
 import { scrub } from './invoker/stages/scrub.ts';
 import { classOf, create, failure, machineOf, play, TOKENS } from './toy.ts';
 
-/** What the middleware does around every call: who is told of it, who may make it, and with whose credentials. */
+/** The work of the middleware around every call: reports, permissions and credentials. */
 
-test('each call that ends is told of with its time, its machine and its error', async () => {
+test('each call that ends is reported with its duration, its machine and its error', async () => {
   const told: unknown[] = [];
   const { clock, invoker } = play(
     {
@@ -30,7 +30,7 @@ test('each call that ends is told of with its time, its machine and its error', 
   ]);
 });
 
-test('each request that a driver tells of is told on', async () => {
+test('each request that a driver reports is forwarded', async () => {
   const told: unknown[] = [];
   const refusal = new Error('refused');
   const { invoker } = play(
@@ -50,7 +50,7 @@ test('each request that a driver tells of is told on', async () => {
   ]);
 });
 
-test('a request is timed from its beginning to its end, whichever that is', async () => {
+test('a request is timed from its start to its end, whatever its result', async () => {
   const clock = new VirtualClock();
   const told: unknown[] = [];
   const counted = observedCalls(clock, (...each) => told.push(each));
@@ -71,7 +71,7 @@ test('a request is timed from its beginning to its end, whichever that is', asyn
   ]);
 });
 
-test('a call that works leaves a span that has ended', async () => {
+test('a successful call has an ended span', async () => {
   const told: string[] = [];
   const span = {
     setAttributes: () => told.push('attributes'),
@@ -104,7 +104,7 @@ test.each(['create', 'initialize', 'delete'] as const)('who may not lead any mor
   expect(asked).toBe(1);
 });
 
-test('a process that loses the Lease while the bootstrap token is made sends no create', async () => {
+test('a process that loses the Lease while it creates the bootstrap token sends no create', async () => {
   let leads = true;
   const confirm = () => (leads ? Promise.resolve() : Promise.reject(new Error('another has the Lease')));
   const { invoker } = play(
@@ -127,7 +127,7 @@ test('refuses to create a VM for a machine of another class kind', async () => {
   expect(error).toMatchObject({ code: 'InvalidArgument', message: expect.stringContaining('must be MachineClass') });
 });
 
-test('user data as it was rendered is told by no error, whatever the cloud quotes', async () => {
+test('no error contains the rendered user data, in any encoding that the cloud quotes', async () => {
   const { invoker } = play({
     create: async ({ userData }) => {
       throw new MachineError('Internal', `bad request: ${Buffer.from(userData).toString('base64')} ${userData}`);
@@ -139,7 +139,7 @@ test('user data as it was rendered is told by no error, whatever the cloud quote
   expect(error.message).not.toContain(Buffer.from(rendered).toString('base64').slice(0, 24));
 });
 
-test('what a driver finds wrong with a class is told without its secrets', () => {
+test('problems that a driver finds in a class are reported without its secrets', () => {
   const { invoker } = play({ check: ({ credentials: { token } }) => [`the token ${token} is none`] });
   expect(invoker.check(classOf('a'))).toEqual(['the token *** is none']);
 });
@@ -149,7 +149,7 @@ const refusesA = async ({ credentials: { token } }: { readonly credentials: { re
   return { providerId: 'x', nodeName: 'n' };
 };
 
-test('a deletion whose credentials are refused is made with another class’s that see the VM', async () => {
+test('a deletion with refused credentials is repeated with those of another class that see the VM', async () => {
   const by: string[] = [];
   const { invoker } = play(
     {
@@ -166,7 +166,7 @@ test('a deletion whose credentials are refused is made with another class’s th
   expect(by).toEqual([TOKENS.other]);
 });
 
-test('nobody else’s credentials are tried for a failure of another kind', async () => {
+test('other credentials are not tried for a failure of another kind', async () => {
   let asked = 0;
   const { invoker } = play(
     {
@@ -182,7 +182,7 @@ test('nobody else’s credentials are tried for a failure of another kind', asyn
   expect(asked).toBe(1);
 });
 
-test('nor when the call was told to end: its refusal may be of that', async () => {
+test('nor for an aborted call, because the abort may cause its refusal', async () => {
   const stop = new AbortController();
   const looked: string[] = [];
   const { invoker } = play(
@@ -202,7 +202,7 @@ test('nor when the call was told to end: its refusal may be of that', async () =
   expect(looked).toEqual([]);
 });
 
-test('codes of credentials are refusals of them, other codes only where it is said', () => {
+test('codes of credentials are refusals of them; other codes only with the flag', () => {
   const refused = (...given: ConstructorParameters<typeof MachineError>) =>
     new MachineError(...given).credentialsRefused;
   expect(refused('Unauthenticated', '')).toBe(true);
@@ -211,7 +211,7 @@ test('codes of credentials are refusals of them, other codes only where it is sa
   expect(refused('Internal', '', { credentialsRefused: true })).toBe(true);
 });
 
-test('an error without its secrets is the same in all else', () => {
+test('an error without its secrets is equal otherwise', () => {
   const told = new MachineError('Unavailable', 'no room for token-shared', {
     ...{ credentialsRefused: true, throttled: true, unexpected: true, retryAfterMs: 5_000 },
   });
@@ -223,7 +223,7 @@ test('an error without its secrets is the same in all else', () => {
   ]);
 });
 
-test('who only looks changes nothing: what would be sent is noted', async () => {
+test('an observing process changes nothing and records the calls', async () => {
   const wanted: string[] = [];
   const { invoker, driver } = play({
     initialize: () => expect.fail('it changes'),
@@ -266,6 +266,6 @@ test.each(['works', 'is refused'])('what a cloud takes is learned from calls tha
   throttles = false;
   const next = create(invoker, 'm').catch(() => undefined);
   await clock.ended(next, { maxMs: 10_000 });
-  // Ten a second had been answered: eight a second are tried.
+  // Ten a second succeeded, so eight a second are sent.
   expect((begun.at(-1) ?? 0) - (begun.at(-2) ?? 0)).toBe(125);
 });

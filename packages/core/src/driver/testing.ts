@@ -11,26 +11,29 @@ export interface FakeVm {
   readonly providerId: string;
   readonly nodeName: string;
   readonly machineName: string;
-  /** UID of its Machine: what makes a repeated create find it. */
+  /** UID of its Machine, by which a repeated create finds it. */
   readonly uid: string;
   /** The user data as text, with U+FFFD for bytes that are not UTF-8. */
   readonly userData: string;
   readonly userDataBytes: Uint8Array;
   readonly createdAt?: string;
-  /** The control cluster that made it. */
+  /** The control cluster that created it. */
   readonly owner?: string;
   /** Why it is about to end. */
   ending?: string;
   initialized: boolean;
 }
 
-/** The id of a VM as the cloud controller of the fake cloud writes it into the Node: the zone stands for the driver's text. */
+/**
+ * The id of a VM that the cloud controller of the fake cloud writes to the Node. It contains the zone instead of the
+ * driver's text.
+ */
 export const controllerIdOf = (providerId: string): string => providerId.replace('fake:///zone/', 'fake://zone-1a/');
 
-/** The calls that a fake driver answers. */
+/** The calls of a fake driver. */
 export type FakeMethod = 'create' | 'initialize' | 'status' | 'delete' | 'list' | 'evidence';
 
-/** A failure to come. `after`: the call takes effect and its answer is lost. */
+/** A future failure. `after`: the call takes effect and its answer is lost. */
 export interface FakeFailure {
   readonly code: MachineCode;
   readonly message?: string;
@@ -38,44 +41,44 @@ export interface FakeFailure {
   readonly after?: boolean;
 }
 
-/** How the cloud of a fake driver behaves. */
+/** Options of the fake cloud. */
 export interface FakeCloudOptions {
-  /** Whether VMs need `initialize`; default false: the driver has none. */
+  /** Whether VMs need `initialize`; default false: the driver does not have it. */
   readonly initializes?: boolean;
-  /** Called at the beginning of each call and before each answer: a test waits, throws or kills here. */
+  /** Called at the start of each call and before each answer. A test waits, throws or kills here. */
   readonly gate?: (method: FakeMethod, point: 'before' | 'after', machineName: string) => Promise<void> | void;
-  /** Whether the cloud accepts these credentials; default any. */
+  /** Whether the cloud accepts these credentials; default all. */
   readonly accepts?: (credentials: Readonly<Record<string, unknown>>, machineName: string) => boolean;
-  /** What a VM wrote to its console; absent: the driver has no `evidence`. */
+  /** The console of a VM; absent: the driver has no `evidence`. */
   readonly console?: (vm: FakeVm) => string;
-  /** Node name of a machine's VM; default the machine's name. */
+  /** Node name of a machine's VM; default the name of the machine. */
   readonly nodeName?: (machineName: string) => string;
-  /** VMs that listings leave out, as an eventually consistent cloud may. */
+  /** VMs that lists omit, as an eventually consistent cloud may. */
   readonly hides?: (vm: FakeVm) => boolean;
-  /** When a VM is made or gone, for a kubelet to be played. */
+  /** Called when a VM is created or deleted, to simulate its kubelet. */
   readonly onCreated?: (vm: FakeVm) => void;
   readonly onDeleted?: (vm: FakeVm) => void;
-  /** RFC 3339 time of now, for `createdAt`. */
+  /** The present time, RFC 3339, for `createdAt`. */
   readonly now?: () => string;
 }
 
 const spec = z.looseObject({ size: z.string().optional() });
 const credentials = z.looseObject({ userData: z.string().optional(), key: z.string().optional() });
 
-/** A driver over a cloud in memory, for tests of what calls it. */
+/** A driver with a cloud in memory, for tests. */
 export type FakeDriver = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
 /**
- * A cloud in memory, for tests of whatever uses a driver: it keeps VMs as a cloud does (whatever driver asks), and fails
- * as it is told to. Assert on `vms` and `made`, not on calls.
+ * A cloud in memory for tests. It keeps VMs across drivers and fails on request. Tests should check `vms` and `made`,
+ * not calls.
  */
 export class FakeCloud {
   readonly #options: FakeCloudOptions;
   readonly #vms = new Map<string, FakeVm>();
   readonly #failures = new Map<FakeMethod, FakeFailure[]>();
-  /** Every VM ever made, by its machine's UID: more than one for a UID is the fault that must not be. */
+  /** Every VM that was ever created, by the UID of its machine. More than one for a UID is a fault. */
   readonly made: FakeVm[] = [];
-  /** Calls so far, by method. */
+  /** Number of calls by method. */
   readonly calls: Record<FakeMethod, number> = { create: 0, initialize: 0, status: 0, delete: 0, list: 0, evidence: 0 };
   #next = 0;
 
@@ -87,23 +90,23 @@ export class FakeCloud {
     return [...this.#vms.values()];
   }
 
-  /** The next calls of a method fail, one failure each. */
+  /** Makes the next calls of a method fail, one failure each. */
   fail(method: FakeMethod, ...failures: readonly FakeFailure[]): this {
     this.#failures.set(method, [...(this.#failures.get(method) ?? []), ...failures]);
     return this;
   }
 
-  /** Takes all failures to come back. */
+  /** Removes all future failures. */
   recover(): void {
     this.#failures.clear();
   }
 
-  /** Puts a VM there without anybody's asking. */
+  /** Adds a VM without a request. */
   plant(machineName: string, createdAt?: string, providerId?: string, owner?: string): FakeVm {
     return this.#make(machineName, `planted-${this.#next}`, new Uint8Array(), createdAt, providerId, owner);
   }
 
-  /** Takes a VM away behind everybody's back. */
+  /** Removes a VM without a request. */
   lose(machineName: string): void {
     for (const [id, vm] of this.#vms) if (vm.machineName === machineName) this.#vms.delete(id);
   }
@@ -153,7 +156,7 @@ export class FakeCloud {
     return result;
   }
 
-  /** A machine without a provider id is looked up by its name too, as real clouds have nothing but names. */
+  /** A machine without a provider ID is also looked up by name, as in real clouds. */
   #look({ machine, owner, formerOwners }: MachineRequest<unknown, unknown>): readonly FakeVm[] {
     const { uid, name } = machine.metadata;
     const known = this.#find(uid, machine.spec.providerID);
@@ -171,7 +174,7 @@ export class FakeCloud {
     return byId ?? this.vms.find((vm) => vm.uid === uid);
   }
 
-  /** A driver for this cloud. Any number of processes may use one each. */
+  /** A driver for this cloud. Several processes may use one each. */
   driver(): FakeDriver {
     const { initializes } = this.#options;
     const base: FakeDriver = {
@@ -247,7 +250,7 @@ export class FakeCloud {
   }
 }
 
-/** The fake cloud's volumes are CSI volumes and, of the in-tree kinds, the one of AWS. */
+/** The fake cloud has CSI volumes and, of the in-tree kinds, those of AWS. */
 const volumeId = ({ csi, awsElasticBlockStore }: VolumeSource): string | undefined =>
   csi?.volumeHandle ?? inTree.safeParse(awsElasticBlockStore).data?.volumeID;
 

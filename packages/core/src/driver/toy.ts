@@ -25,7 +25,7 @@ export const machineOf = (name: string, className: string): Machine => ({
   spec: { class: { kind: 'MachineClass', name: className } },
 });
 
-/** Pools `a` and `b` share credentials, pool `other` has its own. */
+/** Pools `a` and `b` share credentials, pool `other` has different ones. */
 export const TOKENS: Readonly<Record<string, string>> = {
   a: 'token-shared',
   b: 'token-shared',
@@ -39,7 +39,7 @@ const spec = z.object({
 const credentials = z.looseObject({ token: z.string() });
 export type Toy = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
-/** A toy of a driver, with some of it replaced, behind the invoker, in a cluster where every class and Secret is there. */
+/** A toy driver, partly replaced, behind the invoker, in a cluster with every class and Secret. */
 export function play(
   change: Partial<Toy>,
   options: Partial<InvokerOptions<z.infer<typeof spec>, z.infer<typeof credentials>>> = {},

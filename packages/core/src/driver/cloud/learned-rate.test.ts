@@ -2,7 +2,7 @@ import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { LearnedRate } from './learned-rate.ts';
 
-/** A cloud that takes `perSecond` calls in any second and refuses the rest. */
+/** A cloud that accepts `perSecond` calls in any second and refuses the others. */
 function cloud(clock: VirtualClock, perSecond: number) {
   const taken: number[] = [];
   let refused = 0;
@@ -30,7 +30,7 @@ async function callUntilTaken(rate: LearnedRate, call: () => boolean, signal: Ab
 
 const never = new AbortController().signal;
 
-test('nobody waits while the cloud does not throttle', async () => {
+test('no call waits while the cloud does not throttle', async () => {
   const clock = new VirtualClock();
   const rate = new LearnedRate(clock);
   for (let i = 0; i < 100; i++) {
@@ -41,7 +41,7 @@ test('nobody waits while the cloud does not throttle', async () => {
   expect(clock.now()).toEqual(new VirtualClock().now());
 });
 
-test('200 calls at 5 a second are done within one and a half times the 40 s that the limit itself needs', async () => {
+test('200 calls at 5 a second take at most one and a half times the 40 s of the limit', async () => {
   const clock = new VirtualClock();
   const { call, refused } = cloud(clock, 5);
   const rate = new LearnedRate(clock);
@@ -58,7 +58,7 @@ test('200 calls at 5 a second are done within one and a half times the 40 s that
   expect(refused()).toBeLessThan(200 + 60); // the first burst, and then now and again one too many
 });
 
-test('a wish to wait is heeded, and a caller that gives up leaves its place', async () => {
+test('a wait that the cloud requests applies, and a caller that gives up leaves the queue', async () => {
   const clock = new VirtualClock();
   const rate = new LearnedRate(clock);
   const since = clock.now().getTime();
@@ -76,7 +76,7 @@ test('a wish to wait is heeded, and a caller that gives up leaves its place', as
   expect(went).toBe(30_000);
 });
 
-test('ten quiet minutes, and the limit is forgotten', async () => {
+test('after ten minutes without a throttle the limit is forgotten', async () => {
   const clock = new VirtualClock();
   const rate = new LearnedRate(clock);
   rate.throttled();
@@ -85,7 +85,7 @@ test('ten quiet minutes, and the limit is forgotten', async () => {
   expect(rate.limit).toBeUndefined();
 });
 
-test('the rate is raised again by a twentieth a second, at first by a tenth of a call', async () => {
+test('the rate grows by a twentieth a second, at first by a tenth of a call', async () => {
   const clock = new VirtualClock();
   const rate = new LearnedRate(clock);
   rate.throttled();
@@ -95,7 +95,7 @@ test('the rate is raised again by a twentieth a second, at first by a tenth of a
   expect(rate.limit).toBeCloseTo(0.8 * 1.05 ** 60);
 });
 
-test('however often a cloud throttles, every other second a call is tried', async () => {
+test('however often a cloud throttles, one call is sent every two seconds', async () => {
   const clock = new VirtualClock();
   const rate = new LearnedRate(clock);
   for (let n = 0; n < 50; n++) {

@@ -1,18 +1,18 @@
 import type { Clock } from '@mcm/kube';
 import { boundedWait } from '../contract/retry-after.ts';
 
-/** What is left of the rate that worked when a cloud throttles. */
+/** A throttle reduces the rate that worked to this share. */
 const CUT = 0.8;
-/** Growth a second while the cloud does not throttle: a share of the rate, and never less than this many calls. */
+/** Growth each second without a throttle: a share of the rate, and at least this many calls. */
 const GROWTH = 0.05;
 const GROWTH_AT_LEAST = 0.1;
-/** Calls a second that are tried however often the cloud throttles. */
+/** Calls a second that are sent however often the cloud throttles. */
 const SLOWEST = 0.5;
-/** Refusals within this time of a cut are of calls that were on their way: they say nothing new. */
+/** Refusals within this time after a reduction belong to calls that were sent before it, so they are ignored. */
 const CUT_REST_MS = 1_000;
-/** So long without a throttle, and the limit is forgotten. */
+/** After this time without a throttle the limit is forgotten. */
 const FORGET_AFTER_MS = 600_000;
-/** Time over which it is counted what worked. */
+/** Time over which successful calls are counted. */
 const WINDOW_MS = 1_000;
 
 interface Waiter {
@@ -38,7 +38,7 @@ export class LearnedRate {
     this.#clock = clock;
   }
 
-  /** Calls a second that are let through now; undefined: as many as come. */
+  /** Calls a second that are allowed now; undefined: no limit. */
   get limit(): number | undefined {
     if (this.#limit === undefined) return undefined;
     const now = this.#now();

@@ -9,7 +9,7 @@ const stored = (
   object: KubeObject,
 ): Pick<Machine, 'metadata' | 'status'> & { readonly spec?: Partial<Machine['spec']> } => object;
 
-/** A deletion that is past its VM has deleted it. */
+/** A deletion that is past its VM step has deleted the VM. */
 const isPastVm = (description: string | undefined): boolean => {
   const step = parseStep(description);
   return step !== undefined && DELETION_STEPS.indexOf(step) > DELETION_STEPS.indexOf('deleteVm');

@@ -3,7 +3,7 @@ import { singleFlight } from './single-flight.ts';
 
 const { signal: never } = new AbortController();
 
-/** A call whose answers the test gives. */
+/** A call with answers of the test. */
 function calls() {
   const begun: { readonly signal: AbortSignal; readonly answer: PromiseWithResolvers<number> }[] = [];
   const share = singleFlight((signal) => {
@@ -14,7 +14,7 @@ function calls() {
   return { begun, share };
 }
 
-test('those who want it at the same time share one call, and the next one is another', async () => {
+test('callers at the same time share one call, and the next caller starts another', async () => {
   const { begun, share } = calls();
   const both = [share(never), share(never)];
   expect(begun).toHaveLength(1);
@@ -25,7 +25,7 @@ test('those who want it at the same time share one call, and the next one is ano
   expect(await next).toBe(2);
 });
 
-test('a failure is told to all and forgotten', async () => {
+test('all callers get a failure, and it is not kept', async () => {
   const { begun, share } = calls();
   const both = [share(never), share(never)];
   begun[0]?.answer.reject(new Error('no'));
@@ -35,7 +35,7 @@ test('a failure is told to all and forgotten', async () => {
   expect(await next).toBe(2);
 });
 
-test('who leaves does not end it for the others; when all have left it is given up', async () => {
+test('a caller that leaves does not end it for the others; the last one aborts it', async () => {
   const { begun, share } = calls();
   const [a, b] = [new AbortController(), new AbortController()];
   const [first, second] = [share(a.signal), share(b.signal)];

@@ -4,7 +4,7 @@ import { tokenSource } from './token-source.ts';
 
 const { signal } = new AbortController();
 
-/** Tokens `1`, `2`, … that live so long. */
+/** Tokens `1`, `2`, … with this lifetime. */
 function open(livesMs: number) {
   const clock = new VirtualClock();
   let asked = 0;
@@ -15,7 +15,7 @@ function open(livesMs: number) {
   return { clock, source };
 }
 
-test('one question for all that need it, and another five minutes before its end', async () => {
+test('one request for all callers, and another one five minutes before the expiry', async () => {
   const { clock, source } = open(3_600_000);
   expect(await Promise.all([source.get(signal), source.get(signal)])).toEqual(['1', '1']);
   await clock.advance(3_299_999);
@@ -24,7 +24,7 @@ test('one question for all that need it, and another five minutes before its end
   expect(await source.get(signal)).toBe('2');
 });
 
-test('of a short life half is used: no question with every request', async () => {
+test('a token with a short life is renewed after half of it, not with every request', async () => {
   const { clock, source } = open(60_000);
   expect(await source.get(signal)).toBe('1');
   await clock.advance(29_999);
@@ -33,7 +33,7 @@ test('of a short life half is used: no question with every request', async () =>
   expect(await source.get(signal)).toBe('2');
 });
 
-test('a token that is refused is asked for anew; who was refused with an older one takes away no newer', async () => {
+test('a refused token is requested again; a refusal of an older one does not remove a newer one', async () => {
   const { source } = open(3_600_000);
   const first = await source.get(signal);
   source.refused(first);
@@ -42,7 +42,7 @@ test('a token that is refused is asked for anew; who was refused with an older o
   expect(await source.get(signal)).toBe('2');
 });
 
-test('a failure is kept by nobody', async () => {
+test('a failure is not kept', async () => {
   const clock = new VirtualClock();
   const answers = [() => Promise.reject(new Error('not now')), () => Promise.resolve({ value: 'a', until: 9e12 })];
   const source = tokenSource(clock, () => answers.shift()?.() ?? Promise.reject(new Error('no more')));

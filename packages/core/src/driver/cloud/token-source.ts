@@ -4,22 +4,22 @@ import { singleFlight } from './single-flight.ts';
 /** A token as the token service returned it. */
 export interface Token {
   readonly value: string;
-  /** When it ends, in milliseconds since the epoch. */
+  /** Its expiry, in milliseconds since 1970. */
   readonly until: number;
 }
 
-/** The token of one identity, kept until shortly before its end. */
+/** The token of one identity, kept until shortly before its expiry. */
 export interface TokenSource {
-  /** @throws what asking for it throws, or the signal's reason */
+  /** @throws the error of the request, or the signal's reason */
   get(signal: AbortSignal): Promise<string>;
-  /** The cloud refused this token, possibly before its end. The next call gets another one. */
+  /** The cloud refused this token, possibly before its expiry. The next call requests another one. */
   refused(value: string): void;
 }
 
-/** A token is renewed this long before its end, or after half of its life if that is later. */
+/** A token is renewed this long before its expiry, or after half of its life if that is later. */
 const RENEW_BEFORE_MS = 300_000;
 
-/** Those who need it together ask once. @param fetch Asks for a token. */
+/** Callers at the same time share one request. @param fetch Requests a token. */
 export function tokenSource(clock: Clock, fetch: (signal: AbortSignal) => Promise<Token>): TokenSource {
   let known: { readonly value: string; readonly renewAt: number } | undefined;
   const renew = singleFlight(async (signal) => {

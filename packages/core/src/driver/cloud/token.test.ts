@@ -24,14 +24,14 @@ const ask = (transport: Transport, given: AbortSignal = signal) =>
     signal: given,
   });
 
-/** What is thrown where no token is given. */
+/** The error of a request without a token in the answer. */
 const failure = (transport: Transport, given?: AbortSignal): Promise<unknown> =>
   ask(transport, given).then(
     () => expect.fail('a token was given'),
     (thrown: unknown) => thrown,
   );
 
-test('a token is asked for at its address', async () => {
+test('a token is requested from its address', async () => {
   const asked: string[] = [];
   const transport: Transport = (request) => {
     asked.push(`${request.method} ${request.path} ${request.body}`);
@@ -41,7 +41,7 @@ test('a token is asked for at its address', async () => {
   expect(asked).toEqual(['POST /one/token client_secret=secret-of-the-test']);
 });
 
-test('who throttles refuses no credentials, and says when it may be asked again', async () => {
+test('a throttle is no refusal of credentials, and gives the time of the next request', async () => {
   const error = await failure(answers(429, '{"error":"slow_down"}', '7'));
   expect(error).toBeInstanceOf(TokenUnavailable);
   expect(error).toMatchObject({ retryAfterMs: 7_000, message: 'no token from tokens.example: 429 slow_down' });
@@ -56,7 +56,7 @@ test.each([
   expect(error).toMatchObject({ message: `no token from tokens.example: ${says}` });
 });
 
-test('refused credentials are told by the code alone', async () => {
+test('an error about refused credentials contains only the code', async () => {
   const body = '{"error":"invalid_client","error_description":"secret-of-the-test"}';
   const error = await failure(answers(401, body));
   expect(error).toBeInstanceOf(TokenRefused);
@@ -75,7 +75,7 @@ test.each(['{"access_token":"half-of-a-tok', '{"access_token":5}', 'oops', ''])(
   },
 );
 
-test('who is told to end ends with his own reason', async () => {
+test('an aborted request ends with the reason of its signal', async () => {
   const reason = new Error('the caller gives up');
   const rejects: Transport = () => Promise.reject(new Error('aborted'));
   expect(await failure(rejects, AbortSignal.abort(reason))).toBe(reason);

@@ -3,12 +3,12 @@ import type { z } from 'zod';
 import { retryAfterOf } from '../contract/retry-after.ts';
 import { withoutSent } from '../secrets/redact.ts';
 
-/** No token is given for these credentials. */
+/** The token service refuses these credentials. */
 export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 }
 
-/** The token service is not available now. This says nothing about the credentials, and nothing has changed. */
+/** The token service is not available now. This says nothing about the credentials. */
 export class TokenUnavailable extends Error {
   override readonly name = 'TokenUnavailable';
   readonly retryAfterMs: number | undefined;
@@ -19,42 +19,48 @@ export class TokenUnavailable extends Error {
   }
 }
 
-/** A question for a token. */
+/** A request for a token. */
 export interface TokenQuestion<T> {
   readonly connect: (origin: string) => Transport;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A form or JSON, which is posted; absent: the question is a GET. */
+  /** A form or JSON, which is sent by POST; absent: the request is a GET. */
   readonly body?: string;
-  /** What an answer with a token is like. */
+  /** Schema of an answer with a token. */
   readonly schema: z.ZodType<T>;
-  /** Text of a failure. Its argument has the cause and the code of a refusal, and nothing else that was sent or answered. */
+  /**
+   * Text of a failure. Its argument contains the cause and the code of a refusal, and nothing else of the request or
+   * answer.
+   */
   readonly say: (what: string) => string;
   readonly signal: AbortSignal;
-  /** Whether an answer without a token is a refusal: a metadata server sends no half answers, so something else answers. */
+  /**
+   * Whether an answer without a token is a refusal. A metadata server always answers completely, so another server
+   * answered.
+   */
   readonly strict?: boolean;
-  /** The time from which a date in `Retry-After` is counted. */
+  /** Reference time for a date in `Retry-After`. */
   readonly now: Date;
 }
 
-/** A difference of the clocks that token services tolerate. */
+/** The clock difference that token services tolerate. */
 const TOLERATED_SKEW_MS = 240_000;
 
-/** A question for a text, such as a role's name, to a server that gives identities. */
+/** A request for a text, such as the name of a role, to a metadata server. */
 export type TextQuestion = Omit<TokenQuestion<unknown>, 'schema' | 'strict'> & {
   /** Default GET, or POST with a body. */
   readonly method?: string;
 };
 
-/** What was answered with a status below 300. */
+/** An answer with a status below 300. */
 interface Answered {
   readonly status: number;
   readonly text: string;
 }
 
 /**
- * Sends the question and verifies the answer. Errors contain only the code of a refusal, because the answer may contain a
- * token or the request.
+ * Sends the request and verifies the answer. Errors contain only the code of a refusal, because the answer may contain
+ * a token or the request.
  * @throws TokenRefused, TokenUnavailable, or the signal's reason
  */
 export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
@@ -67,7 +73,7 @@ export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
 }
 
 /**
- * The same for a text. An empty one, or a page, comes from another server.
+ * The same for a text. An empty text, or an HTML page, comes from another server.
  * @throws TokenRefused, TokenUnavailable, or the signal's reason
  */
 export async function askForText(question: TextQuestion): Promise<string> {
@@ -101,7 +107,7 @@ async function ask(question: TextQuestion): Promise<Answered> {
   throw new TokenUnavailable(why, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
 
-/** The code of a refusal, with the number that Microsoft's documentation lists it by. */
+/** The code of a refusal, with the number in Microsoft's documentation. */
 function codeOf(text: string): string {
   const code = /"(?:error|status)"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '';
   const number = /\bAADSTS\d+\b/.exec(text)?.[0];

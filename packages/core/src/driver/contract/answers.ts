@@ -1,14 +1,14 @@
 import type { CreatedInstance, Instance, ListedInstance } from './driver.ts';
 import { MachineError } from './errors.ts';
 
-/** A driver in JavaScript, or one whose cloud lied to it, may answer anything: what is stored must be what the types say. */
+/** A driver in JavaScript, or its cloud, may return any value. Only values of the declared types are stored. */
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
 const broken = (driver: string, call: string, what: string): MachineError =>
   new MachineError('Internal', `driver ${driver} answered ${call} ${what}; this is a fault of the driver`);
 
-/** @throws MachineError `Internal` that says what is missing */
+/** @throws MachineError `Internal` with the missing field */
 export function checkInstance<T extends Instance | CreatedInstance>(driver: string, call: string, answer: T): T {
   const told: unknown = answer;
   if (!isObject(told)) throw broken(driver, call, 'with nothing');
@@ -18,7 +18,10 @@ export function checkInstance<T extends Instance | CreatedInstance>(driver: stri
   return answer;
 }
 
-/** @throws MachineError `Internal` that says which entry is wrong: half a listing would make orphans of the rest */
+/**
+ * @throws MachineError `Internal` with the invalid entry. In an incomplete list, mcm would take the missing VMs for
+ * deleted ones.
+ */
 export function checkListing(driver: string, answer: readonly ListedInstance[]): readonly ListedInstance[] {
   const told: unknown = answer;
   if (!Array.isArray(told)) throw broken(driver, 'list', 'with no list');

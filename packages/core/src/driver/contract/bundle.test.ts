@@ -15,7 +15,7 @@ const parts = (change: Partial<EvidenceParts>): EvidenceParts => ({
 const lines = (count: number, text: string): string =>
   Array.from({ length: count }, (_, i) => `${i} ${text}\n`).join('');
 
-test('however much there is to tell, it fits into a ConfigMap, and the newest is kept from the beginning of a line', () => {
+test('evidence of any size fits into a ConfigMap, and the newest part is kept from the start of a line', () => {
   const endless = lines(3_000, 'x'.repeat(100));
   const conditions = Array.from({ length: 500 }, (_, i) => ({
     type: `T${i}`,
@@ -37,7 +37,7 @@ test('however much there is to tell, it fits into a ConfigMap, and the newest is
   expect(data.console?.endsWith(`2999 ${'x'.repeat(100)}\n`)).toBe(true);
 });
 
-test('a secret is taken out before anything is cut: no half of one is left at the cut', () => {
+test('secrets are removed before texts are cut, so no part of a secret remains at the cut', () => {
   const secret = `s3cr3t-${'q'.repeat(400)}`;
   const known = { secrets: { key: secret }, tokens: [] };
   for (const shift of [0, 100, 200, 300, 400]) {

@@ -5,15 +5,15 @@ import { type Known, scrub } from '../secrets/evidence-text.ts';
 
 /** What the driver reported about the VM of a failed machine. */
 export interface InstanceEvidence {
-  /** State of the VM in the cloud's words, and why it is in it. */
+  /** State of the VM in the words of the cloud, with its reason. */
   readonly state?: string;
-  /** The newest part of what the VM wrote to its console; begins at the beginning of a line. */
+  /** The newest part of the VM's console, from the start of a line. */
   readonly console?: string;
 }
 
 /** One failure of one machine. */
 export interface Failure {
-  /** Does not change while the failure lasts, so that it is stored once. */
+  /** Constant during a failure, so that it is stored once. */
   readonly id: string;
   /** Why the machine becomes Failed. */
   readonly reason: string;
@@ -30,26 +30,28 @@ export interface EvidenceParts {
   readonly known: Known;
 }
 
-/** Label of every evidence: the class, by a hash that any name fits into. */
+/** Label of all evidence: a hash of the class name, which fits any name. */
 export const CLASS_LABEL = 'evidence.machine.sapcloud.io/class';
-/** And the machine. */
+/** Label with a hash of the machine name. */
 export const MACHINE_LABEL = 'evidence.machine.sapcloud.io/machine';
 
-/** In characters; what is longer loses its beginning. Together far below a ConfigMap's 1 MiB. */
+/** In characters. Longer texts lose their start. Together they are far below the 1 MiB of a ConfigMap. */
 const LIMITS = { failure: 8_192, conditions: 16_384, cloud: 8_192, console: 65_536 } as const;
 
-/** Label values are short; names are not. */
+/** Values of labels have a length limit, names may be longer. */
 export const labelOf = (name: string): string => hash(name).slice(0, 16);
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** The name is derived from the failure, so that a second attempt finds the stored evidence. */
+/** The name is derived from the failure, so a second attempt finds the stored evidence. */
 export function evidenceName(machine: Machine, failure: Failure): string {
   const { name, uid } = machine.metadata;
   return `evidence-${name.slice(0, 200)}-${hash(`${uid} ${failure.id}`).slice(0, 10)}`;
 }
 
-/** The ConfigMap to be made for a failure: scrubbed first, then cut, so that no half of a secret remains. */
+/**
+ * Creates the ConfigMap for a failure. Secrets are removed first, then texts are cut, so no part of a secret remains.
+ */
 export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
   const { machine, machineClass, failure, instance, gaps, known } = parts;
   const clean = (text: string, limit: number): string => newest(scrub(text, known), limit);
@@ -77,7 +79,7 @@ export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
   };
 }
 
-/** The class owns it, not the machine: it is of use when the machine is gone. */
+/** The owner is the class and not the machine, because the evidence is needed when the machine is deleted. */
 export const ownerOf = ({ metadata: { name, uid } }: MachineClass) => ({
   apiVersion: `${machineClasses.group}/${machineClasses.version}`,
   kind: machineClasses.kind,
@@ -92,7 +94,7 @@ const conditionLines = (conditions: readonly NodeCondition[]): string =>
     )
     .join('\n') || 'none: no node has joined';
 
-/** The newest part, from the beginning of a line on. */
+/** The newest part, from the start of a line. */
 function newest(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const cut = text.slice(-limit);

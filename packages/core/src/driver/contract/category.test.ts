@@ -12,6 +12,6 @@ test.each([
   expect(errorKindOf(code)).toEqual({ category, fault });
 });
 
-test('text that is no code has no kind', () => {
+test('a text that is not a code has no kind', () => {
   expect([errorKindOf(''), errorKindOf('toString'), errorKindOf('Quota')]).toEqual([undefined, undefined, undefined]);
 });

@@ -1,6 +1,6 @@
 import type { MachineCode } from '@mcm/api';
 
-/** The kind of failure that a code means. */
+/** The kind of a failure, from its code. */
 export type ErrorCategory = 'capacity or quota' | 'credentials' | 'invalid input' | 'transient' | 'internal';
 
 /** The party that can fix a failure. `a retry`: the controller retries, and nothing else is necessary. */
@@ -18,7 +18,7 @@ const credentials = kind('credentials', 'the user');
 const transient = kind('transient', 'a retry');
 const driver = kind('internal', 'the driver');
 
-/** By code, never by text, so that a failure keeps its kind through retries and restarts (incident 29). */
+/** By code and not by text, so a failure keeps its kind through retries and restarts (incident 29). */
 const KINDS: Readonly<Record<MachineCode, ErrorKind>> = {
   OK: driver,
   Canceled: transient,

@@ -2,7 +2,7 @@ import type { Machine, MachineClass } from '@mcm/api';
 import type { Logger } from '@mcm/kube';
 import type { InstanceEvidence } from './bundle.ts';
 
-/** What every driver call gets. `Spec` and `Credentials` are parsed by the driver's zod schemas before the call. */
+/** Input of every driver call. `Spec` and `Credentials` are parsed by the driver's zod schemas before the call. */
 export interface DriverRequest<Spec, Credentials> {
   readonly machineClass: MachineClass;
   readonly spec: Spec;
@@ -10,9 +10,12 @@ export interface DriverRequest<Spec, Credentials> {
   /** Aborted when the call's deadline passes or the process stops: the call must reject within a second. */
   readonly signal: AbortSignal;
   readonly log: Logger;
-  /** The control cluster that asks: `create` marks the VM with it (see `ownerTags`), `list` tells the mark. Absent: unknown. */
+  /**
+   * The control cluster of the caller. `create` marks the VM with it (see `ownerTags`), and `list` returns the mark.
+   * Absent: unknown.
+   */
   readonly owner?: string;
-  /** Control clusters that this one was moved from: their VMs count as its own. */
+  /** Control clusters that this one replaces. Their VMs count as its own. */
   readonly formerOwners?: readonly string[];
   /** Receives each request to the cloud, for metrics; absent: requests are not counted. */
   readonly observeApi?: ObserveApi;
@@ -26,96 +29,102 @@ export interface MachineRequest<Spec, Credentials> extends DriverRequest<Spec, C
   readonly machine: Machine;
 }
 
-/** What a driver makes a VM from. */
+/** Input for the creation of a VM. */
 export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
   /**
    * The bytes of the Secret's `userData`, with its placeholders replaced. They are often text, but may be any bytes, such
    * as gzip. Give them to the cloud unchanged. Never log them.
    */
   readonly userData: Uint8Array;
-  /** Tells in a few words what a creation that takes long waits for: the Machine's status shows it until the call ends. */
+  /**
+   * Reports in a few words what a long creation waits for. The status of the Machine shows the text until the call
+   * ends.
+   */
   readonly waitsFor?: (what: string) => void;
 }
 
-/** An address of a VM, of a type that Nodes know, such as `InternalIP`. */
+/** An address of a VM, with a type of Node addresses such as `InternalIP`. */
 export interface Address {
   readonly type: string;
   readonly address: string;
 }
 
-/** A VM as the cloud knows it. */
+/** A VM in the cloud. */
 export interface Instance {
   readonly providerId: string;
   readonly nodeName: string;
   readonly addresses?: readonly Address[];
 }
 
-/** A VM that a look-up found. */
+/** A VM that a lookup found. */
 export interface FoundInstance extends Instance {
-  /** When the cloud made it, RFC 3339, if the cloud says so: of several VMs the oldest is adopted. */
+  /** Its creation time, RFC 3339, if known. Of several VMs the oldest is adopted. */
   readonly createdAt?: string;
   /**
-   * Why it runs nothing and will not by itself, as a predicate such as `being deleted`. A machine without a VM waits for
-   * its end and does not adopt it. A silent machine in a small cluster is replaced, as if its VM were gone.
+   * Why it does not run and will not start by itself, as a predicate such as `being deleted`. A machine without a VM
+   * waits for its end and does not adopt it. An unreachable machine in a small cluster is replaced, as if its VM were
+   * gone.
    */
   readonly ending?: string;
 }
 
-/** A VM that was made, with what the driver wants to remember of it. */
+/** A created VM, with the state that the driver wants to keep. */
 export interface CreatedInstance extends Instance {
-  /** Opaque provider state kept in `status.lastKnownState`. */
+  /** Opaque state of the provider, stored in `status.lastKnownState`. */
   readonly lastKnownState?: string;
 }
 
-/** A VM of a class's cluster, as `list` tells it. */
+/** A VM of a class's cluster, as returned by `list`. */
 export interface ListedInstance {
   readonly providerId: string;
   readonly machineName: string;
-  /** When the cloud made it, RFC 3339, if the cloud says so; young ones are never taken for orphans. */
+  /** Its creation time, RFC 3339, if known. A young VM is never taken for an orphan. */
   readonly createdAt?: string;
-  /** The control cluster that made it, if the cloud says so (see `ownerOf`). */
+  /** The control cluster that created it, if known (see `ownerOf`). */
   readonly owner?: string;
 }
 
-/** The part of a PersistentVolume's spec that names a volume in a cloud. */
+/** The part of a PersistentVolume's spec that identifies a volume in a cloud. */
 export interface VolumeSource {
   readonly csi?: { readonly driver: string; readonly volumeHandle: string };
   readonly [source: string]: unknown;
 }
 
 /**
- * One cloud. Every method is idempotent, may be repeated after a lost answer, and throws `MachineError`.
- * A method that a provider lacks is absent (`Unimplemented` on the wire). The VM's identity derives from the
- * Machine's UID, so that a repeated create finds the first VM.
+ * One cloud. Every method is idempotent, may be repeated after a lost answer, and throws `MachineError`. A method that
+ * a provider does not support is absent (`Unimplemented` on the wire). The identity of the VM is derived from the
+ * Machine's UID, so a repeated create finds the first VM.
  */
 export interface Driver<Spec = unknown, Credentials = unknown> {
   readonly name: string;
   /**
-   * Makes the VM of a machine, or finds the one made earlier.
-   * @throws `ResourceExhausted` no quota or capacity; `InvalidArgument` the spec can never work; `Unavailable`, `DeadlineExceeded`, `Aborted`, `Unknown`: try again soon.
+   * Creates the VM of a machine, or finds the one created earlier.
+   * @throws `ResourceExhausted`: no quota or capacity; `InvalidArgument`: the spec can never work; `Unavailable`,
+   * `DeadlineExceeded`, `Aborted`, `Unknown`: retry soon.
    */
   create(request: CreateRequest<Spec, Credentials>): Promise<CreatedInstance>;
-  /** Settings that the cloud takes only after creation. Called again until it succeeds. */
+  /** Applies settings that the cloud accepts only after the creation. It is called until it succeeds. */
   initialize?(request: MachineRequest<Spec, Credentials>): Promise<Instance>;
   /**
-   * Looks the VM up. A machine without a provider id is looked up by its name, because another controller may have created
-   * the VM without recording it. The machine controller calls this before the first `create`, and adopts such a VM. VMs of
-   * another control cluster and VMs that have ended do not count, see `isOthers`.
-   * @throws `NotFound` the cloud is sure that there is none; `Uninitialized` there is one but `initialize` has not succeeded; `OutOfRange` several match. The last two tell the VMs (`MachineError.found`).
+   * Looks up the VM. A machine without a provider ID is looked up by its name, because another controller may have
+   * created the VM without recording it. The machine controller calls this before the first `create`, and adopts such a
+   * VM. VMs of another control cluster and VMs that have ended do not count, see `isOthers`.
+   * @throws `NotFound`: the cloud confirms that there is none; `Uninitialized`: there is one, but `initialize` has not
+   * succeeded; `OutOfRange`: several match. The last two contain the VMs (`MachineError.found`).
    */
   status?(request: MachineRequest<Spec, Credentials>): Promise<FoundInstance>;
   /**
-   * Deletes the VM with its NICs and disks and resolves once the cloud reports it gone (or already absent):
-   * a kubelet still alive would register its Node again. May resolve late; rejects with `DeadlineExceeded` to be called again.
+   * Deletes the VM with its NICs and disks. Resolves when the cloud reports it as deleted or absent; earlier, its
+   * running kubelet would register the Node again. May take long, or reject with `DeadlineExceeded` to be called again.
    */
   delete(request: MachineRequest<Spec, Credentials>): Promise<{ readonly lastKnownState?: string } | undefined>;
   /**
-   * What the cloud can tell of a VM that failed to join or fell ill: its state and its console. Only looks. Secrets need
-   * not be taken out; a console that is cut must begin at the beginning of a line. There is a quarter of a minute for it.
+   * Returns the state and console of a VM that failed to join or became unhealthy. It changes nothing. The controller
+   * removes secrets. A cut console must begin at the start of a line. The call has a time limit of 15 s.
    */
   evidence?(request: MachineRequest<Spec, Credentials>): Promise<InstanceEvidence>;
-  /** All VMs of the class's cluster and role, over all pages. */
+  /** Returns all VMs of the class's cluster and role, from all pages. */
   list?(request: DriverRequest<Spec, Credentials>): Promise<readonly ListedInstance[]>;
-  /** The cloud's ids of volumes, in the same order; undefined for a volume of another kind. */
+  /** Returns the cloud's ids of volumes, in the same order; undefined for a volume of another kind. */
   volumeIds?(sources: readonly VolumeSource[]): readonly (string | undefined)[];
 }

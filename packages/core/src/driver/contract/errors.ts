@@ -4,38 +4,39 @@ import { boundedWait } from './retry-after.ts';
 
 export type { MachineCode };
 
-/** What a driver throws. Anything else that it throws counts as `Unknown`. */
+/** The error of a driver. Any other error counts as `Unknown`. */
 export class MachineError extends Error {
   override readonly name = 'MachineError';
   readonly code: MachineCode;
-  /** How long the cloud asked to wait before the next try, in milliseconds; an hour at most, whatever it asked. */
+  /** The wait before the next attempt that the cloud requests, in milliseconds; limited to one hour. */
   readonly retryAfterMs: number | undefined;
 
-  /** The cloud refuses the credentials, whatever the code: others may be tried. */
+  /** The cloud refuses the credentials, independent of the code. Other credentials may be tried. */
   readonly credentialsRefused: boolean;
 
-  /** The cloud refuses the call for there being too many: those of everybody with the same credentials are spaced. */
+  /** The cloud throttles the call. All calls with the same credentials slow down. */
   readonly throttled: boolean;
 
-  /** The driver threw something that is no `MachineError`: a fault of the driver, or of a library that it uses. */
+  /** The driver threw something other than a `MachineError`: a fault of the driver, or of a library that it uses. */
   readonly unexpected: boolean;
 
   /**
-   * Where that stands which is to be changed, where the message cannot name it: `secret` for the class's Secrets, else a path of the
-   * class, `providerSpec.zone`. It is told after the message. For what is found out before the cloud is asked.
+   * The field to change, if the message cannot name it: `secret` for the class's Secrets, otherwise a path in the class
+   * such as `providerSpec.zone`. It is added to the message. Only for errors that are found before any request to the
+   * cloud.
    */
   readonly place: 'secret' | `providerSpec.${string}` | undefined;
 
   /**
-   * The VMs that the cloud has for the machine, where a look-up cannot answer with one: that which is `Uninitialized`, or
-   * those that are `OutOfRange`. The machine controller adopts one for a machine that has none on record.
+   * The VMs of the machine in the cloud, if a lookup cannot return one: the one that is `Uninitialized`, or those that
+   * are `OutOfRange`. The machine controller adopts one for a machine without a VM on record.
    */
   readonly found: readonly FoundInstance[];
 
-  /** Class or Secrets were refused before the driver was called: nothing was sent to the cloud. */
+  /** The class or its Secrets were refused before the driver was called, so nothing was sent to the cloud. */
   readonly unsent: boolean;
 
-  /** @param options.throttled Default: an `Unavailable` for which the cloud said how long to wait. */
+  /** @param options.throttled Default: true for an `Unavailable` with a wait that the cloud requests. */
   constructor(
     code: MachineCode,
     message: string,
@@ -61,7 +62,7 @@ export class MachineError extends Error {
     this.throttled = options.throttled ?? (code === 'Unavailable' && this.retryAfterMs !== undefined);
   }
 
-  /** Turns anything thrown into a `MachineError`, once, at the border. */
+  /** Converts any thrown value into a `MachineError`. */
   static from(thrown: unknown): MachineError {
     if (thrown instanceof MachineError) return thrown;
     const message = thrown instanceof Error ? thrown.message : textOf(thrown);
@@ -69,7 +70,7 @@ export class MachineError extends Error {
   }
 }
 
-/** An object without a prototype, or whose own `toString` throws, must not throw again here. */
+/** An object without a prototype, or with a `toString` that throws, must not throw here. */
 function textOf(thrown: unknown): string {
   try {
     return String(thrown);

@@ -1,4 +1,4 @@
-/** The driver's methods as the original's drivers call them, in metrics and spans. */
+/** The names of the driver's methods in metrics and spans. They are those of the original's drivers. */
 export const OPERATIONS = {
   create: 'create_machine',
   initialize: 'initialize_machine',

@@ -8,7 +8,7 @@ import { MachineError } from './errors.ts';
  */
 export const OWNER_TAG = 'mcm-control-cluster';
 
-/** The tags that a driver adds to those of a new VM. */
+/** The tags that a driver adds to a new VM. */
 export const ownerTags = ({ owner }: { readonly owner?: string | undefined }): Readonly<Record<string, string>> =>
   owner === undefined ? {} : { [OWNER_TAG]: owner };
 
@@ -20,8 +20,8 @@ interface Asked {
 }
 
 /**
- * Whether another control cluster made a VM that has the name of a machine without a provider id. Its tags say so. Such a
- * VM is neither adopted nor deleted. A process that does not know its own control cluster takes all VMs for its own.
+ * Returns true if the tags of a VM with the machine's name show another control cluster. Such a VM is neither adopted
+ * nor deleted. A process that does not know its own control cluster takes all VMs for its own.
  */
 export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unknown): boolean {
   const made = ownerOf(tags).owner;
@@ -30,8 +30,8 @@ export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unk
 }
 
 /**
- * For clouds in which the name names the VM: no VM can be created next to a VM of another control cluster. A machine that
- * is being deleted has no VM then.
+ * For clouds in which names are unique: no VM can be created next to a VM of another control cluster. A machine that is
+ * being deleted has no VM then.
  * @throws MachineError `AlreadyExists`, or `NotFound` for a machine that is being deleted
  */
 export function refuseOthers(asked: Asked, tags: unknown): void {
@@ -43,7 +43,7 @@ export function refuseOthers(asked: Asked, tags: unknown): void {
   );
 }
 
-/** What a driver tells of a listed VM's tags, as the cloud answered them. */
+/** Returns the owner of a listed VM from its tags. */
 export function ownerOf(tags: unknown): { readonly owner?: string } {
   const owner = typeof tags === 'object' && tags !== null && OWNER_TAG in tags ? tags[OWNER_TAG] : undefined;
   return typeof owner === 'string' && owner !== '' ? { owner } : {};

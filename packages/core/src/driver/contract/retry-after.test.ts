@@ -16,12 +16,12 @@ test.each<[headers: Readonly<Record<string, string>>, ms: number | undefined]>([
   [{ 'retry-after-ms': '2500', 'retry-after': '7' }, 2_500],
   [{ 'x-ms-retry-after-ms': '2600' }, 2_600],
   [{ 'x-amz-retry-after': '4000' }, 4_000],
-  // No wait at all is none, lest somebody asks again and again without a pause.
+  // A wait of 0 counts as none. Otherwise a caller could retry without a pause.
   [{ 'retry-after': '0' }, undefined],
   [{ 'retry-after': '' }, undefined],
   [{ 'retry-after': '-5' }, undefined],
   [{ 'retry-after': 'soon' }, undefined],
-  // What no cloud means.
+  // No cloud means such a wait.
   [{ 'retry-after': '99999999999999' }, 3_600_000],
   [{ 'retry-after': 'Infinity' }, 3_600_000],
 ])('the wait that an answer asks for: %o is %s ms', (told, ms) => {
@@ -40,7 +40,7 @@ test.each([
   expect(() => new Date(NOW.getTime() + (retryAfterMs ?? 0)).toISOString()).not.toThrow();
 });
 
-test('however long somebody is said to wait, it is no longer than an hour, and one timer', async () => {
+test('a wait is at most one hour, with one timer', async () => {
   const clock = new VirtualClock();
   const rate = new LearnedRate(clock);
   rate.throttled(Number.MAX_VALUE);

@@ -1,17 +1,17 @@
-/** Longest wait that a cloud, or a proxy before it, is believed: all machines of an account wait for it. */
+/** The longest accepted wait from a cloud or a proxy. All machines of an account wait for it. */
 export const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
-/** Headers that tell a wait in milliseconds: of Azure, of Azure's older services, of AWS. */
+/** Headers with a wait in milliseconds: of Azure, of older Azure services, of AWS. */
 const IN_MS = ['retry-after-ms', 'x-ms-retry-after-ms', 'x-amz-retry-after'];
 
-/** A wait that can be waited, in milliseconds; undefined for what is no number. */
+/** A valid wait in milliseconds; undefined for a value that is not a number. */
 export const boundedWait = (ms: number | undefined): number | undefined =>
   ms === undefined || Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS);
 
 /**
- * How long an answer asks to be left alone: its `Retry-After` (RFC 9110: seconds or a date), or one of the headers of
- * clouds that tell it in milliseconds. @param now What a date is counted from
- * @returns milliseconds, more than 0 and an hour at most; undefined: it does not say, or wants no wait
+ * Returns the wait that an answer requests by `Retry-After` (RFC 9110: seconds or a date), or by a header of a cloud in
+ * milliseconds. @param now Reference time for a date
+ * @returns milliseconds, more than 0 and at most one hour; undefined: no wait
  */
 export function retryAfterOf(headers: { get(name: string): string | null }, now: Date): number | undefined {
   const ms = IN_MS.map((name) => headers.get(name)).find((value) => value !== null);

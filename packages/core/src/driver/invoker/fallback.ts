@@ -2,7 +2,7 @@ import { Labels, type Machine, type MachineClass } from '@mcm/api';
 import { type Informer, keyOf } from '@mcm/kube';
 import type { MachineError } from '../contract/errors.ts';
 
-/** Classes whose credentials are tried at most. */
+/** The highest number of classes whose credentials are tried. */
 const MOST = 5;
 
 export const isRefusal = ({ credentialsRefused }: MachineError): boolean => credentialsRefused;

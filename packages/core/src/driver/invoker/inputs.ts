@@ -6,7 +6,8 @@ const secretVersion = (key: string, secret: Secret | undefined): string =>
   `${key}@${secret ? dataVersion(secret) : ''}`;
 
 /**
- * Versions of a class and its Secrets. Metadata writes of a class (its finalizer) do not count: its generation does not change with them.
+ * Versions of a class and its Secrets. Metadata of a class, such as its finalizer, does not count, because its
+ * generation does not change with it.
  */
 export function inputs(machineClass: MachineClass | undefined, find: (key: string) => Secret | undefined): string {
   if (!machineClass) return 'no class';

@@ -18,7 +18,7 @@ export interface MachineCall<Spec, Credentials> {
 
 export interface SiblingCallOptions<Spec, Credentials> extends Pick<ClassLookup, 'secretsOf' | 'usable'> {
   readonly driver: DriverDefinition<Spec, Credentials>;
-  /** Classes whose credentials may reach the VM; absent: none is tried. */
+  /** Classes whose credentials may reach the VM; absent: none. */
   readonly fallback: ((machine: Machine, own: MachineClass) => readonly MachineClass[]) | undefined;
   readonly log: Logger;
 }

@@ -20,7 +20,7 @@ const secret = (name: string, data: Record<string, string | Uint8Array>): Secret
 const read = (found: MachineClass, ...secrets: Secret[]) =>
   readSecrets(found, secretKeysOf(found), (key) => secrets.find(({ metadata }) => `test/${metadata.name}` === key));
 
-test('S-K3 a Secret that is missing is a problem with a cure, not silently empty (O-16)', () => {
+test('a missing Secret is a problem with a hint, not silently empty [S-K3, O-16]', () => {
   expect(read(machineClass())).toEqual({
     data: {},
     hidden: {},
@@ -28,7 +28,7 @@ test('S-K3 a Secret that is missing is a problem with a cure, not silently empty
   });
 });
 
-test('S-K4 class and Secret: its data, decoded', () => {
+test('class and Secret: its data, decoded [S-K4]', () => {
   expect(read(machineClass(), secret('user-data', { foo: 'bar' }))).toEqual({
     data: { foo: 'bar' },
     hidden: { foo: 'bar' },
@@ -36,7 +36,7 @@ test('S-K4 class and Secret: its data, decoded', () => {
   });
 });
 
-test('the keys of credentialsSecretRef win over those of secretRef', () => {
+test('the keys of credentialsSecretRef take precedence over those of secretRef', () => {
   const both = machineClass({ credentialsSecretRef: { name: 'cloud', namespace: 'test' } });
   const { data } = read(both, secret('user-data', { userData: 'x', key: 'old' }), secret('cloud', { key: 'new' }));
   expect(data).toEqual({ userData: 'x', key: 'new' });
@@ -44,7 +44,7 @@ test('the keys of credentialsSecretRef win over those of secretRef', () => {
 
 const GZIP = Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0xff, 0xfe, 0xef, 0xbb, 0xbf, 0x0d, 0x0a]);
 
-test('user data may be any bytes, and the last Secret that has some wins', () => {
+test('user data may be any bytes, and the last Secret with user data takes precedence', () => {
   const both = machineClass({ credentialsSecretRef: { name: 'cloud', namespace: 'test' } });
   const found = read(both, secret('user-data', { userData: 'text' }), secret('cloud', { userData: GZIP }));
   expect(found.problems).toEqual([]);
@@ -58,7 +58,7 @@ test('user data that is text keeps its byte-order mark', () => {
   expect(Buffer.from(userDataOf(found, 'm-0', machineClass())).equals(marked)).toBe(true);
 });
 
-test('a credential must be text; a key that no driver reads need not', () => {
+test('credentials must be text; keys that no driver reads need not', () => {
   const found = (reads: (key: string) => boolean) =>
     readSecrets(machineClass(), ['test/s'], () => secret('s', { token: GZIP, other: GZIP }), reads);
   expect(found((key) => key === 'token')).toMatchObject({
@@ -74,7 +74,7 @@ test.each(['S-U3 the token step', 'S-U8 the name step'])('%s without the key use
   );
 });
 
-test('Secrets are told by their names, each once', () => {
+test('messages contain the names of Secrets once each', () => {
   const both = machineClass({ credentialsSecretRef: { name: 'cloud', namespace: 'test' } });
   expect(secretNames(both)).toBe('Secrets test/user-data and test/cloud');
   expect(secretNames(machineClass({ credentialsSecretRef: { name: 'user-data', namespace: 'test' } }))).toBe(

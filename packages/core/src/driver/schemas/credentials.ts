@@ -4,25 +4,25 @@ import { makeKey, type Secret } from '@mcm/kube';
 import { MachineError } from '../contract/errors.ts';
 import type { SecretValues } from '../secrets/secret-value.ts';
 
-/** A class's Secrets, merged and decoded. */
+/** The merged and decoded Secrets of a class. */
 export interface ClassSecrets {
-  /** Credentials as text. The user data too, but bytes that are not UTF-8 are lost here: `userData` has them. */
+  /** Credentials as text. User data too, but bytes that are not UTF-8 are lost here; `userData` has them. */
   readonly data: Readonly<Record<string, string>>;
-  /** The user data, byte for byte as the Secret holds it; absent: the Secrets have none. */
+  /** The user data, byte for byte as in the Secret; absent: the Secrets have none. */
   readonly userData?: Uint8Array;
-  /** All values that no kept text may hold: `data`, with the user data as bytes. */
+  /** All values that no stored text may contain: `data`, with the user data as bytes. */
   readonly hidden: SecretValues;
-  /** What is wrong with them, one sentence each; a call that needs them fails with these. */
+  /** Problems of the Secrets, one sentence each. A call that needs them fails with these. */
   readonly problems: readonly string[];
 }
 
-/** Keys of the Secrets that a class refers to; the one with the user data first. */
+/** Keys of the Secrets of a class; the one with the user data first. */
 export const secretKeysOf = (machineClass: MachineClass): readonly string[] =>
   [machineClass.secretRef, machineClass.credentialsSecretRef].flatMap((reference) =>
     reference?.name ? [makeKey(reference.namespace ?? machineClass.metadata.namespace, reference.name)] : [],
   );
 
-/** Those Secrets by their names, `Secret n/a` or `Secrets n/a and n/b`; never what they hold. */
+/** The names of these Secrets: `Secret n/a` or `Secrets n/a and n/b`. */
 export function secretNames(machineClass: MachineClass): string {
   const keys = [...new Set(secretKeysOf(machineClass))];
   return keys.length === 0 ? 'no Secret' : `Secret${keys.length > 1 ? 's' : ''} ${keys.join(' and ')}`;
@@ -34,7 +34,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 interface Decoded {
   readonly data: Readonly<Record<string, string>>;
   readonly userData?: Uint8Array;
-  /** Keys whose values are not UTF-8. */
+  /** Keys with values that are not UTF-8. */
   readonly noText: readonly string[];
 }
 
@@ -65,7 +65,7 @@ const notText = (key: string, { metadata: { namespace, name } }: Secret): string
 
 const versions = new WeakMap<Secret, string>();
 
-/** Says whether a Secret's data has changed; its metadata (our finalizer) does not count. */
+/** Identifies the data of a Secret. Its metadata, such as a finalizer, does not count. */
 export function dataVersion(secret: Secret): string {
   const known = versions.get(secret);
   if (known !== undefined) return known;
@@ -78,10 +78,10 @@ export function dataVersion(secret: Secret): string {
 }
 
 /**
- * The data of `secretRef` with that of `credentialsSecretRef` laid over it. User data may be any bytes; credentials must
- * be UTF-8. A key that is neither is left out when it is not UTF-8.
- * @param find the Secret of a key, or undefined
- * @param isCredential whether the driver reads the key; default all keys
+ * Merges `credentialsSecretRef` over `secretRef`. User data may be any bytes, credentials must be UTF-8. Other keys are
+ * skipped if they are not UTF-8.
+ * @param find Returns the Secret of a key
+ * @param isCredential Whether the driver reads the key; default all keys
  */
 export function readSecrets(
   machineClass: MachineClass,
@@ -110,7 +110,7 @@ export function readSecrets(
   };
 }
 
-/** The user data, without which no VM can be made. */
+/** The user data. No VM can be created without it. */
 export function userDataOf(secrets: ClassSecrets, machineName: string, machineClass: MachineClass): Uint8Array {
   const { userData } = secrets;
   if (userData !== undefined) return userData;

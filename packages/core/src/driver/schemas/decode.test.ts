@@ -22,17 +22,17 @@ const decode = (change: Partial<MachineClass>, data: Record<string, string>) => 
 
 const RIGHT = { token: 'long enough', userData: 'hello' };
 
-test('what is right is taken', () => {
+test('valid input is accepted', () => {
   expect(decode({}, RIGHT)()).toEqual({ spec: { zone: 'a' }, credentials: RIGHT });
 });
 
-test('a wrong field of the provider spec is named with its class', () => {
+test('an invalid field of the provider spec is named with its class', () => {
   expect(decode({ providerSpec: { zone: 7 } }, RIGHT)).toThrow(
     /^providerSpec\.zone: .*expected string, received number; correct it in MachineClass small$/,
   );
 });
 
-test('keys that are missing or wrong are named with their Secret', () => {
+test('missing or invalid keys are named with their Secret', () => {
   expect(decode({}, { token: 'short' })).toThrow(
     /^data\.token of Secret garden\/cloud: .*; correct it there; data\.userData of Secret garden\/cloud is missing; add it$/,
   );
@@ -45,7 +45,7 @@ test('a key may be missing in either of two Secrets', () => {
   );
 });
 
-test('a class that names no Secret is told once to name one', () => {
+test('a class without a Secret is asked once to name one', () => {
   const { secretRef: _, ...rest } = classOf({});
   expect(() => decodeInput(driver, { call: 'create', machineClass: rest as MachineClass, data: {} })).toThrow(
     /^secretRef: MachineClass small names no Secret; name one with userData and credentials$/,

@@ -36,20 +36,20 @@ const secretProblem =
     return `data${pathText(path)} of Secret ${secrets}: ${message}; correct it there`;
   };
 
-/** A class without a Secret where one is needed. */
+/** The error of a class without a Secret that needs one. */
 export const noSecret = ({ metadata }: MachineClass): string =>
   `secretRef: MachineClass ${metadata.name} names no Secret; name one with userData and credentials`;
 
 /**
- * The provider spec of a class by a driver's schema.
- * @throws MachineError that names each field and what it must be
+ * Parses the provider spec of a class by a driver's schema.
+ * @throws MachineError with each invalid field and its rule
  */
 export const decodeSpec = <Spec>(schema: z.ZodType<Spec>, machineClass: MachineClass): Spec =>
   parse(schema, machineClass.providerSpec, specProblem(machineClass));
 
 /**
- * What a call is made with: by the driver's own `decode`, else by its schemas.
- * @throws MachineError that names each field and what it must be
+ * Parses the input of a call by the driver's own `decode`, or else by its schemas.
+ * @throws MachineError with each invalid field and its rule
  */
 export function decodeInput<Spec, Credentials>(
   driver: Pick<DriverDefinition<Spec, Credentials>, 'providerSpec' | 'credentialsSchema' | 'decode'>,

@@ -1,4 +1,7 @@
-/** Problems of fields in the words of Kubernetes's validation library (apimachinery `field.Error`), in the order in which they were found. */
+/**
+ * Problems of fields in the words of Kubernetes's validation library (apimachinery `field.Error`), in the order of
+ * discovery.
+ */
 export class FieldErrors {
   readonly #errors: string[] = [];
 
@@ -19,12 +22,12 @@ export class FieldErrors {
     this.#errors.push(`${path}: Forbidden: ${detail}`);
   }
 
-  /** In the order in which they were found. */
+  /** In the order of discovery. */
   get all(): readonly string[] {
     return this.#errors;
   }
 
-  /** One problem as it is, several in brackets, equal ones once; undefined when there is none. */
+  /** One problem as it is, several in brackets, equal ones once; undefined without a problem. */
   text(): string | undefined {
     const distinct = [...new Set(this.#errors)];
     return distinct.length > 1 ? `[${distinct.join(', ')}]` : distinct[0];

@@ -9,14 +9,14 @@ const spec = z.object({
   tags: z.record(z.string(), z.string()).optional(),
 });
 
-test('keys fit in any letter case, the last of several wins, objects are merged', () => {
+test('keys match in any letter case, the last of several applies, and objects are merged', () => {
   expect(foldGoJson(spec, { Region: 'a', REGION: 'b', iam: { name: 'n' }, IAM: { ARN: 'x' } }).value).toEqual({
     region: 'b',
     iam: { name: 'n', arn: 'x' },
   });
 });
 
-test('null is as if it were not there, and the zero value in lists and maps', () => {
+test('null counts as absent, and in lists and maps as the zero value', () => {
   expect(foldGoJson(spec, { region: null, disks: [null, { sizeGb: null }], tags: { a: null } }).value).toEqual({
     disks: [{}, {}],
     tags: { a: '' },
@@ -34,7 +34,7 @@ test("what is unknown is left out and told, with the nearest name; keys of maps 
   ]);
 });
 
-test('a wrong type is left for the schema to judge', () => {
+test('the schema reports a wrong type', () => {
   const { value } = foldGoJson(spec, { region: 5, disks: 'x' });
   expect(spec.safeParse(value).success).toBe(false);
 });

@@ -1,14 +1,16 @@
 import type { z } from 'zod';
 import { pathText } from './decode.ts';
 
-/** A JSON document with the keys that a schema knows. */
+/** A JSON document reduced to the keys of a schema. */
 export interface Folded {
   readonly value: unknown;
-  /** Keys that the schema does not know, `.networkInterfaces[0].subnet`, each with the nearest that it does. */
+  /**
+   * Keys that the schema does not have, such as `.networkInterfaces[0].subnet`, each with the most similar known key.
+   */
   readonly unknown: readonly { readonly path: string; readonly nearest?: string }[];
 }
 
-/** The part of a zod schema's definition that is walked; zod calls it `def`. */
+/** The used part of a zod schema's definition, which zod calls `def`. */
 interface Definition {
   readonly type: string;
   readonly innerType?: { readonly def: Definition };
@@ -17,7 +19,7 @@ interface Definition {
   readonly shape?: Readonly<Record<string, { readonly def: Definition }>>;
 }
 
-/** Value of a Go variable that nothing was decoded into; undefined where a missing value says the same. */
+/** The zero value of a Go variable. Undefined if an absent value has the same meaning. */
 const ZERO: Readonly<Record<string, unknown>> = { string: '', number: 0, int: 0, boolean: false };
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -29,20 +31,22 @@ const unwrap = (definition: Definition): Definition =>
 const zeroOf = (definition: Definition): unknown => (definition.type === 'object' ? {} : ZERO[definition.type]);
 
 /**
- * Reads a JSON value as Go's decoder reads it into a struct: keys in any letter case, the last of several wins (objects
- * are merged), null is as if it were not there, in lists and maps the type's zero. Unknown keys are left out and told.
- * Types are for the schema to judge.
+ * Reads a JSON value as Go's decoder reads it into a struct. Unknown keys are removed and reported. The schema checks
+ * the types.
+ *
+ * - Keys match in any letter case. The last of several applies, and objects are merged.
+ * - null counts as absent, in lists and maps as the zero value of the type.
  */
 export function foldGoJson(schema: z.ZodType, value: unknown): Folded {
   const unknown: { path: string; nearest?: string }[] = [];
   return { value: fold(schema.def as Definition, value, '', unknown), unknown };
 }
 
-/** The value that Go reads: null is an empty object; what is absent stays absent, for the schema to refuse. */
+/** The value that Go reads. null becomes an empty object. An absent value stays absent, and the schema refuses it. */
 export const readGoJson = (schema: z.ZodType, value: unknown): unknown =>
   value === undefined ? undefined : (foldGoJson(schema, value).value ?? {});
 
-/** What is wrong with the types of a provider spec, by its zod issues, one sentence each. */
+/** The type errors of a provider spec from its zod issues, one sentence each. */
 export const specTypeProblems = (
   providerSpec: unknown,
   issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
@@ -100,7 +104,7 @@ function foldObject(
 
 const sameFold = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
-/** The known name that differs least, if it is no more than a third of it that differs. */
+/** The known name with the smallest difference, if at most a third of it differs. */
 function nearest(key: string, names: readonly string[]): string | undefined {
   const distances = names.map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase()) }));
   const best = distances.toSorted((a, b) => a.distance - b.distance)[0];

@@ -3,15 +3,15 @@ import type { MachineError } from '../contract/errors.ts';
 import { secretKeysOf, secretNames } from './credentials.ts';
 import { noSecret, pathText } from './decode.ts';
 
-/** What a cloud's refusal says about its class, and not about one machine. */
+/** A refusal of the cloud that concerns the class, and not one machine. */
 export interface Problem {
   /** Reason of the event on the class. */
   readonly reason: 'CredentialsRefused' | 'CloudUnreachable' | 'CloudRefuses';
-  /** Names the field, and what to do about it. */
+  /** The field to change, and how. */
   readonly hint: string;
 }
 
-/** Codes by which Node tells that nobody could be talked to. */
+/** Codes of Node for failed connections. */
 const UNREACHABLE = new Set([
   'EAI_AGAIN',
   'ECONNREFUSED',
@@ -23,9 +23,9 @@ const UNREACHABLE = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 const UNTRUSTED = /CERT|UNABLE_TO_VERIFY|SSL|TLS/;
-/** Fields that say where a cloud is. */
+/** Fields with the location of a cloud. */
 const PLACES = new Set(['endpoint', 'location', 'region', 'zone']);
-/** Codes of what will not change by itself. */
+/** Codes of permanent failures. */
 const LASTING = new Set(['InvalidArgument', 'Internal', 'FailedPrecondition', 'PermissionDenied']);
 /** Shorter values occur in sentences by chance. */
 const SHORTEST_VALUE = 4;
@@ -33,8 +33,8 @@ const MOST_FIELDS = 3;
 const DEEPEST_CAUSE = 8;
 
 /**
- * What a user can do about a call that failed at the cloud, when class or Secret are the cause; undefined when they are
- * not. @param error As the driver threw it, with its causes @param call The driver's method
+ * Returns a hint for a call that failed at the cloud because of its class or Secret; undefined for other causes. @param
+ * error The error of the driver with its causes @param call The driver's method
  */
 export function troubleOf(
   error: MachineError,
@@ -42,19 +42,19 @@ export function troubleOf(
   secrets: Readonly<Record<string, string>>,
   call: string,
 ): Problem | undefined {
-  // No cloud was asked: `check` tells it on the class.
+  // No request was sent to the cloud. `check` reports the problem on the class.
   if (error.place !== undefined) return undefined;
   if (error.credentialsRefused) return { reason: 'CredentialsRefused', hint: credentialsHint(machineClass, secrets) };
   const network = networkCode(error);
   if (network !== undefined) return { reason: 'CloudUnreachable', hint: networkHint(network, machineClass) };
-  // What a creation does not find is no VM but what the class names: an image, a network.
+  // A creation that does not find something lacks an object that the class names, such as an image or a network.
   if (!LASTING.has(error.code) && !(call === 'create' && error.code === 'NotFound')) return undefined;
   const fields = leaves(machineClass.providerSpec).filter(({ value }) => names(error.message, value));
   if (fields.length === 0) return undefined;
   return { reason: 'CloudRefuses', hint: `look at ${told(fields)} of MachineClass ${machineClass.metadata.name}` };
 }
 
-/** What is added to a problem whose place its message does not name; undefined: nothing. */
+/** The field of a problem whose message does not contain it; undefined: nothing to add. */
 export function placeOf({ place }: MachineError, machineClass: MachineClass): string | undefined {
   if (place === undefined) return undefined;
   if (place !== 'secret') return `correct ${place} of MachineClass ${machineClass.metadata.name}`;
@@ -78,7 +78,7 @@ function networkHint(code: string, machineClass: MachineClass): string {
   return `the cloud cannot be reached (${code}); look at ${where}the endpoint in Secret or environment, and the controller's network`;
 }
 
-/** Node's code of a connection that failed, from anywhere among the causes. */
+/** Node's code of a failed connection, from any of the causes. */
 function networkCode(error: unknown): string | undefined {
   let at: unknown = error;
   for (let depth = 0; depth < DEEPEST_CAUSE && at instanceof Error; depth++) {
@@ -94,7 +94,7 @@ interface Leaf {
   readonly value: string;
 }
 
-/** All texts of a provider spec with where they stand. */
+/** All texts of a provider spec with their paths. */
 function leaves(value: unknown, path: readonly (string | number)[] = []): Leaf[] {
   if (typeof value === 'string') return [{ path, value }];
   if (Array.isArray(value)) return value.flatMap((each, at) => leaves(each, [...path, at]));
@@ -102,7 +102,7 @@ function leaves(value: unknown, path: readonly (string | number)[] = []): Leaf[]
   return Object.entries(value).flatMap(([key, each]) => leaves(each, [...path, key]));
 }
 
-/** Whether the sentence holds the value as a word of its own, not as a part of another, nor as the name of a code. */
+/** Returns true if the sentence contains the value as a separate word that is not the name of a code. */
 function names(message: string, value: string): boolean {
   if (value.length < SHORTEST_VALUE || isMachineCode(value)) return false;
   const at = message.indexOf(value);

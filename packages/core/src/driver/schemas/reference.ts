@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { DriverDefinition } from './define-driver.ts';
 
-/** JSON Schema (draft 2020-12) of what a class and its Secret may hold. */
+/** JSON Schema (draft 2020-12) of a class and its Secret. */
 export interface DriverReference {
   readonly provider: string;
   readonly providerSpec: JsonSchema;
@@ -21,7 +21,7 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** zod's own wider type of a schema, narrowed to what it writes. */
+/** zod declares a wider type than it writes. */
 const schemaOf = (schema: z.ZodType): JsonSchema =>
   z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
 
@@ -40,7 +40,7 @@ interface Row {
   readonly about: string;
 }
 
-/** The schemas as Markdown: one table of the provider spec's fields, one of the Secret's keys. */
+/** The schemas as Markdown: one table for the provider spec, one for the Secret. */
 export function referenceText({ provider, providerSpec, secret }: DriverReference): string {
   return [
     `# Reference: provider \`${provider}\``,

@@ -39,13 +39,13 @@ test.each<[what: string, text: string, hidden: string]>([
   expect(result.endsWith(' after') || text.includes('PRIVATE KEY')).toBe(true);
 });
 
-test('what is no secret stays, to the byte', () => {
+test('text without secrets stays unchanged', () => {
   const text = '[ 12.3] cloud-init: disk \u001b[32mOK\u001b[0m\r\n  kernel 6.1.0-abc, 42 packages\n';
   expect(scrub(text, known)).toBe(text);
   expect(scrub(text, { secrets: {}, tokens: [] })).toBe(text);
 });
 
-test('user data that is gzip: its base64 and the text that the VM unpacks are taken out', () => {
+test('gzip user data: its base64 and its unpacked text are removed', () => {
   const inner = `#cloud-config\n${'packages: [a, b, c]\n'.repeat(9)}join --with-this-password-of-the-pool\n`;
   const userData = gzipSync(inner);
   const packed = { secrets: { userData }, tokens: [] };
@@ -83,7 +83,7 @@ const DISGUISES: readonly Disguise[] = [
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what terminals send
 const bare = (text: string): string => text.replace(/\u001b\[[0-9;]*m/g, '').replace(/\s/g, '');
 
-test('fuzz: no secret, token or line of user data survives, in no disguise', () => {
+test('no secret, token or line of user data survives in any encoding (fuzz)', () => {
   fc.assert(
     fc.property(
       fc.record({ before: noise, after: noise, secret, token, line: secret }),

@@ -3,23 +3,23 @@ import { hideNeedles, needlesOf } from './normal-form.ts';
 import { allNeedlesOf } from './redact.ts';
 import { bytesOf, isText, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
 
-/** What must not be in a text that is kept. */
+/** Values that no stored text may contain. */
 export interface Known {
-  /** Decoded data of Secrets, user data included: of one class, or of each of several. */
+  /** Decoded data of Secrets with user data: of one class, or of several. */
   readonly secrets: SecretValues | readonly SecretValues[];
-  /** Bootstrap tokens that were handed out. */
+  /** Bootstrap tokens that were created. */
   readonly tokens: readonly string[];
 }
 
 const HIDDEN = '***';
-/** Shorter values are words, not secrets. */
+/** Shorter values are ordinary words. */
 const SHORTEST_SECRET = 6;
-/** Shorter pieces of user data are harmless words; any longer one is taken out, harmless or not. */
+/** Shorter pieces of user data are ordinary words. Any longer piece is removed. */
 const SHORTEST_LINE = 12;
-/** Shorter pieces would be found by chance in a base64 text. */
+/** Shorter pieces occur in base64 by chance. */
 const SHORTEST_ENCODED = 9;
 
-/** Kinds of secrets that are known by their looks, whosever they are. */
+/** Patterns of secrets of any origin. */
 const LOOKS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, // bootstrap token
@@ -32,8 +32,8 @@ const LOOKS: readonly RegExp[] = [
 ];
 
 /**
- * The text without what is secret in it: known values as they are, by line, encoded (base64, URL, JSON), wrapped by a
- * console or coloured by it, and whatever looks like a key, token or password.
+ * Returns the text without secrets: known values, whole or by line, encoded (base64, URL, JSON), wrapped or coloured by
+ * a console, and everything that looks like a key, token or password.
  */
 export function scrub(text: string, known: Known): string {
   const plainly = hide(text, piecesOf(known));
@@ -44,7 +44,7 @@ export function scrub(text: string, known: Known): string {
   return LOOKS.reduce((result, look) => result.replace(look, HIDDEN), hideNeedles(plainly, needles));
 }
 
-/** Texts to be taken out, without blanks. */
+/** The texts to remove, without blanks. */
 function piecesOf({ secrets, tokens }: Known): ReadonlySet<string> {
   const pieces = new Set<string>();
   const add = (piece: string, shortest: number): void => {
@@ -68,7 +68,7 @@ function piecesOf({ secrets, tokens }: Known): ReadonlySet<string> {
 
 const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'), 'g');
 
-/** Its lines, each as it stands on both sides of a placeholder: the rendered text is another for every machine. */
+/** The lines of user data, split at placeholders, because each machine has another rendered text. */
 const userDataPieces = (userData: string): readonly string[] =>
   userData.split('\n').flatMap((line) => line.split(PLACEHOLDERS).map((part) => part.trim()));
 
@@ -77,7 +77,7 @@ function formsOf(piece: string): readonly string[] {
   return piece.length < SHORTEST_ENCODED ? forms : [...forms, ...inBase64(piece)];
 }
 
-/** Bytes that are not text have no lines; their base64 is hidden in stretches of this many bytes. */
+/** Bytes that are not text have no lines. Their base64 is removed in pieces of this many bytes. */
 const STRETCH = 48;
 
 function binaryPieces(value: SecretValue): readonly string[] {
@@ -88,7 +88,9 @@ function binaryPieces(value: SecretValue): readonly string[] {
   return found.filter(({ length }) => length >= SHORTEST_LINE);
 }
 
-/** What of a text's base64 is the same wherever the text stands in a longer one: three alignments, without the edges. */
+/**
+ * The parts of a text's base64 that are equal at any position in a longer text: three alignments, without the edges.
+ */
 function inBase64(piece: SecretValue): readonly string[] {
   const bytes = bytesOf(piece);
   return [0, 1, 2].flatMap((offset) => {
@@ -103,7 +105,7 @@ function inBase64(piece: SecretValue): readonly string[] {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what terminals send
 const BETWEEN = /\u001b\[[0-9;?]*[A-Za-z]|\s+/g;
 
-/** Replaces each occurrence, whatever blanks and escapes stand within it. */
+/** Replaces each occurrence, with any blanks and escapes inside it. */
 function hide(text: string, pieces: ReadonlySet<string>): string {
   const { bare, at } = withoutBlanks(text);
   const ranges: [number, number][] = [];
@@ -122,7 +124,7 @@ function hide(text: string, pieces: ReadonlySet<string>): string {
   return result + text.slice(done);
 }
 
-/** The text without blanks and escapes, and where each of its characters stands in the text. */
+/** The text without blanks and escapes, with the position of each character. */
 function withoutBlanks(text: string): { readonly bare: string; readonly at: (index: number) => number } {
   const starts: { readonly bare: number; readonly text: number }[] = [];
   let bare = '';

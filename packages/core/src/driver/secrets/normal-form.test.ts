@@ -7,7 +7,7 @@ import { redact } from './redact.ts';
 
 const chars = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~!$&()=?<>"\'/+éß€'];
 const word = fc.string({ unit: fc.constantFrom(...chars), minLength: 10, maxLength: 40 });
-/** A word that no sentence has, as passwords and tokens are. */
+/** A word that occurs in no sentence, like a password or token. */
 const secret = fc.tuple(word, fc.nat(9)).map(([text, digit]) => `q${text}${digit}z`);
 
 const each = (text: string, how: (char: string) => string): string => [...text].map(how).join('');
@@ -83,14 +83,14 @@ const PLACES: readonly Place[] = [
   ['a long line of user data', (text) => ({ key: USER_DATA_KEY, value: `#!/bin/sh\njoin --with ${text}\ndone\n` })],
 ];
 
-/** Whether a part of a secret shows, in any of these encodings. */
+/** Returns true if a part of a secret is visible in any of these encodings. */
 const shows = (said: string, value: string): boolean => normalForm(said).text.includes(normalForm(value).text);
 
-test.each(PLACES)('%s shows in no encoding, and what is around it stays', (_name, placeOf) => {
+test.each(PLACES)('%s is removed in every encoding, and the text around it stays', (_name, placeOf) => {
   fc.assert(
     fc.property(secret, fc.constantFrom(...ENCODINGS), fc.nat(100), (value, [, encode], at) => {
       const { key, value: stored } = placeOf(value);
-      // Of user data the line is looked for.
+      // For user data the test looks for the line.
       const shown = encode(key === USER_DATA_KEY ? `join --with ${value}` : value, at);
       const text = `RunInstances failed: [${shown}] (HTTP 403)`;
       const said = redact(text, { [key]: stored });
@@ -119,7 +119,7 @@ test.each([
   expect(said).toMatch(/^cloud-init: bad value \*\*\*, again/);
 });
 
-test('one word of a value of several is taken out, and plain words stay', () => {
+test('one word of a value with several is removed, and ordinary words stay', () => {
   const said = redact('cannot use tok3n-abcdef, but the words stay', { token: 'the words tok3n-abcdef stay' });
   expect(said).toBe('cannot use ***, but the words stay');
 });

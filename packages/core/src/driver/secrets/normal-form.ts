@@ -1,12 +1,12 @@
 import { bytesOf, type SecretValue } from './secret-value.ts';
 
 /**
- * Texts without what may stand between or around the characters of a secret: blanks, escapes of terminals, and escapes of
- * XML, JSON, URLs and programs. All letters are small. Characters are bytes of UTF-8, since URLs escape bytes.
+ * A text without the characters that may stand between those of a secret: blanks, escapes of terminals, XML, JSON, URLs
+ * and programs. Letters are lower case. Characters are UTF-8 bytes, because URLs escape bytes.
  */
 export interface NormalForm {
   readonly text: string;
-  /** Where each character stands in the original: from, and behind its last part. */
+  /** Start and end of each character in the original. */
   readonly from: Uint32Array;
   readonly to: Uint32Array;
 }
@@ -23,7 +23,7 @@ const codeOf = (text: string, radix: number): string => {
   return code <= 0x10ffff ? String.fromCodePoint(code) : '';
 };
 
-/** What a part stands for, as bytes. Of a byte that is escaped itself, that byte. */
+/** The bytes that a part stands for. */
 function meaningOf(part: string): string {
   const first = part[0];
   if (first === '\u001b') return '';
@@ -41,10 +41,10 @@ function meaningOf(part: string): string {
 
 const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
-/** Escapes within escapes, such as JSON that JSON quotes within XML. */
+/** Nested escapes, such as JSON in JSON in XML. */
 const DEEPEST = 4;
 
-/** Puts a form together; no text gets longer, but for the bytes of its characters. */
+/** Builds a normal form. No text gets longer, except by the bytes of its characters. */
 class Builder {
   readonly #chunks: string[] = [];
   readonly #from: Uint32Array;
@@ -56,7 +56,7 @@ class Builder {
     this.#to = new Uint32Array(capacity);
   }
 
-  /** Bytes that all stand for one stretch of the original. */
+  /** Adds bytes that all stand for one part of the original. */
   add(bytes: string, from: number, to: number): void {
     this.#chunks.push(bytes);
     for (let i = 0; i < bytes.length; i++, this.#length++) {
@@ -65,7 +65,7 @@ class Builder {
     }
   }
 
-  /** Bytes that each stand for a place of their own. */
+  /** Adds bytes with a separate position each. */
   copy(bytes: string, placeOf: (index: number) => readonly [from: number, to: number]): void {
     this.#chunks.push(bytes);
     for (let i = 0; i < bytes.length; i++, this.#length++) {
@@ -96,10 +96,10 @@ function once({ text, from, to }: NormalForm): NormalForm {
   return builder.end();
 }
 
-/** Runs of bytes, and characters of several. */
+/** Runs of single bytes, and characters of several bytes. */
 const RUNS = /[\0-\x7f]+|[^\0-\x7f]/gu;
 
-/** The text as bytes, with the place of each in the text. */
+/** The text as bytes, with the position of each in the text. */
 function bytesWithPlaces(text: string): NormalForm {
   const builder = new Builder(Buffer.byteLength(text));
   for (const { 0: part, index } of text.matchAll(RUNS)) {
@@ -109,7 +109,7 @@ function bytesWithPlaces(text: string): NormalForm {
   return builder.end();
 }
 
-/** The normal form of a text, with the place of each character. */
+/** The normal form of a text, with the position of each character. */
 export function normalForm(text: string): NormalForm {
   let form = bytesWithPlaces(text);
   for (let round = 0; round < DEEPEST; round++) {
@@ -121,10 +121,10 @@ export function normalForm(text: string): NormalForm {
   return { ...form, text: form.text.toLowerCase() };
 }
 
-/** Less would be found by chance in a base64 text, or between bytes in hexadecimal. */
+/** Shorter ones occur in base64 or hexadecimal text by chance. */
 const SHORTEST_ENCODED = 6;
 
-/** What a value is in normal form, as it stands, as bytes in hexadecimal, and as base64 wherever it stands in a longer text. */
+/** The forms of a value in normal form: unchanged, hexadecimal, and base64 at any position in a longer text. */
 export function needlesOf(value: SecretValue, shortest: number): readonly string[] {
   const bytes = bytesOf(value);
   const text = typeof value === 'string' ? normalForm(value).text : '';
@@ -135,19 +135,19 @@ export function needlesOf(value: SecretValue, shortest: number): readonly string
   return [...plain, hex, ...[':', '-', ',', ',0x'].map((between) => pairs.join(between)), ...inBase64(bytes)];
 }
 
-/** What of base64 is the same wherever the bytes stand in longer ones: three alignments, without the edges. */
+/** The parts of base64 that are equal at any position in longer bytes: three alignments, without the edges. */
 function inBase64(bytes: Buffer): readonly string[] {
   return [0, 1, 2].flatMap((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
     const inner = encoded
       .slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6))
       .toLowerCase();
-    // Blanks within it, and escapes of `+` and `/`, are gone in the normal form.
+    // The normal form has no blanks and no escapes of `+` and `/`.
     return inner.length < SHORTEST_ENCODED ? [] : [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
   });
 }
 
-/** The text with `***` in place of each stretch that is a needle in normal form. */
+/** Replaces each part that equals a needle in normal form by `***`. */
 export function hideNeedles(text: string, needles: Iterable<string>): string {
   const form = normalForm(text);
   const ranges: [number, number][] = [];

@@ -17,7 +17,7 @@ const SECRETS = {
   userData: 'short\ncurl https://host/with/a/long/path\nname=<<MACHINE_NAME>> joins-the-cluster-now',
 };
 
-test('values of Secrets and lines of user data are taken out of errors', () => {
+test('values of Secrets and lines of user data are removed from errors', () => {
   expect(redact(`refused: ${SECRETS.password} at curl https://host/with/a/long/path, short`, SECRETS)).toBe(
     'refused: *** at ***, short',
   );
@@ -42,7 +42,7 @@ test.each<[what: string, text: string]>([
     expect(said).not.toContain(part);
 });
 
-test('user data that is gzip is taken out as its base64 and as its text', () => {
+test('gzip user data is removed as base64 and as text', () => {
   const userData = gzipSync(`#!/bin/sh\nenrol --with-the-password-of-the-pool\n${'x'.repeat(99)}`);
   const packed = userData.toString('base64');
   const said = redact(`bad customData ${packed}, cut ${packed.slice(20, 60)}…, enrol --with-the-password-of-the-pool`, {
@@ -77,7 +77,7 @@ test.each([
   expect(redact(text, SECRETS)).toBe(text);
 });
 
-test('what went with a request is taken out of its answer, though it looks like nothing', () => {
+test('credentials of a request are removed from its answer, even without a known pattern', () => {
   const headers = {
     accept: 'application/json',
     authorization:
@@ -96,7 +96,7 @@ test('what went with a request is taken out of its answer, though it looks like 
     expect(said).toContain(part);
 });
 
-test('a line of the log: errors by their message, bytes not at all', () => {
+test('a log line contains errors by their message, and no bytes', () => {
   const log = createMemoryLogger();
   const error = new Error(`refused ${SECRETS.password}`, { cause: { authorization: SECRETS.password } });
   redactingLogger(log, SECRETS).warn('no', { error, body: Buffer.from(SECRETS.password), at: [{ text: PEM }] });

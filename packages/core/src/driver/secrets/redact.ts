@@ -4,29 +4,31 @@ import { hideNeedles, needlesOf } from './normal-form.ts';
 import { bytesOf, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
 
 /**
- * What no text that is kept may hold, whoever wrote it: values of Secrets and what can be told to be made of them, and what
- * is a credential by its look (tokens that were got for a Secret, signatures), for clouds, proxies and libraries quote
- * requests in their errors.
+ * Removes from stored texts: values of Secrets in many encodings, and text that looks like a credential, such as tokens
+ * and signatures. Clouds, proxies and libraries quote requests in their errors.
  */
 
-/** Values shorter than this are words, not secrets; lines of user data are mostly harmless words. */
+/** Shorter values are ordinary words. Most lines of user data are ordinary words too. */
 const SHORTEST_SECRET = 6;
 const SHORTEST_LINE = 16;
 
 /** The length from which the value of a key of a Secret is hidden in texts. Shorter values are common words. */
 export const shortestSecret = (key: string): number => (key === USER_DATA_KEY ? SHORTEST_LINE : SHORTEST_SECRET);
 
-/** What of user data is the same for every machine: what stands between its placeholders. */
+/** The parts of user data that are equal for all machines lie between its placeholders. */
 const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
 
-/** Keys of a key file (JSON) whose values are secret; the others name accounts and addresses that errors should name. */
+/**
+ * Keys of a key file (JSON) with secret values. The other keys name accounts and addresses, which errors should
+ * contain.
+ */
 const SECRET_KEY = /(key|secret|token|password|passwd|pwd|passphrase|auth|credentials?|assertion)$/i;
 
-/** As it stands within JSON. */
+/** The form within JSON. */
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 const base64 = (value: SecretValue): string => bytesOf(value).toString('base64');
 
-/** As it travels: in a URL or form, within JSON, within JSON that is quoted in JSON. */
+/** The encoded forms: in a URL or form, in JSON, and in JSON within JSON. */
 const forms = (text: string): readonly string[] => {
   const url = encodeURIComponent(text.toWellFormed());
   return [text, escaped(text), escaped(escaped(text)), url, url.replaceAll('%20', '+')];
@@ -34,7 +36,7 @@ const forms = (text: string): readonly string[] => {
 
 const encoded = (value: SecretValue): readonly string[] => [base64(value), bytesOf(value).toString('base64url')];
 
-/** A value whole, and as base64, in which user data travels to clouds and comes back in what they echo. */
+/** A whole value, also in base64. Clouds receive user data in base64 and return it in errors. */
 const wholes = (value: string): readonly string[] =>
   [...new Set([value, value.trim()])].flatMap((each) => [each, ...encoded(each)]);
 
@@ -52,7 +54,7 @@ function* secretsWithin(found: unknown, isSecret: boolean, depth = 0): Generator
   }
 }
 
-/** Secret values of a key file, however deep, which drivers parse: an error quotes the key and not the file. */
+/** Secret values within a key file at any depth. Drivers parse it, so an error may quote a single value. */
 function within(value: string, depth = 0): readonly string[] {
   if (!/^\s*[{[]/.test(value) || depth > DEEPEST_KEY) return [];
   try {
@@ -62,20 +64,20 @@ function within(value: string, depth = 0): readonly string[] {
   }
 }
 
-/** A word that no sentence has. */
+/** A word that occurs in no sentence. */
 const OPAQUE_WORD = /^(?!.*:\/\/)(?=.*\d)(?=.*[a-z])\S{8,}$/i;
 /** A short line of user data that assigns a secret. */
 const ASSIGNED = /(?:pass\w*|pwd|secret\w*|token\w*|\w*key|auth\w*|cred\w*)["']?\s*(?:[:=]\s*|\s)["']?([^\s"']{4,})/i;
-/** A short line of user data that is one word which no sentence has. */
+/** A short line of user data with a single word that occurs in no sentence. */
 const OPAQUE_LINE = /^(?=.*\d)(?=.*[a-z])\S{6,}$/i;
 
-/** Of lines of user data that are mostly harmless words, what is none. */
+/** The secrets within lines of user data, most of which are ordinary words. */
 function secretOfLine(line: string): readonly string[] {
   const assigned = ASSIGNED.exec(line)?.[1];
   return [...(assigned === undefined ? [] : [assigned]), ...(OPAQUE_LINE.test(line) ? [line] : [])];
 }
 
-/** Words of a value, where it is several: what quotes it may quote one. */
+/** The words of a value with several. An error may quote one of them. */
 const wordsOf = (value: string): readonly string[] =>
   /^\s*[{[]|\n\s*\S/.test(value)
     ? []
@@ -84,7 +86,7 @@ const wordsOf = (value: string): readonly string[] =>
         .split(/\s+/)
         .filter((word) => OPAQUE_WORD.test(word));
 
-/** What of a value is looked for in the normal form of a text, with how short it may be. */
+/** The forms of a value in normal form, with their shortest length. */
 function needlesOfValue(key: string, value: SecretValue): readonly string[] {
   const texts = textsOf(value);
   const whole = needlesOf(typeof value === 'string' ? value.trim() : value, SHORTEST_SECRET);
@@ -125,7 +127,7 @@ function piecesOf(key: string, value: SecretValue): readonly string[] {
 
 type Secrets = SecretValues;
 
-/** Made once for each set of secrets: a logger has the same for all its lines. */
+/** Computed once for each set of secrets, because all lines of a logger have the same set. */
 function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Secrets) => readonly string[] {
   const known = new WeakMap<Secrets, readonly string[]>();
   return (secrets) => {
@@ -137,12 +139,12 @@ function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Se
 
 const allPiecesOf = remembered((secrets) => Object.entries(secrets).flatMap(([key, value]) => piecesOf(key, value)));
 
-/** What of Secrets is looked for in the normal form of a text: escaped, in other letters, with blanks, in hexadecimal and base64. */
+/** All forms of Secrets in normal form: escaped, in other letter cases, with blanks, in hexadecimal and base64. */
 export const allNeedlesOf = remembered((secrets) => [
   ...new Set(Object.entries(secrets).flatMap(([key, value]) => needlesOfValue(key, value))),
 ]);
 
-/** The longest first: what is a part of another must not leave the rest of it. */
+/** Longest first, because a short one may be a part of a longer one. */
 function without(text: string, pieces: readonly string[]): string {
   let result = text;
   const present = [...new Set(pieces)].filter((piece) => text.includes(piece));
@@ -150,7 +152,7 @@ function without(text: string, pieces: readonly string[]): string {
   return result;
 }
 
-/** Runs of characters that base64 is made of, also as a URL holds them. */
+/** Runs of base64 characters, also in URL encoding. */
 const RUN = /(?:[\w+/=-]|%[0-9a-f]{2}){24,}/gi;
 const WINDOW = 16;
 
@@ -171,7 +173,7 @@ const denseOf = remembered((secrets) =>
   }),
 );
 
-/** The text without runs that hold a part of a secret, or of its base64. */
+/** The text without runs that contain a part of a secret, or of its base64. */
 function withoutParts(text: string, secrets: Secrets): string {
   const dense = denseOf(secrets);
   return text.replaceAll(RUN, (run) => {
@@ -184,30 +186,32 @@ function withoutParts(text: string, secrets: Secrets): string {
   });
 }
 
-/** Fields of forms, URLs, JSON and XML that hold a credential. */
+/** Fields of forms, URLs, JSON and XML that contain a credential. */
 const FIELDS =
   'access_?token|refresh_token|id_token|subject_token|client_secret|client_assertion|assertion|private_key|password|' +
   'secret_?access_?key|session_?token|web_?identity_?token|x-amz-(?:security-token|signature)|signature|sig|' +
   'user_?data|custom_?data|authorization';
 
-/** What is a credential by its look. */
+/** Patterns of credentials. */
 const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
-  // A whole private key, or what a server left of it.
+  // A private key, complete or cut.
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, '***'],
-  // What stands in headers: `Authorization: Bearer …`, and AWS's canonical request, `x-amz-security-token:…`.
+  // Values of headers: `Authorization: Bearer …`, and `x-amz-security-token:…` in AWS's canonical request.
   [/\b(Bearer|Basic|Negotiate)(\s+|%20|\+)[\w.~+/=%-]{16,}/gi, '$1$2***'],
   [/\b(x-amz-security-token|proxy-authorization|set-cookie|cookie)(["']?\s*:\s*["']?)[^\s"'&<>]{6,}/gi, '$1$2***'],
   // JSON Web Tokens, and other JSON in base64.
   [/\beyJ[\w+/=-]{12,}(?:\.[\w+/=-]+){0,2}/g, '***'],
-  // Google's tokens.
+  // Tokens of Google.
   [/\bya29\.[\w.-]{8,}/g, '***'],
   // `field=…`, `"field":"…"`, `<Field>…`.
   [new RegExp(`\\b(${FIELDS})(=|\\\\?["']\\s*:\\s*\\\\?["']|>)[^\\s"'&<>,;\\\\]{6,}`, 'gi'), '$1$2***'],
-  // Rendered user data holds a bootstrap token; which one, only the call that rendered it knows.
+  // Rendered user data contains a bootstrap token, which only its own call knows.
   [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, '***'],
 ];
 
-/** The text without any value of the Secrets, nor any line or part of one, nor what is a credential by its look. */
+/**
+ * Returns the text without values of the Secrets, their lines and parts, and without text that looks like a credential.
+ */
 export function redact(text: string, secrets: Secrets): string {
   const needles = allNeedlesOf(secrets);
   const plainly = withoutParts(without(text, allPiecesOf(secrets)), secrets);
@@ -216,29 +220,29 @@ export function redact(text: string, secrets: Secrets): string {
   return result;
 }
 
-/** Headers that let somebody in. */
+/** Headers with credentials. */
 const CONFIDENTIAL = /^(authorization|proxy-authorization|cookie|x-amz-security-token)$/i;
-/** Words of a header that are no secret: schemes, names of parameters, dates. */
+/** Shorter words of a header are no secrets: schemes, names of parameters, dates. */
 const SHORTEST_WORD = 12;
 const NO_SECRET = /^AWS4-HMAC-SHA256$|^SignedHeaders=/;
-/** Fields of a token endpoint's form. */
+/** Form fields of a token endpoint. */
 const CONFIDENTIAL_FIELD = /(secret|assertion|token)$/i;
 
-/** A request, as far as an answer may quote it. */
+/** The parts of a request that an answer may quote. */
 export interface Sent {
   readonly headers: Readonly<Record<string, string>>;
-  /** That of a token endpoint. */
+  /** The form of a token endpoint. */
   readonly form?: Readonly<Record<string, string>>;
 }
 
 /**
- * An answer's text without the credentials that went with its request, for who knows what was sent: a token that was got
- * for a Secret has no look of its own. To be used before the text becomes an error.
+ * Returns the text of an answer without the credentials of its request. A token that was issued for a Secret has no
+ * pattern, so only the sender can remove it. Use it before the text becomes an error.
  */
 export function withoutSent(text: string, { headers, form = {} }: Sent): string {
   const told = Object.entries(headers).flatMap(([name, value]) => (CONFIDENTIAL.test(name) ? [value] : []));
   const words = told.flatMap((value) => value.split(/[\s,]+/)).filter((word) => !NO_SECRET.test(word));
-  // `Signature=…`: what is quoted may be the value alone.
+  // `Signature=…`: an answer may quote only the value.
   const values = words.flatMap((word) => [word, word.slice(word.indexOf('=') + 1)]);
   const fields = Object.entries(form).flatMap(([name, value]) => (CONFIDENTIAL_FIELD.test(name) ? [value] : []));
   const confidential = [...values.filter(({ length }) => length >= SHORTEST_WORD), ...fields.filter(Boolean)];
@@ -247,16 +251,16 @@ export function withoutSent(text: string, { headers, form = {} }: Sent): string 
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Objects of libraries are told so deep and no deeper: they refer to one another in circles. */
+/** Objects of libraries are logged to this depth, because they refer to each other in circles. */
 const DEEPEST = 5;
 
-/** A logger whose messages and fields hold no value of the Secrets, whatever a driver or its library passes. */
+/** A logger whose messages and fields contain no value of the Secrets, whatever a driver or its library passes. */
 export function redactingLogger(log: Logger, secrets: Secrets): Logger {
   const clean = (value: unknown, depth = 0): unknown => {
     if (typeof value === 'string') return redact(value, secrets);
     if (value instanceof Error) return { name: value.name, message: redact(errorText(value), secrets) };
     if (typeof value !== 'object' || value === null) return value;
-    // Bytes would be told one by one.
+    // Bytes would be logged one by one.
     if (depth === DEEPEST || ArrayBuffer.isView(value)) return '…';
     if (Array.isArray(value)) return value.map((each) => clean(each, depth + 1));
     return cleanFields(value as Fields, depth + 1);

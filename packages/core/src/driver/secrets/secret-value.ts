@@ -5,7 +5,7 @@ export type SecretValue = string | Uint8Array;
 /** Values of Secrets by key. */
 export type SecretValues = Readonly<Record<string, SecretValue>>;
 
-/** More text than this is not unpacked. */
+/** Longer text is not unpacked. */
 const MOST_UNPACKED = 4 * 1_024 * 1_024;
 /** The first bytes of gzip. */
 const GZIP = [0x1f, 0x8b];
@@ -24,8 +24,8 @@ export function isText(bytes: Uint8Array): boolean {
 const known = new WeakMap<Uint8Array, readonly string[]>();
 
 /**
- * The texts that a value holds: itself, with U+FFFD for bytes that are not UTF-8, and the unpacked text of gzip, which
- * a VM unpacks and may show on its console.
+ * The texts in a value: the value itself, with U+FFFD for bytes that are not UTF-8, and the unpacked text of gzip,
+ * which a VM may show on its console.
  */
 export function textsOf(value: SecretValue): readonly string[] {
   if (typeof value === 'string') return [value];

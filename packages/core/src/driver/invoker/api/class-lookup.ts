@@ -6,20 +6,20 @@ import { type ClassSecrets, readSecrets, secretKeysOf } from '../../schemas/cred
 import { declaredKeys } from '../../schemas/unknown-fields.ts';
 import type { InvokerCaches } from './invoker-api.ts';
 
-/** The class of a machine and the Secrets of a class, as the caches have them. */
+/** The class of a machine and the Secrets of a class, from the caches. */
 export interface ClassLookup {
   readonly classOf: (machine: Machine) => MachineClass | undefined;
-  /** @throws MachineError that says why there is none */
+  /** @throws MachineError with the reason why there is none */
   readonly classOrThrow: (machine: Machine) => MachineClass;
   readonly secretsOf: (machineClass: MachineClass) => ClassSecrets;
   readonly secretsOfMachine: (machine: Machine) => ClassSecrets;
-  /** @throws MachineError that tells what is wrong with the Secrets, before the schema's problems, which follow from it */
+  /** @throws MachineError about the Secrets, before the problems of the schema, which they cause */
   readonly usable: (found: ClassSecrets) => ClassSecrets;
 }
 
 /**
- * Looks classes and Secrets up. What may not be read is not said to be missing.
- * @param credentialsSchema what the driver reads of a Secret
+ * Looks up classes and Secrets. An object that cannot be read is not reported as missing.
+ * @param credentialsSchema The keys that the driver reads from a Secret
  */
 export function lookupOf(caches: InvokerCaches, credentialsSchema: z.ZodType): ClassLookup {
   const declared = declaredKeys(credentialsSchema);

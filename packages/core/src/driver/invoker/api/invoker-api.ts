@@ -15,7 +15,7 @@ import type { DriverDefinition } from '../../schemas/define-driver.ts';
 import type { Problem } from '../../schemas/hint.ts';
 import type { DriverTracer } from './tracing.ts';
 
-/** The longest that each call may take, in milliseconds. */
+/** The longest duration of each call, in milliseconds. */
 export interface DriverTimeouts {
   readonly create: number;
   readonly initialize: number;
@@ -27,7 +27,7 @@ export interface DriverTimeouts {
 
 const MINUTE = 60_000;
 
-/** How long each call of a driver may take, in milliseconds. */
+/** The default durations, in milliseconds. */
 export const DRIVER_TIMEOUTS: DriverTimeouts = {
   create: 15 * MINUTE,
   initialize: 10 * MINUTE,
@@ -37,13 +37,19 @@ export const DRIVER_TIMEOUTS: DriverTimeouts = {
   evidence: MINUTE / 4,
 };
 
-/** Told when a call ignores its signal; it is waited for all the same, see `withDeadline`. Absent: it is given up. */
+/**
+ * Called when a call ignores its signal. The caller still waits for its end, see `withDeadline`. Absent: it stops
+ * waiting.
+ */
 export type OnOverdue = (error: MachineError) => void;
 
-/** Told what a creation that goes on waits for, free of secrets. */
+/** Receives the reason for which a creation waits, without secrets. */
 export type OnWaiting = (what: string) => void;
 
-/** Calls of a driver by machine or class: class and Secrets looked up at the time of the call, parsed, deadline set, errors scrubbed. */
+/**
+ * Calls of a driver by machine or class. It looks up and parses class and Secrets at the time of the call, sets the
+ * deadline, and removes secrets from errors.
+ */
 export interface DriverInvoker {
   readonly can: {
     readonly initialize: boolean;
@@ -51,14 +57,14 @@ export interface DriverInvoker {
     readonly list: boolean;
     readonly evidence: boolean;
   };
-  /** Versions of what a call for the machine would be made with. */
+  /** Versions of the class and Secrets of a call for the machine. */
   inputsOf(machine: Machine): string;
   classOf(machine: Machine): MachineClass | undefined;
-  /** What is wrong with a class and its Secrets as far as can be told without the cloud, one sentence each. */
+  /** The problems of a class and its Secrets that can be found without the cloud, one sentence each. */
   check(machineClass: MachineClass): readonly string[];
-  /** What of a class has no effect, one sentence each that names the field and the nearest known one; no error. */
+  /** The fields of a class without an effect, one sentence each with the most similar known name. They are no error. */
   unknownFields(machineClass: MachineClass): readonly string[];
-  /** The bytes of the class's user data; undefined when there is none. */
+  /** The bytes of the class's user data; undefined if there are none. */
   userDataOf(machine: Machine): Uint8Array | undefined;
   create(
     machine: Machine,
@@ -70,14 +76,14 @@ export interface DriverInvoker {
   status(machine: Machine, onOverdue?: OnOverdue): Promise<FoundInstance>;
   delete(machine: Machine, onOverdue?: OnOverdue): Promise<{ readonly lastKnownState?: string } | undefined>;
   evidence(machine: Machine, onOverdue?: OnOverdue): Promise<InstanceEvidence>;
-  /** Data of the Secrets of the machine's class, which no kept text may hold. */
+  /** Data of the Secrets of the machine's class, which no stored text may contain. */
   secretsOf(machine: Machine): ClassSecrets;
   list(machineClass: MachineClass, onOverdue?: OnOverdue): Promise<readonly ListedInstance[]>;
-  /** The cloud's id of a volume; undefined for one of another kind, or when the driver cannot tell. */
+  /** The cloud's id of a volume; undefined for another kind, or if the driver does not know it. */
   volumeIdOf(source: VolumeSource): string | undefined;
 }
 
-/** @param machine The machine that the call was for, and its class; undefined for a listing. */
+/** @param machine The machine of the call and its class; undefined for a listing. */
 export type ObserveCall = (
   call: keyof DriverTimeouts | 'volumeIds',
   ms: number,
@@ -86,28 +92,28 @@ export type ObserveCall = (
   machineClass?: MachineClass,
 ) => void;
 
-/** What a cloud has against a class, fit to be shown. */
+/** A problem of the cloud with a class, without secrets. */
 export interface ClassProblem {
   readonly reason: Problem['reason'];
   readonly message: string;
 }
 
-/** @param problem Undefined: the call worked. */
+/** @param problem Undefined: the call succeeded. */
 export type ObserveClass = (machineClass: MachineClass, call: string, problem: ClassProblem | undefined) => void;
 
-/** Where classes and Secrets are looked up, by `namespace/name`. */
+/** Caches of classes and Secrets, by `namespace/name`. */
 export interface InvokerCaches {
   readonly classes: Looked<MachineClass>;
   readonly secrets: Looked<Secret>;
 }
 
-/** Just as much of an informer as is asked. */
+/** The part of an informer that is used. */
 interface Looked<T> {
   readonly store: { get(key: string): T | undefined };
   readonly refused?: KubeError | undefined;
 }
 
-/** What the calls of a driver need around them. */
+/** Options for the calls of a driver. */
 export interface InvokerOptions<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
   readonly caches: InvokerCaches;
@@ -115,25 +121,25 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly log: Logger;
   readonly stop: AbortSignal;
   readonly timeouts?: DriverTimeouts;
-  /** The class with the provider spec that it had when it last made sense; absent, or undefined: none is known. */
+  /** The class with its last valid provider spec. Absent or undefined: none is known. */
   readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
-  /** Asked before each call that makes or deletes something; absent: nobody else can lead. */
+  /** Checked before each call that changes the cloud. Absent: no other process can lead. */
   readonly fence?: Fence;
-  /** The control cluster of this process, see `OWNER_TAG`; absent, or undefined: VMs bear no mark. */
+  /** The control cluster of this process, see `OWNER_TAG`. Absent or undefined: VMs have no such tag. */
   readonly owner?: (() => string | undefined) | undefined;
-  /** Control clusters that this one was moved from; absent: none. */
+  /** Control clusters that this one replaces; absent: none. */
   readonly formerOwners?: readonly string[] | undefined;
-  /** Told of every call that ended; for metrics. */
+  /** Receives every call that has ended, for metrics. */
   readonly observe?: ObserveCall;
-  /** Classes whose credentials are tried when those of a machine's own class are refused; absent: none. */
+  /** Classes whose credentials are tried if those of a machine's own class are refused; absent: none. */
   readonly fallback?: (machine: Machine, own: MachineClass) => readonly MachineClass[];
-  /** Told of every request that the driver tells of; for metrics. */
+  /** Receives every request that the driver reports, for metrics. */
   readonly observeApi?: ObserveApi;
   /**
-   * Told what the cloud has against a class, and of each call for it that worked. Present: errors that class or Secret are
-   * the cause of say what to do about it.
+   * Receives the problems of the cloud with a class, and each call that succeeded. If present, errors that class or
+   * Secret cause contain a hint.
    */
   readonly observeClass?: ObserveClass | undefined;
-  /** Where each call leaves a span; absent: none is made. */
+  /** Creates a span for each call; absent: none. */
   readonly tracer?: DriverTracer | undefined;
 }

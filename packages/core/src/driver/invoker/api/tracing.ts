@@ -1,6 +1,6 @@
 import type { MachineError } from '../../contract/errors.ts';
 
-/** The part of OpenTelemetry's `Span` that is used. */
+/** The used part of OpenTelemetry's `Span`. */
 export interface DriverSpan {
   setAttributes(attributes: Record<string, string | number | boolean>): unknown;
   addEvent(name: string, attributes?: Record<string, string | number | boolean>): unknown;
@@ -8,7 +8,7 @@ export interface DriverSpan {
   end(): void;
 }
 
-/** The part of OpenTelemetry's `Tracer` that is used: one of its tracers can be passed as it is. */
+/** The used part of OpenTelemetry's `Tracer`. One of its tracers can be passed directly. */
 export interface DriverTracer {
   startSpan(
     name: string,
@@ -20,7 +20,7 @@ export interface DriverTracer {
 const CLIENT = 2;
 const ERROR = 2;
 
-/** OpenTelemetry's API keeps what was registered in the process under this name; its major version is part of it. */
+/** OpenTelemetry's API stores the registered objects of a process under this name, which contains its major version. */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
 interface TracerProvider {
@@ -31,8 +31,8 @@ const isProvider = (value: unknown): value is TracerProvider =>
   typeof value === 'object' && value !== null && 'getTracer' in value && typeof value.getTracer === 'function';
 
 /**
- * The tracer of the OpenTelemetry SDK that was loaded into the process (`node --import ./telemetry.mjs`). It is found
- * without a dependency on the packages of the SDK. Undefined when there is none, and then spans cost nothing.
+ * The tracer of the OpenTelemetry SDK in the process (`node --import ./telemetry.mjs`), found without a dependency on
+ * the packages of the SDK. Undefined if there is none; spans then cost nothing.
  */
 export function registeredTracer(registry: object = globalThis): DriverTracer | undefined {
   const registered: unknown = Reflect.get(registry, REGISTERED);
@@ -41,17 +41,17 @@ export function registeredTracer(registry: object = globalThis): DriverTracer | 
   return isProvider(provider) ? provider.getTracer('machine-controller') : undefined;
 }
 
-/** A call of a driver while it is under way. */
+/** A running call of a driver. */
 export interface CallSpan {
   /** A request to the cloud has ended. */
   request(service: string, ms: number, failed: boolean): void;
-  /** @param error What the call failed with, secrets taken out. */
+  /** @param error The error of the call, without secrets. */
   end(error: MachineError | undefined): void;
 }
 
 const NONE: CallSpan = { request: () => undefined, end: () => undefined };
 
-/** Begins the span of a driver's call; `operation` is what metrics call it. */
+/** Starts the span of a driver's call. `operation` is its name in metrics. */
 export function startCall(
   tracer: DriverTracer | undefined,
   operation: string,

@@ -5,7 +5,7 @@ import { LearnedRate } from '../../cloud/learned-rate.ts';
 import { MachineError } from '../../contract/errors.ts';
 import type { DecodedCall, Stage } from './call.ts';
 
-/** Accounts whose rates are kept; more are those of credentials that were exchanged. */
+/** Number of accounts whose rates are kept. More accounts come from credentials that were exchanged. */
 const MOST = 200;
 
 /**
@@ -20,7 +20,7 @@ export class CallBudgets {
     this.#clock = clock;
   }
 
-  /** Makes the call in its turn, and learns from how it ends. @throws what the call throws, or the signal's reason */
+  /** Makes the call in its turn, and learns from its result. @throws the error of the call, or the signal's reason */
   async spend<T>(secrets: Readonly<Record<string, string>>, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
     const rate = this.#rateOf(accountOf(secrets));
     await rate.take(signal);
@@ -47,7 +47,7 @@ export class CallBudgets {
   }
 }
 
-/** Names a set of credentials without telling them. User data differs from pool to pool and opens nothing. */
+/** Identifies a set of credentials without containing them. User data differs between pools and grants no access. */
 function accountOf(secrets: Readonly<Record<string, string>>): string {
   const entries = Object.entries(secrets).filter(([key]) => key !== USER_DATA_KEY);
   return createHash('sha256')

@@ -3,7 +3,7 @@ import { MachineError } from '../../contract/errors.ts';
 import type { DriverTimeouts } from '../api/invoker-api.ts';
 import type { Stage, TimedCall, TracedCall } from './call.ts';
 
-/** Grace for a driver to end its call after its signal aborted. */
+/** Time for a driver to end its call after its signal aborted. */
 const ABORT_GRACE_MS = 30_000;
 
 export interface DeadlineOptions {
@@ -21,8 +21,8 @@ export interface DeadlineOptions {
 }
 
 /**
- * Runs a driver call with a signal that aborts at its deadline or when the process stops. Throws `MachineError` only:
- * `DeadlineExceeded` after the deadline, `Canceled` after a stop, else what the driver threw.
+ * Runs a driver call with a signal that aborts at its deadline or when the process stops. Throws only `MachineError`:
+ * `DeadlineExceeded` after the deadline, `Canceled` after a stop, otherwise the error of the driver.
  */
 export async function withDeadline<T>(options: DeadlineOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, timeoutMs, stop, what, onOverdue } = options;
@@ -53,7 +53,7 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
   try {
     return await Promise.race([Promise.resolve().then(() => call(controller.signal)), ended.promise]);
   } catch (thrown) {
-    // The driver's HTTP library may report an abort as any error; the reason is known here.
+    // The driver's HTTP library may report an abort as any error. The reason is known here.
     throw because !== undefined && !(thrown instanceof MachineError) ? because : MachineError.from(thrown);
   } finally {
     timer.cancel();

@@ -4,7 +4,7 @@ import type { ObserveClass } from '../api/invoker-api.ts';
 import type { Call, Stage } from './call.ts';
 import { scrub } from './scrub.ts';
 
-/** Codes of failures that pass by themselves. */
+/** Codes of temporary failures. */
 const TRANSIENT: ReadonlySet<string> = new Set(['Unavailable', 'DeadlineExceeded', 'Aborted', 'Canceled', 'Unknown']);
 
 /** Codes that describe a VM. With one of these, the cloud has accepted the class and its credentials. */

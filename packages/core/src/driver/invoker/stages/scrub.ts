@@ -2,7 +2,10 @@ import { MachineError } from '../../contract/errors.ts';
 import { redact } from '../../secrets/redact.ts';
 import type { SecretValues } from '../../secrets/secret-value.ts';
 
-/** The error without secrets, and without its cause unless given, which may hold the whole request; with what to do about it. */
+/**
+ * The error without secrets, and with a hint. Its cause is removed unless given, because it may contain the whole
+ * request.
+ */
 export function scrub(error: MachineError, secrets: SecretValues, hint?: string, cause?: unknown): MachineError {
   const { code, retryAfterMs, credentialsRefused, throttled, unexpected, place, found, unsent } = error;
   const message = redact(
