@@ -209,7 +209,7 @@ export class MachineWorld {
   /** Starts a machine controller. A second one simulates a lost lease. */
   startProcess(): void {
     const stop = new AbortController();
-    const clock = new SkewedClock(this.network.clock('machine-controller', this.clock, stop.signal));
+    const clock = new SkewedClock(this.network.clock('machine-controller', this.clock, { life: stop.signal }));
     const life = new Life(undefined, () => {
       stop.abort(new Error('killed'));
       this.#processes.delete(process);
@@ -220,7 +220,7 @@ export class MachineWorld {
     const random = this.#random;
     const { kube = (sound) => sound, cloud = (sound) => sound, log: logged = (sound: Logger) => sound } = this.#defect;
     const log = logged(this.log.with({ process: USER_AGENT }));
-    const wire = this.network.wire('machine-controller', this.#verified(this.#plane.transport), stop.signal);
+    const wire = this.network.wire('machine-controller', this.#verified(this.#plane.transport), { life: stop.signal });
     const transport = life.wrap(kube(wire, this.clock));
     const client = createClient({ transport, userAgent: USER_AGENT, clock, random });
     const controller = buildMachineController({

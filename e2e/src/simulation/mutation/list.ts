@@ -233,7 +233,7 @@ export const MUTANTS: readonly Mutant[] = [
     ["if (answer === 'mine') return true;", 'if (answer) return true;'],
     ['      lost.abort(reason);', ''],
   ),
-  ...of('fence', 'packages/kube/src/election/fenced-client.ts', ['leases'], ['    await fence.held();', '']),
+  ...of('fence', 'packages/kube/src/election/fenced-client.ts', ['leases'], ['      await fence.held();', '']),
   ...of('fence', `${CORE}/driver/invoker/stages/fence.ts`, ['leases'], ['await fence?.confirm();', '']),
   ...of(
     'names',

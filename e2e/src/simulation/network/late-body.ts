@@ -30,8 +30,12 @@ interface Piece {
 const orAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    void promise.then(resolve);
+    const end = (): void => {
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    signal.addEventListener('abort', end, { once: true });
+    void promise.then(end);
   });
 
 /** Reads a body and keeps its pending pieces. */

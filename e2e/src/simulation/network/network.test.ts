@@ -119,3 +119,54 @@ test('hostile weather refuses reads, shortens pages, lets pages and watches expi
   expect(notes.slice(before)).toEqual([]);
   expect(asked.at(-1)).toContain('limit=500');
 });
+
+test('a probe of the same object is answered like the first one, which found no object', async () => {
+  const { clock, network } = stage('none');
+  let answered = 0;
+  const server: Transport = async () => {
+    answered += 1;
+    return new Response('no such object', { status: 404 });
+  };
+  const wire = network.wire('machine-controller', server);
+  const probe = async () => {
+    const answer = await wire({ method: 'GET', path: '/api/v1/nodes/dummy-name', headers: {} });
+    return [answer.status, await answer.text()];
+  };
+  expect(await Promise.all([await probe(), await probe()])).toEqual(Array(2).fill([404, 'no such object']));
+  expect(answered).toBe(1);
+  network.cut('machine-controller');
+  await expect(probe()).rejects.toThrow('ECONNREFUSED');
+  expect(clock.monotonic()).toBe(0);
+});
+
+test.each([
+  ['lan', 2],
+  ['hostile', 4],
+] as const)('with profile %s, the server gets %i of four renewals of a Lease within 30 s', async (profile, count) => {
+  const { clock, network } = stage(profile);
+  let answered = 0;
+  const server: Transport = async () => {
+    answered += 1;
+    return new Response('{}');
+  };
+  const wire = network.wire('kubelets', server);
+  const path = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/a';
+  for (let renewal = 0; renewal < 4; renewal += 1) {
+    void wire({ method: 'PATCH', path, headers: {}, body: '{}' });
+    await clock.advance(10_000);
+  }
+  await clock.advance(20_000);
+  expect(answered).toBe(count);
+});
+
+test('a request at which one of two processes dies ends that process', async () => {
+  const { clock, network, killed } = stage('none');
+  const died: string[] = [];
+  const wires = ['a', 'b'].map((name) =>
+    network.wire('manager', server(clock), { life: new AbortController().signal, kill: () => void died.push(name) }),
+  );
+  network.endanger({ 'killed before': 1 });
+  void wires[1]?.({ method: 'PATCH', path: '/a', headers: {} });
+  await clock.settle();
+  expect([died, killed]).toEqual([['b'], []]);
+});

@@ -8,6 +8,7 @@ import {
 } from '@mcm/kube';
 import { Hearing } from './hearing.ts';
 import { lateBody } from './late-body.ts';
+import { withShortcuts } from './shortcuts.ts';
 import { Fate, PROFILES, type Profile, type ProfileName, WATCH_MS } from './weather.ts';
 
 /** The sender of a request: one of the two controllers, or the simulated kubelets together. */
@@ -37,7 +38,7 @@ export interface NetworkOptions {
   readonly random: Random;
   /** The weather profile until all faults are removed. Default `none`. */
   readonly profile?: ProfileName | undefined;
-  /** Ends the life of a caller. */
+  /** Ends the life of a caller that is a single process. */
   readonly kill: (caller: Caller) => void;
   /** Gets every fault. */
   readonly note: (text: string) => void;
@@ -60,8 +61,18 @@ const RETRY_AFTER_SECONDS = 2;
 const THROTTLED_MS = 30_000;
 /** Duration of a pass of a controller in addition to its requests, including the wait in its queue. */
 const PASS_MS = 1_000;
+/** If kubelets are slower, each renewal of their Leases counts. */
+const MAX_SPARED_KUBELET_MS = 1_000;
 /** Number of sequential requests of a pass, from its snapshot to its last write. */
 const REQUESTS_A_PASS = 4;
+
+/** One of several processes of a caller. */
+export interface Peer {
+  /** Aborts when the process ends. */
+  readonly life: AbortSignal;
+  /** Ends the process. Absent: all processes of the caller end. */
+  readonly kill?: () => void;
+}
 
 /** One process and its connections. */
 interface End {
@@ -189,14 +200,14 @@ export class Network {
     this.#cloudChances = toCloud;
   }
 
-  /**
-   * The connection of a caller to the API server.
-   * @param life Aborts when the caller's process ends.
-   */
-  wire(caller: Caller, transport: Transport, life?: AbortSignal): Transport {
-    const end: End = { caller, hearing: new Hearing(this.#options.clock) };
+  /** The connection of a caller to the API server. */
+  wire(caller: Caller, server: Transport, peer?: Peer): Transport {
+    const { clock } = this.#options;
+    const end: End = { caller, hearing: new Hearing(clock) };
+    const renewals = caller === 'kubelets' && this.#worst.kubeletMs <= MAX_SPARED_KUBELET_MS;
+    const transport = withShortcuts(clock, server, { renewals });
     this.#ends.add(end);
-    life?.addEventListener('abort', () => this.#ends.delete(end), { once: true });
+    peer?.life.addEventListener('abort', () => this.#ends.delete(end), { once: true });
     return async (request) => {
       if (this.#options.isOver?.()) return never();
       if (this.#cut.has(caller)) throw new Error(REFUSED);
@@ -204,49 +215,51 @@ export class Network {
       if (this.#cut.has(caller)) throw new Error(RESET);
       if (request.method === 'GET' && this.#forbidden.get(caller)?.test(placeOf(request.path)))
         return refusal(403, 'Forbidden', { [FAULT_HEADER]: 'forbidden' });
-      if (isWatch(request.path)) return this.#watch(end, transport, request);
+      if (isWatch(request.path)) return this.#watch(end, transport, request, peer);
       const mishap = this.#draw(caller, request);
       if (mishap === 'throttled') this.#throttledAt = this.#options.clock.monotonic();
       if (mishap !== undefined) this.#options.note(`${caller}: ${request.method} ${request.path} ${mishap}`);
       const refused = refusalFor(mishap) ?? this.#expiredPage(caller, request);
-      const answer = refused ?? (await this.#send(caller, transport, this.#paged(request), mishap));
+      const answer = refused ?? (await this.#send(caller, transport, this.#paged(request), mishap, peer));
       await this.#travel(caller, request, 'from');
       if (this.#cut.has(caller) || this.#isUnheard(caller, request)) throw new Error(RESET);
-      return this.#strikes(caller) ? never() : answer;
+      return this.#strikes(caller, peer) ? never() : answer;
     };
   }
 
   /** The connection of a caller to the cloud. It only has deaths and latencies, because the cloud has separate faults. */
-  cloudWire(caller: Caller, transport: Transport): Transport {
+  cloudWire(caller: Caller, transport: Transport, peer?: Peer): Transport {
     return async (request) => {
       await this.#travel(caller, request, 'to the cloud');
       const mishap = this.#draw(caller, request, this.#cloudChances);
       const dies = mishap === 'killed before' || mishap === 'killed after';
       if (dies) this.#options.note(`${caller}: cloud ${request.method} ${request.path} ${mishap}`);
-      const answer = dies ? await this.#send(caller, transport, request, mishap) : await transport(request);
+      const answer = dies ? await this.#send(caller, transport, request, mishap, peer) : await transport(request);
       await this.#travel(caller, request, 'from the cloud');
-      return this.#strikes(caller) ? never() : answer;
+      return this.#strikes(caller, peer) ? never() : answer;
     };
   }
 
-  /**
-   * The clock of a caller's process, which can die at each timer.
-   * @param life Aborts when the process ends, which cancels its timers.
-   */
-  clock(caller: Caller, clock: Clock, life: AbortSignal): Clock {
+  /** The clock of a caller's process, which can die at each timer. Its end cancels its timers. */
+  clock(caller: Caller, clock: Clock, peer: Peer): Clock {
     const setTimeout: Clock['setTimeout'] = (callback, ms) =>
       clock.setTimeout(() => {
-        if (!life.aborted && !this.#strikes(caller)) callback();
+        if (!peer.life.aborted && !this.#strikes(caller, peer)) callback();
       }, ms);
     return { now: () => clock.now(), monotonic: () => clock.monotonic(), setTimeout };
   }
 
   /** Whether the process of a caller dies now. */
-  #strikes(caller: Caller): boolean {
+  #strikes(caller: Caller, peer: Peer | undefined): boolean {
     const { crash } = this.#weather;
     if (crash === 0 || caller === 'kubelets' || this.#fate.draw(`${caller} lives`) >= crash) return false;
-    this.#options.kill(caller);
+    this.#kill(caller, peer);
     return true;
+  }
+
+  #kill(caller: Caller, peer: Peer | undefined): void {
+    if (peer?.kill) peer.kill();
+    else this.#options.kill(caller);
   }
 
   async #travel(caller: Caller, { method, path, signal }: TransportRequest, how: string): Promise<void> {
@@ -282,13 +295,14 @@ export class Network {
     transport: Transport,
     request: TransportRequest,
     mishap: Mishap | undefined,
+    peer: Peer | undefined,
   ): Promise<TransportResponse> {
     if (mishap === 'killed before') {
-      this.#options.kill(caller);
+      this.#kill(caller, peer);
       return never();
     }
     const answer = await transport(request);
-    if (mishap === 'killed after') this.#options.kill(caller);
+    if (mishap === 'killed after') this.#kill(caller, peer);
     if (mishap === 'lost') throw new Error(RESET);
     return answer;
   }
@@ -331,7 +345,12 @@ export class Network {
     );
   }
 
-  async #watch(end: End, transport: Transport, request: TransportRequest): Promise<TransportResponse> {
+  async #watch(
+    end: End,
+    transport: Transport,
+    request: TransportRequest,
+    peer: Peer | undefined,
+  ): Promise<TransportResponse> {
     const { caller, hearing } = end;
     const { clock, note } = this.#options;
     this.#watchesOpened += 1;
@@ -372,7 +391,7 @@ export class Network {
           onSent: () => hearing.lacks(place, clock.monotonic() === openedAt ? behindSince : undefined),
           onDelivered: (nextSentAt) => {
             hearing.heard(place, nextSentAt);
-            this.#strikes(caller);
+            this.#strikes(caller, peer);
           },
           onClose: close,
         });

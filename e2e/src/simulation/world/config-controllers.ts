@@ -21,6 +21,8 @@ import { NAMESPACE } from './world-options.ts';
 
 const NAME = 'machine-config-controller';
 const RESTART_MS = 1_000;
+/** Maximum time until all processes have ended. */
+const CLOSE_MS = 60_000;
 const TREE = new Map([
   ['worker/00-worker/_base/files/motd.yaml', 'mode: 0644\npath: /etc/motd\ncontents:\n  inline: hello\n'],
 ]);
@@ -99,7 +101,8 @@ export class ConfigControllers {
     this.#closed = true;
     for (const { stop } of this.#running) stop.abort(new Error('closed'));
     // A frozen process ends with the world.
-    await Promise.all(this.#running.flatMap(({ life, ended }) => (life.dead || life.frozen ? [] : [ended])));
+    const ends = this.#running.flatMap(({ life, ended }) => (life.dead || life.frozen ? [] : [ended]));
+    await this.#parts.clock.ended(Promise.all(ends), { maxMs: CLOSE_MS });
   }
 
   #start(slot: number): void {
@@ -117,8 +120,13 @@ export class ConfigControllers {
     const identity = `${NAME}-${this.#lives}`;
     const skewed = new SkewedClock(clock);
     skewed.skewMs = this.#options.skewMs?.[slot] ?? 0;
-    const own = life.clock(network.clock('manager', skewed, stop.signal));
-    const wire = life.wrap(network.wire('manager', this.#fences.sees(transport()), stop.signal));
+    const kill = (): void => {
+      reporter.note('act', `${identity} is killed`);
+      life.kill();
+    };
+    const peer = { life: stop.signal, kill };
+    const own = life.clock(network.clock('manager', skewed, peer));
+    const wire = life.wrap(network.wire('manager', this.#fences.sees(transport()), peer));
     const verified = this.#fences.wrap({ identity, life, lease: NAME }, wire);
     const client = createClient({ transport: verified, userAgent: NAME, clock: own });
     const runtime = { clock: own, random: seededRandom(3 + slot), log: silentLogger };

@@ -15,7 +15,7 @@ import {
 } from '@mcm/kube';
 import { runManager } from '@mcm/machine-controller-manager';
 import { createLocalDriver } from '@mcm/provider-local';
-import type { Network } from '../network/network.ts';
+import type { Network, Peer } from '../network/network.ts';
 import { type Death, Life } from '../processes/life.ts';
 import { SkewedClock } from '../processes/skewed-clock.ts';
 import { FenceVerifier } from '../record/fence-verifier.ts';
@@ -57,6 +57,7 @@ interface Self {
   readonly life: Life;
   readonly stop: AbortSignal;
   readonly clock: Clock;
+  readonly peer: Peer;
 }
 
 /** Both controllers, each of which can be killed or frozen between any two of its requests, and is started again. */
@@ -131,8 +132,14 @@ export class Controllers {
     this.#lives += 1;
     const skewed = new SkewedClock(clock);
     skewed.skewMs = this.#options.skewMs?.[name] ?? 0;
-    const own = life.clock(network.clock(name, skewed, stop.signal));
-    const self: Self = { name, identity: `${name}-${this.#lives}`, life, stop: stop.signal, clock: own };
+    const identity = `${name}-${this.#lives}`;
+    const kill = (): void => {
+      reporter.note('act', `${identity} is killed`);
+      life.kill();
+    };
+    const peer: Peer = { life: stop.signal, kill };
+    const own = life.clock(network.clock(name, skewed, peer));
+    const self: Self = { name, identity, life, stop: stop.signal, clock: own, peer };
     const client = this.#client(self);
     const work = (seen: KubeClient, signal: AbortSignal, fence?: Fence): Promise<void> =>
       name === 'manager' ? this.#runManager(seen, signal, self) : this.#runMachineController(seen, signal, self, fence);
@@ -170,10 +177,10 @@ export class Controllers {
     if (end === 'lost') life.kill();
   }
 
-  #client({ name, identity, life, stop, clock }: Self): KubeClient {
+  #client({ name, identity, life, peer, clock }: Self): KubeClient {
     const { random, network, apiServer } = this.#parts;
     const { wrap = (_, transport) => transport } = this.#options;
-    const wire = network.wire(name, this.#fences.sees(apiServer), stop);
+    const wire = network.wire(name, this.#fences.sees(apiServer), peer);
     const transport = this.#fences.wrap({ identity, life, lease: USER_AGENTS[name] }, wrap(name, life.wrap(wire)));
     return createClient({ transport, userAgent: USER_AGENTS[name], clock, random });
   }
@@ -189,7 +196,7 @@ export class Controllers {
   #runMachineController(
     client: KubeClient,
     signal: AbortSignal,
-    { name, identity, life, clock }: Self,
+    { name, identity, life, clock, peer }: Self,
     fence: Fence | undefined,
   ): Promise<void> {
     const { random, network } = this.#parts;
@@ -199,7 +206,7 @@ export class Controllers {
     const cloud = (): Transport =>
       this.#fences.wrap(
         { identity, life, lease: USER_AGENTS[name] },
-        wrapCloud(life.wrap(network.cloudWire(name, this.#parts.cloud))),
+        wrapCloud(life.wrap(network.cloudWire(name, this.#parts.cloud, peer))),
       );
     return buildMachineController({
       driver: createLocalDriver({ clock, connect: cloud }),

@@ -7,7 +7,7 @@ import type { Transport } from '../contract/transport.ts';
 import { Exchange, type RequestSample } from './exchange.ts';
 import { createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { parseJson } from './refusal.ts';
-import { HttpResourceClient } from './resource-client.ts';
+import { HttpResourceClient, manners } from './resource-client.ts';
 
 /** The options of a client. */
 export interface ClientOptions {
@@ -63,8 +63,7 @@ export function createClient(options: ClientOptions): KubeClient {
         path,
         ...(request?.body === undefined ? {} : { body: JSON.stringify(request.body) }),
         ...(request?.contentType === undefined ? {} : { contentType: request.contentType }),
-        ...(request?.signal === undefined ? {} : { signal: request.signal }),
-        ...(request?.onRetryAfter === 'throw' ? { patient: false } : {}),
+        ...manners(request),
       };
       return parseJson(await exchange.text(call), call) as R;
     },

@@ -26,6 +26,8 @@ export interface Call {
   readonly signal?: AbortSignal;
   /** False: a 429 or 503 is thrown immediately, and its Retry-After is ignored. */
   readonly patient?: boolean;
+  /** See `RequestOptions`. */
+  readonly beforeSend?: () => Promise<void>;
 }
 
 export interface ExchangeOptions {
@@ -115,6 +117,10 @@ export class Exchange {
   async #send(call: Call, signal: AbortSignal): Promise<TransportResponse> {
     const { transport, acquire, observe, clock } = this.#options;
     if (acquire !== undefined) await acquire(signal);
+    if (call.beforeSend !== undefined) {
+      await call.beforeSend();
+      signal.throwIfAborted();
+    }
     const started = observe === undefined ? 0 : clock.monotonic();
     const sample = (code: number, more: Pick<RequestSample, 'date' | 'failure'>): void =>
       observe?.({ method: call.method, path: call.path, code, ms: clock.monotonic() - started, ...more });

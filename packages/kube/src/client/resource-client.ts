@@ -32,8 +32,10 @@ const selectors = (options: ListOptions | WatchOptions | undefined) => ({
   resourceVersion: options?.resourceVersion,
 });
 
-const manners = (options: RequestOptions | undefined): Pick<Call, 'signal' | 'patient'> => ({
+/** The properties of a call that options of a request set. */
+export const manners = (options: RequestOptions | undefined): Pick<Call, 'signal' | 'patient' | 'beforeSend'> => ({
   ...(options?.signal === undefined ? {} : { signal: options.signal }),
+  ...(options?.beforeSend === undefined ? {} : { beforeSend: options.beforeSend }),
   ...(options?.onRetryAfter === 'throw' ? { patient: false } : {}),
 });
 

@@ -16,6 +16,8 @@ export interface RequestOptions {
    * `createSubresource` of an `eviction` always throws, so that a drain does not block a worker.
    */
   readonly onRetryAfter?: 'wait' | 'throw';
+  /** Called before each attempt, after all waits of the client. If it rejects, the request is not sent and fails with its `KubeError`. */
+  readonly beforeSend?: () => Promise<void>;
 }
 
 /** Selects the objects of a list and the resource version from which they are read. */

@@ -5,6 +5,7 @@ import type {
   KubeClient,
   ListOptions,
   Patch,
+  RequestOptions,
   ResourceClient,
   WriteOptions,
 } from '../contract/client.ts';
@@ -12,14 +13,17 @@ import { KubeError } from '../contract/errors.ts';
 import type { Draft, KubeObject } from '../contract/objects.ts';
 import type { Fence } from './fence.ts';
 
-async function ask(fence: Fence, what: string): Promise<void> {
-  try {
-    await fence.held();
-  } catch (error) {
-    const why = `could not confirm that this process is the leader (${errorText(error)})`;
-    throw new KubeError(`${what} was not sent: ${why}`, { code: 0, reason: 'NotLeading', cause: error });
-  }
-}
+/** Checks the leadership when the request is sent, because a request can wait for a rate limit or a Retry-After for longer than a Lease. */
+const fenced = (fence: Fence, what: string): Pick<RequestOptions, 'beforeSend'> => ({
+  beforeSend: async () => {
+    try {
+      await fence.held();
+    } catch (error) {
+      const why = `could not confirm that this process is the leader (${errorText(error)})`;
+      throw new KubeError(`${what} was not sent: ${why}`, { code: 0, reason: 'NotLeading', cause: error });
+    }
+  },
+});
 
 class FencedResource<T extends KubeObject> implements ResourceClient<T> {
   readonly #real: ResourceClient<T>;
@@ -38,34 +42,32 @@ class FencedResource<T extends KubeObject> implements ResourceClient<T> {
     this.watch = (options) => real.watch(options);
   }
 
-  async create(object: Draft<T>, options?: WriteOptions): Promise<T> {
-    await ask(this.#fence, `create ${this.#plural}`);
-    return this.#real.create(object, options);
+  create(object: Draft<T>, options?: WriteOptions): Promise<T> {
+    return this.#real.create(object, { ...options, ...fenced(this.#fence, `create ${this.#plural}`) });
   }
 
-  async update(object: T, options?: WriteOptions): Promise<T> {
-    await ask(this.#fence, `update ${this.#plural} ${object.metadata.name}`);
-    return this.#real.update(object, options);
+  update(object: T, options?: WriteOptions): Promise<T> {
+    return this.#real.update(object, {
+      ...options,
+      ...fenced(this.#fence, `update ${this.#plural} ${object.metadata.name}`),
+    });
   }
 
-  async patch(name: string, patch: Patch, options?: WriteOptions): Promise<T> {
-    await ask(this.#fence, `patch ${this.#plural} ${name}`);
-    return this.#real.patch(name, patch, options);
+  patch(name: string, patch: Patch, options?: WriteOptions): Promise<T> {
+    return this.#real.patch(name, patch, { ...options, ...fenced(this.#fence, `patch ${this.#plural} ${name}`) });
   }
 
-  async delete(name: string, options?: DeleteOptions): Promise<T | undefined> {
-    await ask(this.#fence, `delete ${this.#plural} ${name}`);
-    return this.#real.delete(name, options);
+  delete(name: string, options?: DeleteOptions): Promise<T | undefined> {
+    return this.#real.delete(name, { ...options, ...fenced(this.#fence, `delete ${this.#plural} ${name}`) });
   }
 
-  async deleteCollection(options?: ListOptions & DeleteOptions): Promise<void> {
-    await ask(this.#fence, `delete ${this.#plural}`);
-    return this.#real.deleteCollection(options);
+  deleteCollection(options?: ListOptions & DeleteOptions): Promise<void> {
+    return this.#real.deleteCollection({ ...options, ...fenced(this.#fence, `delete ${this.#plural}`) });
   }
 
-  async createSubresource<R>(...[name, subresource, ...rest]: SubresourceArguments): Promise<R> {
-    await ask(this.#fence, `create ${subresource} of ${this.#plural} ${name}`);
-    return this.#real.createSubresource<R>(name, subresource, ...rest);
+  createSubresource<R>(...[name, subresource, body, options]: SubresourceArguments): Promise<R> {
+    const what = `create ${subresource} of ${this.#plural} ${name}`;
+    return this.#real.createSubresource<R>(name, subresource, body, { ...options, ...fenced(this.#fence, what) });
   }
 }
 
@@ -80,8 +82,8 @@ export const fencedClient = (real: KubeClient, fence: Fence): KubeClient => ({
   history: real.history,
   resource: (definition, namespace) =>
     new FencedResource(real.resource(definition, namespace), definition.plural, fence),
-  request: async (method, path, options) => {
-    if (method !== 'GET' && !isReview(path)) await ask(fence, `${method} ${path}`);
-    return real.request(method, path, options);
+  request: (method, path, options) => {
+    if (method === 'GET' || isReview(path)) return real.request(method, path, options);
+    return real.request(method, path, { ...options, ...fenced(fence, `${method} ${path}`) });
   },
 });

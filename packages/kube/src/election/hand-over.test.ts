@@ -174,7 +174,7 @@ describe('a fenced client', () => {
     const fence = a.fence();
     if (fence === undefined) throw new Error('a does not lead');
     const client = fencedClient(a.client, fence);
-    return { t, a, client, maps: client.resource(configMaps, 'default') };
+    return { t, a, fence, client, maps: client.resource(configMaps, 'default') };
   }
 
   test('writes without extra requests while its process leads', async () => {
@@ -213,6 +213,31 @@ describe('a fenced client', () => {
       ['kept', kept.metadata.resourceVersion],
     ]);
     await t.clock.advance(2_000);
+    expect(await a.end).toBe('lost');
+  });
+
+  test('does not repeat a write after a Retry-After when another process has taken the lease in the meantime', async () => {
+    const { t, a, fence } = await leader();
+    let refused = 0;
+    const transport: Transport = async (request) => {
+      if (request.method !== 'PATCH' || refused > 0) return t.transport(request);
+      refused += 1;
+      const body = JSON.stringify({ kind: 'Status', code: 429, reason: 'TooManyRequests', message: 'later' });
+      return new Response(body, { status: 429, headers: { 'retry-after': '2' } });
+    };
+    const client = fencedClient(createClient({ transport, userAgent: 'a', clock: t.clock }), fence);
+    await t.client.resource(configMaps, 'default').create(named('kept'));
+    const maps = client.resource(configMaps, 'default');
+    const write = maps.patch('kept', { type: 'merge', body: { data: { late: 'yes' } } });
+    const outcome = expect(write).rejects.toMatchObject({ code: 0, reason: 'NotLeading' });
+    await t.clock.settle();
+    expect(refused).toBe(1);
+    const usurped = { holderIdentity: 'b', leaseDurationSeconds: 15, renewTime: '2026-01-01T00:01:00.000000Z' };
+    await t.client.resource(leases, 'default').patch('lock', { type: 'merge', body: { spec: usurped } });
+    t.clock.jump(60_000);
+    await t.clock.advance(3_000);
+    await outcome;
+    expect((await t.client.resource(configMaps, 'default').get('kept')).data).toBeUndefined();
     expect(await a.end).toBe('lost');
   });
 

@@ -1,0 +1,52 @@
+import type { Clock, Transport, TransportResponse } from '@mcm/kube';
+
+/** Object that the reachability probes request. It never exists. */
+const PROBE = /\/dummy-name$/;
+const RENEWAL = /\/namespaces\/kube-node-lease\/leases\/[^/?]+$/;
+/** A renewal within this time after the last one in the server has no effect: a Node is unreachable after 50 s without one. */
+const SPARED_MS = 25_000;
+
+/** A complete answer that can be sent again. */
+interface Kept {
+  readonly status: number;
+  readonly text: string;
+  readonly at: number;
+}
+
+async function keep(answer: TransportResponse, at: number): Promise<Kept> {
+  return { status: answer.status, text: await answer.text(), at };
+}
+
+const again = ({ status, text }: Kept): TransportResponse =>
+  new Response(text, { status, headers: { 'content-type': 'application/json' } });
+
+/**
+ * Answers requests without the server if their answer and their effect are known. They are most of the requests of an idle world.
+ * - A probe is answered like the first one: its object never exists.
+ * - With `renewals`, a kubelet's renewal of its Lease is answered like the last one of the same Lease if that is recent.
+ */
+export function withShortcuts(
+  clock: Clock,
+  transport: Transport,
+  { renewals }: { readonly renewals: boolean },
+): Transport {
+  const probes = new Map<string, Kept>();
+  const leases = new Map<string, Kept>();
+  return async (request) => {
+    const { method, path } = request;
+    if (method === 'GET' && PROBE.test(path)) {
+      const known = probes.get(path);
+      if (known) return again(known);
+      const first = await keep(await transport(request), clock.monotonic());
+      if (first.status === 404) probes.set(path, first);
+      return again(first);
+    }
+    if (!renewals || method !== 'PATCH' || !RENEWAL.test(path)) return transport(request);
+    const last = leases.get(path);
+    if (last && clock.monotonic() - last.at < SPARED_MS) return again(last);
+    const answer = await keep(await transport(request), clock.monotonic());
+    if (answer.status === 200) leases.set(path, answer);
+    else leases.delete(path);
+    return again(answer);
+  };
+}
