@@ -84,6 +84,20 @@ test('a node that is still selected uses the budget until its update has ended',
   expect(replaces(verifier, 'a', 'old', allowed)).toBeUndefined();
 });
 
+test('an in-place update uses the budget only if no machine of the surge fills its place', () => {
+  const replacesWith = (replicas: number) => {
+    const verifier = new RepairVerifier(clock);
+    stands(verifier, [
+      ['a', 'new', 'Failed'],
+      ['b', 'new', 'Failed'],
+      ['c', 'old', 'InPlaceUpdating'],
+    ]);
+    return replaces(verifier, 'a', 'new', { ...allowance({ new: 2, old: 1 }, ['c']), replicas: [replicas] });
+  };
+  expect(replacesWith(2)).toBeUndefined();
+  expect(replacesWith(3)).toMatch(/1 unavailable \(1 of them updated in place\)/);
+});
+
 test('a set that is scaled in while its machines are created gives no place to another set', () => {
   const scaled = new RepairVerifier(clock);
   const born = ['a', 'b', 'c', 'd', 'e'].map((name) => [name, 'old', 'Pending'] as const);

@@ -107,18 +107,17 @@ export class RepairVerifier {
   #verdict({ replicas, maxUnavailable, selected }: Allowance, repaired: boolean): string | undefined {
     const names = this.#repairs.map(({ failed }) => failed);
     if (names.length > this.#limit) return `${names.join(' and ')} were being replaced at once`;
-    // In-place updates use the same budget as replacements.
-    const updated = repaired ? this.#updated(selected) : [];
-    const down = updated.filter((machine) => !isAvailable(machine)).length;
-    const short = Math.max(Math.min(...replicas.map((count) => this.#short(count))) - down, 0);
-    const unavailable = Math.min(this.#given, short) + updated.length;
+    // In-place updates use the same budget as replacements, as far as no other machine fills their places.
+    const updated = repaired ? this.#updated(selected) : new Set<Machine>();
+    const short = Math.min(...replicas.map((count) => this.#short(count, updated)));
+    const unavailable = Math.min(this.#given + updated.size, short);
     // Without a rollout, only the limit applies.
     if (unavailable === 0 && !this.#rolls()) return undefined;
     const largest = Math.max(...replicas);
     // A scale-in makes machines superfluous, and failed ones are deleted first. Sets get their smaller size afterwards.
     const allowed = Math.max(...replicas.map((count) => Math.min(maxUnavailable, count) + largest - count), 1);
     if (names.length + unavailable <= allowed) return undefined;
-    const where = updated.length > 0 ? ` (${updated.length} of them updated in place)` : '';
+    const where = updated.size > 0 ? ` (${Math.min(updated.size, unavailable)} of them updated in place)` : '';
     return `${names.join(' and ') || 'nothing'} was being replaced while the rollout had ${unavailable} unavailable${where}: ${allowed} may be in all`;
   }
 
@@ -135,14 +134,15 @@ export class RepairVerifier {
   }
 
   /** Machines in an in-place update. A failed update no longer uses the budget. */
-  #updated(selected: ReadonlySet<string>): Machine[] {
-    return [...this.#machines.values()].filter(
+  #updated(selected: ReadonlySet<string>): ReadonlySet<Machine> {
+    const updated = [...this.#machines.values()].filter(
       (machine) =>
         selected.has(machine.metadata.uid) &&
         !this.#updatedUids.has(machine.metadata.uid) &&
         !isGoing(machine) &&
         !['Failed', 'Unknown', 'InPlaceUpdateFailed'].includes(phaseOf(machine)),
     );
+    return new Set(updated);
   }
 
   /** Whether machines of several templates exist. */
@@ -150,8 +150,11 @@ export class RepairVerifier {
     return new Set([...this.#machines.values()].map(setOf)).size > 1;
   }
 
-  /** The number of missing machines without a pending or running replacement. */
-  #short(replicas: number): number {
+  /**
+   * The number of missing machines without a pending or running replacement.
+   * @param updated Machines that do not count as available.
+   */
+  #short(replicas: number, updated: ReadonlySet<Machine> = new Set()): number {
     const now = this.#clock.now().getTime();
     const waits = (machine: Machine) => {
       if (isGoing(machine)) return false;
@@ -159,7 +162,8 @@ export class RepairVerifier {
       const late = lateAt(machine) <= now;
       return ['Failed', 'Unknown'].includes(phase) || (late && ['', 'Pending', 'CrashLoopBackOff'].includes(phase));
     };
-    const filled = [...this.#machines.values()].filter((machine) => isAvailable(machine) || waits(machine)).length;
+    const fills = (machine: Machine) => (isAvailable(machine) && !updated.has(machine)) || waits(machine);
+    const filled = [...this.#machines.values()].filter(fills).length;
     return Math.max(replicas - filled - this.#repairs.length, 0);
   }
 

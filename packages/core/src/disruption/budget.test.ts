@@ -111,6 +111,15 @@ describe('room', () => {
     },
   );
 
+  test.each([
+    ['leaves room for a replacement while a machine of the surge fills its place', 2, 1],
+    ['leaves no room without a surge', 3, 0],
+  ])('an in-place update %s', (_title, replicas, room) => {
+    const [current, old] = [machinesOf(2, 'Failed', 'f'), machinesOf(1, 'InPlaceUpdating', 'u')];
+    const state = { replicas, unavailable: 1, current: account(2, current), old: [account(1, old)] };
+    expect(repairRoom(disruptionBudgetOf(input(state)), 1)).toBe(room);
+  });
+
   test('beside a rollout both together keep to maxUnavailable', () => {
     // 10 asked for, 3 may be missing: 1 old machine has been given up and the new one is not there, 1 has failed.
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
