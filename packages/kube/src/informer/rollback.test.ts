@@ -161,11 +161,16 @@ const node = (name: string, version: string) => ({
   metadata: { name, uid: name, resourceVersion: version, creationTimestamp: '2026-01-01T00:00:00Z' },
 });
 
-function scripted(lists: Answer[], watches: Answer[]) {
+/** @param during Called before the answer of a list. */
+function scripted(lists: Answer[], watches: Answer[], during: (path: string) => void = () => undefined) {
   const clock = new VirtualClock();
   const log = createMemoryLogger();
   const next = (answers: Answer[]) => (answers.length > 1 ? answers.shift() : answers[0]);
-  const transport = scriptedTransport((request) => next(request.path.includes('watch=true') ? watches : lists));
+  const transport = scriptedTransport((request) => {
+    const isWatch = request.path.includes('watch=true');
+    if (!isWatch) during(request.path);
+    return next(isWatch ? watches : lists);
+  });
   const client = createClient({ transport, userAgent: 'test', clock });
   const informer = createInformer(client, nodes, { clock, log, random: seededRandom(1) });
   const stop = new AbortController();
@@ -175,7 +180,8 @@ function scripted(lists: Answer[], watches: Answer[]) {
     await running;
   });
   const names = () => informer.store.list().map((each) => each.metadata.name);
-  return { clock, client, transport, names };
+  const completeLists = () => transport.requests.filter(({ path }) => path.includes('limit=500')).length;
+  return { clock, client, informer, transport, names, completeLists };
 }
 
 const listed = (version: string, ...names: string[]): Answer => ({
@@ -205,8 +211,60 @@ test.each(['BOOKMARK', 'ADDED'])(
     stream.event(type, node('b', '12'));
     await t.clock.advance(1_000);
     expect([t.names(), t.client.history.rollbacks]).toEqual([['a', 'b'], 1]);
+    // The list that detects the restore is complete. It is not repeated.
+    expect(t.completeLists()).toBe(2);
   },
 );
+
+test('a cache with an open watch lists again at once when another cache detects a restore', async () => {
+  const stream = new ScriptedStream();
+  const t = scripted([listed('20', 'a', 'ghost'), listed('12', 'a')], [{ stream }, { stream: new ScriptedStream() }]);
+  await t.clock.settle();
+  t.client.history.wentBack('another cache has evidence');
+  await t.clock.settle();
+  expect([t.names(), t.completeLists(), stream.closed]).toEqual([['a'], 2, true]);
+});
+
+test('a cache that waits before a retry lists again at once when another cache detects a restore', async () => {
+  const stream = new ScriptedStream();
+  const down: Answer = { fail: new Error('ECONNREFUSED') };
+  const t = scripted([listed('20', 'a', 'ghost'), down, down, listed('12', 'a')], [{ stream }, 'never']);
+  await t.clock.settle();
+  stream.fail(new Error('ECONNRESET'));
+  await t.clock.settle();
+  t.client.history.wentBack('another cache has evidence');
+  await t.clock.settle();
+  t.client.history.wentBack('another cache has evidence');
+  await t.clock.settle();
+  expect(t.names()).toEqual(['a', 'ghost']);
+  t.client.history.wentBack('another cache has evidence');
+  await t.clock.settle();
+  expect(t.names()).toEqual(['a']);
+});
+
+test('events that follow the detection of a restore in the same data are ignored', async () => {
+  const stream = new ScriptedStream();
+  const t = scripted([listed('20', 'a'), listed('12', 'a')], [{ stream }, 'never']);
+  await t.clock.settle();
+  t.informer.onChange(({ key }) => {
+    if (key === 'b') t.client.history.wentBack('another cache has evidence');
+  });
+  const [b, ghost] = [node('b', '21'), node('ghost', '22')].map((object) => JSON.stringify({ type: 'ADDED', object }));
+  stream.send(`${b}\n${ghost}\n`);
+  await t.clock.settle();
+  expect([t.names(), t.informer.doubted]).toEqual([['a'], false]);
+});
+
+test('a list whose pages are from before and after a restore is repeated', async () => {
+  const { json } = listed('20', 'a', 'ghost') as { readonly json: { readonly metadata: object } };
+  const first: Answer = { json: { ...json, metadata: { ...json.metadata, continue: 'second' } } };
+  const during = (path: string) => {
+    if (path.includes('continue=second')) t.client.history.wentBack('another cache has evidence');
+  };
+  const t = scripted([first, listed('20', 'b'), listed('12', 'a')], ['never'], during);
+  await t.clock.settle();
+  expect(t.names()).toEqual(['a']);
+});
 
 test('after a broken connection all caches list again if versions cannot be compared', async () => {
   const stream = new ScriptedStream();
