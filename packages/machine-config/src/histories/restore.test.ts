@@ -85,6 +85,39 @@ test.each([
   }
 });
 
+test('after a restore, the controllers write nothing until all caches show the restored state', async () => {
+  let held: PromiseWithResolvers<void> | undefined;
+  const writes: string[] = [];
+  const broken =
+    (transport: Transport): Transport =>
+    async (request) => {
+      const { method, path } = request;
+      if (held && method !== 'GET') writes.push(`${method} ${path}`);
+      const isListOfPools = method === 'GET' && path.includes('/machineconfigpools?') && !path.includes('watch=');
+      if (held && isListOfPools) await held.promise;
+      return transport(request);
+    };
+  const world = await PoolsWorld.start({ broken, nodes: { worker: 3 } });
+  try {
+    const { clock } = world.world;
+    const before = await configsOf(world);
+    await world.act({ kind: 'backup' });
+    await world.act({ kind: 'change', pool: 'worker', to: 'b' });
+    await clock.advance(30 * MINUTE);
+    held = Promise.withResolvers();
+    await world.act({ kind: 'restore', bump: false });
+    await clock.advance(MINUTE);
+    expect(writes).toEqual([]);
+    held.resolve();
+    held = undefined;
+    await clock.advance(40 * MINUTE);
+    expect(await configsOf(world)).toEqual(before);
+  } finally {
+    held?.resolve();
+    await world.end();
+  }
+});
+
 const pool = fc.constantFrom(...POOLS);
 const node = fc.nat(6);
 const act: fc.Arbitrary<PoolAct> = fc.oneof(
