@@ -1,4 +1,4 @@
-import { Labels, Taints } from '@mcm/api';
+import { Labels, type Machine, Taints } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { set } from '../../set/test-objects.ts';
@@ -58,6 +58,15 @@ describe('the reason of a step', () => {
     ['2 nodes are selected for an update', [3, [CANDIDATE, CANDIDATE, CANDIDATE]], [0, []], { unavailable: 2 }],
     ['waiting: machines are selected by hand', [3, [CANDIDATE, CANDIDATE, CANDIDATE]], [0, []], { manual: true }],
     ['waiting: no further machine may be unavailable', [3, [SELECTED, CANDIDATE, CANDIDATE]], [0, []], {}],
+    ['sizes follow the machines that were moved or are gone', [3, [READY, READY]], [0, []], {}],
+    ['updated machines move', [1, [UPDATED]], [2, [READY, READY]], {}],
+    ['the current set has all replicas: the surplus goes', [1, [CANDIDATE]], [3, [READY, READY, READY]], { surge: 1 }],
+    [
+      'no machine may be unavailable: the current set makes the surge',
+      [3, [CANDIDATE, CANDIDATE, CANDIDATE]],
+      [0, []],
+      { surge: 1, unavailable: 0 },
+    ],
   ])('%s', (because, old, current, change) => {
     expect(plan(old, current, change).because).toBe(because);
   });
@@ -96,6 +105,33 @@ describe('a machine that was updated', () => {
     expect(plan([0, []], [3, [{ ...moved, deleting: true }, READY, READY, READY]]).moved).toEqual([]);
   });
 
+  test('loses the mark of its move in every step that changes no size of its set', () => {
+    const moved: UpdateState = { moved: true };
+    expect(plan([1, [CANDIDATE]], [1, [moved]])).toMatchObject({ moved: ['new-0'], resized: { new: 2 } });
+    expect(plan([1, [UPDATED]], [2, [moved, READY]]).moved).toEqual(['new-0', 'old-0']);
+    const surge = { surge: 1, unavailable: 0 };
+    expect(plan([2, [CANDIDATE, CANDIDATE]], [1, [moved]], surge)).toMatchObject({
+      moved: ['new-0'],
+      resized: { new: 2 },
+    });
+  });
+
+  test('loses the mark of its move if the deployment has no place for it', () => {
+    expect(plan([0, []], [3, [READY, READY, READY, { moved: true }]]).moved).toEqual(['new-3']);
+  });
+
+  test('gets the labels and the owner of its new set instead of those of the former', () => {
+    const [from, to] = [set('old', 1), set('new', 1)];
+    const { labels, ownerReferences } = (movePatch(machineIn(UPDATED), from, to) as { metadata: Machine['metadata'] })
+      .metadata;
+    const former = { ...from, spec: { ...from.spec, selector: { matchLabels: { app: 'pool', former: 'x' } } } };
+    expect(labels).toEqual({ app: 'pool', 'machine-template-hash': 'new', [Labels.UpdateResult]: 'successful' });
+    expect(ownerReferences).toEqual([expect.objectContaining({ kind: 'MachineSet', name: 'new', controller: true })]);
+    expect(movePatch(machineIn(UPDATED), former, to)).toMatchObject({
+      metadata: { labels: { app: 'pool', former: null, 'machine-template-hash': 'new' } },
+    });
+  });
+
   test('gets the node of another template cleaned only by its own update', () => {
     const changed = (state: UpdateState) => plan([0, []], [3, [state, READY, READY]]).changed;
     expect(changed(UPDATED)).toEqual(['new-0']);
@@ -113,6 +149,24 @@ describe('a machine that was updated', () => {
     const { spec } = cleaned({ ...node, spec: { taints: [...others, ours] } });
     expect(spec?.taints).toEqual([...others, Taints.CriticalComponentsNotReady]);
   });
+});
+
+test('objects without labels, annotations, taints and conditions are handled', () => {
+  const bare = (node: Node): Node => {
+    const { labels: _, annotations: __, ...metadata } = node.metadata;
+    return { ...node, metadata, spec: {} };
+  };
+  const withoutLabels = ({ set: { metadata, ...rest }, machines }: SetWithMachines): SetWithMachines => {
+    const { labels: _, annotations: __, ...others } = metadata;
+    return { set: { ...rest, metadata: others }, machines };
+  };
+  const staff = (name: string, replicas: number): SetWithMachines =>
+    withoutLabels({ set: set(name, replicas), machines: [machineIn(READY, name)] });
+  const snapshot = { replicas: 2, surge: 0, unavailable: 1, manual: false };
+  const nodeOf = (name: string) => bare(nodeIn(CANDIDATE, name));
+  const step = planInPlaceUpdate({ ...snapshot, current: staff('new', 1), old: [staff('old', 1)], nodeOf });
+  expect(step).toMatchObject({ resize: new Map(), work: { machines: [], nodes: [] } });
+  expect(cleaned(bare(nodeIn(UPDATED))).spec?.taints).toEqual([Taints.CriticalComponentsNotReady]);
 });
 
 describe('a node whose selection has no template', () => {

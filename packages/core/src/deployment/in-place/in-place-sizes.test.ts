@@ -176,6 +176,16 @@ test.each<
   expect([step && plain(step.resize), step?.because ?? '']).toEqual([sizes, because]);
 });
 
+test('the last good set makes what available machines of other old sets do not provide', () => {
+  const made = (other: SetWithMachines) => {
+    const now = snapshot(full('new', 0), [other, full('good', 1)], { ceiling: 0, good: 'good' });
+    const step = resizeCurrent(now);
+    return step && plain(step.resize);
+  };
+  expect(made(full('other', 2))).toEqual({ good: 2 });
+  expect(made(withMachines('other', 2, machinesOf(2, 'Unknown', 'u')))).toEqual({ good: 2 });
+});
+
 const surged = (change: Partial<InPlaceSnapshot>, current = full('new', 1), old = [full('old', 3)]) =>
   plain(intoSurge(snapshot(current, old, { surge: 1, ...change })));
 

@@ -30,15 +30,7 @@ import {
 } from '../state/in-place-snapshot.ts';
 import type { NodeMark } from '../state/node-marks.ts';
 import type { Resize } from '../state/size.ts';
-import {
-  intoSurge,
-  keptAboveZero,
-  mayNotRefill,
-  repairSizes,
-  resizeCurrent,
-  roomOf,
-  surplusGone,
-} from './in-place-sizes.ts';
+import { intoSurge, keptAboveZero, mayNotRefill, repairSizes, resizeCurrent, surplusGone } from './in-place-sizes.ts';
 import {
   beganFor,
   DECIDED_BY_DRAIN,
@@ -169,15 +161,11 @@ export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSe
 }
 
 /**
- * Moved machines that their set counts, or that the deployment has no place for. Their nodes take part in the next
- * update, and their set may delete them.
+ * Moved machines, once the sizes of their sets follow the moves. Their nodes take part in the next update, and their set may
+ * delete them.
  */
-const settledMoves =
-  (o: InPlaceSnapshot) =>
-  (one: SetWithMachines): Machine[] => {
-    const alive = one.machines.filter((machine) => !isTerminating(machine));
-    return alive.length <= replicasOf(one) || roomOf(o) <= 0 ? alive.filter(isBeingHandedOver) : [];
-  };
+const settledMoves = ({ machines }: SetWithMachines): readonly Machine[] =>
+  machines.filter((machine) => !isTerminating(machine) && isBeingHandedOver(machine));
 
 /**
  * Removes the marks of an update once the set counts the machine, also if this set is an old one by now
@@ -187,7 +175,7 @@ function tidyUp(o: InPlaceSnapshot): InPlaceWork {
   const { machines, set } = o.current;
   const alive = machines.filter((machine) => !isTerminating(machine));
   return {
-    machines: [o.current, ...o.old].flatMap(settledMoves(o)).map((machine) => ({
+    machines: [o.current, ...o.old].flatMap(settledMoves).map((machine) => ({
       machine,
       body: { metadata: { uid: machine.metadata.uid, labels: { [Labels.UpdateResult]: null } } },
     })),
