@@ -51,6 +51,16 @@ describe('validateCrd', () => {
     expect(problems(crd())).toEqual([]);
   });
 
+  it('reports an invalid version at each request, and accepts a valid one at each request', () => {
+    const valid = withSchema({ a: { type: 'string' } });
+    const invalid = withSchema({ a: { type: 'text' } });
+    const first = problems(invalid);
+    expect(first).not.toEqual([]);
+    for (let request = 0; request < 2; request += 1) {
+      expect([problems(valid), problems(invalid)]).toEqual([[], first]);
+    }
+  });
+
   it.each([
     [
       crd({}, 'other.g.example'),
