@@ -8,7 +8,14 @@ const report = process.env.MCM_TEST_REPORT;
 const UNITS = '{packages,providers,apps}/*/src/**/*.test.ts';
 const END_TO_END = '{e2e,tools}/src/**/*.test.ts';
 /** End-to-end tests that start no programs: what they load and warm up is the same in nearly all of them. */
-const IN_PROCESS = 'e2e/src/{drivers,golden,simulation,upgrade}/**/*.test.ts';
+const IN_PROCESS = [
+  'e2e/src/{config-server,conformance,drivers,golden,observe,simulation,upgrade}/**/*.test.ts',
+  'e2e/src/bad-input/{clouds,manager-malformed,provider-specs}.test.ts',
+  'e2e/src/deploy/{config-permissions,machine-permissions,permissions}.test.ts',
+];
+/** Checks of the documentation. Only one of them starts programs. */
+const DOCUMENTS = 'e2e/src/docs/**/*.test.ts';
+const COMMANDS = 'e2e/src/docs/commands/**/*.test.ts';
 /** Tests that mock modules, which only Vite's module runner can. */
 const MOCKING = [
   'packages/control-plane/src/registry/work-of-access.test.ts',
@@ -72,9 +79,19 @@ export default defineConfig({
         test: {
           name: 'shared',
           ...native,
-          include: [UNITS, IN_PROCESS],
+          include: [UNITS, ...IN_PROCESS],
           exclude: [...MOCKING, STUBBING],
           isolate: false,
+        },
+      },
+      { extends: true, test: { name: 'docs', ...native, include: [DOCUMENTS], exclude: [COMMANDS], isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: 'commands',
+          ...native,
+          include: [COMMANDS],
+          globalSetup: ['./tools/src/bundle/shared.setup.ts'],
         },
       },
       {
@@ -83,7 +100,7 @@ export default defineConfig({
           name: 'alone',
           ...native,
           include: [END_TO_END, STUBBING],
-          exclude: [IN_PROCESS],
+          exclude: [...IN_PROCESS, DOCUMENTS],
           globalSetup: ['./tools/src/bundle/shared.setup.ts'],
         },
       },

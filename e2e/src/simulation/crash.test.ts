@@ -1,6 +1,6 @@
+import { thoroughly } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import type { Death } from './processes/life.ts';
-import { isThorough } from './suites/seeds.testing.ts';
 import { type ProcessName, World } from './world/world.ts';
 
 /** The whole life of a machine: creation, replacement by a rolling update, deletion. */
@@ -26,8 +26,8 @@ test('a fleet is created, rolled out and deleted, and then nothing is written', 
   await world.close();
 });
 
-/** A plain test run kills at each sixth request, and a thorough one at each second request. */
-const STEP = isThorough ? 2 : 6;
+/** A plain test run kills at each twelfth request, and a thorough one at each second request. */
+const STEP = thoroughly(2, 12);
 
 /** A process may die at any request: before it is sent, or after its effect without an answer. */
 test.each<ProcessName>(['machine-controller', 'manager'])(

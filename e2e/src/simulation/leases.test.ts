@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { play } from './histories/random-history.ts';
 import { again, seedsOf } from './suites/seeds.testing.ts';
 
-test.each(seedsOf('leases', 2))(
+test.each(seedsOf('leases', 4))(
   '$suite $seed: only the leader writes, regardless of how long the other process was frozen',
   async (one) => {
     const { violations, story } = await play('leases', one);

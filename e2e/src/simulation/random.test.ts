@@ -4,14 +4,19 @@ import { again, seedsOf } from './suites/seeds.testing.ts';
 import { playCase } from './suites/suites.ts';
 
 /** Seed 555: a Node of an earlier VM was deleted repeatedly while the watch did not deliver its deletion. */
-const CASES = [...seedsOf('rolls', 6, [555]), ...seedsOf('sick', 4), ...seedsOf('in-place', 3), ...seedsOf('large', 1)];
+const CASES = [
+  ...seedsOf('rolls', 12, [555]),
+  ...seedsOf('sick', 8),
+  ...seedsOf('in-place', 6),
+  ...seedsOf('large', 2),
+];
 
 test.each(CASES)('$suite $seed: the desired fleet is reached and stays under any fault', async (one) => {
   const { violations, story } = await playCase(one);
   expect(violations, `${again(one)}\n${story}`).toEqual([]);
 });
 
-test.each(seedsOf('scaler', 4))(
+test.each(seedsOf('scaler', 8))(
   '$suite $seed: only the machines that the autoscaler names are deleted under any fault, and they are not replaced',
   async (one) => {
     const { violations, story } = await playCase(one);

@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ROOT } from '../root.ts';
+import { programsKey } from './programs.ts';
 import { merged, missingReport, type Report, reportOf } from './report.ts';
 
 /**
@@ -53,7 +54,12 @@ else {
       ...['run', ...tasks().map(({ task }) => task), '--continue', `--concurrency=${TASKS}`],
       ...['--output-logs=new-only', '--log-order=stream'],
     ],
-    { TURBO_TELEMETRY_DISABLED: '1', VITEST_MAX_WORKERS: `${WORKERS}` },
+    {
+      TURBO_TELEMETRY_DISABLED: '1',
+      VITEST_MAX_WORKERS: `${WORKERS}`,
+      // turbo.json makes it part of the cache key of each task.
+      MCM_TEST_PROGRAMS: programsKey(process.env),
+    },
   );
   const into = process.env.MCM_TEST_REPORT;
   if (into !== undefined) {

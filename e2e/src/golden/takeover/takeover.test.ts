@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { sampled } from '@mcm/kube/testing';
 import { describe, expect, test } from 'vitest';
 import { findSets } from '../sets.ts';
 import { carriedOn } from './comparison/carried-on.ts';
@@ -22,11 +23,14 @@ const taken: Checked[] = [];
 const played: Checked[] = [];
 
 describe.each(histories)('$file', (history) => {
-  test.each([...history.states.keys()])('state %i is taken over and ends as the original did', async (index) => {
-    const outcome = await takeOver(history, index);
-    taken.push(outcome);
-    expect(outcome.failure, outcome.name).toBeUndefined();
-  });
+  test.each(sampled([...history.states.keys()], 4))(
+    'state %i is taken over and ends as the original did',
+    async (index) => {
+      const outcome = await takeOver(history, index);
+      taken.push(outcome);
+      expect(outcome.failure, outcome.name).toBeUndefined();
+    },
+  );
 
   test('played from the start, it leaves the same contract', async () => {
     const outcomes: Checked[] = [];

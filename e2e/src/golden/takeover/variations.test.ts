@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { sampled } from '@mcm/kube/testing';
 import { describe, expect, test } from 'vitest';
 import { sameContract } from './comparison/same-contract.ts';
 import { type Change, changing, type Raw, type RawState, widened } from './comparison/vary.ts';
@@ -75,7 +76,7 @@ async function failuresOf(recording: History, takeOvers: readonly number[]): Pro
   return failures;
 }
 
-describe.each(files)('%s', (file) => {
+describe.each(sampled(files, 4))('%s', (file) => {
   test.each<[string, Change]>([
     ['under other names, in another namespace', renamed],
     ['looked at less often', thinned],

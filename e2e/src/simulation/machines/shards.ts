@@ -7,7 +7,7 @@ import { playMachines } from './machine-history.ts';
  * as thirty seeds.
  */
 const SHARDS = 2;
-const CASES = seedsOf('machines', 40);
+const CASES = seedsOf('machines', 80);
 
 /** The tests of one shard, 1 or 2: the seeds with this remainder. */
 export function playShard(shard: number): void {

@@ -1,3 +1,4 @@
+import { sampled } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { DEFECTS } from './defects.ts';
 import { playMachines } from './machine-history.ts';
@@ -63,7 +64,7 @@ test('each fault starts a history', async () => {
   expect(Object.keys(STORMS).sort()).toEqual(Object.keys(faults).sort());
 });
 
-test.each(Object.entries(STORMS))(
+test.each(sampled(Object.entries(STORMS), 3))(
   '%s: machines, VMs, pods, budgets and volumes have no violation',
   async (name, storm) => {
     const isLost = 'act' in storm && storm.act === 'lost machine';

@@ -105,7 +105,9 @@ const validVersions = new Set<string>();
 
 /** Validates `spec.versions`. Versions that were valid before are valid again. */
 function validateVersions(given: unknown): StatusCause[] {
-  const hash = createHash('sha256').update(stringifyJson(given ?? null)).digest('base64');
+  const hash = createHash('sha256')
+    .update(stringifyJson(given ?? null))
+    .digest('base64');
   if (validVersions.has(hash)) return [];
   const causes = findVersionCauses(given);
   if (causes.length === 0) {

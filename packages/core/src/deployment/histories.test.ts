@@ -1,6 +1,7 @@
 import type { Machine } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { controllerOf, type Random, seededRandom, sleep, type VirtualClock } from '@mcm/kube';
+import { thoroughly } from '@mcm/kube/testing';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { delayedWatch } from '../testing/delayed-watch.ts';
@@ -201,7 +202,7 @@ async function live(
   expect(broken).toEqual([]);
 }
 
-const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 25), endOnFailure: true };
+const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(25, 6)), endOnFailure: true };
 const patienceMs = 60_000 + runs.numRuns * 5_000;
 
 test(

@@ -1,5 +1,6 @@
 import type { Machine } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
+import { thoroughly } from '@mcm/kube/testing';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { World } from './testing/world.ts';
@@ -17,7 +18,7 @@ const story = fc.record({
   scaledTo: fc.option(fc.integer({ min: 2, max: 8 }), { nil: undefined }),
 });
 
-const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 8), endOnFailure: true };
+const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(8, 3)), endOnFailure: true };
 
 test('a rollout whose new machines never run does not remove all machines, also when it is scaled meanwhile [#10]', async () => {
   await fc.assert(

@@ -7,6 +7,7 @@ import {
   TRUE_LOWER,
 } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { thoroughly } from '@mcm/kube/testing';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SAFEGUARD_DEFAULTS } from '../disruption/safeguards.ts';
@@ -125,7 +126,10 @@ function live(state: AnyState): Outcome {
   return { end, steps, because };
 }
 
-const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 40), endOnFailure: process.env.MCM_SHRINK !== 'true' };
+const runs = {
+  numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(40, 10)),
+  endOnFailure: process.env.MCM_SHRINK !== 'true',
+};
 const picture = ({ deployment, sets, machines, nodes }: SimulatedEnd) => ({
   paused: deployment.spec.paused,
   sets: sets.map(({ metadata, spec }) => [

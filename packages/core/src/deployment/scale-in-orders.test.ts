@@ -2,6 +2,7 @@ import { Annotations, machineDeployments, machineSets, machines } from '@mcm/api
 import { Autoscaler, SCALER_FORMS, type ScalerForm } from '@mcm/api/testing';
 import { startControlPlane } from '@mcm/control-plane';
 import { ignoreNotFound, isConflict, nodes, sleep } from '@mcm/kube';
+import { sampled, thoroughly } from '@mcm/kube/testing';
 import { describe, expect, test } from 'vitest';
 import { ScaleRecorder } from './testing/scale-recorder.ts';
 import { NAMESPACE, World, type WorldOptions } from './testing/world.ts';
@@ -36,7 +37,7 @@ function scalerOf({ keeper, clock }: World, form: ScalerForm): Autoscaler {
 }
 
 /** Delay of a request in each direction, in milliseconds. */
-const WIRES = [0, 150];
+const WIRES = sampled([150, 0], 2);
 
 /** A slow connection. Watches are not delayed. */
 const slow =
@@ -256,6 +257,8 @@ async function dyingAt(
   return { first, budget, left: await names(world), died: mortal.died };
 }
 
+/** A plain run kills at each third write. */
+const STEP = thoroughly(1, 3);
 /** More writes than any of these histories has. */
 const MANY_WRITES = 60;
 
@@ -263,7 +266,7 @@ describe('the manager dies at any of its writes', () => {
   describe.each(SCALER_FORMS)('%s', (form) => {
     test.each([true, false])('two scale-ins in a row, the write was executed: %s', async (done) => {
       let write = 1;
-      for (let died = true; died; write += 1) {
+      for (let died = true; died; write += STEP) {
         const seen = await dyingAt({ write, done }, 4, async (world, all, mortal) => {
           await scalerOf(world, form).scaleDown(all.slice(3));
           await mortal.settle();
@@ -282,7 +285,7 @@ describe('the manager dies at any of its writes', () => {
 
   test.each([true, false])('after down and up unseen, the write was executed: %s', async (done) => {
     let write = 1;
-    for (let died = true; died; write += 1) {
+    for (let died = true; died; write += STEP) {
       const seen = await dyingAt({ write, done }, 3, async (world, all) => {
         const scaler = scalerOf(world, 'names');
         const restarted = world.restart();
@@ -352,7 +355,7 @@ const isNamed = (order: readonly Write[]): boolean =>
   before(order, 'mark', 'replicas') || before(order, 'priority', 'replicas');
 
 describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the writes of a scale-in: %s', (mark) => {
-  test.each(ORDERS.map((order) => [order.join(', '), order] as const))(
+  test.each(sampled(ORDERS, 5).map((order) => [order.join(', '), order] as const))(
     '%s: all of them while no manager runs',
     async (_title, order) => {
       const { world, budget, first } = await fleet(5);
@@ -368,7 +371,7 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the 
 
   // A running manager itself writes the replicas of the set.
   const live = permutations<Write>(['mark', 'replicas', 'priority']);
-  test.each(live.map((order) => [order.join(', '), order] as const))(
+  test.each(sampled(live, 3).map((order) => [order.join(', '), order] as const))(
     '%s, with a manager that looks after each, and dies after any of them',
     async (_title, order) => {
       for (let deadAfter = 0; deadAfter <= order.length; deadAfter += 1) {

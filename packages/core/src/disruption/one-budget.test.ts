@@ -1,4 +1,5 @@
 import { Labels, type Machine, type MachineSet } from '@mcm/api';
+import { thoroughly } from '@mcm/kube/testing';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { currentReplicas, planRollingUpdate } from '../deployment/rollout/rolling-update.ts';
@@ -421,7 +422,7 @@ function perform(model: Model, action: Act): void {
   else if (chosen) onSet(model, chosen, action);
 }
 
-const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 5_000), endOnFailure: true };
+const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(5_000, 1000)), endOnFailure: true };
 
 /** What a history breaks, in words. */
 function broken(story: History): readonly string[] {

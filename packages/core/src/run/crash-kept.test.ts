@@ -1,6 +1,7 @@
 import { Annotations, crds, Labels, NodeConditions, Taints } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { nodes, pods } from '@mcm/kube';
+import { thoroughly } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { type Fates, liveAndDie, type MortalOptions, type Story } from './testing/mortal.ts';
 import { NAMESPACE } from './testing/rig.ts';
@@ -93,7 +94,7 @@ test.each([
   async (_, story) => {
     const { points } = await play([], story);
     expect(points).toBeGreaterThan(15);
-    for (let at = 0; at < points; at++) {
+    for (let at = 0; at < points; at += thoroughly(1, 4)) {
       const { deaths } = await play([at], story).catch((error: unknown) => {
         throw new Error(`killed at ${at} of ${points}: ${String(error)}`, { cause: error });
       });

@@ -2,3 +2,4 @@
 
 export { watchBoundWrites } from './bound-writes.ts';
 export { type Malformation, malformations, sampleOf } from './malformed.ts';
+export { isThorough, sampled, thoroughly } from './thorough.ts';

@@ -1,4 +1,5 @@
 import type { Node, Taint } from '@mcm/kube';
+import { thoroughly } from '@mcm/kube/testing';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { conditionOf } from '../conditions/conditions.ts';
@@ -216,7 +217,10 @@ function expectHonesty(state: AnyState): void {
   expect([status, reported.filter((text) => !message.includes(text))]).toEqual(['True', []]);
 }
 
-const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 300), endOnFailure: process.env.MCM_SHRINK !== 'true' };
+const runs = {
+  numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(300, 80)),
+  endOnFailure: process.env.MCM_SHRINK !== 'true',
+};
 
 test('a pool reaches its target from any state of its nodes, in a limited number of rounds after the faults stop', () => {
   fc.assert(fc.property(anyState, expectArrival), runs);

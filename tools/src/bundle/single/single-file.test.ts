@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { isThorough } from '@mcm/kube/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { sharedBundles } from '../shared.ts';
@@ -25,7 +26,8 @@ const canBuild =
     ? spawnSync(process.execPath, ['--help'], { encoding: 'utf8' }).stdout.includes('--experimental-sea-config')
     : process.platform === 'darwin';
 
-describe.skipIf(!canBuild)('the single executable file of this platform', LONG, () => {
+/** Only a thorough run builds the file: it contains the whole Node.js. */
+describe.runIf(canBuild && isThorough)('the single executable file of this platform', LONG, () => {
   let file: string;
   let cache: string;
   beforeAll(async () => {
