@@ -26,18 +26,18 @@ const remember = (attempts: Record<string, Attempt>): DrainMemory => ({
 
 const names = (pods: readonly DrainPod[]): string[] => pods.map(({ name }) => name);
 
-test('nothing on the node: drained', () => {
+test('a node without pods is drained', () => {
   expect(planDrain(look([]), NOON)).toMatchObject({ drained: true, forced: false, blockers: [] });
 });
 
-test('nothing on the node that is seen, and volumes that are not: not drained', () => {
+test('a node without visible pods and with unreadable volumes is not drained', () => {
   const unseen = { volumes: 'this process may not list persistentvolumes' };
   const plan = planDrain(look([], { unseen }), NOON);
   expect(plan.drained).toBe(false);
   expect(plan.blockers).toMatchObject([{ text: `what is on the node cannot be seen: ${unseen.volumes}` }]);
 });
 
-test('S-DR15 mirror and DaemonSet pods stay; completed and bare ones go', () => {
+test('mirror and DaemonSet pods stay; completed and bare ones are evicted [S-DR15]', () => {
   const { ownerKind: _, ...bare } = pod('bare');
   const plan = planDrain(
     look([
@@ -52,12 +52,12 @@ test('S-DR15 mirror and DaemonSet pods stay; completed and bare ones go', () => 
   expect(plan.drained).toBe(false);
 });
 
-test('S-DR1 all pods without volumes go at once', () => {
+test('all pods without volumes are evicted at once [S-DR1]', () => {
   const pods = Array.from({ length: 10 }, (_, i) => pod(`p${i}`));
   expect(planDrain(look(pods), NOON).evict).toHaveLength(10);
 });
 
-test('S-DR16 pods with volumes go by priority, one at a time', () => {
+test('pods with volumes are evicted by priority, one at a time [S-DR16]', () => {
   const pods = [
     withVolume('low'),
     withVolume('high', { priority: 1000 }),
@@ -67,14 +67,14 @@ test('S-DR16 pods with volumes go by priority, one at a time', () => {
   expect(names(planDrain(look(pods), NOON).evict)).toEqual(['high', 'none']);
 });
 
-test('S-DR5 the next pod with a volume leaves when the one before has its volume again elsewhere', () => {
+test('the next pod with a volume is evicted when the previous one has its volume elsewhere [S-DR5]', () => {
   const { order, tookMs } = playDrain([withVolume('a'), withVolume('b')], {
     graceMs: 5_000,
     detachMs: 5_000,
     attachMs: 5_000,
   });
   expect(order).toEqual(['a', 'b']);
-  // 15 s for the first; the second's return elsewhere paces nobody.
+  // 15 s for the first. The second returns elsewhere and delays no other pod.
   expect(tookMs).toBe(25_000);
 });
 
@@ -90,7 +90,7 @@ test.each([
   expect(playDrain(pods, times, 5).tookMs).toBe(adaptive);
 });
 
-test('S-DR3 a volume that is attached nowhere again costs at most the re-attach timeout', () => {
+test('a volume that is never attached again costs at most the re-attach timeout [S-DR3]', () => {
   const { tookMs } = playDrain([withVolume('a'), withVolume('b')], {
     graceMs: 1_000,
     detachMs: 1_000,
@@ -99,7 +99,7 @@ test('S-DR3 a volume that is attached nowhere again costs at most the re-attach 
   expect(tookMs).toBe((2 + 90 + 2) * second);
 });
 
-test('a bare pod with a volume comes back nowhere: nobody waits for it', () => {
+test('a bare pod with a volume does not return, so the drain does not wait for it', () => {
   const bare = (name: string): DrainPod => {
     const { ownerKind: _, ...rest } = withVolume(name);
     return rest;
@@ -109,17 +109,17 @@ test('a bare pod with a volume comes back nowhere: nobody waits for it', () => {
   );
 });
 
-test('a volume that never comes off holds a drain no longer than the detach timeout', () => {
+test('a volume that is never detached delays a drain at most by the detach timeout', () => {
   const { tookMs } = playDrain([withVolume('a')], { graceMs: 1_000, detachMs: 60 * minute, attachMs: 0 });
   expect(tookMs).toBe(121_000);
 });
 
-test('S-DR7 pods that share a volume do not wait for each other', () => {
+test('pods that share a volume do not wait for each other [S-DR7]', () => {
   const sharing = (name: string): DrainPod => pod(name, { hasClaims: true });
   expect(names(planDrain(look([sharing('a'), sharing('b')]), NOON).evict)).toEqual(['a', 'b']);
 });
 
-test('S-DR10 forced: every pod is deleted once, and nothing is waited for', () => {
+test('forced: every pod is deleted once, and nothing is awaited [S-DR10]', () => {
   const pods = [withVolume('a'), pod('b', { dueAt: later(minute) }), pod('c', { budgets: [budget()] })];
   const plan = planDrain(look(pods, { forced: true }), NOON);
   expect(names(plan.remove)).toEqual(['a', 'b', 'c']);
@@ -142,7 +142,7 @@ test('the drain is forced exactly at its deadline', () => {
   expect(planDrain(o, o.forceAt).forced).toBe(true);
 });
 
-test('a budget that allows nothing is waited for by name, without asking the server', () => {
+test('a budget that allows nothing is reported by name, without a request to the server', () => {
   const plan = planDrain(look([pod('web-1', { budgets: [budget()] })]), NOON);
   expect(plan.evict).toEqual([]);
   expect(plan.blockers).toEqual([
@@ -166,7 +166,7 @@ test.each<[title: string, change: Partial<DrainPod>]>([
   expect(names(planDrain(look([pod('a', change)]), NOON).evict)).toEqual(['a']);
 });
 
-test('S-DR17 a misconfigured budget is reported before it blocks', () => {
+test('a misconfigured budget is reported before it blocks [S-DR17]', () => {
   const plan = planDrain(look([pod('a', { budgets: [budget({ misconfigured: true })] })]), NOON);
   expect(plan.blockers[0]).toMatchObject({
     text: 'error while evicting pod "default/a": pod disruption budget default/web is misconfigured and requires zero voluntary evictions',
@@ -174,7 +174,7 @@ test('S-DR17 a misconfigured budget is reported before it blocks', () => {
   });
 });
 
-test('S-DR13 an eviction that was refused is tried again after 20 s, more and more rarely, and by a change of the budget at once', () => {
+test('a refused eviction is retried after 20 s, with growing waits, and at once after a change of the budget [S-DR13]', () => {
   const p = pod('a', { budgets: [budget({ allowed: 1 })] });
   const refused = (count: number) => look([p], { memory: remember({ [p.uid]: attempt({ count }) }) });
   expect(planDrain(refused(1), later(19 * second)).evict).toEqual([]);
@@ -185,12 +185,12 @@ test('S-DR13 an eviction that was refused is tried again after 20 s, more and mo
   expect(names(planDrain({ ...refused(5), pods: [changed] }, later(second)).evict)).toEqual(['a']);
 });
 
-test('S-DR13 when evicting has had its time the pod is deleted without grace, budget or not', () => {
+test('after the eviction timeout the pod is deleted without grace, whatever its budget [S-DR13]', () => {
   const o = look([pod('a', { budgets: [budget()] }), pod('late', { dueAt: later(0) })]);
   expect(names(planDrain(o, o.evictUntil).remove)).toEqual(['a', 'late']);
 });
 
-test('S-DR14 an eviction that fails otherwise is named and tried again after 5 s', () => {
+test('an eviction with another error is reported and retried after 5 s [S-DR14]', () => {
   const o = look([pod('a')], {
     memory: remember({ 'uid-a': attempt({ result: 'failed', message: 'boom', budgets: '' }) }),
   });
@@ -200,12 +200,12 @@ test('S-DR14 an eviction that fails otherwise is named and tried again after 5 s
   expect(names(planDrain(o, later(5 * second)).evict)).toEqual(['a']);
 });
 
-test('a pod that was asked to go is not asked again before the watch tells of it', () => {
+test('an evicted pod is not evicted again before the watch shows its deletion', () => {
   const o = look([pod('a')], { memory: remember({ 'uid-a': attempt({ result: 'asked' }) }) });
   expect(planDrain(o, later(second))).toMatchObject({ evict: [], lookAgainAt: later(30 * second) });
 });
 
-test('a pod that was asked to go and is not seen to be ending half a minute later is asked again', () => {
+test('an evicted pod without a visible deletion is evicted again after half a minute', () => {
   const o = look([pod('a')], { memory: remember({ 'uid-a': attempt({ result: 'asked' }) }) });
   expect(planDrain(o, later(30 * second - 1)).evict).toEqual([]);
   expect(names(planDrain(o, later(30 * second)).evict)).toEqual(['a']);
@@ -213,7 +213,7 @@ test('a pod that was asked to go and is not seen to be ending half a minute late
   expect(names(planDrain(often, later(30 * second)).evict)).toEqual(['a']);
 });
 
-test('a pod that overstays its grace period by 30 s is named', () => {
+test('a pod that exceeds its grace period by 30 s is reported', () => {
   const o = look([pod('a', { dueAt: later(10 * second) })]);
   expect(planDrain(o, later(39 * second))).toMatchObject({ blockers: [], lookAgainAt: later(40 * second) });
   expect(planDrain(o, later(40 * second)).blockers).toMatchObject([
@@ -270,7 +270,7 @@ test.each<[rule: string, budget: PodDisruptionBudget, misconfigured: boolean]>([
   expect(isMisconfigured(given)).toBe(misconfigured);
 });
 
-test('two budgets on a pod are reported without asking the server, which would answer 500', () => {
+test('two budgets of a pod are reported without a request, which the server would answer with 500', () => {
   const two = [budget({ allowed: 1 }), budget({ key: 'default/all', allowed: 1 })];
   const plan = planDrain(look([pod('a', { budgets: two })]), NOON);
   expect(plan.evict).toEqual([]);
@@ -285,7 +285,7 @@ test('two budgets on a pod are reported without asking the server, which would a
   expect(names(planDrain(look([ended]), NOON).evict)).toEqual(['a']);
 });
 
-test('a pod whose namespace is being deleted is waited for by name, and is no failure', () => {
+test('a pod in a namespace that is being deleted is awaited by name, and is no failure', () => {
   const o = look([pod('a')], {
     memory: remember({ 'uid-a': attempt({ result: 'namespaceEnds', message: 'forbidden', budgets: '' }) }),
   });
@@ -297,7 +297,7 @@ test('a pod whose namespace is being deleted is waited for by name, and is no fa
   expect(names(planDrain(o, o.evictUntil).remove)).toEqual(['a']);
 });
 
-test('a budget none of whose pods is healthy says so', () => {
+test('a budget without a healthy pod is reported as such', () => {
   const given = budget({ nothingHealthy: true, sparesUnready: false });
   const plan = planDrain(look([pod('a', { ready: false, budgets: [given] })]), NOON);
   expect(plan.blockers).toMatchObject([

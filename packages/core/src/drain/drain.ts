@@ -17,47 +17,49 @@ import { verdictOf } from './model/pod-filters.ts';
 import { NO_VOLUMES, volumesLeft, waitForMoves, waitForVolumes } from './volumes/volume-waits.ts';
 import { mayMove, nextPlaceAt } from './volumes/volumes.ts';
 
-/** What to do about the pods of a node now. */
+/** The actions for the pods of a node now. */
 export interface DrainPlan {
   /** Nothing is left to wait for. */
   readonly drained: boolean;
   /** The drain was forced: volumes may still be attached. */
   readonly forced: boolean;
-  /** Evict these now. */
+  /** Pods to evict now. */
   readonly evict: readonly DrainPod[];
-  /** Delete these now with grace 0. */
+  /** Pods to delete now with grace period 0. */
   readonly remove: readonly DrainPod[];
   /** Why they are not evicted, as the end of a sentence. */
   readonly removeBecause: string;
-  /** On their way out, or waiting for their turn. */
+  /** Terminating pods, and pods that wait for their turn. */
   readonly leaving: readonly DrainPod[];
   readonly blockers: readonly Blocker[];
-  /** The time to drain is over, pods are left, and this policy keeps them; absent: the drain can still end by itself. */
+  /**
+   * The drain timeout has ended, pods are left, and this policy keeps them. Absent: the drain can still end by itself.
+   */
   readonly undrained?: UndrainablePolicy;
   /** The cache has no pods that must go, but its watch was interrupted. */
   readonly awaitsWatch?: true;
-  /** Volumes that did not come off in time, and are waited for no longer. */
+  /** Volumes that were not detached in time and are no longer awaited. */
   readonly leftAttached: readonly Blocker[];
-  /** Look again then, if no event has come. */
+  /** Time of the next pass if no event comes before. */
   readonly lookAgainAt?: Date;
 }
 
-/** Added to a pod's grace period before it counts as one that will not end. Source: drain.go. */
+/** Added to a pod's grace period before the pod counts as one that does not end. Source: drain.go. */
 export const ENDING_BUFFER_MS = 30_000;
 
-/** The watch of budgets is trusted; this is for the case that a budget's change and a pod's were seen in the wrong order. */
+/** Changes of budgets wake the drain. This covers changes of a budget and a pod that arrive in the wrong order. */
 const BUDGET_RECHECK_MS = 120_000;
 
 /** An interrupted watch continues after one request. */
 const WATCH_RECHECK_MS = 1_000;
 
-/** An eviction that a budget refused is tried again after 20 s (the original's pace), then more and more rarely. */
+/** A refused eviction is retried after 20 s like in the original, then with growing waits. */
 const BLOCKED_RETRY_MS = { firstMs: 20_000, maxMs: 120_000 } as const;
 const FAILED_RETRY_MS = { firstMs: 5_000, maxMs: 60_000 } as const;
 
 /**
- * One look at a drain: each pod that may go now is named, each that may not says why. Nothing waits in here; pods,
- * budgets and attachments bring the next look, `lookAgainAt` is the latest.
+ * One pass of a drain: it names each pod that may be evicted now, and the reason for each other pod. It does not wait.
+ * Changes of pods, budgets and attachments cause the next pass, at the latest at `lookAgainAt`.
  */
 export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const going = o.pods.filter((pod) => verdictOf(pod).pod !== 'stay');
@@ -87,7 +89,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
     ...(undrained ? { undrained } : {}),
   };
   const isEmpty = going.length === 0 && !volumes.waits && unseen === undefined;
-  // No event reports that the watch continues, so a time does.
+  // No event reports that the watch continues, so the next pass has a time.
   if (isEmpty && o.podsUnproven && !overdue)
     return { ...plan, drained: false, awaitsWatch: true, lookAgainAt: new Date(now.getTime() + WATCH_RECHECK_MS) };
   if (isEmpty) return { ...plan, drained: true };
@@ -97,13 +99,13 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   return { ...plan, drained: false, ...(times.length > 0 ? { lookAgainAt: new Date(Math.min(...times)) } : {}) };
 }
 
-/** Without sight of its pods nobody knows whom the VM would take along: time alone forces nothing. */
+/** Without access to the pods nobody knows which ones the VM runs, so no timeout forces the drain. */
 const planBlind = (o: DrainObservation, unseen: string): DrainPlan => ({
   ...NOTHING,
   blockers: [unseenBlocker(unseen, [], o.forcedBy)],
 });
 
-/** Its volumes are to be seen off the node, and cannot be seen. */
+/** Its volumes must be detached from the node, and cannot be read. */
 const needsVolumes = ({ unseen }: DrainObservation, { hasClaims }: DrainPod): boolean =>
   unseen?.volumes !== undefined && hasClaims;
 
@@ -118,13 +120,16 @@ const NOTHING: DrainPlan = {
   leftAttached: [],
 };
 
-/** Neither time nor a silent node forces this drain. */
+/** Neither a timeout nor an unresponsive node forces this drain. */
 const isHeld = ({ policy = 'Force' }: DrainObservation): boolean => policy !== 'Force';
 
-/** What is left on the cordoned node ends in its own time. A pod is asked again when a change of its budgets lets it go. */
+/**
+ * The remaining pods on the cordoned node end by themselves. A pod is evicted again when a change of its budgets allows
+ * it.
+ */
 function planQuarantine(o: DrainObservation, going: readonly DrainPod[], now: Date): DrainPlan {
   const released = going.filter((pod) => isReleased(o, pod));
-  // Places for volumes are shared out among these only: the others are not asked to move.
+  // Only these share the places for volumes. The others are not evicted.
   const moving = { ...o, pods: going.filter((pod) => pod.dueAt || released.includes(pod)) };
   const evict = released.filter((pod) => mayMove(moving, pod, now));
   const nextAt = evict.length < released.length ? nextPlaceAt(moving, now) : undefined;
@@ -139,8 +144,8 @@ function planQuarantine(o: DrainObservation, going: readonly DrainPod[], now: Da
 }
 
 /**
- * Whether the pod's budgets have changed since this process last asked it to go, and allow it now. A process that has not
- * asked it yet asks a pod with budgets once: the change may have come while no process ran.
+ * Returns true if the pod's budgets have changed since the last eviction by this process, and allow it now. A process
+ * without such an eviction evicts a pod with budgets once, because the change may have happened while no process ran.
  */
 function isReleased(o: DrainObservation, pod: DrainPod): boolean {
   if (pod.dueAt || needsVolumes(o, pod) || budgetBlockerOf(pod)) return false;
@@ -148,7 +153,7 @@ function isReleased(o: DrainObservation, pod: DrainPod): boolean {
   return (o.memory.attempts.get(pod.uid)?.budgets ?? '') !== budgetVersions(pod);
 }
 
-/** Every pod is told to go without grace, once; nobody waits for them and no error holds the drain up. */
+/** Deletes every pod without grace, once. The drain does not wait for them, and no error delays it. */
 function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan {
   const remove = going.filter((pod) => o.memory.attempts.get(forcedKey(pod)) === undefined);
   const removeBecause = o.forced
@@ -170,7 +175,7 @@ function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan 
 
 const EVICTED_IN_VAIN = 'as the time to evict them is over (maxEvictRetries, drainTimeout)';
 
-/** Attempts to delete a pod without grace are kept apart from evictions of it. */
+/** Deletions of a pod without grace are recorded apart from its evictions. */
 export const forcedKey = (pod: PodRef): string => `${pod.uid}/forced`;
 
 interface PodPlan {
@@ -196,7 +201,7 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   if (!mayMove(o, pod, now)) return { ...wait(pod, nextPlaceAt(o, now)), turn: true };
   if (overdue) return planRemoval(o, pod, now);
   const attempt = o.memory.attempts.get(pod.uid);
-  // The answer to an eviction comes before the watch tells of the pod's new deletionTimestamp.
+  // The answer to an eviction arrives before the watch shows the pod's deletionTimestamp.
   if (attempt?.result === 'asked' && now < later(attempt.at, ENDING_BUFFER_MS)) {
     return { pod, verb: 'wait', until: later(attempt.at, ENDING_BUFFER_MS) };
   }
@@ -205,7 +210,7 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   return planRetry(pod, attempt, now);
 }
 
-/** What the budgets, by what the caches know of them, have against evicting the pod now: said without asking the server. */
+/** The budget in the caches that forbids the eviction now, without a request to the server. */
 function budgetBlockerOf(pod: DrainPod): Blocker | undefined {
   if (protectedByBudgets(pod) && pod.budgets.length > 1) return severalBlocker(pod);
   const misconfigured = misconfiguredBudget(pod);
@@ -214,7 +219,7 @@ function budgetBlockerOf(pod: DrainPod): Blocker | undefined {
   return blocking && budgetBlocker(pod, blocking);
 }
 
-/** A pod that was refused before waits for its turn; one that was not goes. */
+/** A refused pod waits until its next attempt; another pod is evicted. */
 function planRetry(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodPlan {
   if (!attempt || attempt.result === 'asked') return { pod, verb: 'evict' };
   const judged = !pod.budgets.some(({ stale }) => stale);
@@ -226,7 +231,7 @@ function planRetry(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodP
   return { pod, verb: 'wait', until, blocker: refusedBlocker(pod, attempt) };
 }
 
-/** Evicting has had its time: the pod is deleted without grace, budgets or not. */
+/** The eviction timeout has ended: the pod is deleted without grace, whatever its budgets. */
 function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   const attempt = o.memory.attempts.get(forcedKey(pod));
   if (!attempt) return { pod, verb: 'remove' };
@@ -240,7 +245,7 @@ function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   };
 }
 
-/** A pod on its way out that overstays is named, and once evicting has had its time, deleted without grace. */
+/** A terminating pod that exceeds its time is reported. After the eviction timeout it is deleted without grace. */
 function planLeaving(o: DrainObservation, pod: DrainPod, dueAt: Date, overdue: boolean, now: Date): PodPlan {
   if (overdue) return planRemoval(o, pod, now);
   const limit = later(dueAt, ENDING_BUFFER_MS);

@@ -3,7 +3,7 @@ import { planDrain } from './drain.ts';
 import { explainDrain } from './explain.ts';
 import { budget, later, look, pod, withVolume } from './testing.ts';
 
-test('a drain explained: who goes in what order, who stays, what blocks and what would unblock it', () => {
+test('an explained drain: the order of pods, pods that stay, blockers and their hints', () => {
   const o = look([
     pod('agent', { ownerKind: 'DaemonSet' }),
     withVolume('low'),
@@ -50,7 +50,7 @@ test('of two pods under a budget that allows one disruption, the second waits fo
   for (const change of [{ ready: false }, { phase: 'Succeeded' }]) expect(fates(change)[1]?.[1]).toBe('evict');
 });
 
-test('what is explained is what is done', () => {
+test('the explanation equals the actions', () => {
   const o = look([pod('a'), withVolume('b'), withVolume('c'), pod('d', { budgets: [budget()] })]);
   const evicted = explainDrain(o, later(0)).pods.filter(({ fate }) => fate === 'evict');
   expect(evicted.map(({ pod: name }) => name).sort()).toEqual(
@@ -60,13 +60,13 @@ test('what is explained is what is done', () => {
   );
 });
 
-test('volumes that gone pods have left behind are told, and that others wait for them', () => {
+test('volumes of pods that are gone are listed, and that others wait for them', () => {
   const o = look([withVolume('b')], { attachments: [{ name: 'va', volume: 'pv-a', deleting: true }] });
   expect(explainDrain(o, later(0))).toMatchObject({ pods: [{ fate: 'evict' }] });
   expect(explainDrain(o, later(0), ['pv-a'])).toMatchObject({ pods: [{ fate: 'turn' }], detaching: ['pv-a'] });
 });
 
-test('a pod on its way out says by when it is to end, and from when it counts as one that does not', () => {
+test('a terminating pod shows the expected end, and when it counts as one that does not end', () => {
   const [old] = explainDrain(look([pod('old', { dueAt: later(5_000) })]), later(0)).pods;
   expect(old).toMatchObject({ fate: 'leaving', ends: { by: later(5_000), overdueFrom: later(35_000) } });
 });

@@ -6,17 +6,23 @@ import type { DrainObservation, DrainPod, VolumeMove } from './model/observation
 import { verdictOf } from './model/pod-filters.ts';
 import { beginMove, byPriority } from './volumes/volumes.ts';
 
-/** One pod of a drain that is explained. */
+/** One pod of an explained drain. */
 export interface ExplainedPod {
   /** `namespace/name`. */
   readonly pod: string;
   /**
-   * `evict`: it may go now; `delete`: it is deleted without grace; `leaving`: it is on its way out; `turn`: it waits for
-   * volumes of others to move, or for a disruption that a budget gives to another pod first; `blocked`: see `blockers`; `stays`: a drain leaves it alone.
+   * The next action for the pod:
+   *
+   * - `evict`: it is evicted now.
+   * - `delete`: it is deleted without grace.
+   * - `leaving`: it is terminating.
+   * - `turn`: it waits for the volumes of others, or for a disruption that a budget gives to another pod first.
+   * - `blocked`: see `blockers`.
+   * - `stays`: the drain ignores it.
    */
   readonly fate: 'evict' | 'delete' | 'leaving' | 'turn' | 'blocked' | 'stays';
   readonly because: string;
-  /** When one that is leaving is to have ended, and from when it counts as one that does not end. */
+  /** The expected end of a terminating pod, and from when it counts as one that does not end. */
   readonly ends?: { readonly by: Date; readonly overdueFrom: Date };
   /** Names of the PersistentVolumes that move with it. */
   readonly volumes: readonly string[];
@@ -24,28 +30,28 @@ export interface ExplainedPod {
   readonly budgets: readonly string[];
 }
 
-/** What a drain would do, or does, and what stands in its way. */
+/** The present and future actions of a drain, and its blockers. */
 export interface DrainExplanation {
   readonly node: string;
-  /** In the order in which they go: without volumes at once, then those with volumes; the ones that stay come last. */
+  /** In eviction order: those without volumes, then those with volumes. Pods that stay come last. */
   readonly pods: readonly ExplainedPod[];
-  /** Each once, by name, with what would end the wait. */
+  /** Each once, by name, with a hint. */
   readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'hint' | 'pods'>[];
-  /** Names of the PersistentVolumes that are to come off the node, as the pods that used them are gone; absent: none. */
+  /** Names of the PersistentVolumes of deleted pods that must be detached from the node; absent: none. */
   readonly detaching?: readonly string[];
-  /** Nothing is left to evict, nor a volume to wait for. */
+  /** No pod and no volume is left. */
   readonly drained: boolean;
   readonly policy: UndrainablePolicy;
-  /** From when pods are deleted rather than evicted; absent when the policy never does. */
+  /** From when pods are deleted instead of evicted; absent if the policy never does it. */
   readonly deletesFrom?: Date;
-  /** When the time to drain is over; see `policy` for what follows. */
+  /** The end of the drain timeout; see `policy` for what follows. */
   readonly overAt: Date;
 }
 
 /**
- * Explains a drain as it stands at `now`. Pure; decides nothing: the plan that it tells of is the one that is carried out.
+ * Explains a drain at `now`. It is a pure function and explains the same plan that the controller executes.
  *
- * @param detaching volumes that pods of this drain have left behind on the node, for one who does not remember them
+ * @param detaching Volumes on the node whose pods this drain has evicted, for a process that does not remember them
  */
 export function explainDrain(o: DrainObservation, now: Date, detaching: readonly string[] = []): DrainExplanation {
   const plan = planDrain(remembering(o, now, detaching), now);
@@ -70,7 +76,7 @@ export function explainDrain(o: DrainObservation, now: Date, detaching: readonly
   };
 }
 
-/** The observation with the moves that the volumes tell of: pods that wait for their turn wait for them. */
+/** The observation with the moves of these volumes. Pods that wait for their turn wait for them. */
 function remembering(o: DrainObservation, now: Date, detaching: readonly string[]): DrainObservation {
   const moves = new Map(o.memory.moves);
   for (const volume of detaching) {
@@ -85,8 +91,8 @@ const rank = (pod: DrainPod): number => (verdictOf(pod).pod === 'stay' ? 2 : beg
 const inOrder = (a: DrainPod, b: DrainPod): number => rank(a) - rank(b) || byPriority(a, b);
 
 /**
- * The pods whose budgets allow only the pods before them to go now, by UID, with the reason. The drain tries to evict them all at
- * once, and the API server refuses these.
+ * The pods that must wait because their budgets allow only pods before them, by UID, with the reason. The drain tries
+ * to evict all at once, and the API server refuses these.
  */
 function waitingForBudgets(evicted: readonly DrainPod[]): ReadonlyMap<string, string> {
   const used = new Map<string, number>();

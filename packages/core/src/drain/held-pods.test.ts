@@ -23,7 +23,7 @@ const remember = (attempts: Record<string, Attempt>): DrainMemory => ({
   moves: new Map(),
 });
 
-test('pods that cannot be seen are not drained, and time forces nothing; the label does', () => {
+test('pods that cannot be read are not drained, and only the label forces the drain', () => {
   const unseen = { pods: 'this process may not list pods' };
   const o = look([], { unseen });
   const plan = planDrain(o, later(1, o.forceAt));
@@ -36,21 +36,21 @@ test('pods that cannot be seen are not drained, and time forces nothing; the lab
   });
 });
 
-test('a node that looks empty is not drained while the watch of pods is interrupted, until the time to drain is over', () => {
+test('an empty node is not drained while the watch of pods is interrupted, until the drain timeout', () => {
   const o = look([], { podsUnproven: true });
   expect(planDrain(o, NOON)).toMatchObject({ drained: false, awaitsWatch: true, lookAgainAt: later(second) });
   expect(planDrain(o, later(1, o.forceAt))).toMatchObject({ drained: true });
   expect(names(planDrain(look([pod('a')], { podsUnproven: true }), NOON).evict)).toEqual(['a']);
 });
 
-test('a pod whose volumes cannot be seen is not asked to go, and is named; the others go', () => {
+test('a pod whose volumes cannot be read is not evicted, and is reported; the others are evicted', () => {
   const unseen = { volumes: 'this process may not list persistentvolumes' };
   const plan = planDrain(look([withVolume('db'), pod('web')], { unseen }), NOON);
   expect([names(plan.evict), names(plan.leaving)]).toEqual([['web'], ['db']]);
   expect(plan.blockers).toMatchObject([{ pods: ['default/db'] }]);
 });
 
-test('what is on its way out or waits for its turn is no longer asked, and counts as leaving', () => {
+test('a terminating pod, or one that waits for its turn, is not evicted again, and counts as leaving', () => {
   const pods = [pod('old', { dueAt: later(minute) }), withVolume('a'), withVolume('b'), pod('web')];
   const plan = planDrain(look(pods), NOON);
   expect([names(plan.evict), names(plan.leaving)]).toEqual([
@@ -59,7 +59,7 @@ test('what is on its way out or waits for its turn is no longer asked, and count
   ]);
 });
 
-test('volumes under way are named as soon as one pod waits for its turn, whatever the others do', () => {
+test('moving volumes are reported as soon as one pod waits for its turn', () => {
   const move = { pod: pod('x'), volumes: ['pv-x'], returns: true, goneAt: NOON };
   const memory = { ...remember({}), moves: new Map([['uid-x', move]]) };
   const attachments = [{ name: 'va', volume: 'pv-x', deleting: false }];
@@ -67,20 +67,20 @@ test('volumes under way are named as soon as one pod waits for its turn, whateve
   expect(plan.blockers.map(({ text }) => text)).toEqual([expect.stringContaining('volume pv-x of pod default/x')]);
 });
 
-test('nothing to wait for, and no deadline ahead: no timer', () => {
+test('without anything to wait for and without a deadline there is no timer', () => {
   const unseen = { volumes: 'this process may not list persistentvolumes' };
   const o = look([], { unseen, policy: 'Hold' });
   expect(planDrain(o, o.forceAt).lookAgainAt).toBeUndefined();
 });
 
-test('an eviction that failed waits by its own pace, whatever its budgets have become', () => {
+test('a failed eviction waits for its own time, whatever its budgets', () => {
   const failed = attempt({ result: 'failed', budgets: 'default/web@6' });
   const o = look([pod('a', { budgets: [budget({ allowed: 1 })] })], { memory: remember({ 'uid-a': failed }) });
   expect(planDrain(o, later(4 * second))).toMatchObject({ evict: [], lookAgainAt: later(5 * second) });
   expect(names(planDrain(o, later(5 * second)).evict)).toEqual(['a']);
 });
 
-test('a budget whose new spec was not judged yet is no reason to ask again at once', () => {
+test('a budget whose new spec was not evaluated yet causes no immediate retry', () => {
   const refused = remember({ 'uid-a': attempt({ budgets: 'default/web@6' }) });
   const at = (stale: boolean) => {
     const budgets = [budget({ allowed: 1, stale })];
@@ -89,12 +89,12 @@ test('a budget whose new spec was not judged yet is no reason to ask again at on
   expect([at(true), at(false)]).toEqual([[], ['a']]);
 });
 
-test('a pod whose budget is gone is asked again at once', () => {
+test('a pod whose budget was deleted is evicted again at once', () => {
   const o = look([pod('a')], { memory: remember({ 'uid-a': attempt() }) });
   expect(names(planDrain(o, later(second)).evict)).toEqual(['a']);
 });
 
-test('once the time to evict is over a pod is deleted without grace, and again when it has not ended or the deletion failed', () => {
+test('after the eviction timeout a pod is deleted without grace, and again if it has not ended or the deletion failed', () => {
   const plan = (result: Attempt['result'] | undefined, ms: number) => {
     const o = look([pod('a')], {
       memory: remember(result ? { [forcedKey(pod('a'))]: attempt({ at: later(60 * minute), result }) } : {}),
@@ -127,7 +127,7 @@ test.each<[pods: number, left: string]>([
   expect(Object.keys(plan.blockers[0] ?? {})).not.toContain('budgets');
 });
 
-test('a refusal names the budget that the cache knows, and otherwise says that it is for now', () => {
+test('a refusal names the budget in the cache, or else is reported as temporary', () => {
   const text = (budgets: DrainPod['budgets']) => {
     const o = look([pod('a', { budgets })], {
       memory: remember({ 'uid-a': attempt({ budgets: budgets.length > 0 ? 'default/web@7' : '' }) }),

@@ -5,12 +5,12 @@ import { playDrain } from './play.ts';
 import { later, look, pod, withVolume } from './testing.ts';
 import { nextPlaceAt } from './volumes/volumes.ts';
 
-/** Nodes full of pods with volumes: what a serial drain takes the better part of an hour for. */
+/** Nodes with many pods with volumes, which a serial drain would drain in the better part of an hour. */
 
 const PODS = Array.from({ length: 24 }, (_, i) => withVolume(`db-${String(i).padStart(2, '0')}`));
 const FAST = { graceMs: 5_000, detachMs: 5_000, attachMs: 20_000 };
 
-test('twenty-four pods with volumes leave as many at once as the window allows, in the order of a serial drain, in a third of its time', () => {
+test('twenty-four pods with volumes are evicted within the window, in the order of a serial drain, in a third of its time', () => {
   const serial = playDrain(PODS, FAST, 1);
   const wide = playDrain(PODS, FAST, 5);
   expect(serial.mostUnderWay).toBe(1);
@@ -28,21 +28,21 @@ test.each([
   expect(playDrain(PODS, FAST, window).mostUnderWay).toBe(most);
 });
 
-test('twenty-four pods with volumes, room for so many at the other nodes: as far as there is room faster than serial, in its order', () => {
+test('twenty-four pods with volumes and limited room elsewhere: faster than serial as far as there is room, in its order', () => {
   const serial = playDrain(PODS, { ...FAST, slots: 10 }, 1);
   const tight = playDrain(PODS, { ...FAST, slots: 10 }, 5);
   expect(tight.tookMs).toBeLessThan(serial.tookMs);
   expect(tight.order).toEqual(serial.order);
 });
 
-test('twenty-four pods with volumes of a cloud that detaches slowly go one at a time: the window does not open', () => {
+test('twenty-four pods with volumes in a cloud that detaches slowly are evicted one at a time: the window stays small', () => {
   const slow = { graceMs: 5_000, detachMs: 70_000, attachMs: 10_000 };
   const wide = playDrain(PODS, slow, 5);
   expect(wide.mostUnderWay).toBe(1);
   expect(wide).toEqual(playDrain(PODS, slow, 1));
 });
 
-test('twenty pods with volumes and more: whatever the times and the room, never slower than serial', () => {
+test('twenty pods with volumes and more are never slower than a serial drain', () => {
   const seconds = (max: number) => fc.integer({ min: 0, max }).map((n) => n * 1_000);
   fc.assert(
     fc.property(
@@ -66,7 +66,7 @@ test('twenty pods with volumes and more: whatever the times and the room, never 
   );
 });
 
-test('the next place is that of a pod that still has one, never of one that has given it up', () => {
+test('the next place becomes free with a pod that has one, not with one that has given it up', () => {
   const move = (name: string, change: Partial<VolumeMove>): [string, VolumeMove] => [
     name,
     { pod: pod(name), volumes: [`pv-${name}`], returns: true, ...change },

@@ -28,7 +28,7 @@ export interface ObserveDrainOptions {
   readonly settings: MachineSettings;
   readonly node: Node;
   readonly caches: DrainCaches;
-  /** The cloud's id of a volume, by which the node's status names it; undefined: it is known by attachments only. */
+  /** The cloud's id of a volume, as in the node's status; undefined: only attachments show the volume. */
   readonly volumeIdOf: (source: VolumeSource) => string | undefined;
   readonly memory: DrainMemory;
   readonly volumeWindow: number;
@@ -41,13 +41,13 @@ export interface ObserveDrainOptions {
 
 const DEFAULT_GRACE_SECONDS = 30;
 
-/** Reads what a drain of the machine's node decides on. Costs what the node's pods and attachments cost. */
+/** Reads the input of a drain of the machine's node. The cost depends on the pods and attachments of the node. */
 export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const { machine, settings, node, caches, memory, now } = options;
   const nodeName = node.metadata.name;
   const deletion = machine.metadata.deletionTimestamp;
-  // The node of a preserved Failed machine is emptied too: from when it was preserved, and forced by another label.
-  // One that is updated in place: from when it was selected.
+  // The node of a preserved Failed machine is drained too: since its preservation, and forced by another label. A node
+  // with an in-place update is drained since its selection.
   const selected = node.status?.conditions?.find(
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
   );
@@ -117,7 +117,7 @@ function observePods(pods: readonly Pod[], finder: VolumeFinder, caches: DrainCa
   );
 }
 
-/** Volumes are missed only where there may be some. A cluster that has no VolumeAttachments at all has none to be seen. */
+/** Volumes are reported as unreadable only if there may be some. A cluster without VolumeAttachments has none. */
 function unseenOf(
   { status }: Node,
   pods: readonly DrainPod[],
@@ -138,7 +138,10 @@ function unseenOf(
   return podsUnseen === undefined && volumes === '' ? {} : { unseen };
 }
 
-/** The budgets that select a pod with these labels. What is old is not asked: the API server knows, and refuses. */
+/**
+ * The budgets that select a pod with these labels. Stale ones do not count; the API server refuses the eviction if
+ * necessary.
+ */
 const budgetsOf = (caches: DrainCaches, namespace: string, labels: Labelled): readonly PodDisruptionBudget[] =>
   (caches.budgets.refused ? [] : podTerms(namespace, labels))
     .flatMap((term) => caches.budgets.store.byIndex('term', term))
@@ -171,8 +174,8 @@ function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches): 
 }
 
 /**
- * When a pod on its way out is to have ended. Its kubelet reports the end by a deletion without grace, which sets the
- * deletionTimestamp back to the request's time: a pod must not look overdue in its last moment.
+ * The expected end of a terminating pod. Its kubelet reports the end by a deletion without grace, which sets the
+ * deletionTimestamp to the time of the request. The pod must not look overdue at that moment.
  */
 export function dueAtOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): Date | undefined {
   const due = parseTime(metadata.deletionTimestamp);

@@ -100,7 +100,7 @@ test.each<[what: string, change: PodChange, seen: object]>([
   expect(observed([podOf('a', change)]).pods).toMatchObject([seen]);
 });
 
-test('a pod without an owner, and one that nobody deletes, have no such fields', () => {
+test('a pod without an owner, or without a deletion, has no such fields', () => {
   const [pod] = observed([podOf('a')]).pods;
   expect(Object.keys(pod ?? {})).not.toContain('ownerKind');
   expect(Object.keys(pod ?? {})).not.toContain('dueAt');
@@ -116,12 +116,12 @@ const forcedAfter = (change: Partial<ObserveDrainOptions>) =>
 const running = (minutes: number, metadata = {}) =>
   machine({ metadata, status: { currentStatus: { phase: 'Running', lastUpdateTime: at(minutes) } } });
 
-test('the time to drain begins with the deletion, whatever else is said of the machine and its node', () => {
+test('the drain timeout begins with the deletion, whatever the machine and its node show', () => {
   const selected = node({ conditions: [...hc('True'), selectedAt(5)] });
   expect(forcedAfter({ node: selected })).toBe(0);
 });
 
-test('the time to drain a node that is updated in place begins when it was selected', () => {
+test('the drain timeout of a node with an in-place update begins with its selection', () => {
   const unrelated = { ...selectedAt(9), type: 'Another' };
   const ready = { ...selectedAt(8), reason: InPlaceUpdateReasons.ReadyForUpdate };
   const selected = node({ conditions: [...hc('True'), unrelated, selectedAt(5)] });
@@ -129,19 +129,19 @@ test('the time to drain a node that is updated in place begins when it was selec
   expect(forcedAfter({ machine: running(3), node: node({ conditions: [...hc('True'), unrelated, ready] }) })).toBe(3);
 });
 
-test('a drain without a deletion is forced by its own label, and not by that of a deletion', () => {
+test('a drain without a deletion is forced by its own label, not by that of a deletion', () => {
   const forced = (labels: Record<string, string>) => observed([], { machine: running(0, { labels }) }).forced;
   expect(forced({ [Labels.ForceDrain]: 'True' })).toBe(true);
   expect(forced({ [Labels.ForceDeletion]: 'True' })).toBe(false);
   expect(observed([], { machine: running(0) }).forced).toBe(false);
 });
 
-test('what is wrong with the policy of a machine is seen by its drain', () => {
+test('the drain shows an error in the policy of a machine', () => {
   const choice = { policy: 'Hold', problem: 'it says "hold"' } as const;
   expect(observed([], { choice })).toMatchObject({ policy: 'Hold', policyProblem: choice.problem });
 });
 
-test('a budget that shares only one label with a pod is not its budget', () => {
+test('a budget that shares only one label with a pod does not select it', () => {
   const selecting = (matchLabels: object) =>
     ({ metadata: { name: 'web', namespace: 'default' }, spec: { selector: { matchLabels } } }) as PodDisruptionBudget;
   const budgetsOf = (labels: object) =>
@@ -151,7 +151,7 @@ test('a budget that shares only one label with a pod is not its budget', () => {
   expect([budgetsOf({ app: 'web' }), budgetsOf({ app: 'web', tier: 'x' })]).toEqual([true, false]);
 });
 
-test('a node that does not answer forces the drain earlier, and never later than its time', () => {
+test('an unresponsive node forces the drain earlier, and never later than its timeout', () => {
   const unreachableFor = (minutes: number) => node({ conditions: hc('Unknown', at(-minutes)) });
   const soon = observed([], { node: unreachableFor(0), now: NOON });
   expect([soon.forceAt < new Date(NOON.getTime() + drainTimeout), soon.unresponsive]).toEqual([true, true]);

@@ -11,7 +11,7 @@ const status = (code: number, reason: string): Response =>
     { status: code },
   );
 
-test('refusals of one kind are counted in a row, another answer begins anew, and a pod that goes takes its volumes on the way', async () => {
+test('refusals of one kind are counted in a row, another answer resets the count, and an evicted pod starts the move of its volumes', async () => {
   const answers = [
     () => status(429, 'TooManyRequests'),
     () => status(429, 'TooManyRequests'),
@@ -102,7 +102,7 @@ test.each<[what: string, transport: Transport, result: string]>([
   expect(scope.memory.drain.attempts.get('uid-a')).toMatchObject({ result, at: later(0), budgets: 'default/web@7' });
 });
 
-test('the pause that the API server asks for is remembered, and none where it asks for none', async () => {
+test('the wait that the API server requests is remembered, if there is one', async () => {
   const pods = [podOf('a')];
   const body = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 429, message: 'no' };
   const remembered = async (headers: Record<string, string>) => {
@@ -118,7 +118,7 @@ test('the pause that the API server asks for is remembered, and none where it as
   expect(Object.keys((await remembered({})) ?? {})).not.toContain('retryAfterMs');
 });
 
-test('an error that is no answer of the API server is thrown, and no attempt is remembered', async () => {
+test('an error that is no answer of the API server is thrown, and no attempt is recorded', async () => {
   const pods = [podOf('a')];
   const scope = scopeOf(pods);
   const stopped = new Error('stopped');
@@ -132,7 +132,7 @@ test('an error that is no answer of the API server is thrown, and no attempt is 
   expect(scope.memory.drain.attempts.size).toBe(0);
 });
 
-test('a deletion without grace names the pod by its uid, and its answer is remembered apart from an eviction', async () => {
+test('a deletion without grace names the UID of the pod, and its result is recorded apart from an eviction', async () => {
   const pods = [podOf('a'), podOf('gone'), podOf('kept')];
   const sent: unknown[] = [];
   const transport: Transport = async ({ path, body }) => {

@@ -4,27 +4,27 @@ import type { Attachment, DrainPod } from './model/observation.ts';
 import { later, look, MINUTE } from './testing.ts';
 import { beginMove, trackVolumes } from './volumes/volumes.ts';
 
-/** For the tests of drains. */
+/** Helpers for tests of drains. */
 
 export interface PlayTimes {
   readonly graceMs: number;
   readonly detachMs: number;
   readonly attachMs: number;
-  /** Volumes that the other nodes can attach, all told; absent: no limit. */
+  /** Number of volumes that the other nodes can attach in total; absent: no limit. */
   readonly slots?: number;
 }
 
 export interface Played {
-  /** Names, as they were evicted. */
+  /** Names in eviction order. */
   readonly order: readonly string[];
   readonly tookMs: number;
-  /** Pods on their way at once, at most: evicted, and its volume neither attached elsewhere nor given up. */
+  /** The highest number of moving pods: evicted, with a volume that is neither attached elsewhere nor given up. */
   readonly mostUnderWay: number;
 }
 
 /**
- * Plays a drain in steps of a second: what is evicted ends after `graceMs`, its volume comes off `detachMs` later and,
- * while there is a slot for it, on again `attachMs` later.
+ * Plays a drain in steps of a second. An evicted pod ends after `graceMs`. Its volume is detached `detachMs` later, and
+ * attached `attachMs` later if there is a slot.
  */
 export function playDrain(pods: readonly DrainPod[], times: PlayTimes, volumeWindow = 1): Played {
   const { graceMs, detachMs, attachMs, slots = Number.POSITIVE_INFINITY } = times;

@@ -15,7 +15,7 @@ import { type DrainObservation, NO_DRAIN_MEMORY } from './model/observation.ts';
 import { observeDrain } from './observe.ts';
 import { VolumeFinder } from './volumes/volume-finder.ts';
 
-/** What a drain that is only looked at needs. */
+/** Options of a drain preview. */
 export interface PreviewOptions {
   /** The cluster of the nodes. */
   readonly target: KubeClient;
@@ -23,42 +23,42 @@ export interface PreviewOptions {
   readonly machineClass?: MachineClass;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
-  /** Of the machine controller's flags, where they are known. */
+  /** Defaults from the flags of the machine controller, if known. */
   readonly defaults?: MachineDefaults;
-  /** Hears of each kind that may not be read; the drain is told without it. Absent: the preview rejects. */
+  /** Receives each kind that may not be read. The preview then omits it. Absent: the preview rejects. */
   readonly onRefused?: (refusal: KubeError) => void;
 }
 
-/** A drain that is watched. */
+/** A drain that is being watched. */
 export interface FollowedDrain {
-  /** Resolves when everything that it is told from has been read once. */
+  /** Resolves when all its input has been read once. */
   readonly synced: Promise<void>;
   /**
-   * As it stands now, from what the watches told; undefined when the machine has no Node. Costs no request.
-   * @param defaults of the machine controller's flags, where they are known by now
+   * Explains the present state from the caches; undefined if the machine has no Node. It sends no request.
+   * @param defaults Defaults from the flags of the machine controller, if known
    */
   explain(
     machine: Machine,
     machineClass: MachineClass | undefined,
     defaults?: MachineDefaults,
   ): DrainExplanation | undefined;
-  /** Kinds that may not be read, of which nothing is known. */
+  /** Kinds that may not be read. */
   refused(): readonly Pick<Informer<KubeObject>, 'resource' | 'refused'>[];
-  /** Resolves when it is watched no more: after the signal has aborted. */
+  /** Resolves when the watch has ended, after the signal has aborted. */
   readonly ended: Promise<void>;
 }
 
-/** What a drain that is watched needs. */
+/** Options for watching a drain. */
 export type FollowOptions = Omit<PreviewOptions, 'machine' | 'machineClass' | 'onRefused'> & {
   readonly nodeName: string;
-  /** Something that it is told from has changed. */
+  /** Called after a change of its input. */
   readonly onChange?: () => void;
 };
 
 /**
- * Watches what a drain of one node is told from until the signal aborts: the decision is the controller's own. The drain
- * of a machine that is not being deleted is told as if it began now. Durations are those of the machine's spec, else of
- * `defaults`, else of the default flags. Volumes are known by their VolumeAttachments.
+ * Watches the input of a drain of one node until the signal aborts, and explains it with the controller's own decision.
+ * For a machine that is not being deleted, the drain begins now. Durations come from the machine's spec, or from
+ * `defaults`, or from the default flags. Volumes come from their VolumeAttachments.
  */
 export function followDrain({
   target,
@@ -85,9 +85,9 @@ export function followDrain({
 }
 
 /**
- * What a drain of the machine's node would do, or does, read from the cluster once; see `followDrain`.
+ * Explains the drain of the machine's node from one reading of the cluster, see `followDrain`.
  *
- * @returns undefined when the machine has no Node, or when its Node or its pods may not be read.
+ * @returns undefined if the machine has no Node, or if its Node or its pods may not be read.
  */
 export async function previewDrain(options: PreviewOptions): Promise<DrainExplanation | undefined> {
   const { target, machine, machineClass, runtime, signal, defaults = MACHINE_DEFAULTS, onRefused } = options;
@@ -110,9 +110,9 @@ export async function previewDrain(options: PreviewOptions): Promise<DrainExplan
   return explained({ caches, nodeName, machine, machineClass, defaults, now: runtime.clock.now() });
 }
 
-/** Of one node only: to look at a drain must not mean to read the pods of a whole cluster. */
+/** Caches of one node only, so that a preview does not read the pods of the whole cluster. */
 function cachesOf(target: KubeClient, nodeName: string, runtime: InformerRuntime): DrainCaches {
-  // A window of one knows no attach limits.
+  // A window of one needs no attach limits.
   const { csiNodes: _, ...needed } = targetCaches(target, runtime, {
     nodes: `metadata.name=${nodeName}`,
     pods: `spec.nodeName=${nodeName}`,
@@ -120,7 +120,7 @@ function cachesOf(target: KubeClient, nodeName: string, runtime: InformerRuntime
   return needed;
 }
 
-/** The decision of the controller on what the caches hold; undefined when the Node is not there. */
+/** The controller's decision on the content of the caches; undefined without a Node. */
 function explained({
   caches,
   nodeName,
@@ -153,7 +153,7 @@ function explained({
   return explainDrain(observation, now, under ? leftBehind(observation, caches) : []);
 }
 
-/** Volumes on the node that none of its pods uses any more: those whose pods have gone. */
+/** Volumes on the node whose pods are deleted. */
 function leftBehind({ nodeName, attachments }: DrainObservation, caches: DrainCaches): readonly string[] {
   const finder = new VolumeFinder(caches, () => undefined);
   const used = new Set(caches.pods.store.byIndex('node', nodeName).flatMap((pod) => finder.of(pod)));

@@ -9,18 +9,18 @@ import { observeDrain } from './observe.ts';
 import { playDrain } from './play.ts';
 import { budget, later, look, withVolume } from './testing.ts';
 
-/** Rows of the scenario tables of drains and of what is known of volumes. */
+/** Rows of the scenario tables of drains and volumes. */
 
 const SECOND = 1_000;
 const PACE = { graceMs: 0, detachMs: 5 * SECOND, attachMs: SECOND };
 
-test('S-DR4 two pods with a volume each are evicted one after the other', () => {
+test('two pods with a volume each are evicted one after the other [S-DR4]', () => {
   const { order, tookMs } = playDrain([withVolume('a'), withVolume('b')], PACE);
   expect(order).toEqual(['a', 'b']);
   expect(tookMs).toBeGreaterThanOrEqual(10 * SECOND);
 });
 
-/** A node's pods as the caches tell of them: the claims of each pod, by the volume that each is bound to. */
+/** The pods of a node from the caches: the claims of each pod, by the volume of each claim. */
 function observed(claims: Readonly<Record<string, readonly string[]>>): readonly DrainPod[] {
   const pods = Object.entries(claims).map(
     ([name, volumes]): Pod => ({
@@ -71,24 +71,24 @@ function observed(claims: Readonly<Record<string, readonly string[]>>): readonly
 
 const SHARING = { bar0: ['own-0', 'shared'], bar1: ['own-1', 'shared'] };
 
-test('S-VI4 of two pods that share a volume only their own ones are tracked', () => {
+test('of two pods that share a volume only their own volumes are tracked [S-VI4]', () => {
   expect(observed(SHARING).map(({ name, volumes }) => [name, volumes])).toEqual([
     ['bar0', ['pv-own-0']],
     ['bar1', ['pv-own-1']],
   ]);
 });
 
-test('a claim that a pod mounts twice is its own all the same (O-67)', () => {
+test('a claim that a pod mounts twice counts once, as its own [O-67]', () => {
   expect(observed({ bar0: ['own-0', 'own-0'] }).map(({ volumes }) => volumes)).toEqual([['pv-own-0']]);
 });
 
-test('S-DR8 two pods with a volume of their own and a shared one go one after the other, paced by their own', () => {
+test('two pods with an own and a shared volume are evicted one after the other, at the pace of their own [S-DR8]', () => {
   const { order, tookMs } = playDrain(observed(SHARING), PACE);
   expect(order).toEqual(['bar0', 'bar1']);
   expect(tookMs).toBeGreaterThanOrEqual(10 * SECOND);
 });
 
-describe('S-DR11 forced while evictions would be refused', () => {
+describe('forced while evictions would be refused [S-DR11]', () => {
   const pods = [...observed(SHARING), ...['c', 'd'].map((name) => withVolume(name, { budgets: [budget()] }))];
   const blocked: Attempt = {
     at: NOON,
@@ -99,13 +99,13 @@ describe('S-DR11 forced while evictions would be refused', () => {
   };
   const refused = new Map(pods.map(({ uid }) => [uid, blocked]));
 
-  test('nobody is evicted, everybody is deleted without grace at once', () => {
+  test('no pod is evicted, and all are deleted without grace at once', () => {
     const plan = planDrain(look(pods, { forced: true, memory: { ...NO_DRAIN_MEMORY, attempts: refused } }), NOON);
     expect(plan.evict).toEqual([]);
     expect(plan.remove.map(({ uid }) => uid)).toEqual(pods.map(({ uid }) => uid));
   });
 
-  test('it has succeeded as soon as all were asked, attached or not', () => {
+  test('the drain is complete when all requests were sent, whatever is attached', () => {
     const asked = pods.map(({ uid }): [string, Attempt] => [forcedKey({ uid, name: '', namespace: '' }), blocked]);
     const memory = { ...NO_DRAIN_MEMORY, attempts: new Map([...refused, ...asked]) };
     const attachments = [{ volume: 'pv-c', name: 'va', deleting: false }];

@@ -1,7 +1,7 @@
 import { NOON } from '../machine/testing.ts';
 import { type DrainBudget, type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from './model/observation.ts';
 
-/** Objects for the tests of drains. */
+/** Objects for tests of drains. */
 
 /** NOON, or another instant, plus milliseconds. */
 export const later = (ms: number, from = NOON): Date => new Date(from.getTime() + ms);
@@ -41,7 +41,7 @@ export const budget = (change: Partial<DrainBudget> = {}): DrainBudget => ({
   ...change,
 });
 
-/** A drain that began at NOON: evicts for an hour, is forced after two. */
+/** A drain that began at NOON: it evicts for an hour and is forced after two. */
 export const look = (pods: readonly DrainPod[], change: Partial<DrainObservation> = {}): DrainObservation => ({
   nodeName: 'fakeNode-0',
   pods,

@@ -19,11 +19,11 @@ interface Surroundings {
   readonly refused?: Readonly<Record<string, KubeError>>;
   readonly status?: NonNullable<Parameters<typeof node>[0]>['status'];
   readonly memory?: DrainMemory;
-  /** Default: one without volumes. */
+  /** Default: one pod without volumes. */
   readonly pods?: readonly Pod[];
 }
 
-/** A node with one pod that a budget protects, as far as it may be read. */
+/** A node with one pod that a budget protects, as far as permissions allow. */
 function observed({ refused = {}, status = {}, memory = NO_DRAIN_MEMORY, pods = [onNode] }: Surroundings = {}) {
   const kind = (resource: string, found: readonly object[] = []) => ({
     ...{ resource, refused: refused[resource] },
@@ -88,12 +88,12 @@ test.each<[string, Surroundings, object | undefined]>([
   expect(observed(surroundings).unseen).toEqual(unseen);
 });
 
-test('who has no VolumeAttachments tracks none', () => {
+test('a cluster without VolumeAttachments tracks none', () => {
   expect(observed().tracksVolumes).toBe(true);
   expect(observed({ refused: { volumeattachments: absent } }).tracksVolumes).toBe(false);
 });
 
-test('budgets that are old are not asked: the API server knows', () => {
+test('stale budgets are ignored, because the API server decides', () => {
   expect(observed().pods.map(({ budgets }) => budgets.length)).toEqual([1]);
   const refused = { poddisruptionbudgets: forbidden('poddisruptionbudgets') };
   expect(observed({ refused }).pods.map(({ budgets }) => budgets.length)).toEqual([0]);

@@ -9,7 +9,7 @@ import {
   sameInstance,
 } from './instance.ts';
 
-/** What the Azure cloud controller writes. */
+/** The id that the Azure cloud controller writes. */
 const arm = (subscription: string, group: string, rest: string): string =>
   `azure:///subscriptions/${subscription}/resourceGroups/${group}/providers/Microsoft.Compute/${rest}`;
 
@@ -56,7 +56,7 @@ test.each(rows)('%s', (_title, a, b, match) => {
   expect(isInstance(a, b)).toBe(match === 'same' || match === 'alike');
 });
 
-test('whatever names one VM has one key in an index', () => {
+test('all ids of one VM have the same key in an index', () => {
   for (const [title, a, b] of rows) {
     if (a === undefined || b === undefined || !isInstance(a, b)) continue;
     expect([title, instanceKey(a)]).toEqual([title, instanceKey(b)]);

@@ -2,18 +2,19 @@ import { Labels, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 
 /**
- * What two provider ids say of the VMs that they name.
+ * The relation of the VMs of two provider IDs.
+ *
  * - `same`: one VM.
- * - `alike`: all parts that both ids have are equal, but one id lacks parts of the other. They may name one VM.
+ * - `alike`: the parts that both IDs have are equal, but one ID lacks parts of the other. They may name one VM.
  * - `different`: two VMs.
- * - `unknown`: the ids cannot be compared, because one is empty or their schemes differ.
+ * - `unknown`: the IDs cannot be compared, because one is empty or their schemes differ.
  */
 export type InstanceMatch = 'same' | 'alike' | 'different' | 'unknown';
 
 interface ProviderId {
-  /** In lower case; empty for an id without one, such as the name of a Pod. */
+  /** In lower case; empty for an ID without a scheme, such as the name of a Pod. */
   readonly scheme: string;
-  /** What stands between slashes. Empty parts are left out, as clouds do not agree on the number of slashes. */
+  /** The texts between slashes without empty ones, because clouds use different numbers of slashes. */
   readonly parts: readonly string[];
 }
 
@@ -30,7 +31,7 @@ const lower = (parts: readonly string[]): readonly string[] => parts.map((part) 
 /** Compares the parts of two ids of one scheme. */
 type Compare = (a: readonly string[], b: readonly string[]) => InstanceMatch;
 
-/** All that is known of other clouds: the last part names the VM. */
+/** For other clouds only the last part is known to identify the VM. */
 const compareAny: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a).toLowerCase() === last(b).toLowerCase() ? 'alike' : 'different';
@@ -45,7 +46,10 @@ const compareAws: Compare = (a, b) => {
   return isZoneOf(placeA, placeB) || isZoneOf(placeB, placeA) ? 'same' : 'different';
 };
 
-/** `eu-west-1a` and the local zone `us-west-2-lax-1a` are zones of their regions; `eu-west-12` is none of `eu-west-1`. */
+/**
+ * `eu-west-1a` and the local zone `us-west-2-lax-1a` are zones of their regions. `eu-west-12` is not a zone of
+ * `eu-west-1`.
+ */
 const isZoneOf = (zone: string, region: string): boolean =>
   zone.startsWith(region) && /^([a-z]|-.+)$/.test(zone.slice(region.length));
 
@@ -56,8 +60,8 @@ const compareGce: Compare = (a, b) => {
 };
 
 /**
- * `azure:///subscriptions/…/virtualMachines/<name>` by the cloud controller, `azure:///<location>/<name>` by the driver.
- * Azure does not tell names apart by case. The VM of a scale set is numbered within it, and is never the driver's.
+ * `azure:///subscriptions/…/virtualMachines/<name>` by the cloud controller, `azure:///<location>/<name>` by the
+ * driver. Names in Azure are case-insensitive. The driver never creates VMs of scale sets, which have a number.
  */
 const compareAzure: Compare = (left, right) => {
   const [a, b] = [lower(left), lower(right)];
@@ -67,7 +71,7 @@ const compareAzure: Compare = (left, right) => {
   return [a, b].some((parts) => parts.includes('virtualmachinescalesets')) ? 'different' : 'alike';
 };
 
-/** Ids that only one program writes: they are equal, or they name two VMs. */
+/** IDs that only one program writes are equal, or belong to two VMs. */
 const compareExactly: Compare = (a, b) => (equal(a, b) ? 'same' : 'different');
 
 const COMPARE: ReadonlyMap<string, Compare> = new Map([
@@ -86,29 +90,36 @@ export function matchInstances(a: string | undefined, b: string | undefined): In
   return (COMPARE.get(left.scheme) ?? compareAny)(left.parts, right.parts);
 }
 
-/** Whether two provider ids may name one VM: nothing in them says that they name two. */
+/** Returns true if two provider IDs may name one VM, because no part contradicts it. */
 export const sameInstance = (a: string | undefined, b: string | undefined): boolean =>
   matchInstances(a, b) !== 'different';
 
-/** Whether two provider ids name one VM, as far as both tell. An id that cannot be compared names no VM. */
+/**
+ * Returns true if two provider IDs name one VM, as far as they contain it. An ID that cannot be compared names no VM.
+ */
 export function isInstance(a: string | undefined, b: string | undefined): boolean {
   const match = matchInstances(a, b);
   return match === 'same' || match === 'alike';
 }
 
-/** Like {@link isInstance}; ids of two schemes count when their last parts are equal. For decisions that must not err by "no". */
+/**
+ * Like {@link isInstance}, but IDs of two schemes count if their last parts are equal. For decisions in which a false
+ * "no" is dangerous.
+ */
 export function mayBeInstance(a: string | undefined, b: string | undefined): boolean {
   if (!a || !b || !sameInstance(a, b)) return false;
   return last(parse(a).parts).toLowerCase() === last(parse(b).parts).toLowerCase();
 }
 
-/** Equal for all ids that {@link isInstance} can hold of: the key of an index. Ids with equal keys must still be compared. */
+/**
+ * The key of an index, equal for all IDs that {@link isInstance} can match. IDs with equal keys must still be compared.
+ */
 export function instanceKey(id: string): string {
   const { scheme, parts } = parse(id);
   return `${scheme}:${last(parts).toLowerCase()}`;
 }
 
-/** Provider ids of VMs, looked up as {@link isInstance} compares them. */
+/** Provider IDs of VMs, compared by {@link isInstance}. */
 export class InstanceSet {
   readonly #byKey: ReadonlyMap<string, readonly string[]>;
 
@@ -121,10 +132,10 @@ export class InstanceSet {
   }
 }
 
-/** Whether the Node is that of the machine's VM, and not of an earlier or another VM that had the same name. */
+/** Returns true if the Node belongs to the machine's VM, and not to an earlier or another VM of the same name. */
 export const isNodeOf = (machine: Machine, node: Node): boolean =>
   sameInstance(machine.spec.providerID, node.spec.providerID);
 
-/** Whether the Node points back to the machine. */
+/** Returns true if the Node names the machine. */
 export const pointsTo = (node: Node, machine: Machine): boolean =>
   node.metadata.labels?.[Labels.MachineName] === machine.metadata.name;

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 const NAMED = { metadata: { name: 'n' } };
 
-/** Every new node is tainted as not ready by the server: the taints of the draft are set afterwards. */
+/** The server taints every new node as not ready, so the taints of the draft are set afterwards. */
 async function world(draft: { readonly metadata?: object; readonly spec?: { readonly taints?: Taint[] } } = {}) {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, controllers: false });
@@ -79,7 +79,7 @@ test.each<[what: string, draft: { metadata: object; spec?: { taints: Taint[] } }
   expect(after.status).toMatchObject({ phase: 'Running' });
 });
 
-test('finalizers that others put on or take off meanwhile are neither lost nor brought back', async () => {
+test('finalizers that other clients add or remove in the meantime are neither lost nor restored', async () => {
   const { client, node, touch } = await world({ metadata: { name: 'n', finalizers: ['x.io/ours', 'x.io/b'] } });
   await touch({ metadata: { finalizers: ['x.io/ours', 'x.io/c'] } });
   const after = await patchNode(client, node, { metadata: { finalizers: ['x.io/b'] } });
@@ -109,7 +109,7 @@ test.each<[kind: string, change: NodeChange]>([
   expect(isConflict(refused)).toBe(true);
 });
 
-test('a value that the server does not accept stays what it is: no conflict, so that it is complained about', async () => {
+test('a value that the server refuses is no conflict, so the error is reported', async () => {
   const { client, node } = await world();
   const taints = [{ key: 'not a key', effect: 'NoSchedule' as const }];
   const refused = await patchNode(client, node, { spec: { taints } }).catch((error: unknown) => error);
@@ -129,7 +129,7 @@ test.each<[kind: string, change: NodeChange]>([
   },
 );
 
-test('a cordoned Node whose taints change stays cordoned; it is made schedulable only when that is asked for', async () => {
+test('a cordoned Node whose taints change stays cordoned; only an explicit change makes it schedulable', async () => {
   const { client, node, touch } = await world();
   expect(node.spec.unschedulable).toBeUndefined();
   const cordoned = await touch({ spec: { unschedulable: true } });
@@ -139,7 +139,7 @@ test('a cordoned Node whose taints change stays cordoned; it is made schedulable
   expect(back.spec).toEqual({});
 });
 
-test('a Node that takes pods goes on taking them when its taints change, also where that is asked for by name', async () => {
+test('a schedulable Node stays schedulable when its taints change, also with an explicit value', async () => {
   const { client, node } = await world();
   const tainted = await patchNode(client, node, { spec: { taints: [OURS] } });
   expect(tainted.spec).toEqual({ taints: [OURS] });
@@ -149,7 +149,7 @@ test('a Node that takes pods goes on taking them when its taints change, also wh
   expect(cordoned.spec).toEqual({ taints: [OURS], unschedulable: true });
 });
 
-test('a patch without a test that the server finds invalid and names no field for is no conflict', async () => {
+test('a patch without a test that the server refuses without a field is no conflict', async () => {
   const { node } = await world();
   const status = { kind: 'Status', code: 422, reason: 'Invalid', message: 'no' };
   const transport = () => Promise.resolve(new Response(JSON.stringify(status), { status: 422 }));

@@ -11,9 +11,9 @@ import {
 
 type MapChanges = Readonly<Record<string, string | null>>;
 
-/** What is to become of a Node. Null removes a key; lists are given as they shall be, whole. */
+/** A change of a Node. Null removes a key. Lists are complete. */
 export interface NodeChange {
-  /** Keys of annotations that the change was decided by: another value than the one that was seen refuses it. */
+  /** Keys of annotations that the decision used. The change is refused if one has another value now. */
   readonly decidedBy?: readonly string[];
   readonly metadata?: {
     readonly labels?: MapChanges;
@@ -21,7 +21,7 @@ export interface NodeChange {
     readonly finalizers?: readonly string[];
   };
   readonly spec?: {
-    /** False: schedulable again, which the wire says by leaving it out. */
+    /** False: schedulable again, which removes the field. */
     readonly unschedulable?: boolean;
     /** Null: none. */
     readonly taints?: readonly Taint[] | null;
@@ -36,10 +36,10 @@ interface Operation {
 }
 
 /**
- * The patch that makes a change of a Node as the cache has it. A kubelet writes its Node's status all the time, so no
- * patch is bound to the Node's resourceVersion, only to its UID and to what the change was computed from: finalizers
- * are added and taken away one by one (strategic merge), a list of taints, which is atomic, replaces the list that was
- * seen and no other (JSON patch with a test), and so do annotations that decided.
+ * The patch for a change of a Node in the cache. A kubelet writes its Node's status often, so a patch does not name the
+ * Node's resourceVersion. It names the UID and the values that the decision used. Finalizers are added and removed
+ * individually (strategic merge). A list of taints is atomic, so it replaces only the observed list (JSON patch with a
+ * test). The same applies to annotations of the decision.
  */
 export function nodePatch(node: Node, change: NodeChange): Patch {
   return change.spec?.taints === undefined && !change.decidedBy ? strategic(node, change) : tested(node, change);
@@ -83,13 +83,13 @@ function tested({ metadata: seen, spec: seenSpec }: Node, { metadata, spec, deci
 
 const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** Path and value of an annotation; of all of them where there are none. */
+/** Path and value of an annotation, or of all annotations if there are none. */
 const annotationSeen = (seen: Readonly<Record<string, string>> | undefined, key: string) => ({
   path: `/metadata/annotations${seen ? `/${escaped(key)}` : ''}`,
   value: seen?.[key] ?? null,
 });
 
-/** What is absent tests equal to null, as evanphx/json-patch has it. */
+/** An absent value tests equal to null, as in evanphx/json-patch. */
 function mapOperations(
   path: string,
   seen: Readonly<Record<string, string>> | undefined,
@@ -118,8 +118,8 @@ function listOperations(path: string, seen: readonly unknown[] | undefined, want
 }
 
 /**
- * Whether the server refused because the Node is not the one, or not as, the patch was made for. A UID counts as a field
- * that cannot change; a refusal of a JSON patch that names no field is of a failed test, or what it removes is gone.
+ * Returns true if the server refused because the Node is a different one or has changed. The UID is a field that cannot
+ * change. A refusal of a JSON patch without a field is a failed test, or the removal of an absent value.
  */
 function isMismatch(error: unknown, { type }: Patch): boolean {
   if (!isInvalid(error)) return false;
@@ -129,7 +129,7 @@ function isMismatch(error: unknown, { type }: Patch): boolean {
 
 /**
  * Changes a Node.
- * @throws KubeError as the server answers; 409 when another Node has the name, or a list is not as it was seen: look again
+ * @throws KubeError of the server; 409 if another Node has the name, or if a list has changed: decide again
  */
 export const patchNode = (
   client: ResourceClient<Node>,
@@ -141,7 +141,7 @@ export const patchNode = (
 /**
  * Changes the status of a Node.
  * @param type `strategic` merges conditions by their type, `merge` replaces the list.
- * @throws KubeError as the server answers; 409 when another Node has taken the name
+ * @throws KubeError of the server; 409 if another Node has the name
  */
 export const patchNodeStatus = (
   client: ResourceClient<Node>,

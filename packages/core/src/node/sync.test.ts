@@ -127,7 +127,7 @@ const templated = (labels: Strings, taints: Taint[] = []): Machine =>
     },
   });
 
-/** The node after the patch, as the API server would merge it. */
+/** The node after the patch, merged like on the API server. */
 function patched(current: Node, m: Machine, c?: MachineClass): Node {
   const patch = planNodeSync(m, c, current);
   const merge = (target: unknown, change: unknown): unknown => {
@@ -142,13 +142,13 @@ function patched(current: Node, m: Machine, c?: MachineClass): Node {
   return merge(merge(current, patch?.main ?? {}), patch?.status ? { status: patch.status } : {}) as Node;
 }
 
-test('S-N8 virtual capacity is written and recorded', () => {
+test('virtual capacity is written and recorded [S-N8]', () => {
   const after = patched(node(), machine(), small);
   expect(after.status?.capacity).toEqual({ 'virtual.com/dongle': '2' });
   expect(after.metadata.annotations?.[Annotations.LastAppliedVirtualCapacity]).toBe('{"virtual.com/dongle":"2"}');
 });
 
-test('S-N9 a bare node gets label, annotation, taint, record, machine name and finalizer in one write', () => {
+test('a new node gets label, annotation, taint, record, machine name and finalizer in one write [S-N9]', () => {
   const patch = planNodeSync(templated({ l: 'x' }, [K1]), undefined, node());
   expect(patch?.status).toBeUndefined();
   expect(patch?.main).toMatchObject({
@@ -161,7 +161,7 @@ test('S-N9 a bare node gets label, annotation, taint, record, machine name and f
   });
 });
 
-test('after a sync nothing is left to do, also when the original wrote the record', () => {
+test('after a sync nothing is left to do, also if the original wrote the record', () => {
   const m = templated({ l: 'x' }, [K1]);
   const synced = patched(node(), m, small);
   expect(planNodeSync(m, small, synced)).toBeUndefined();
@@ -175,7 +175,7 @@ test('after a sync nothing is left to do, also when the original wrote the recor
   ).toBeUndefined();
 });
 
-test('a record that nobody can read removes nothing and is written anew', () => {
+test('an unreadable record removes nothing and is written again', () => {
   const broken = node({
     metadata: { labels: { old: 'x' }, annotations: { [Annotations.LastAppliedNodeTemplate]: '{' } },
   });
@@ -186,7 +186,7 @@ test('a record that nobody can read removes nothing and is written anew', () => 
   });
 });
 
-test('what is not ours is never removed (R49), and a sync is stable', () => {
+test('values of other clients are never removed, and a sync is stable [R49]', () => {
   const keys = fc.constantFrom('a', 'b', 'c', 'd');
   const labels = fc.dictionary(keys, fc.constantFrom('1', '2'));
   const taints = fc
@@ -220,7 +220,7 @@ test.each<[what: string, before: Taint[], wanted: Taint, changed: boolean]>([
   expect(after ?? before).toContainEqual(K2);
 });
 
-test('nobody puts the finalizer back on the Node of a machine that is being deleted', () => {
+test('the Node of a machine that is being deleted does not get the finalizer again', () => {
   const bare = node({ metadata: { finalizers: [] } });
   const living = templated({ a: '1' });
   const going = { ...living, metadata: { ...living.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
@@ -228,7 +228,7 @@ test('nobody puts the finalizer back on the Node of a machine that is being dele
   expect(planNodeSync(going, undefined, bare)?.main?.metadata).not.toHaveProperty('finalizers');
 });
 
-test('a Node that is being deleted gets no finalizer, which the server would refuse', () => {
+test('a Node that is being deleted gets no finalizer, because the server would refuse it', () => {
   const going = node({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['x.io/other'] } });
   expect(planNodeSync(templated({ a: '1' }), undefined, going)?.main?.metadata).not.toHaveProperty('finalizers');
   const stays = node({ metadata: { finalizers: ['x.io/other'] } });
@@ -243,13 +243,13 @@ test.each([[{ key: 'K1' }], [{ effect: 'NoSchedule' }], ['K1'], [null]])(
   },
 );
 
-test('a record is kept also of a template that asks for nothing, so that what it asks for later has a past', () => {
+test('an empty template has a record too, so that later changes have a base', () => {
   const { main } = planNodeSync(machine({}), undefined, node({})) ?? {};
   const text = main?.metadata?.annotations?.[Annotations.LastAppliedNodeTemplate];
   expect(JSON.parse(text ?? 'null')).toEqual({ metadata: {}, spec: {} });
 });
 
-test('what the template lost and the node has not got is not asked for: a write that changes nothing', () => {
+test('a removed value that the node does not have causes no write', () => {
   expect(syncMap({}, { lost: 'x' }, {})).toEqual({});
 });
 
@@ -260,7 +260,7 @@ test.each(['{"metadata":null,"spec":null}', '{"metadata":{"labels":null}}', 'nul
   },
 );
 
-test('a template that changed is recorded anew', () => {
+test('a changed template is recorded again', () => {
   const before = patched(node(), templated({ l: 'x' }));
   const after = patched(before, templated({ l: 'y' }));
   expect(JSON.parse(after.metadata.annotations?.[Annotations.LastAppliedNodeTemplate] ?? 'null')).toMatchObject({

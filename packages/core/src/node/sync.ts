@@ -11,19 +11,19 @@ import { makeKey, type Node, type Taint } from '@mcm/kube';
 import { jsonEquals } from '../values/merge-diff.ts';
 import type { NodeChange } from './patch.ts';
 
-/** Changes of one Node: at most one write of its metadata and spec and one of its status. */
+/** Changes of one Node: at most one write of metadata and spec, and one of the status. */
 export interface NodePatch {
-  /** Of metadata and spec. */
+  /** Changes of metadata and spec. */
   readonly main?: NodeChange;
-  /** Changes of the status, for a merge patch: virtual capacity. Sent after `main`, whose answer it must not undo. */
+  /** Changes of the status, for a merge patch: virtual capacity. Sent after `main`, and must not undo it. */
   readonly status?: object;
 }
 
 type Changes = Record<string, string | null>;
 
 /**
- * A map's keys that must change: what was applied before and is no longer wanted goes, what is wanted comes; keys
- * that never were ours are not touched. Null removes a key.
+ * The keys of a map that must change. Keys that were applied before and are no longer wanted are removed, wanted ones
+ * are added, and all others stay. Null removes a key.
  */
 export function syncMap(
   current: Readonly<Record<string, string>>,
@@ -43,8 +43,8 @@ export function syncMap(
 const taintId = ({ key, effect }: Taint): string => `${key}:${effect}`;
 
 /**
- * The taints a node should have, or undefined when it has them. A taint is known by key and effect; order is kept,
- * new ones come last. Foreign taints stay.
+ * The taints of a node; undefined: no change. A taint is identified by key and effect. The order stays, and new ones
+ * come last. Taints of other clients stay.
  */
 export function syncTaints(
   current: readonly Taint[],
@@ -61,7 +61,7 @@ export function syncTaints(
   return jsonEquals(result, current) ? undefined : result;
 }
 
-/** Capacity keys that must change in the status; null removes one. Real resources are not touched. */
+/** Capacity keys of the status that must change; null removes one. Real resources stay. */
 export function syncCapacity(
   current: Readonly<Record<string, string>>,
   lastApplied: Readonly<Record<string, string>>,
@@ -85,7 +85,7 @@ const stringMap = (value: unknown): Record<string, string> =>
       )
     : {};
 
-/** What the record says was applied last. A record that cannot be read says nothing, so nothing is removed by it. */
+/** The values that were applied last, from the record. An unreadable record contains nothing, so nothing is removed. */
 export function parseLastApplied(text: string | undefined): {
   readonly labels: Record<string, string>;
   readonly annotations: Record<string, string>;
@@ -114,7 +114,7 @@ function parseJson(text: string | undefined): Record<string, unknown> | undefine
   }
 }
 
-/** The record as it is written: the whole template, metadata and spec always there, as the original's encoder has it. */
+/** The record: the whole template, always with metadata and spec, as encoded by the original. */
 const record = (template: NodeTemplateSpec | undefined): object => ({
   metadata: template?.metadata ?? {},
   spec: template?.spec ?? {},
@@ -126,8 +126,8 @@ const quantityMap = (map: Readonly<Record<string, string | number>> | undefined)
 const nonEmpty = (map: object): boolean => Object.keys(map).length > 0;
 
 /**
- * What must change on a machine's Node: the template's labels, annotations and taints with the record of what was
- * applied, the way back to the machine, our finalizer, virtual capacity. Undefined when nothing must.
+ * The changes of a machine's Node: the template's labels, annotations and taints with their record, the name of the
+ * machine, the finalizer, and virtual capacity. Undefined: no change.
  */
 export function planNodeSync(
   machine: Machine,
@@ -147,7 +147,7 @@ export function planNodeSync(
     ...syncMap(metadata.annotations ?? {}, last.annotations, template?.metadata?.annotations ?? {}),
     ...syncRecord(metadata.annotations, template),
     ...capacity.record,
-    // Never a write of its own: Nodes that joined under the original stay as they are.
+    // This is never a separate write. Nodes that joined under the original stay unchanged.
     ...(Object.hasOwn(labels, Labels.MachineName) ? { [Annotations.MachineClassOfNode]: classKey(machine) } : {}),
   };
   const finalizers = metadata.finalizers ?? [];
@@ -172,7 +172,7 @@ export function planNodeSync(
 
 const classKey = ({ metadata, spec }: Machine): string => makeKey(metadata.namespace, spec.class.name ?? '');
 
-/** The record is compared by meaning, not by text: the original prints its keys in another order. */
+/** The record is compared as data, because the original has another order of keys. */
 function syncRecord(
   annotations: Readonly<Record<string, string>> | undefined,
   template: NodeTemplateSpec | undefined,

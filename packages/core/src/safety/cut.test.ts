@@ -3,7 +3,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { describe, expect, test } from 'vitest';
 import { World, type WorldOptions } from '../deployment/testing/world.ts';
 
-/** The connection to one of the two API servers: it breaks, new ones are refused, and then it is there again. */
+/** The connection to one of the two API servers. It breaks, refuses new connections, and returns. */
 class Line {
   #cut: ((url: string) => boolean) | undefined;
   readonly #open = new Map<ReadableStreamDefaultController<Uint8Array>, string>();
@@ -59,7 +59,7 @@ const isControl = (url: string): boolean => !isTarget(url);
 const going = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 const running = (machine: Machine): boolean => machine.status?.currentStatus?.phase === 'Running' && !going(machine);
 
-/** What the fleet was like at its worst from now on. */
+/** Records the worst state of the fleet from now on. */
 function extremes(world: World) {
   const seen = { most: 0, least: Number.POSITIVE_INFINITY };
   world.truth.onChange(() => {
@@ -81,7 +81,7 @@ async function inWorld(options: WorldOptions, story: (world: World, line: Line) 
   await story(world, line);
 }
 
-describe('the API server of the machines is out of reach', () => {
+describe('the API server of the machines is unreachable', () => {
   test.each([1.5, 3, 4.5])(
     '%d s into a roll: what was begun is finished by itself once it is back',
     async (seconds) => {
@@ -107,7 +107,7 @@ describe('the API server of the machines is out of reach', () => {
     },
   );
 
-  test('what fell silent meanwhile is judged together: nothing is replaced on the old picture', async () => {
+  test('machines that became unreachable in the meantime are evaluated together: nothing is replaced on the old state', async () => {
     await inWorld({}, async (world, line) => {
       await world.deploy(6);
       await world.until(() => world.complete(), 60);
@@ -132,7 +132,7 @@ describe('the API server of the machines is out of reach', () => {
     });
   });
 
-  test('a frozen set thaws by itself when its machines went while nobody looked', async () => {
+  test('a frozen set unfreezes by itself when its machines were deleted in the meantime', async () => {
     await inWorld({ deathMs: () => 30_000 }, async (world, line) => {
       await world.deploy(6, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 2, maxUnavailable: 0 } } });
       await world.until(() => world.complete(), 60);
@@ -153,8 +153,8 @@ describe('the API server of the machines is out of reach', () => {
   });
 });
 
-describe('the API server of the nodes is out of reach', () => {
-  test('a roll goes on: the marks of nodes wait, machines do not; they are put right once it is back', async () => {
+describe('the API server of the nodes is unreachable', () => {
+  test('a rollout continues: machines do not wait, and the marks of nodes are corrected later', async () => {
     await inWorld({}, async (world, line) => {
       await world.deploy(4);
       await world.until(() => world.complete(), 60);
@@ -175,7 +175,7 @@ describe('the API server of the nodes is out of reach', () => {
     });
   });
 
-  test('an update in place waits: no machine is handed over, made or deleted, and it goes on by itself', async () => {
+  test('an in-place update waits: no machine is handed over, created or deleted, and it continues by itself', async () => {
     const inPlace = { maxSurge: 0, maxUnavailable: 1, orchestrationType: 'Auto' } as const;
     await inWorld({}, async (world, line) => {
       await world.deploy(3, { strategy: { type: 'InPlaceUpdate', inPlaceUpdate: inPlace } });

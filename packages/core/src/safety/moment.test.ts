@@ -5,7 +5,7 @@ import { World } from '../deployment/testing/world.ts';
 
 const SEEDS = (process.env.MCM_SEEDS ?? '1,2,3,4,5,6').split(',').map(Number);
 
-/** How often each reason was told of a set, repetitions counted. */
+/** Counts the events of a set by reason, repetitions included. */
 async function told(world: World): Promise<readonly number[]> {
   const events = await world.events();
   const count = (reason: string) =>

@@ -21,7 +21,7 @@ test.each<[row: string, type: string, True: boolean, False: boolean, Unknown: bo
   expect(judged).toEqual(expected);
 });
 
-test('S-H5 nothing known is not healthy', () => {
+test('without conditions a node is not healthy [S-H5]', () => {
   expect(isHealthy([], MACHINE_DEFAULTS.unhealthyConditionTypes)).toBe(false);
 });
 
@@ -52,12 +52,12 @@ test.each<[row: string, change: (c: Condition[]) => Condition[], differ: boolean
   expect(conditionsDiffer(mirrored(conditions), change(conditions))).toBe(differ);
 });
 
-test('mirror: another reason of an in-place update', () => {
+test('copied conditions: another reason of an in-place update', () => {
   const inPlace: Condition = { ...condition('InPlaceUpdate', 'True'), reason: 'CandidateForUpdate' };
   expect(conditionsDiffer(mirrored([inPlace]), [{ ...inPlace, reason: 'SelectedForUpdate' }])).toBe(true);
 });
 
-test('what speaks against a node is told, and nothing else', () => {
+test('only the unhealthy conditions are reported', () => {
   const types = MACHINE_DEFAULTS.unhealthyConditionTypes;
   const conditions = Object.entries(base).map(([t, s]) => condition(t, s));
   expect(ailmentsOf(conditions, types)).toBe('');

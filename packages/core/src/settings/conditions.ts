@@ -3,12 +3,12 @@ import type { Condition, Node } from '@mcm/kube';
 import { goTime, millis } from '../values/timestamps.ts';
 import type { MachineSettings } from './settings.ts';
 
-/** The conditions that predicates read, of a Machine's status or of a Node. */
+/** The conditions of a Machine's status or of a Node. */
 export type Conditions = readonly Pick<NodeCondition, 'type' | 'status'>[];
 
 /**
- * Healthy: something is known, `Ready` (if there) is True, and no listed condition is anything but False. Types that
- * are not listed do not matter. Source: machine_util.go, isHealthy.
+ * Returns true if there are conditions, `Ready` is True or absent, and every listed condition is False or absent. Types
+ * that are not listed do not count. Source: machine_util.go, isHealthy.
  */
 export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly string[]): boolean =>
   conditions.length > 0 &&
@@ -17,7 +17,7 @@ export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly strin
   );
 
 /**
- * The conditions that speak against the node, in words: what {@link isHealthy} objects to. Empty for a healthy one.
+ * The conditions for which {@link isHealthy} is false, as text. Empty for a healthy node.
  * @returns such as `Ready is Unknown (NodeStatusUnknown: Kubelet stopped posting node status.)`
  */
 export function ailmentsOf(
@@ -27,7 +27,7 @@ export function ailmentsOf(
   if (conditions.length === 0) return 'no conditions are known of its node';
   const ready = conditions.filter(({ type }) => type === NodeConditions.Ready);
   const others = conditions.filter(({ type }) => type !== NodeConditions.Ready);
-  // Of a node that is not heard of every condition is unknown: saying it once is enough.
+  // If the kubelet does not report, every condition is Unknown. One is enough.
   const unreachable = ready.some(({ status }) => status === 'Unknown');
   return [...ready, ...others.filter(({ status }) => !unreachable || status !== 'Unknown')]
     .filter((condition) => !isHealthy([condition], unhealthyTypes))
@@ -38,7 +38,7 @@ export function ailmentsOf(
     .join(', ');
 }
 
-/** Whether the node waits for components without which its pods cannot run; only the effect NoSchedule counts. */
+/** Returns true if the node waits for components that its pods need. Only the effect NoSchedule counts. */
 export const waitsForCriticalComponents = (node: Node): boolean =>
   (node.spec.taints ?? []).some(
     ({ key, effect }) =>
@@ -46,8 +46,8 @@ export const waitsForCriticalComponents = (node: Node): boolean =>
   );
 
 /**
- * Whether the mirrored conditions have to be written again: another status, another reason of an in-place update, or
- * another set of types. Heartbeats and messages alone do not count: they would cost a write a minute and node.
+ * Returns true if the copied conditions must be written again: another status, another reason of an in-place update, or
+ * other types. Heartbeats and messages do not count, because they would cost a write each minute for each node.
  */
 export function conditionsDiffer(mirrored: readonly NodeCondition[], actual: readonly Condition[]): boolean {
   if (mirrored.length !== actual.length) return true;
@@ -58,7 +58,7 @@ export function conditionsDiffer(mirrored: readonly NodeCondition[], actual: rea
   });
 }
 
-/** A node's conditions as they are mirrored into the Machine's status. */
+/** A node's conditions for the Machine's status. */
 export const mirrored = (conditions: readonly Condition[]): NodeCondition[] =>
   conditions.map((condition) => ({
     type: condition.type,
@@ -69,7 +69,7 @@ export const mirrored = (conditions: readonly Condition[]): NodeCondition[] =>
     ...(condition.lastTransitionTime ? { lastTransitionTime: condition.lastTransitionTime } : {}),
   }));
 
-/** Conditions as Go prints them; part of descriptions. */
+/** Conditions in Go's print format, for descriptions. */
 export const printConditions = (conditions: readonly NodeCondition[]): string =>
   `[${conditions
     .map(
@@ -79,9 +79,9 @@ export const printConditions = (conditions: readonly NodeCondition[]): string =>
     .join(' ')}]`;
 
 /**
- * When the node will have been NotReady, or its file system read-only, for as long as the settings say; undefined if it
- * is neither. The Node tells, and the Machine's status only if that says nothing: a deletion no longer mirrors conditions,
- * and a node that has recovered since must not lose its pods to what was so before.
+ * When the node will have been NotReady, or its file system read-only, for the configured time; undefined if it is
+ * neither. The Node decides. The Machine's status counts only without conditions on the Node. A deletion no longer
+ * copies conditions, and a recovered node must not lose its pods.
  */
 export function unresponsiveAt(
   machine: Machine,

@@ -4,10 +4,10 @@ import { BREAKER_DEFAULTS, type BreakerLimits } from '../disruption/unreachable.
 
 const MINUTE = 60_000;
 
-/** Longest duration that is honoured, a hundred years: a gigantic one means "never", and dates have an end. */
+/** The longest duration, a hundred years. A longer one means "never", and dates have a limit. */
 const LONGEST_MS = 100 * 365 * 24 * 60 * MINUTE;
 
-/** Defaults for every machine, from the flags of the machine controller. Durations in milliseconds. */
+/** Defaults for every machine, from the flags of the machine controller. Durations are in milliseconds. */
 export interface MachineDefaults {
   readonly creationTimeoutMs: number;
   readonly healthTimeoutMs: number;
@@ -18,16 +18,16 @@ export interface MachineDefaults {
   readonly unhealthyConditionTypes: readonly string[];
   readonly volumeDetachTimeoutMs: number;
   readonly volumeReattachTimeoutMs: number;
-  /** First wait after a creation that failed with `ResourceExhausted`; it grows, see `CapacityGate`. */
+  /** The first wait after a creation that failed with `ResourceExhausted`. It grows, see `CapacityGate`. */
   readonly resourceExhaustedRetryMs: number;
-  /** NotReady for longer than this: the node's pods are force-deleted, for nothing on it answers. */
+  /** If the node is NotReady for longer, its pods are force-deleted, because its kubelet does not respond. */
   readonly unresponsiveNodeMs: number;
-  /** The same for a file system that is read-only: pods on it cannot end in order. */
+  /** The same for a read-only file system, on which pods cannot end properly. */
   readonly readOnlyNodeMs: number;
   readonly breaker: BreakerLimits;
-  /** Machines of a deployment that are replaced at once, or a percentage of them. */
+  /** Number or percentage of a deployment's machines that are replaced at once. */
   readonly maxUnhealthyReplacements: number | string;
-  /** Feature `UndrainablePolicy`: whether the annotation is heeded; else every drain is forced in the end. */
+  /** Feature `UndrainablePolicy`: whether the annotation has an effect. Otherwise every drain is forced at its end. */
   readonly undrainablePolicy: boolean;
 }
 
@@ -50,20 +50,20 @@ export const MACHINE_DEFAULTS: MachineDefaults = {
   undrainablePolicy: true,
 };
 
-/** The defaults with the machine's own wishes laid over them. */
+/** The defaults with the machine's own settings. */
 export interface MachineSettings extends MachineDefaults {
   readonly healthTimeoutDisabled: boolean;
 }
 
-/** A duration of the spec; anything that is none (a CRD without our rules may let it in) counts as absent. */
+/** A duration of the spec. An invalid one, which a CRD without our rules accepts, counts as absent. */
 function durationOr(text: string | undefined, fallback: number): number {
   const ms = text === undefined ? undefined : parseDurationMs(text);
   return ms === undefined || ms < 0 ? fallback : Math.min(ms, LONGEST_MS);
 }
 
 /**
- * What holds for one machine: annotation (creation timeout only), else spec, else flag.
- * Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine_util.go.
+ * The settings of one machine: annotation (creation timeout only), then spec, then flag. Source:
+ * machine-controller-manager, pkg/util/provider/machinecontroller/machine_util.go.
  */
 export function settingsOf(machine: Machine, defaults: MachineDefaults): MachineSettings {
   const { spec } = machine;
@@ -81,9 +81,11 @@ export function settingsOf(machine: Machine, defaults: MachineDefaults): Machine
   };
 }
 
-/** The original tries an eviction every 20 s; its count of tries is a length of time here. */
+/** The original evicts every 20 s. Its number of attempts is a duration here. */
 export const EVICTION_INTERVAL_MS = 20_000;
 
-/** How long pods are evicted before they are deleted, in milliseconds: tries times 20 s, never beyond the drain timeout. */
+/**
+ * How long pods are evicted before they are deleted, in milliseconds: attempts times 20 s, at most the drain timeout.
+ */
 export const evictionPeriodMs = (settings: MachineSettings): number =>
   Math.min(settings.maxEvictRetries, Math.trunc(settings.drainTimeoutMs / EVICTION_INTERVAL_MS)) * EVICTION_INTERVAL_MS;

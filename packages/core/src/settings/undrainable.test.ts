@@ -8,14 +8,14 @@ import { undrainablePolicyOf } from './undrainable.ts';
 
 const annotated = (value: string) => machine({ metadata: { annotations: { [Annotations.UndrainablePolicy]: value } } });
 
-test('the machine says what becomes of it, then its class, then Force', () => {
+test('the annotation of the machine precedes that of its class, then Force applies', () => {
   const ofClass = { metadata: { name: 'small', annotations: { [Annotations.UndrainablePolicy]: 'Hold' } } } as never;
   expect(undrainablePolicyOf(machine(), undefined)).toEqual({ policy: 'Force' });
   expect(undrainablePolicyOf(machine(), ofClass)).toEqual({ policy: 'Hold' });
   expect(undrainablePolicyOf(annotated('Quarantine'), ofClass)).toEqual({ policy: 'Quarantine' });
 });
 
-test('rubbish in the annotation destroys nothing and is named with its cure', () => {
+test('an invalid annotation deletes nothing and is reported with a hint', () => {
   expect(undrainablePolicyOf(annotated('force'), undefined)).toEqual({
     policy: 'Hold',
     problem: `annotation ${Annotations.UndrainablePolicy} of Machine machine-0 is "force"; it counts as Hold until it is one of Force, Quarantine, Hold`,
@@ -27,7 +27,7 @@ test('rubbish in the annotation destroys nothing and is named with its cure', ()
 const blocked = pod('db-0', { budgets: [budget()] });
 const free = pod('web-0');
 
-test('Hold: evicting goes on beyond every deadline, nothing is deleted, and the status says so', () => {
+test('Hold: evictions continue after every deadline, nothing is deleted, and the status reports it', () => {
   const o = look([blocked, free], { policy: 'Hold' });
   const before = planDrain(o, later(-1, o.forceAt));
   expect(before).toMatchObject({ forced: false, remove: [], lookAgainAt: o.forceAt });
@@ -40,13 +40,13 @@ test('Hold: evicting goes on beyond every deadline, nothing is deleted, and the 
   });
 });
 
-test('Hold: of a node that is empty nothing is said to be left, though a volume is still waited for', () => {
+test('Hold: for an empty node no pods are reported, even while a volume is awaited', () => {
   const attachments = [{ name: 'va', volume: 'pv-db-0', deleting: false }];
   const o = look([], { policy: 'Hold', attachments });
   expect(planDrain(o, later(1, o.forceAt)).blockers.map(({ text }) => text)).toEqual([]);
 });
 
-test('Quarantine: once the time is over nobody is asked to go any more, and no timer looks again', () => {
+test('Quarantine: after the timeout no pod is evicted any more, and there is no timer', () => {
   const o = look([blocked, free], { policy: 'Quarantine' });
   expect(planDrain(o, later(-1, o.forceAt)).evict).toMatchObject([{ name: 'web-0' }]);
   const plan = planDrain(o, o.forceAt);
@@ -56,7 +56,7 @@ test('Quarantine: once the time is over nobody is asked to go any more, and no t
   expect(planDrain({ ...o, pods: [] }, later(1, o.forceAt)).drained).toBe(true);
 });
 
-/** What a process remembers that asked the pod to go under `budget()`, which refused. */
+/** The memory of a process whose eviction `budget()` refused. */
 const refused = (...names: readonly string[]) => ({
   ...NO_DRAIN_MEMORY,
   attempts: new Map(
@@ -67,7 +67,7 @@ const refused = (...names: readonly string[]) => ({
   ),
 });
 
-describe('Quarantine after its time', () => {
+describe('Quarantine after the timeout', () => {
   const after = (pods: readonly DrainPod[], change: Partial<DrainObservation> = {}) => {
     const o = look(pods, { policy: 'Quarantine', memory: refused('db-0'), ...change });
     return planDrain(o, later(1, o.forceAt));
@@ -75,24 +75,24 @@ describe('Quarantine after its time', () => {
   const evicted = (budgets: readonly DrainBudget[], change: Partial<DrainObservation> = {}) =>
     after([pod('db-0', { budgets })], change).evict.map(({ name }) => name);
 
-  test('a pod is asked again when its budget has changed and allows it', () => {
+  test('a pod is evicted again when its budget has changed and allows it', () => {
     expect(evicted([budget({ allowed: 1, resourceVersion: '8' })])).toEqual(['db-0']);
     expect(evicted([])).toEqual(['db-0']);
   });
 
-  test('a pod is asked once for each change, and never while a budget forbids it or waits for its judgement', () => {
+  test('a pod is evicted once for each change, and not while a budget forbids it or is not evaluated', () => {
     expect(evicted([budget({ allowed: 1 })])).toEqual([]);
     expect(evicted([budget({ resourceVersion: '8' })])).toEqual([]);
     expect(evicted([budget({ allowed: 1, resourceVersion: '8', stale: true })])).toEqual([]);
     expect(after([pod('db-0', { dueAt: later(0) })]).evict).toEqual([]);
   });
 
-  test('a process that knows of no refusal asks a pod that its budget allows once', () => {
+  test('a process without a refusal evicts a pod once if its budget allows it', () => {
     expect(evicted([budget({ allowed: 1 })], { memory: NO_DRAIN_MEMORY })).toEqual(['db-0']);
     expect(evicted([], { memory: NO_DRAIN_MEMORY })).toEqual([]);
   });
 
-  test('budgets wake it, and pods with volumes go one at a time', () => {
+  test('budgets wake it, and pods with volumes are evicted one at a time', () => {
     expect(after([blocked]).blockers.flatMap(({ budgets = [] }) => budgets)).toEqual(['default/web']);
     const open = { budgets: [budget({ allowed: 2, resourceVersion: '8' })] };
     const two = [
@@ -107,7 +107,7 @@ describe('Quarantine after its time', () => {
     expect(plan.lookAgainAt).toBeUndefined();
   });
 
-  test('a pod that waits for a place of the window is looked at when the next place is free', () => {
+  test('a pod that waits for a place in the window is reconciled when the next place is free', () => {
     const open = { budgets: [budget({ allowed: 2, resourceVersion: '8' })] };
     const due = later(180 * 60_000);
     const move = { pod: pod('db-8'), volumes: ['pv-db-8'], returns: true };
@@ -115,12 +115,12 @@ describe('Quarantine after its time', () => {
     const pods = [withVolume('db-0', open), withVolume('db-8', { dueAt: due })];
     const plan = after(pods, { memory });
     expect(plan).toMatchObject({ evict: [], lookAgainAt: later(2 * 60_000, due) });
-    // Nothing waits for a place: no timer.
+    // Nothing waits for a place, so there is no timer.
     expect(after([pods[1] as DrainPod], { memory }).lookAgainAt).toBeUndefined();
   });
 });
 
-test('what keeps the VM when the time is over is told to those who count machines', () => {
+test('controllers that count machines see what keeps the VM after the timeout', () => {
   const told = (policy: 'Force' | 'Quarantine' | 'Hold', ms: number, pods = [blocked]) => {
     const o = look(pods, { policy });
     return planDrain(o, later(ms, o.forceAt)).undrained;

@@ -1,12 +1,15 @@
 import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 
 /**
- * What becomes of a machine whose drain timeout has passed with pods left:
- * `Force`: pods are deleted without grace and the VM goes (the original's only way);
- * `Quarantine`: evicting ends, the Node stays cordoned with what is left on it, and the VM goes when that has ended by
- * itself; the set has long replaced the machine, for one that is being deleted does not count;
- * `Hold`: evicting goes on for as long as it takes.
- * Under the last two only the label `force-deletion` or an end of the pods lets the VM go, and the status says so.
+ * The policy for a machine with pods left after its drain timeout:
+ *
+ * - `Force`: the pods are deleted without grace, and the VM is deleted. This is the only way of the original.
+ * - `Quarantine`: evictions end. The Node stays cordoned, and the VM is deleted when its pods have ended by themselves.
+ *   The set has replaced the machine, because one that is being deleted does not count.
+ * - `Hold`: evictions continue without a limit.
+ *
+ * With the last two, only the label `force-deletion` or the end of the pods allows the deletion of the VM. The status
+ * reports it.
  */
 export type UndrainablePolicy = 'Force' | 'Quarantine' | 'Hold';
 
@@ -14,18 +17,18 @@ const POLICIES: readonly UndrainablePolicy[] = ['Force', 'Quarantine', 'Hold'];
 
 const isPolicy = (text: string): text is UndrainablePolicy => (POLICIES as readonly string[]).includes(text);
 
-/** The policy asked for, and what is wrong with the annotation if it names none. */
+/** The requested policy, and the error of an annotation that names none. */
 export interface PolicyChoice {
   readonly policy: UndrainablePolicy;
   readonly problem?: string;
 }
 
-/** What becomes of every machine without the annotation. */
+/** The policy of every machine without the annotation. */
 export const FORCED: PolicyChoice = { policy: 'Force' };
 
 /**
- * The machine's annotation, else its class's, else `Force`. Rubbish counts as `Hold`: who wrote it wanted something
- * other than the default, and what was forced cannot be taken back.
+ * The annotation of the machine, or of its class, or `Force`. An invalid one counts as `Hold`: the user wanted
+ * something other than the default, and a forced drain cannot be undone.
  */
 export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass | undefined): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];

@@ -12,7 +12,7 @@ import type { Node } from '@mcm/kube';
 import { overrideProblem } from '../disruption/override.ts';
 import type { PolicyChoice } from './undrainable.ts';
 
-/** Durations of the spec, and what holds when one is none. */
+/** Durations of the spec, and the value that applies if one is invalid. */
 const DURATIONS = [
   'creationTimeout',
   'drainTimeout',
@@ -26,7 +26,7 @@ const isDuration = (text: string): boolean => {
   return ms !== undefined && ms >= 0;
 };
 
-/** Booleans that are not one. `force-drain` counts as `True` only, as in the original. */
+/** Invalid booleans. `force-drain` counts only as `True`, as in the original. */
 function unclearBooleans({ metadata: { labels = {} } }: Machine): readonly string[] {
   const deletion = labels[Labels.ForceDeletion];
   const drain = labels[Labels.ForceDrain];
@@ -53,11 +53,11 @@ const LIKE = 'write one such as "1h30m", from 0s up';
 const annotation = (key: string): string => `metadata.annotations[${key}]`;
 
 /**
- * What a machine asks for that cannot be understood and therefore does not count, one sentence each with field and
- * cure. The CRDs refuse most of it; those of the original, and annotations, let it in.
- * @param choice what becomes of it when its time to drain is over
- * @param namesakes machines that name the same Node, the machine itself may be among them
- * @param node the machine's own
+ * Settings of a machine that are invalid and have no effect, one sentence each with field and hint. The CRDs of mcm
+ * refuse most of them. Those of the original, and annotations, accept them.
+ * @param choice The policy at the end of its drain timeout
+ * @param namesakes Machines that name the same Node, possibly with the machine itself
+ * @param node The machine's own Node
  */
 export function validationWarningsOf(
   machine: Machine,

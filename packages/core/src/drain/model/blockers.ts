@@ -1,23 +1,25 @@
 import type { Attempt, DrainBudget, DrainObservation, DrainPod, PodRef } from './observation.ts';
 
-/** Reasons of the events by which people are told of a drain. */
+/** Reasons of the events about a drain. */
 export type ReportReason = 'DeletionBlocked' | 'PodDoesNotEnd' | 'VolumeStaysAttached';
 
-/** Something that holds up a drain, by name. */
+/** A blocker of a drain, by name. */
 export interface Blocker {
-  /** `pod`, `budget` or `volume`, with what it is about; stable from look to look, so that it is written once. */
+  /**
+   * `pod`, `budget` or `volume`, with its name and problem. It is stable between passes, so that it is written once.
+   */
   readonly text: string;
-  /** Something is wrong, not merely slow. */
+  /** An error, not only a slow operation. */
   readonly failed: boolean;
   /** Keys of the PodDisruptionBudgets whose change ends the wait. */
   readonly budgets?: readonly string[];
-  /** `namespace/name` of the pods that are held up; none for a volume that is left behind. */
+  /** `namespace/name` of the blocked pods; none for a volume of a deleted pod. */
   readonly pods?: readonly string[];
-  /** What would end the wait, as a sentence for a person. */
+  /** The action that ends the wait, as a sentence. */
   readonly hint: string;
   /**
-   * People are told by an event, once for each `cause` of a drain: what is wrong by name, the same for all pods that one
-   * budget blocks and however the API server words its refusal.
+   * The event, which is sent once for each `cause` of a drain. The cause names the problem. It is equal for all pods
+   * that one budget blocks, whatever the text of the API server.
    */
   readonly tell?: { readonly reason: ReportReason; readonly cause: string };
 }
@@ -27,7 +29,7 @@ export const nameOf = ({ namespace, name }: PodRef): string => `${namespace}/${n
 
 const blocked = (cause: string): Blocker['tell'] & object => ({ reason: 'DeletionBlocked', cause });
 
-/** The time to drain is over, and the machine's policy forces nothing. */
+/** The drain timeout has ended, and the machine's policy forbids force. */
 export function heldBlocker(
   { policy, policyProblem, forcedBy = 'force-deletion=true' }: DrainObservation,
   going: readonly DrainPod[],
@@ -39,7 +41,7 @@ export function heldBlocker(
   return {
     text: `time to drain is over with pod ${left}${more} left; undrainable policy ${policy} ${what}${policyProblem ? `; ${policyProblem}` : ''}`,
     failed: true,
-    // Their change is what a quarantined node waits for; of a held one each pod tells of its own.
+    // A quarantined node waits for their change. The pods of a held node report their own.
     ...(budgets.length > 0 ? { budgets } : {}),
     pods: going.map(nameOf),
     hint: `end the pods by hand, or label the machine ${forcedBy}`,
@@ -47,7 +49,7 @@ export function heldBlocker(
   };
 }
 
-/** What nobody can see is not drained blindly: its end could not be seen either. */
+/** Objects that cannot be read are not drained, because the end of the drain would be invisible too. */
 export const unseenBlocker = (
   unseen: string,
   pods: readonly DrainPod[],
@@ -60,7 +62,7 @@ export const unseenBlocker = (
   tell: blocked('what is on the node cannot be seen'),
 });
 
-/** The API server evicts no pod that two budgets select: it answers 500, whatever they allow. */
+/** The API server answers 500 to the eviction of a pod with two budgets, whatever they allow. */
 export const severalBlocker = (pod: DrainPod): Blocker => {
   const keys = pod.budgets.map(({ key }) => key).sort();
   return {
@@ -81,7 +83,7 @@ export const misconfiguredBlocker = (pod: DrainPod, { key, rule }: DrainBudget):
   tell: blocked(`budget ${key}`),
 });
 
-/** The budget allows nothing now. */
+/** The budget allows no disruption now. */
 export const budgetBlocker = (pod: DrainPod, { key, nothingHealthy }: DrainBudget): Blocker =>
   nothingHealthy
     ? {
@@ -131,7 +133,7 @@ export const undeletedBlocker = (pod: DrainPod, { message }: Attempt): Blocker =
   tell: blocked(`deleting pod ${nameOf(pod)}`),
 });
 
-/** The pod was to have ended by `dueAt`. */
+/** The pod should have ended by `dueAt`. */
 export const overstayBlocker = (pod: DrainPod, dueAt: Date, forcedBy = 'force-deletion=true'): Blocker => ({
   text: `pod ${nameOf(pod)} does not end`,
   failed: false,

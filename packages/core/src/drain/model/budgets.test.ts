@@ -21,7 +21,7 @@ test.each<[what: string, spec: object, status: object | undefined, rule: string 
   expect(drainBudget(budget(spec, status)).rule).toBe(rule);
 });
 
-test('a budget over pods without a controller counts none of them and is misconfigured, with the cure', () => {
+test('a budget over pods without a controller counts none of them and is misconfigured, with a hint', () => {
   const status = { ...judged, expectedPods: 0, currentHealthy: 1, desiredHealthy: 0 };
   const counted = budget({ maxUnavailable: 1 }, status);
   expect(isMisconfigured(counted)).toBe(true);
@@ -32,7 +32,7 @@ test('a budget over pods without a controller counts none of them and is misconf
   expect(isMisconfigured(budget({ maxUnavailable: 1 }, { ...status, currentHealthy: 0 }))).toBe(false);
 });
 
-test('a budget that nobody has judged is not misconfigured, and is stale', () => {
+test('a budget that was not evaluated yet is stale, not misconfigured', () => {
   const undecided = budget({ maxUnavailable: 0 });
   delete (undecided.metadata as { generation?: number }).generation;
   expect(isMisconfigured(undecided)).toBe(false);

@@ -3,9 +3,10 @@ import { keyOf, type PodDisruptionBudget } from '@mcm/kube';
 import type { DrainBudget, DrainPod } from './observation.ts';
 
 /**
- * A budget that can never allow a disruption: it needs every pod that it selects, as `maxUnavailable: 0`, `minAvailable`
- * of all, or a percentage that comes to all of them do; or all its pods are healthy and yet none may go, which holds
- * too for one that counts none of them, see {@link countsNone}. With pods disrupted it may yet. Source: drain.go, isMisconfiguredPdb; there only the second, and only after a refusal.
+ * Returns true if a budget can never allow a disruption. Either it needs every selected pod (`maxUnavailable: 0`,
+ * `minAvailable` of all, or an equivalent percentage). Or all its pods are healthy and it still allows none, which
+ * includes a budget that counts none, see {@link countsNone}. With disrupted pods it may allow one later. Source:
+ * drain.go, isMisconfiguredPdb; the original checks only the second case, and only after a refusal.
  */
 export function isMisconfigured(budget: PodDisruptionBudget): boolean {
   const { status } = budget;
@@ -20,13 +21,13 @@ export function isMisconfigured(budget: PodDisruptionBudget): boolean {
 }
 
 /**
- * `maxUnavailable` and percentages are of the replicas that the pods' controllers ask for; pods without such a controller
- * count for nothing, so a budget over nothing else allows nothing, ever. Source: kube-controller-manager, disruption.go.
+ * `maxUnavailable` and percentages refer to the replicas of the pods' controllers. Pods without a controller do not
+ * count, so a budget over only such pods never allows a disruption. Source: kube-controller-manager, disruption.go.
  */
 const countsNone = ({ status }: PodDisruptionBudget): boolean =>
   (status?.expectedPods ?? 0) === 0 && (status?.currentHealthy ?? 0) > 0;
 
-/** What a budget asks for, as written, and what it comes to. */
+/** The rule of a budget as written, with its effect. */
 function ruleOf(budget: PodDisruptionBudget): string | undefined {
   const { spec, status } = budget;
   const { minAvailable, maxUnavailable } = spec;
@@ -61,28 +62,28 @@ export const drainBudget = (budget: PodDisruptionBudget): DrainBudget => ({
 
 const ruleField = (rule: string | undefined): { readonly rule?: string } => (rule === undefined ? {} : { rule });
 
-/** Whether a budget selects a pod of its namespace; an empty selector of policy/v1 selects every pod. */
+/** Returns true if a budget selects a pod of its namespace. An empty selector of policy/v1 selects every pod. */
 export const budgetSelects = (
   budget: PodDisruptionBudget,
   labels: Readonly<Record<string, string>> | undefined,
 ): boolean => selectorMatches(budget.spec.selector as LabelSelector | undefined, labels);
 
-/** Budgets do not speak for pods that have ended or never began; the API server evicts those regardless. */
+/** Budgets do not protect pods that have ended or never started. The API server evicts them in any case. */
 export const protectedByBudgets = (pod: DrainPod): boolean =>
   pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && pod.phase !== 'Pending';
 
-/** The budget that forbids to evict the pod right now, by what the cache knows; the server has the last word. */
+/** The budget in the cache that forbids the eviction now. The server decides. */
 export const blockingBudget = (pod: DrainPod): DrainBudget | undefined =>
   protectedByBudgets(pod)
     ? pod.budgets.find((budget) => !budget.stale && budget.allowed <= 0 && (pod.ready || !budget.sparesUnready))
     : undefined;
 
-/** The budget that will never let the pod go; one that spares pods that are not ready does not hold those. */
+/** The budget that will never allow the eviction, unless its policy allows evicting pods that are not ready. */
 export const misconfiguredBudget = (pod: DrainPod): DrainBudget | undefined =>
   protectedByBudgets(pod)
     ? pod.budgets.find((budget) => budget.misconfigured && (pod.ready || !budget.sparesUnready))
     : undefined;
 
-/** Says whether budgets have changed between two looks. */
+/** Changes when the budgets change. */
 export const budgetVersions = (pod: DrainPod): string =>
   pod.budgets.map(({ key, resourceVersion }) => `${key}@${resourceVersion}`).join(',');

@@ -1,12 +1,12 @@
 import type { DrainPod } from './observation.ts';
 
-/** What a filter says about a pod: it has to go, it stays, or it is on its way out. */
+/** The decision of a filter about a pod: it is evicted, it stays, or it is terminating. */
 export interface Verdict {
   readonly pod: 'evict' | 'stay' | 'leaving';
   readonly because: string;
 }
 
-/** Undefined: no opinion, ask the next one. */
+/** Undefined: no decision, so the next filter decides. */
 export type PodFilter = (pod: DrainPod) => Verdict | undefined;
 
 const mirrorPod: PodFilter = (pod) =>
@@ -27,7 +27,7 @@ const barePod: PodFilter = (pod) =>
 const localStoragePod: PodFilter = (pod) =>
   pod.localStorage ? { pod: 'evict', because: 'its local data goes with the node' } : undefined;
 
-/** In the order in which they are asked. */
+/** In the order of their evaluation. */
 export const POD_FILTERS: readonly PodFilter[] = [
   mirrorPod,
   daemonSetPod,
@@ -37,7 +37,7 @@ export const POD_FILTERS: readonly PodFilter[] = [
   localStoragePod,
 ];
 
-/** The first opinion; a pod nobody objects to has to go. Source: pkg/util/provider/drain/drain.go, pod filters. */
+/** The first decision. A pod without one is evicted. Source: pkg/util/provider/drain/drain.go, pod filters. */
 export function verdictOf(pod: DrainPod, filters: readonly PodFilter[] = POD_FILTERS): Verdict {
   for (const filter of filters) {
     const verdict = filter(pod);

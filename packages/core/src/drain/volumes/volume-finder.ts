@@ -4,9 +4,9 @@ import type { VolumeSource } from '../../driver/contract/driver.ts';
 import type { Attachment } from '../model/observation.ts';
 
 /**
- * Whether a name of `status.volumesAttached` is that of the volume with this id: the id stands in it whole, as in
- * `kubernetes.io/csi/driver^vol-1` or `kubernetes.io/aws-ebs/aws://zone/vol-1`. The original searches for the id as a
- * regular expression, which takes vol-12 for vol-1.
+ * Returns true if a name in `status.volumesAttached` belongs to the volume with this id. The name contains the whole
+ * id, as in `kubernetes.io/csi/driver^vol-1` or `kubernetes.io/aws-ebs/aws://zone/vol-1`. The original searches for the
+ * id as a regular expression, which confuses vol-12 with vol-1.
  */
 export function namesVolume(attachedName: string, id: string): boolean {
   if (id === '') return false;
@@ -20,8 +20,8 @@ export function namesVolume(attachedName: string, id: string): boolean {
 const isPartOfName = (character: string): boolean => /[A-Za-z0-9_-]/.test(character);
 
 /**
- * Where volumes are attached. VolumeAttachments tell it of CSI volumes; of others only the node's status does, under
- * the cloud's id, which the driver finds in the PersistentVolume.
+ * Finds where volumes are attached. VolumeAttachments show CSI volumes. Other volumes are visible only in the node's
+ * status, under the cloud's id, which the driver derives from the PersistentVolume.
  */
 export class VolumeFinder {
   readonly #caches: DrainCaches;
@@ -41,21 +41,22 @@ export class VolumeFinder {
     return this.#caches.attachments.store.byIndex('volume', volume);
   }
 
-  /** PersistentVolumes of a pod, each once; those of claims that are not bound, or not known, are none. */
+  /** PersistentVolumes of a pod, each once. Claims that are unbound or unknown have none. */
   of(pod: Pod): readonly string[] {
     const names = (pod.spec.volumes ?? []).flatMap((volume) => {
       const claim = volume.ephemeral ? `${pod.metadata.name}-${volume.name}` : volume.persistentVolumeClaim?.claimName;
       if (!claim) return [];
       const bound = this.#caches.claims.store.get(`${pod.metadata.namespace}/${claim}`)?.spec.volumeName;
-      // What is never attached (NFS and the like) need not be detached either.
+      // Volumes that are never attached, such as NFS, need no detach.
       return bound && (this.#attachmentsOf(bound).length > 0 || this.#id(bound) !== undefined) ? [bound] : [];
     });
     return [...new Set(names)];
   }
 
   /**
-   * What is attached to the node: all that attachments tell, and those of `used` that only the node's status names, as
-   * attached or as in use. A list of attachments may be incomplete (incident 21): all three must say that a volume is off.
+   * Volumes attached to the node: all from attachments, and those of `used` that only the node's status shows as
+   * attached or in use. A list of attachments may be incomplete (incident 21), so all three must show that a volume is
+   * detached.
    */
   attachedTo(node: Node, used: readonly string[]): Attachment[] {
     const told = this.#caches.attachments.store.byIndex('node', node.metadata.name).flatMap(({ metadata, spec }) => {
@@ -75,7 +76,10 @@ export class VolumeFinder {
     return [...told, ...named];
   }
 
-  /** Whether a name of the node's status is the volume's: by the cloud's id, or as kubelets name a CSI volume. */
+  /**
+   * Returns true if a name in the node's status belongs to the volume, by the cloud's id or by the kubelet's name of a
+   * CSI volume.
+   */
   #isNamed(volume: string, name: string): boolean {
     const id = this.#id(volume);
     if (id !== undefined && namesVolume(name, id)) return true;
@@ -83,7 +87,10 @@ export class VolumeFinder {
     return csi !== undefined && name === `kubernetes.io/csi/${csi.driver}^${csi.volumeHandle}`;
   }
 
-  /** Whether a volume has arrived at another node. Of one without attachments nothing would tell: it counts as arrived. */
+  /**
+   * Returns true if a volume is attached to another node. A volume without attachments counts as attached, because
+   * nothing would show it.
+   */
   isAttachedElsewhere(volume: string, nodeName: string): boolean {
     const found = this.#caches.volumes.store.get(volume);
     if (found && found.spec.csi === undefined && this.#attachmentsOf(volume).length === 0) return true;
@@ -92,7 +99,7 @@ export class VolumeFinder {
     );
   }
 
-  /** The CSI driver of a volume that no node but this one has, or is to get. */
+  /** The CSI driver of a volume that no other node has or will get. */
   driverToMove(volume: string, nodeName: string): string | undefined {
     if (this.#attachmentsOf(volume).some(({ spec }) => spec.nodeName !== nodeName)) return undefined;
     const csi = this.#caches.volumes.store.get(volume)?.spec.csi;

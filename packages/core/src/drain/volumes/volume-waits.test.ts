@@ -13,7 +13,7 @@ const moving = (name: string, change: Partial<VolumeMove> = {}): DrainMemory => 
 
 const attached = (name: string) => ({ name: `va-${name}`, volume: `pv-${name}`, deleting: true });
 
-test('a volume that does not come off is named to those who wait for their turn, with its pod and until when', () => {
+test('a volume that stays attached is reported to waiting pods, with its pod and time limit', () => {
   const o = look([withVolume('b')], {
     memory: moving('a', { goneAt: later(0) }),
     attachments: [attached('a'), attached('b')],
@@ -31,7 +31,7 @@ test('a volume that does not come off is named to those who wait for their turn,
   expect(planDrain(o, later(2 * MINUTE))).toMatchObject({ evict: [{ name: 'b' }], blockers: [] });
 });
 
-test('one that its kubelet still has mounted says so', () => {
+test('a volume that its kubelet still has mounted is reported as such', () => {
   const o = look([withVolume('b')], {
     memory: moving('a', { goneAt: later(0) }),
     attachments: [{ volume: 'pv-a', deleting: false, inUse: true }],
@@ -39,7 +39,7 @@ test('one that its kubelet still has mounted says so', () => {
   expect(planDrain(o, later(MINUTE)).blockers[0]?.text).toMatch(/^volume pv-a of pod default\/a is still in use, /);
 });
 
-test('a volume that is attached nowhere again is named, until the re-attach timeout', () => {
+test('a volume that is not attached again is reported until the re-attach timeout', () => {
   const o = look([withVolume('b')], { memory: moving('a', { goneAt: later(0), detachedAt: later(SECOND) }) });
   expect(planDrain(o, later(10 * SECOND)).blockers).toEqual([]);
   expect(planDrain(o, later(11 * SECOND)).blockers).toMatchObject([
@@ -57,7 +57,7 @@ test("nobody waits for a turn: what travels is nobody's concern", () => {
   expect(planDrain(o, later(20 * SECOND)).blockers).toEqual([]);
 });
 
-test('at the end each volume has its own time: one that had it already is not waited for anew', () => {
+test('at the end each volume has its own time limit, which does not start again', () => {
   const memory = {
     ...NO_DRAIN_MEMORY,
     emptySince: later(2 * MINUTE),
@@ -72,7 +72,7 @@ test('at the end each volume has its own time: one that had it already is not wa
   expect(planDrain(o, later(4 * MINUTE)).drained).toBe(true);
 });
 
-test('a pod with a volume that somebody else ends, or a former process of ours, is waited for as one of ours', () => {
+test('a pod with a volume that another client evicted, or an earlier process, is awaited like one of this drain', () => {
   const o = look([withVolume('a', { dueAt: later(30 * SECOND) }), withVolume('b')]);
   const seen = { ...o, memory: trackVolumes(o, later(0)) };
   expect([...seen.memory.moves.keys()]).toEqual(['uid-a']);
@@ -80,7 +80,7 @@ test('a pod with a volume that somebody else ends, or a former process of ours, 
   expect(planDrain(seen, later(SECOND)).evict).toEqual([]);
 });
 
-test('a pod with a volume that does not end keeps the others waiting no longer than its volume would', () => {
+test('a pod with a volume that does not end delays the others only as long as its volume would', () => {
   const o = look([withVolume('a', { dueAt: later(30 * SECOND) }), withVolume('b')], { memory: moving('a') });
   const limit = later(30 * SECOND + 2 * MINUTE);
   const waiting = planDrain(o, later(2 * MINUTE));

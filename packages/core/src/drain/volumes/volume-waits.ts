@@ -3,12 +3,12 @@ import { type Blocker, nameOf } from '../model/blockers.ts';
 import type { Attachment, DrainObservation, VolumeMove } from '../model/observation.ts';
 import { movesUnderWay } from './volumes.ts';
 
-/** What a drain waits for at volumes. */
+/** The volumes that a drain waits for. */
 export interface VolumeWaits {
   readonly blockers: readonly Blocker[];
-  /** The drain is not over while it does. */
+  /** The drain has not ended while this is true. */
   readonly waits: boolean;
-  /** Look again then. */
+  /** Time of the next pass. */
   readonly until?: Date;
 }
 
@@ -21,19 +21,19 @@ const IN_USE_HINT = 'its kubelet has to unmount it: see the log of the kubelet; 
 const REATTACH_HINT =
   'its pod has to start elsewhere: see the events of the new one; the re-attach timeout ends the wait';
 
-/** A volume that moves on sooner is not worth a status write. */
+/** A shorter wait is not worth a status write. */
 const NAMED_AFTER_MS = 10_000;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
 
-/** A volume that is waited for: since when, until when at most, and in which words. */
+/** A volume that is awaited: start, time limit and text. */
 interface Wait {
   readonly since: Date;
   readonly by: Date;
   readonly blocker: Blocker;
 }
 
-/** Those that last are named, the others are looked at again when they would be. */
+/** Long waits are reported, the others cause a pass when they become long. */
 function told(waits: readonly Wait[], now: Date): VolumeWaits {
   const named = waits.filter(({ since }) => now >= later(since, NAMED_AFTER_MS));
   const instants = waits.flatMap(({ since, by }) => [later(since, NAMED_AFTER_MS), by].filter((at) => now < at));
@@ -59,7 +59,7 @@ const reattachBlocker = (volume: string, move: VolumeMove, by: Date): Blocker =>
   hint: REATTACH_HINT,
 });
 
-/** While pods wait for their turn: the volumes of those before them, that do not come off or are attached nowhere again. */
+/** Volumes for which pods wait: those of earlier pods that stay attached or are not attached again. */
 export function waitForMoves(o: DrainObservation, now: Date): VolumeWaits {
   const waits = movesUnderWay(o, now).flatMap(({ move, stage: { at, since, by } }): Wait[] => {
     if (at === 'pod' || !since || !by) return [];
@@ -76,7 +76,7 @@ export function waitForMoves(o: DrainObservation, now: Date): VolumeWaits {
   return told(waits, now);
 }
 
-/** A volume that is attached here with nobody left to use it. */
+/** A volume that is attached here without a pod that uses it. */
 interface LeftBehind {
   readonly attachment: Attachment;
   readonly move: VolumeMove | undefined;
@@ -84,7 +84,7 @@ interface LeftBehind {
   readonly by: Date;
 }
 
-/** Volumes of pods that stay (DaemonSets) are not waited for. */
+/** Volumes of pods that stay (DaemonSets) are not awaited. */
 function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
   const used = new Set(o.pods.flatMap((pod) => pod.volumes));
   const moves = [...o.memory.moves.values()];
@@ -98,8 +98,8 @@ function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
 }
 
 /**
- * With all pods gone: the volumes they used must be off the node before its VM goes, or the cloud tears them away.
- * None is waited for beyond the detach timeout.
+ * When all pods are gone, their volumes must be detached before the VM is deleted. Otherwise the cloud removes them
+ * while they are attached. Each is awaited up to the detach timeout.
  */
 export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
   const waits = leftBehind(o, now)
@@ -108,7 +108,7 @@ export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
   return told(waits, now);
 }
 
-/** Volumes that did not come off in time: the drain goes on without them, and people are told once of each. */
+/** Volumes that were not detached in time. The drain continues without them, and each is reported once. */
 export function volumesLeft(o: DrainObservation, now: Date): readonly Blocker[] {
   return leftBehind(o, now)
     .filter(({ move, by }) => (move?.goneAt || o.memory.emptySince) && now >= by)

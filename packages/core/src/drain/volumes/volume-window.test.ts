@@ -3,7 +3,7 @@ import { NO_DRAIN_MEMORY, type VolumeMove } from '../model/observation.ts';
 import { later, look, MINUTE, pod } from '../testing.ts';
 import { windowSize } from './volume-window.ts';
 
-/** Moves whose volumes took so long to come off, in ms; undefined: not off yet. One begins each second. */
+/** Moves whose volumes were detached after this time, in ms; undefined: not yet. One begins each second. */
 const after = (...took: (number | undefined)[]) => {
   const moves = took.map((ms, i): [string, VolumeMove] => {
     const goneAt = later(i * 1_000);

@@ -1,12 +1,12 @@
 import type { DrainObservation } from '../model/observation.ts';
 
-/** A volume that is off the node this soon after its pod ended came off fast. */
+/** A volume that is detached this soon after its pod ended counts as fast. */
 const FAST_MS = 30_000;
 
 /**
- * How many pods with volumes may be on their way at once: one at first, one more for each whose volumes came off fast,
- * half as many for each that took half of the detach timeout, which is how a throttled cloud shows. Between one, which
- * is the original's pace, and `volumeWindow`. From this drain's own moves alone; a new process begins with one.
+ * Returns how many pods with volumes may move at once: one at first, one more for each fast detach, half as many after
+ * a detach that took half of the detach timeout, which indicates a throttled cloud. The result is between one, as in
+ * the original, and `volumeWindow`. It depends only on the moves of this drain; a new process begins with one.
  */
 export function windowSize(o: DrainObservation, now: Date): number {
   const gone = [...o.memory.moves.values()].flatMap(({ goneAt, detachedAt }) =>

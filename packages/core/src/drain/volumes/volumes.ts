@@ -7,7 +7,7 @@ const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + 
 const attachedHere = (o: DrainObservation, volumes: readonly string[]): boolean =>
   o.attachments.some(({ volume }) => volumes.includes(volume));
 
-/** What a move waits for; `by`: how long it keeps its place in the window, absent when nobody can tell yet. */
+/** What a move waits for. `by`: until when it keeps its place in the window; absent: unknown. */
 export interface MoveStage {
   readonly at: 'pod' | 'detach' | 'attach';
   readonly since?: Date;
@@ -15,8 +15,8 @@ export interface MoveStage {
 }
 
 /**
- * What a pod with volumes on its way waits for; undefined: it has arrived, or comes back nowhere. One that does not end
- * keeps its place no longer than its volumes would: the others are not to wait for it till the end of the drain.
+ * What a moving pod with volumes waits for; undefined: it has arrived, or does not return. A pod that does not end
+ * keeps its place only as long as its volumes would, so it does not delay the others until the end of the drain.
  */
 export function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage | undefined {
   const { goneAt, detachedAt, returns, volumes } = move;
@@ -41,9 +41,8 @@ export function movesUnderWay(
 }
 
 /**
- * Notes what has become of the pods with volumes that were asked to go: gone, their volumes detached. A pod that somebody
- * else ends, or a former process of ours, is on its way like one of this drain's. To be called before each look; the same
- * object comes back when nothing has changed.
+ * Records the progress of evicted pods with volumes: deleted, volumes detached. A pod that another client or an earlier
+ * process evicted counts as well. Call it before each pass. Without a change it returns the same object.
  */
 export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
   const { memory } = o;
@@ -68,7 +67,7 @@ export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
   return { ...rest, moves, ...(emptySince ? { emptySince } : {}) };
 }
 
-/** The move that begins when a pod with volumes was asked to go. */
+/** The move that begins with the eviction of a pod with volumes. */
 export const beginMove = (pod: DrainPod): VolumeMove | undefined =>
   pod.hasClaims && pod.volumes.length > 0
     ? {
@@ -78,14 +77,14 @@ export const beginMove = (pod: DrainPod): VolumeMove | undefined =>
       }
     : undefined;
 
-/** Higher priority leaves first; then by name, so that every look sees the same order. */
+/** Higher priority first, then by name, so that every pass has the same order. */
 export const byPriority = (a: DrainPod, b: DrainPod): number =>
   b.priority - a.priority || (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1);
 
 /**
- * Whether a pod may be asked to go now. Pods without volumes of their own always may. Those with volumes go a few at
- * a time, each when the volumes of one before are attached elsewhere: clouds attach slowly, and an application that
- * replicates should have its pod back before the next one leaves.
+ * Returns true if a pod may be evicted now. Pods without own volumes always may. Those with volumes are limited, and
+ * each waits until the volumes of an earlier one are attached elsewhere. Clouds attach slowly, and a replicated
+ * application should have its pod back before the next one is evicted.
  */
 export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean {
   if (!o.tracksVolumes || !beginMove(pod) || o.memory.moves.has(pod.uid)) return true;
@@ -93,8 +92,8 @@ export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean 
 }
 
 /**
- * Pods that may begin to move now: by priority, as many as the window has places and the CSI drivers can attach to
- * other nodes. One may go whenever none is under way, so that no limit makes a drain slower than a serial one.
+ * Pods that may be evicted now: by priority, as many as the window allows and the CSI drivers can attach elsewhere. If
+ * none is moving, one may always be evicted, so no limit makes a drain slower than a serial one.
  */
 function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
   const moves = movesUnderWay(o, now).map(({ move }) => move);
@@ -112,7 +111,7 @@ function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
   return going;
 }
 
-/** Takes room for the volumes; false when a driver has not enough of it. */
+/** Reserves room for the volumes; false if a driver has not enough. */
 function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volumes: readonly string[]): boolean {
   let fits = true;
   for (const volume of volumes) {
@@ -125,7 +124,7 @@ function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volum
   return fits;
 }
 
-/** When the next place in the window becomes free by time alone. */
+/** When the next place in the window becomes free without an event. */
 export function nextPlaceAt(o: DrainObservation, now: Date): Date | undefined {
   const instants = movesUnderWay(o, now).flatMap(({ stage: { by } }) => (by ? [by.getTime()] : []));
   return instants.length > 0 ? new Date(Math.min(...instants)) : undefined;

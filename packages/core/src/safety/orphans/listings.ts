@@ -4,9 +4,9 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import { Lane } from '../../flow/lane.ts';
 
-/** What a class's cloud answered. */
+/** The VMs of a class as the cloud listed them. */
 export interface Listing {
-  /** When the cloud was asked: what was made later may be missing. */
+  /** Start of the request. VMs that were created later may be missing. */
   readonly startedAt: Date;
   readonly vms: readonly ListedInstance[];
 }
@@ -15,25 +15,25 @@ export interface ListingOptions {
   readonly invoker: Pick<DriverInvoker, 'list'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Told when a listing has ended, well or not. */
+  /** Called when a listing has ended, successful or not. */
   readonly ended: (classKey: Key) => void;
 }
 
 interface State {
   running: boolean;
   last?: Listing;
-  /** In a row. */
+  /** Failures in a row. */
   failures: number;
-  /** Of the last one, if it failed. */
+  /** The error of the last listing, if it failed. */
   error?: string;
 }
 
-/** Listings under way at once. One that ignores its signal gives up its place, and holds up its own class only. */
+/** Number of listings at the same time. One that ignores its signal frees its slot, and delays only its own class. */
 const LIMIT = 20;
 
 /**
- * The VMs of each class, as the cloud listed them. A listing goes on while nobody waits for it; there is one of a
- * class at a time, even if a driver does not end it.
+ * The VMs of each class as the cloud listed them. A listing runs in the background. Each class has one at a time, even
+ * if a driver does not end it.
  */
 export class Listings {
   readonly #options: ListingOptions;
@@ -44,17 +44,17 @@ export class Listings {
     this.#options = options;
   }
 
-  /** The last listing that succeeded. */
+  /** The last successful listing. */
   of(classKey: Key): Listing | undefined {
     return this.#states.get(classKey)?.last;
   }
 
-  /** Listings that failed since the last one that succeeded. */
+  /** Number of failed listings since the last successful one. */
   failures(classKey: Key): number {
     return this.#states.get(classKey)?.failures ?? 0;
   }
 
-  /** Why the last listing failed; undefined: it did not. */
+  /** The error of the last listing; undefined: it succeeded. */
   error(classKey: Key): string | undefined {
     return this.#states.get(classKey)?.error;
   }
@@ -63,7 +63,7 @@ export class Listings {
     return this.#states.get(classKey)?.running === true;
   }
 
-  /** Asks the cloud, unless it is being asked. */
+  /** Starts a listing, unless one is running. */
   begin(machineClass: MachineClass): void {
     const key = keyOf(machineClass);
     const state = this.#states.get(key) ?? { running: false, failures: 0 };

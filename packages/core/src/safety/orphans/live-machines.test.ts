@@ -2,7 +2,7 @@ import { createClient, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { liveMachines } from './live-machines.ts';
 
-test('machines of every page are live: one that is overlooked would lose its VM', async () => {
+test('machines of every page are read, because a missed one would lose its VM', async () => {
   const asked: (string | null)[] = [];
   const pages = [['a', 'p2'], ['b', 'p3'], ['c']];
   const transport = ({ path }: { readonly path: string }) => {

@@ -8,10 +8,10 @@ import { NodesOfVms, type NodesOfVmsOptions } from './nodes-of-vms.ts';
 import { isOrphan } from './orphan-vms.ts';
 import type { Use } from './served.ts';
 
-/** A VM that belongs to no machine, and what it is used for. */
+/** A VM without a machine, and its use. */
 export interface LiveOrphan {
   readonly vm: ListedInstance;
-  /** The machine that has its name. */
+  /** The machine with the name of the VM. */
   readonly machine: Machine | undefined;
   readonly use: Use;
 }
@@ -21,7 +21,7 @@ export interface LiveOrphansOptions extends NodesOfVmsOptions {
   readonly namespace: string;
 }
 
-/** Which of the VMs a list of the machines, made after the cloud's, knows as orphans. @throws KubeError */
+/** Returns those VMs that have no machine in a list of machines that is newer than the cloud's. @throws KubeError */
 export async function liveOrphans(
   options: LiveOrphansOptions,
   vms: readonly ListedInstance[],

@@ -19,7 +19,7 @@ import { claims, classOfNode, keepsOrphanNode, planNodeMark } from './orphan-nod
 import type { OrphanReconcileOptions } from './orphan-options.ts';
 import { standIn } from './orphan-vms.ts';
 
-/** What becomes of a Node, and whether that is worth an event. */
+/** The result for a Node, and whether it needs an event. */
 interface Verdict {
   readonly outcome: string;
   readonly tell: boolean;
@@ -27,20 +27,20 @@ interface Verdict {
 
 const tell = (outcome: string): Verdict => ({ outcome, tell: true });
 
-/** Marks Nodes that belong to no machine, takes the mark off those that do, and deletes those that stand for nothing. */
+/** Marks Nodes without a machine, removes the mark from Nodes with one, and deletes orphaned Nodes. */
 export class NodeCollector {
   readonly #o: OrphanReconcileOptions;
   readonly #listings: Listings;
   readonly #cap: HourlyCap;
   /** By UID of the Node: since when it has looked like an orphan. */
   #firstSeen: ReadonlyMap<string, Date> = new Map();
-  /** By UID: why it was kept, to say it once. */
+  /** By UID: the reported reason to keep the Node. */
   #told: ReadonlyMap<string, string> = new Map();
-  /** UIDs of those whose instance the cloud still has, to say it once. */
+  /** UIDs of reported Nodes whose VM still exists. */
   readonly #reportedLiving = new Set<string>();
   readonly #deleting = new Set<string>();
 
-  /** Nodes that stood for no machine in the last pass. */
+  /** Number of Nodes without a machine in the last pass. */
   get suspects(): number {
     return this.#firstSeen.size;
   }
@@ -56,7 +56,7 @@ export class NodeCollector {
     this.#firstSeen = new Map();
   }
 
-  /** One look at all Nodes; answers when the next may find more. */
+  /** Evaluates all Nodes. Returns the time of the next pass that may find more. */
   async pass(now: Date): Promise<Date | undefined> {
     const { caches, target, invoker, options } = this.#o;
     if (!target || !caches.target) return undefined;
@@ -94,7 +94,7 @@ export class NodeCollector {
     }
   }
 
-  /** By the caches: one of ours, silent, and nobody's. */
+  /** Returns true if the caches show a Node of this controller without a reporting kubelet and without a machine. */
   #isSuspect(node: Node): boolean {
     const { caches, namespace } = this.#o;
     const name = node.metadata.labels?.[Labels.MachineName];
@@ -110,7 +110,7 @@ export class NodeCollector {
     return new Map(keys.map((key) => [key, this.#listings.of(key)]));
   }
 
-  /** Begins the deletion of a Node that nothing speaks for; says what becomes of it. */
+  /** Starts the deletion of a Node if there is no reason to keep it. Returns the result. */
   #decide(
     node: Node,
     now: Date,
@@ -141,7 +141,7 @@ export class NodeCollector {
     this.#o.targetRecorder?.event(node, 'Warning', 'OrphanNode', text);
   }
 
-  /** What no cache says: machines and Node as the servers have them, and the instance as the cloud has it. */
+  /** Reads machines and Node from the servers, and the VM from the cloud, before the deletion. */
   async #delete(seen: Node, now: Date): Promise<void> {
     const { log, control, namespace, target } = this.#o;
     const fields = { node: seen.metadata.name, providerID: seen.spec.providerID };
@@ -163,7 +163,7 @@ export class NodeCollector {
         return;
       }
       if (node.metadata.finalizers?.includes(Finalizers.Node)) return; // the mark, which takes it off, failed
-      // The very Node in the very state that was looked at: a kubelet that came back in between makes it a conflict.
+      // The deletion names UID and version. If the kubelet reported in between, it fails with a conflict.
       const { name, uid, resourceVersion } = node.metadata;
       await ignoreNotFound(client.delete(name, { preconditions: { uid, resourceVersion } }));
       log.warn('Orphan Node deleted', fields);
@@ -174,7 +174,7 @@ export class NodeCollector {
     }
   }
 
-  /** Drivers that cannot look one instance up have said it with their listings. */
+  /** A driver without `status` has answered through its listings. */
   async #cloudHas(node: Node, now: Date): Promise<boolean> {
     const { invoker, caches, namespace } = this.#o;
     if (!invoker.can.status) return false;

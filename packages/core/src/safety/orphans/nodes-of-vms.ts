@@ -11,18 +11,18 @@ export interface NodesOfVmsOptions {
 
 const PAGE = 500;
 
-/** Nodes by what ties them to VMs. */
+/** Nodes by their relation to VMs. */
 interface Lookup {
   readonly byName: (name: string) => readonly Node[];
-  /** By {@link instanceKey} of the provider id. */
+  /** By the {@link instanceKey} of the provider ID. */
   readonly byInstance: (key: string) => readonly Node[];
   /** By the name of the machine in the Node's label. */
   readonly byMachine: (name: string) => readonly Node[];
 }
 
 /**
- * Looks for the Ready Nodes of VMs without a machine, in one pass. The cache answers where it knows a Node. Where it knows
- * none, one live list of the Nodes does: after an outage the watch of Nodes may lag behind that of Machines.
+ * Looks for the Ready Nodes of VMs without a machine, in one pass. The cache is used if it has a Node. Otherwise one
+ * live list of the Nodes decides, because the watch of Nodes may lag behind that of Machines after an outage.
  */
 export class NodesOfVms {
   readonly #o: NodesOfVmsOptions;
@@ -32,7 +32,7 @@ export class NodesOfVms {
     this.#o = options;
   }
 
-  /** @throws KubeError when the Nodes cannot be listed */
+  /** @throws KubeError if the Nodes cannot be listed */
   async useOf(about: Omit<ListedVm, 'nodes'>): Promise<Use> {
     const { target } = this.#o.caches;
     if (!target) return { use: 'none' };

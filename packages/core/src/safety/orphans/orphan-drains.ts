@@ -22,23 +22,25 @@ export interface OrphanDrainsOptions {
   readonly log: Logger;
 }
 
-/** What is remembered of a drain between passes. Its loss costs waiting times. */
+/** The state of a drain between passes. Its loss costs only waiting times. */
 interface DrainState extends Pick<MachineMemory, 'drain'> {
-  /** What the log said last that the drain waits for. */
+  /** The last logged reason for which the drain waits. */
   logged?: string;
 }
 
-/** The most looks at one Node in a pass: cordon, evict, see. A drain that has more to do goes on in the next pass. */
+/**
+ * The highest number of steps for one Node in a pass: cordon, evict, verify. A longer drain continues in the next pass.
+ */
 const LOOKS = 4;
 
 /**
- * Drains the Nodes of VMs that have no machine, with the decisions of a machine's drain. The time to drain begins with the
- * cordon, which the Node's condition `Terminating` tells, so a new process goes on where another one ended.
+ * Drains the Nodes of VMs without a machine, with the decisions of a machine's drain. The drain timeout begins with the
+ * cordon, which the Node's condition `Terminating` records, so a new process continues the drain.
  */
 export class OrphanDrains {
   readonly #o: OrphanDrainsOptions;
   readonly #nodes: NodeActions;
-  /** By class and provider id. */
+  /** By class and provider ID. */
   readonly #memories = new Map<string, DrainState>();
 
   constructor(options: OrphanDrainsOptions) {
@@ -46,14 +48,14 @@ export class OrphanDrains {
     this.#nodes = new NodeActions(options);
   }
 
-  /** Forgets the drains of all VMs but these. */
+  /** Forgets the drains of all other VMs. */
   keepOnly(classKey: string, providerIds: ReadonlySet<string>): void {
     for (const key of this.#memories.keys())
       if (key.startsWith(`${classKey} `) && !providerIds.has(key.slice(classKey.length + 1)))
         this.#memories.delete(key);
   }
 
-  /** Does what may be done now. Answers whether the Node is drained. @throws KubeError */
+  /** Does the actions that are possible now. Returns true if the Node is drained. @throws KubeError */
   async step(vm: ListedInstance, node: Node, machineClass: MachineClass, signal: AbortSignal): Promise<boolean> {
     const key = `${keyOf(machineClass)} ${vm.providerId}`;
     const state: DrainState = this.#memories.get(key) ?? { drain: NO_DRAIN_MEMORY };
@@ -67,7 +69,7 @@ export class OrphanDrains {
     return waitsFor === undefined;
   }
 
-  /** Answers what the drain waits for; undefined: nothing. */
+  /** Returns what the drain waits for; undefined: nothing. */
   async #step(
     vm: ListedInstance,
     seen: Node,

@@ -33,15 +33,16 @@ export function withoutForeign(
   return others.size === 0 ? vms : vms.filter((vm) => !others.has(vm));
 }
 
-/** VMs without a machine that are not kept for study. */
+/** VMs without a machine that are not kept for analysis. */
 export interface Suspects {
   readonly suspects: readonly ListedInstance[];
-  /** VMs that were kept for study until their time ended. Their machines were deleted on purpose. */
+  /** VMs that were kept for analysis until their time ended. Users deleted their machines on purpose. */
   readonly released: InstanceSet;
 }
 
 /**
- * The VMs without a machine that are not kept for study. The record of a VM outlives the VM, or a crash between would leak it.
+ * The VMs without a machine that are not kept for analysis. The record of a VM outlives the VM. Otherwise a crash in
+ * between would leak it.
  * @throws KubeError
  */
 export async function withoutKept(

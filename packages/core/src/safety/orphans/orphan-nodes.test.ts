@@ -30,7 +30,7 @@ const evidence = (change: Partial<NodeEvidence> = {}): NodeEvidence => ({
   ...change,
 });
 
-test('a silent Node of a gone machine, whose instance no cloud lists any more, is an orphan', () => {
+test('a Node without a reporting kubelet and without a machine, whose VM no cloud lists, is an orphan', () => {
   expect(keepsOrphanNode(orphan(), NOON, evidence())).toBeUndefined();
 });
 
@@ -87,7 +87,7 @@ test.each<[what: string, parts: Parameters<typeof machine>[0], claimed: boolean]
   expect(claims(machine(parts), orphan())).toBe(claimed);
 });
 
-test('what waiting ends is nothing for people to see to', () => {
+test('a Node that is kept only for a time needs no event', () => {
   const kept = (n: ReturnType<typeof node>, change: Partial<NodeEvidence>) =>
     keepsOrphanNode(n, NOON, evidence(change))?.passing ?? false;
   expect(kept(orphan(), { firstSeen: undefined })).toBe(true);

@@ -5,8 +5,8 @@ import type { NodeChange } from '../../node/patch.ts';
 import type { Listing } from './listings.ts';
 
 /**
- * What to do about a Node that has no machine though it is old enough to (finalizer off, annotated), or that has one
- * again (annotation off). Source: machine_safety.go, AnnotateNodesUnmanagedByMCM.
+ * Returns the change for a Node that has no machine for a long time (finalizer removed, annotation added), or that has
+ * one again (annotation removed). Source: machine_safety.go, AnnotateNodesUnmanagedByMCM.
  */
 export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: number): NodeChange | undefined {
   const { annotations, finalizers = [] } = node.metadata;
@@ -27,13 +27,13 @@ export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: nu
 const ageMs = ({ metadata }: Node, now: Date): number =>
   now.getTime() - (parseTime(metadata.creationTimestamp)?.getTime() ?? now.getTime());
 
-/** The class that a Node's machine had; undefined for a Node that is not known to have been this namespace's. */
+/** The class of a Node's former machine; undefined if the Node is not known to be from this namespace. */
 export function classOfNode({ metadata }: Node, namespace: string): string | undefined {
   const key = metadata.annotations?.[Annotations.MachineClassOfNode];
   return key?.startsWith(`${namespace}/`) ? key : undefined;
 }
 
-/** Whether a machine names the Node, is named by it, or has the VM that it has. Any of them will do. */
+/** Returns true if the machine names the Node, the Node names the machine, or both have the same VM. */
 export function claims(machine: Machine, node: Node): boolean {
   const { metadata, spec } = machine;
   if (metadata.labels?.[Labels.Node] === node.metadata.name) return true;
@@ -41,32 +41,32 @@ export function claims(machine: Machine, node: Node): boolean {
   return mayBeInstance(spec.providerID, node.spec.providerID);
 }
 
-/** What is known about a Node that no machine seems to claim. */
+/** Evidence about a Node that seems to have no machine. */
 export interface NodeEvidence {
   readonly namespace: string;
-  /** Node's minimum age. */
+  /** Minimum age of the Node. */
   readonly minAgeMs: number;
-  /** When it was first seen like this, by UID; absent: only now. */
+  /** When this Node, by UID, was first seen without a machine; absent: now. */
   readonly firstSeen?: Date | undefined;
-  /** And how long it must have been like this. */
+  /** How long it must have been without a machine. */
   readonly confirmAfterMs: number;
-  /** Last good listing of every class there is, by key; undefined where none succeeded. */
+  /** The last successful listing of every class, by key; undefined without one. */
   readonly listings: ReadonlyMap<string, Listing | undefined>;
 }
 
-/** Why a Node that no machine claims is kept. */
+/** Why a Node without a machine is kept. */
 export interface Kept {
   readonly because: string;
-  /** Waiting ends it: nothing for people to see to. */
+  /** The reason ends by itself, so no user has to act. */
   readonly passing?: true;
 }
 
 const passing = (because: string): Kept => ({ because, passing: true });
 
 /**
- * Why a Node that no machine claims is kept, or undefined when everything says that it stands for nothing: it joined
- * as a node of this namespace, nobody reports from it, it is old enough, it was like this in an earlier pass, and
- * since then every class was listed without its instance.
+ * Returns why a Node without a machine is kept; undefined: it is an orphan. An orphan joined as a node of this
+ * namespace, has no reporting kubelet, and is old enough. It had no machine in an earlier pass either. Since then every
+ * class was listed without its VM.
  */
 export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): Kept | undefined {
   const { namespace, minAgeMs, firstSeen, confirmAfterMs, listings } = evidence;

@@ -7,20 +7,20 @@ import type { MachineDefaults } from '../../settings/settings.ts';
 
 const MINUTE = 60_000;
 
-/** How VMs without a machine are searched for and what is done with them; times in milliseconds. */
+/** Options of the search for VMs without a machine; times in milliseconds. */
 export interface OrphanOptions {
   /** Between two passes: `--machine-safety-orphan-vms-period`. */
   readonly periodMs: number;
   /** The age of a VM, and the time between two passes that both find no machine, before a VM or Node is an orphan. */
   readonly confirmAfterMs: number;
-  /** Most VMs, and most Nodes, deleted in an hour. */
+  /** Highest number of VMs, and of Nodes, deleted in an hour. */
   readonly maxPerHour: number;
   readonly policy: 'delete' | 'report';
-  /** Control clusters that this one was moved from: their VMs count as its own. */
+  /** Control clusters that this one replaces. Their VMs count as its own. */
   readonly formerOwners?: readonly string[];
 }
 
-/** Settings of the search for orphans in effect without flags. */
+/** Default settings of the search for orphans. */
 export const ORPHAN_DEFAULTS: OrphanOptions = {
   periodMs: 15 * MINUTE,
   confirmAfterMs: 5 * MINUTE,
@@ -28,7 +28,7 @@ export const ORPHAN_DEFAULTS: OrphanOptions = {
   policy: 'delete',
 };
 
-/** What the search for orphans uses. */
+/** Dependencies of the search for orphans. */
 export interface OrphanReconcileOptions {
   readonly caches: Caches;
   readonly invoker: DriverInvoker;
@@ -41,14 +41,14 @@ export interface OrphanReconcileOptions {
   /** For events of Nodes. Absent: only the log reports them. */
   readonly targetRecorder?: EventRecorder<EventReason> | undefined;
   readonly defaults: MachineDefaults;
-  /** VMs that are kept for study though their machines are gone. */
+  /** VMs that are kept for analysis without their machines. */
   readonly keptVms: Pick<KeptVms, 'enabled' | 'list' | 'remove'>;
   readonly options: OrphanOptions;
   /** The control cluster of this process. Absent or undefined: it is unknown. */
   readonly owner?: (() => string | undefined) | undefined;
-  /** API servers were out of reach: nothing is taken for an orphan until they are back. */
+  /** API servers were unreachable. No VM counts as an orphan until they are back. */
   readonly frozen: () => boolean;
-  /** Has a key looked at. */
+  /** Reconciles a key. */
   readonly wake: (key: Key) => void;
   /** Aborted when the process ends. */
   readonly stop: AbortSignal;

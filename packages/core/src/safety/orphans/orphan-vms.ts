@@ -3,10 +3,10 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { isInstance } from '../../node/instance.ts';
 
 /**
- * Whether a VM belongs to no machine. A machine that is still being created or being deleted looks after its own VM.
- * Source: machine_safety.go, checkMachineClass.
- * @param machine The machine that has the name of the VM.
- * @param recorders Machines that may have the VM on record, whatever their names: somebody may have renamed the VM.
+ * Returns true if a VM belongs to no machine. A machine in creation or deletion manages its own VM. Source:
+ * machine_safety.go, checkMachineClass.
+ * @param machine The machine with the name of the VM.
+ * @param recorders Machines of any name that may have the VM on record, because a user may have renamed the VM.
  */
 export function isOrphan(
   vm: ListedInstance,
@@ -20,19 +20,22 @@ export function isOrphan(
   return phase !== undefined && phase !== 'CrashLoopBackOff';
 }
 
-/** The control clusters whose VMs are this one's to collect. */
+/** The control clusters whose VMs this one may collect. */
 export interface Owners {
-  /** This control cluster; undefined: it could not be told, and VMs bear no mark of it. */
+  /** This control cluster; undefined: it is unknown, and VMs have no tag of it. */
   readonly own: string | undefined;
-  /** Those that it was moved from. */
+  /** Control clusters that this one replaces. */
   readonly former: readonly string[];
 }
 
-/** Whether another control cluster made the VM (incident 16). One without a mark is anybody's, as with the original. */
+/**
+ * Returns true if another control cluster created the VM (incident 16). A VM without a tag belongs to any, as in the
+ * original.
+ */
 export const isForeign = ({ owner }: ListedInstance, { own, former }: Owners): boolean =>
   owner !== undefined && owner !== own && !former.includes(owner);
 
-/** Which of the suspected VMs are confirmed, and when the first of the others may be. */
+/** Returns the confirmed ones of the suspected VMs, and when the first of the others may be confirmed. */
 export function confirmOrphans(
   suspects: readonly ListedInstance[],
   firstSeen: ReadonlyMap<string, Date>,
@@ -50,14 +53,14 @@ export function confirmOrphans(
   return { confirmed, ...(nextAt ? { nextAt } : {}) };
 }
 
-/** What the driver is to ask for or delete without a Machine: a VM that was listed, or that of a Node. */
+/** A listed VM, or the VM of a Node, that the driver looks up or deletes without a Machine. */
 export interface Stray {
   readonly machineName: string;
   readonly providerId: string;
   readonly machineClass: MachineClass;
 }
 
-/** The machine in whose name the driver is called for a VM that has none. Its UID is nobody's, so only the id counts. */
+/** A machine for the driver's request about a VM without one. Its UID matches no VM, so only the provider ID counts. */
 export const standIn = ({ machineName, providerId, machineClass }: Stray, now: Date): Machine => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
   kind: 'Machine',

@@ -39,7 +39,7 @@ test('a VM that a machine of another name has on record is no orphan', () => {
   expect(isOrphan(vm, undefined, [machine({ name: 'another', spec: { providerID: 'other' } })])).toBe(true);
 });
 
-test('suspects are confirmed at their time, and the next look is when the first of the others is due', () => {
+test('suspects are confirmed at their time, and the next pass is when the first of the others is due', () => {
   const [one, two] = ['testmachine-ip2', 'testmachine-ip3'].map((providerId) => ({ ...vm, providerId }));
   if (!one || !two) throw new Error('two VMs');
   const seen = new Map(
@@ -52,7 +52,7 @@ test('suspects are confirmed at their time, and the next look is when the first 
   });
 });
 
-test('incident 15: a VM is no orphan at first sight, nor a young one', () => {
+test('a VM is no orphan at first sight, nor a young one [incident 15]', () => {
   const seen = new Map([[vm.providerId, new Date(at(-5))]]);
   expect(confirmOrphans([vm], new Map(), NOON, 5 * minute)).toEqual({ confirmed: [], nextAt: new Date(at(5)) });
   expect(confirmOrphans([vm], seen, NOON, 5 * minute).confirmed).toEqual([vm]);
@@ -111,7 +111,7 @@ test.each<[row: string, metadata: object, age: number, owners: number, patch: ob
   expect(planNodeMark(n, owners, NOON, 20 * minute)).toEqual(patch);
 });
 
-test('Z-10 a deletion, and a cloud that finds several VMs, are reasons to look for orphans of the class', () => {
+test('a deletion, and a cloud that finds several VMs, start a search for orphans of the class [Z-10]', () => {
   const told = (description: string) =>
     machine({ metadata: { namespace: 'a' }, status: { lastOperation: { description } } });
   const keys = (before: string, after: string) =>

@@ -18,21 +18,21 @@ import type { Use } from './served.ts';
 
 const MINUTE = 60_000;
 
-/** Passes asked for by events are at least this far apart. */
+/** Minimum time between passes that events request. */
 const MIN_INTERVAL_MS = MINUTE;
 
-/** A listing that failed so often in a row is told of: a cloud that stumbles is nothing to see to. */
+/** A listing is reported after so many failures in a row. A single failure needs no action. */
 const REPORTED_AFTER_FAILURES = 3;
 
-/** VMs being deleted at once. One whose driver ignores its signal gives up its place. */
+/** Number of VMs being deleted at once. One whose driver ignores its signal frees its slot. */
 const DELETIONS_AT_ONCE = 10;
 
-/** How long a VM is kept whose Node is lost: an operator has this time to restart its kubelet after a restore. */
+/** How long a VM with a lost Node is kept: in this time an operator can restart its kubelet after a restore. */
 const UNSEEN_HOLD_MS = 60 * MINUTE;
 
 const NODES_KEY: Key = 'nodes';
 
-/** Verdicts on orphan VMs, as events tell them. */
+/** Results for orphan VMs in events. */
 const DELETED = 'it is deleted';
 const DRAINED = 'it is drained, then deleted';
 const QUARANTINED = 'it is in quarantine';
@@ -40,7 +40,7 @@ const QUARANTINED = 'it is in quarantine';
 const saysAmbiguous = (machine: Machine): boolean =>
   machine.status?.lastOperation?.description?.includes('OutOfRange') ?? false;
 
-/** Deletions of machines, and clouds that found several VMs for one, are reasons to look at their class, and at Nodes. */
+/** A deleted machine, or a cloud that found several VMs for one, starts a search of its class and of Nodes. */
 export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
   const { metadata, spec } = change.object;
   const key = makeKey(metadata.namespace, spec.class.name ?? '');
@@ -48,31 +48,31 @@ export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
   return change.type === 'updated' && saysAmbiguous(change.object) && !saysAmbiguous(change.old) ? [key] : [];
 }
 
-/** What is remembered of a class between passes. Its loss costs a pass. */
+/** The state of a class between passes. Its loss costs a pass. */
 interface ClassState {
-  /** Earliest next listing. */
+  /** Earliest time of the next listing. */
   notBefore: Date;
-  /** The listing that was judged last. */
+  /** The listing of the last decision. */
   decided?: Listing;
-  /** By provider id. */
+  /** By provider ID. */
   firstSeen: ReadonlyMap<string, Date>;
-  /** By provider id: what an event said of it last. */
+  /** By provider ID: the last reported result. */
   told: ReadonlyMap<string, string>;
-  /** Failures of the listing that were met already. */
+  /** Failures of the listing that were handled already. */
   failures: number;
-  /** An event told that it cannot be listed. */
+  /** An event has reported that it cannot be listed. */
   deaf?: true;
   /** Provider ids of VMs that are kept until an operator decides. */
   quarantined: ReadonlySet<string>;
-  /** VMs whose time of being kept for study has ended. */
+  /** VMs whose time of being kept for analysis has ended. */
   released: InstanceSet;
-  /** Other control clusters whose VMs an event told of. */
+  /** Other control clusters whose VMs an event has reported. */
   readonly foreign: Set<string>;
 }
 
 /**
- * Finds VMs and Nodes that nothing stands for. One key a class and one for the Nodes, so that a class whose cloud is
- * slow or broken holds up its own VMs only (and the deletion of Nodes, which needs to hear of every cloud).
+ * Finds VMs and Nodes without a Machine. Each class has a key, and the Nodes have one. A class with a slow or broken
+ * cloud therefore delays only its own VMs, and the deletion of Nodes, which needs the listings of all clouds.
  */
 export class OrphanCollector {
   readonly #o: OrphanReconcileOptions;
@@ -83,9 +83,9 @@ export class OrphanCollector {
   readonly #cap: HourlyCap;
   readonly #jump: ClockJump;
   readonly #lane = new Lane(DELETIONS_AT_ONCE);
-  /** Provider ids of the VMs that are being deleted. */
+  /** Provider IDs of the VMs that are being deleted. */
   readonly #deleting = new Set<string>();
-  /** Until when machines were created that the server may not know. */
+  /** The end of the time in which machines were created that the server may not know. */
   #wentBackAt: Date | undefined;
   #nodesNotBefore: Date | undefined;
 
@@ -102,7 +102,7 @@ export class OrphanCollector {
     });
   }
 
-  /** What stood for no machine in the last pass, confirmed or not. */
+  /** Number of VMs and Nodes without a machine in the last pass, confirmed or not. */
   suspects(): { readonly vms: number; readonly nodes: number; readonly quarantined: number } {
     // Classes of one cluster list the same VMs.
     const vms = new Set([...this.#classes.values()].flatMap(({ firstSeen }) => [...firstSeen.keys()]));
@@ -110,7 +110,7 @@ export class OrphanCollector {
     return { vms: vms.size, nodes: this.#nodes.suspects, quarantined: quarantined.size };
   }
 
-  /** The keys that nobody's change brings. */
+  /** The keys that no change of an object wakes. */
   readonly firstKeys: readonly Key[] = [NODES_KEY];
 
   readonly reconcile = async (key: Key): Promise<Outcome> => {
@@ -119,7 +119,7 @@ export class OrphanCollector {
     return key === NODES_KEY ? this.#nodesPass() : this.#classPass(key);
   };
 
-  /** How long anything has been an orphan cannot be told, and is found out anew. */
+  /** The time since when anything has been an orphan is lost and starts again. */
   #startOver(because: string): void {
     this.#o.log.warn(because);
     this.#classes.clear();
@@ -170,7 +170,7 @@ export class OrphanCollector {
     return again(this.#o.options.periodMs);
   }
 
-  /** Of a class that cannot be listed nobody would hear until its orphans are on the bill. */
+  /** Reports a class that cannot be listed. Otherwise its orphans would be visible only on the bill. */
   #tellDeaf(machineClass: MachineClass, key: Key, state: ClassState): void {
     const { recorder, invoker } = this.#o;
     const error = this.#listings.error(key);
@@ -179,14 +179,14 @@ export class OrphanCollector {
       recorder.event(machineClass, 'Normal', 'ListingWorks', 'The VMs of the class are listed again');
     }
     if (error === undefined || state.deaf || this.#listings.failures(key) < REPORTED_AFTER_FAILURES) return;
-    // A class that is wrong in itself says so already.
+    // An invalid class is reported elsewhere.
     if (invoker.check(machineClass).length > 0) return;
     state.deaf = true;
     const text = `The VMs of the class cannot be listed, so VMs and Nodes without a machine are not found: ${error}`;
     recorder.event(machineClass, 'Warning', 'ListingFailed', text);
   }
 
-  /** A listing that fails is tried again after 1, 2, 4 … minutes, up to the period. */
+  /** A failed listing is retried after 1, 2, 4 … minutes, up to the period. */
   #backOff(key: Key, state: ClassState, now: Date): void {
     const failures = this.#listings.failures(key);
     if (failures > state.failures) {
@@ -224,7 +224,7 @@ export class OrphanCollector {
     return again(draining ? MIN_INTERVAL_MS : Math.max(Math.min(untilNext, options.periodMs), MIN_INTERVAL_MS));
   }
 
-  /** VMs prove a restore of before the start of this process, which has no older caches to compare with. */
+  /** VMs prove a restore from before the start of this process, which has no older caches to compare. */
   #findRestore(
     vms: readonly ListedInstance[],
     masterless: readonly ListedInstance[],
@@ -241,8 +241,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Deletes what a live list of machines, made after the cloud's, confirms. A cache may lag: a VM cannot be brought back.
-   * Answers whether Nodes of VMs are being drained.
+   * Deletes VMs that a live list of machines, newer than the cloud's, confirms as orphans. A cache may lag, and a
+   * deleted VM cannot be restored. Returns true if Nodes of VMs are being drained.
    */
   async #collect(
     machineClass: MachineClass,
@@ -265,7 +265,7 @@ export class OrphanCollector {
       lost: orphans.filter((each) => each.use.use === 'unclaimed' || this.#heldUntil(each.vm, each.use, state)).length,
       wentBackAt: this.#wentBackAt,
     };
-    // Those that are not confirmed yet by this process stay where an earlier one put them.
+    // VMs that this process has not confirmed yet stay in the quarantine of an earlier process.
     const quarantined = new Set(notedIn(machineClass, left).filter((id) => !ids.has(id)));
     for (const { vm, machine, use } of orphans) {
       if (!ids.has(vm.providerId)) continue;
@@ -295,7 +295,7 @@ export class OrphanCollector {
     }
   }
 
-  /** What becomes of a VM that a live list of machines confirmed as an orphan. */
+  /** The result for a VM that a live list of machines confirmed as an orphan. */
   #verdict(vm: ListedInstance, use: Use, view: QuarantineView, heldUntil: Date | undefined): string {
     const { providerId } = vm;
     if (use.use === 'claimed')
@@ -311,7 +311,7 @@ export class OrphanCollector {
 
   /**
    * Until when a VM without a Node is kept; undefined: it is not. A VM that is lost at its creation is found within its
-   * creation timeout. One that is found later had a machine, and so it had a Node.
+   * creation timeout. A VM that is found later had a machine, so it had a Node.
    */
   #heldUntil({ providerId, createdAt }: ListedInstance, { use }: Use, state: ClassState): Date | undefined {
     const seen = state.firstSeen.get(providerId);
@@ -321,7 +321,7 @@ export class OrphanCollector {
     return isLate ? new Date(seen.getTime() + UNSEEN_HOLD_MS) : undefined;
   }
 
-  /** One step of the drain of a VM's Node; answers whether the VM may go. */
+  /** One step of the drain of a VM's Node. Returns true if the VM may be deleted. */
   async #drain(machineClass: MachineClass, vm: ListedInstance, use: Use): Promise<boolean> {
     if (use.use !== 'unclaimed') return false;
     const { log, stop } = this.#o;
@@ -334,7 +334,10 @@ export class OrphanCollector {
     }
   }
 
-  /** Whether an event said this of the VM, be it on another class of the same cluster, which lists the same VMs. */
+  /**
+   * Returns true if an event has reported this about the VM, also on another class of the same cluster, which lists the
+   * same VMs.
+   */
   #toldOf({ providerId }: ListedInstance, verdict: string): boolean {
     return [...this.#classes.values()].some(({ told }) => told.get(providerId) === verdict);
   }

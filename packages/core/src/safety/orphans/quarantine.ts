@@ -3,18 +3,22 @@ import type { KubeClient } from '@mcm/kube';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { InstanceSet } from '../../node/instance.ts';
 
-/** Machines that went together, as when CRDs are exchanged, are this share of the VMs, in percent, and at least two. */
+/**
+ * A mass deletion of machines, for example by an exchange of CRDs: this share of the VMs in percent, and at least two.
+ */
 const MASS_PERCENT = 10;
 const LEAST_MASS = 2;
 
-/** What is known when orphan VMs of a class are judged together. */
+/** The state that decides about the orphan VMs of a class together. */
 export interface QuarantineView {
   readonly machineClass: MachineClass;
-  /** VMs that the cloud listed. */
+  /** Number of VMs that the cloud listed. */
   readonly listed: number;
-  /** VMs without a machine, confirmed or not, that have a Ready Node, or are too old to have lost it at their creation. */
+  /**
+   * Number of VMs without a machine, confirmed or not, with a Ready Node, or too old to have lost it at their creation.
+   */
   readonly lost: number;
-  /** Since when what the server of the machines knows is older than the cloud; undefined: it is not. */
+  /** Since when the server of the machines is older than the cloud; undefined: it is not. */
   readonly wentBackAt: Date | undefined;
 }
 
@@ -25,8 +29,9 @@ const idsIn = (machineClass: MachineClass, annotation: string): readonly string[
     .filter((id) => id !== '');
 
 /**
- * Why a VM without a machine is kept until an operator decides; undefined: it may be drained and deleted. One machine that
- * was forced away is an accident. Many at once, or what a restored server does not know, are machines that somebody wants.
+ * Returns why a VM without a machine is kept until an operator decides; undefined: it may be drained and deleted. A
+ * single removed machine is an accident. Many at once, or machines that a restored server does not know, may still be
+ * needed.
  */
 export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
   const { machineClass, listed, lost, wentBackAt } = view;
@@ -40,23 +45,23 @@ export function quarantineReason(vm: ListedInstance, view: QuarantineView): stri
   return undefined;
 }
 
-/** Provider ids of the VMs of a class that wait in quarantine. */
+/** Provider IDs of the VMs of a class in quarantine. */
 export const quarantinedVms = (machineClass: MachineClass): readonly string[] =>
   idsIn(machineClass, Annotations.QuarantinedVMs);
 
-/** Provider ids of those of the VMs that the class notes as quarantined. */
+/** Provider IDs of those VMs that the class records as quarantined. */
 export function notedIn(machineClass: MachineClass, vms: readonly ListedInstance[]): readonly string[] {
   const noted = new InstanceSet(quarantinedVms(machineClass));
   return vms.map(({ providerId }) => providerId).filter((id) => noted.has(id));
 }
 
-/** What an operator can do, for an event. */
+/** The actions of an operator, for an event. */
 export const quarantineText = ({ providerId, machineName }: ListedInstance, because: string): string =>
   `it is in quarantine, for ${because}: make Machine ${machineName} anew with this spec.providerID, or name the VM in annotation ${Annotations.ReleaseVMs} of the MachineClass (${providerId}) to have it drained and deleted`;
 
 /**
- * Writes on the class which of its VMs are in quarantine, so that the next process knows it, and takes VMs that are gone off
- * what was released. Writes nothing where nothing changes. @throws KubeError
+ * Records on the class which of its VMs are in quarantine, so that the next process knows it. Removes deleted VMs from
+ * the released ones. Writes nothing without a change. @throws KubeError
  */
 export async function noteQuarantine(
   control: KubeClient,
@@ -81,6 +86,6 @@ export async function noteQuarantine(
   return control.resource(machineClasses, namespace).patch(name, { type: 'merge', body });
 }
 
-/** Whether an operator has decided anew. */
+/** Returns true if an operator has released more VMs. */
 export const releasesMore = (old: MachineClass, machineClass: MachineClass): boolean =>
   old.metadata.annotations?.[Annotations.ReleaseVMs] !== machineClass.metadata.annotations?.[Annotations.ReleaseVMs];

@@ -3,16 +3,16 @@ import type { LeaseVacancy } from '@mcm/kube';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { isInstance } from '../../node/instance.ts';
 
-/** The time that a call may take after the last renewal, and the difference between the clocks of cloud and controller. */
+/** The duration of a call after the last renewal, and the difference between the clocks of cloud and controller. */
 const MARGIN_MS = 120_000;
 
 export interface RestoreView {
-  /** When no process held the Lease of the machine controller, as the API server knows it. */
+  /** Times at which no process held the Lease of the machine controller, according to the API server. */
   readonly times: readonly LeaseVacancy[];
-  /** The VMs of a class that this control cluster may have created, and those of them that have no machine. */
+  /** The VMs of a class that this control cluster may have created, and those of them without a machine. */
   readonly vms: readonly ListedInstance[];
   readonly masterless: readonly ListedInstance[];
-  /** Machines whose spec may have the provider id of a VM. */
+  /** Machines whose spec may have the provider ID of a VM. */
   readonly recorders: (vm: ListedInstance) => readonly Machine[];
   /** This control cluster; undefined: unknown, and VMs have no tag of it. */
   readonly owner: string | undefined;

@@ -3,31 +3,32 @@ import { isReady, type Node } from '@mcm/kube';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { isInstance, sameInstance } from '../../node/instance.ts';
 
-/** A VM without a machine, and what is known of its surroundings. */
+/** A VM without a machine, and its context. */
 export interface ListedVm {
   readonly vm: ListedInstance;
-  /** The machine that has the name of the VM. */
+  /** The machine with the name of the VM. */
   readonly machine: Machine | undefined;
-  /** All VMs that the cloud listed with it. */
+  /** All VMs of the same listing. */
   readonly listed: readonly ListedInstance[];
-  /** Nodes that may run on the VM; others do not harm. */
+  /** Nodes that may belong to the VM, and possibly others. */
   readonly nodes: readonly Node[];
 }
 
-/** What a VM without a machine is used for. */
+/** The use of a VM without a machine. */
 export type Use =
   /** Its Node is not Ready, or Nodes cannot be read. */
   | { readonly use: 'none' }
-  /** It has no Node: it never joined, or its Node object is lost and its kubelet may run pods. */
+  /** It has no Node. It never joined, or its Node object is lost and its kubelet may run pods. */
   | { readonly use: 'unseen' }
-  /** A machine claims the Node: it is the id of the machine that is wrong. */
+  /** A machine claims the Node, so the ID of the machine is wrong. */
   | { readonly use: 'claimed'; readonly node: Node }
-  /** No machine claims the Node, so nobody drains it. */
+  /** No machine claims the Node, so no machine drains it. */
   | { readonly use: 'unclaimed'; readonly node: Node };
 
 /**
- * Whether a Ready Node runs on the VM. The Node's provider id decides. A Node without an id that can be compared counts
- * when it belongs to the machine of the VM's name, unless the machine's recorded VM is listed: then it runs on that one.
+ * Returns whether a Ready Node runs on the VM. The Node's provider ID decides. A Node without a comparable ID counts if
+ * it belongs to the machine with the VM's name. It does not count if the machine's recorded VM is listed, because it
+ * runs on that one.
  */
 export function useOf({ vm, machine, listed, nodes }: ListedVm): Use {
   const hasOwn = listed.some(({ providerId }) => isInstance(machine?.spec.providerID, providerId));

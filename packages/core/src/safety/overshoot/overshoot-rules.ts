@@ -2,29 +2,29 @@ import { Annotations, isFrozen, type MachineDeployment, MachineDeploymentConditi
 import { type AnyCondition, findCondition } from '../../objects/conditions.ts';
 import { type IntOrPercent, resolveIntOrPercent } from '../../objects/limits.ts';
 
-/** Type of the condition of a frozen set, and of its deployment. */
+/** Type of the condition of a frozen set and of its deployment. */
 export const FROZEN = MachineDeploymentConditions.Frozen;
 
 /** Options of the overshooting check. */
 export interface OvershootOptions {
-  /** Machines above replicas and surge at which a set is frozen (`--safety-up`). */
+  /** Number of machines above replicas and surge at which a set is frozen (`--safety-up`). */
   readonly safetyUp: number;
-  /** How far below that number it is thawed (`--safety-down`). */
+  /** How far below that number it is unfrozen (`--safety-down`). */
   readonly safetyDown: number;
-  /** How soon a frozen set is looked at again without an event (`--machine-safety-overshooting-period`). */
+  /** How soon a frozen set is reconciled without an event (`--machine-safety-overshooting-period`). */
   readonly periodMs: number;
 }
 
-/** Freeze at `upper` machines or more, thaw at `lower` or fewer. */
+/** Freeze at `upper` machines or more, unfreeze at `lower` or fewer. */
 export interface Thresholds {
   readonly upper: number;
   readonly lower: number;
 }
 
 /**
- * The numbers at which a set is frozen and thawed (docs/compatibility/rules-deployments.md §8.1, A). The surge is the one that the spec names, whatever
- * the strategy; a deployment without any counts as surge 0, where the original's check fails for every set after it
- * (BUG-9 of docs/compatibility/rules-deployments.md). `safetyDown` 0 counts as 1.
+ * The numbers at which a set is frozen and unfrozen (docs/compatibility/rules-deployments.md §8.1, A). The surge is
+ * that of the spec, for any strategy. A deployment without one counts as surge 0, while the original's check then fails
+ * for every following set (BUG-9 of docs/compatibility/rules-deployments.md). `safetyDown` 0 counts as 1.
  */
 export function thresholds(
   set: MachineSet,
@@ -36,26 +36,29 @@ export function thresholds(
   const maxSurge: IntOrPercent | undefined = (rollingUpdate ?? inPlaceUpdate)?.maxSurge;
   const surge = resolveIntOrPercent(maxSurge, replicas, 'up') ?? 0;
   const upper = (deployment ? replicas + surge : 2 * (set.spec.replicas ?? 0)) + options.safetyUp;
-  // At one and the same number a set would be frozen and thawed in turn for ever (F-12 of docs/compatibility/rules-deployments.md).
+  // With equal numbers a set would be frozen and unfrozen forever (F-12 of docs/compatibility/rules-deployments.md).
   return { upper, lower: upper - Math.max(options.safetyDown, 1) };
 }
 
-/** What is to be done about a set. */
+/** The decision about a set. */
 export type Verdict = 'freeze' | 'thaw' | 'leave';
 
-/** Whether the object carries the label or the condition: half a freeze is one to be finished or undone. */
+/**
+ * Returns true if the object has the label or the condition. A freeze with only one of them must be completed or
+ * undone.
+ */
 export const hasMark = (
   object: MachineSet | MachineDeployment,
   conditions: readonly AnyCondition[] | undefined,
 ): boolean => isFrozen(object) || findCondition(conditions ?? [], FROZEN) !== undefined;
 
-/** Whether somebody asks by annotation that it be thawed. */
+/** Returns true if the annotation requests to unfreeze. */
 export const asksForThaw = (object: MachineSet | MachineDeployment | undefined): boolean =>
   object?.metadata.annotations?.[Annotations.Unfreeze] !== undefined;
 
 /**
- * Decides whether a set stops making machines. A request to unfreeze, on the set or its deployment, thaws it once; when
- * there are still too many machines it is frozen again by the next look.
+ * Decides whether a set may create machines. A request to unfreeze, on the set or its deployment, unfreezes it once. If
+ * there are still too many machines, the next pass freezes it again.
  */
 export function decideSet(
   set: MachineSet,

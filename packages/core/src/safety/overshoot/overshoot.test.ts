@@ -26,7 +26,7 @@ describe('thresholds', () => {
   ])('%s', (_title, owner, upper, lower) => {
     expect(thresholds(set('ms', 3), owner, options)).toEqual({ upper, lower });
   });
-  test('F-12 (mended) without a distance a set is not frozen and thawed in turn', () => {
+  test('without a distance a set is not frozen and unfrozen in turn [F-12, corrected]', () => {
     const limits = thresholds(set('ms', 2), undefined, { safetyUp: 2, safetyDown: 0 });
     const half = { status: { machineSetCondition: [{ type: 'Frozen' as const, status: 'True' as const }] } };
     expect(decideSet({ ...set('ms', 2, frozen), ...half }, undefined, limits.upper, limits)).toBe('leave');
@@ -35,7 +35,7 @@ describe('thresholds', () => {
   });
 });
 
-describe('verdicts', () => {
+describe('decisions', () => {
   const limits = { upper: 8, lower: 7 };
   const complete = {
     ...set('ms', 3, frozen),
@@ -60,7 +60,7 @@ describe('verdicts', () => {
   ])('%s', (_title, given, machines, verdict) => {
     expect(decideSet(given, undefined, machines, limits)).toBe(verdict);
   });
-  test('F-11 a request on the deployment thaws its sets', () => {
+  test('a request on the deployment unfreezes its sets [F-11]', () => {
     const owner = deployment(3, { annotations: { 'safety.machine.sapcloud.io/unfreeze': 'x' } });
     expect(decideSet(complete, owner, 9, limits)).toBe('thaw');
     expect(decideSet(set('ms', 3), owner, 3, limits)).toBe('leave');

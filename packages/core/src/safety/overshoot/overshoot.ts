@@ -44,10 +44,10 @@ import {
   thresholds,
 } from './overshoot-rules.ts';
 
-/** How often a freeze is tried at once when others write the set too. */
+/** Number of immediate attempts if other clients write the set too. */
 const ATTEMPTS = 5;
 
-/** Freezes sets that have far too many machines, and their deployments with them; thaws them when that is over. */
+/** Freezes sets with far too many machines together with their deployments, and unfreezes them afterwards. */
 export class OvershootReconciler {
   readonly #context: ControllerContext;
   readonly #options: OvershootOptions;
@@ -86,8 +86,8 @@ export class OvershootReconciler {
   }
 
   /**
-   * Freezes what was seen to be too many, also if somebody else writes the set at that moment: by the next look the
-   * machines may be gone, and nobody would ever hear of them. A live read, because the cache has lost the race.
+   * Freezes a set on the observed number, even if another client writes the set at that moment. At the next pass the
+   * machines may be gone, and the overshoot would stay unreported. The read is live, because the cache is stale.
    */
   async #freezeNow(set: MachineSet, machines: number, limits: Thresholds, signal: AbortSignal): Promise<void> {
     let newest = set;
@@ -135,13 +135,13 @@ export class OvershootReconciler {
     );
   }
 
-  /** The annotation ends the freeze whatever its value, and is removed: a misleading one is named before that. */
+  /** The annotation ends the freeze with any value and is removed. A misleading value is reported first. */
   #tellValue(object: MachineSet | MachineDeployment): void {
     const problem = presenceProblem(object, Annotations.Unfreeze);
     if (problem) this.#context.recorder.event(object, 'Warning', 'InputIgnored', problem, { once: true });
   }
 
-  /** Status first, then the label, as in the original: the label is the brake, the condition explains it. */
+  /** First the status, then the label, as in the original: the label stops the set, the condition explains it. */
   async #writeSet(
     set: MachineSet,
     conditions: readonly AnyCondition<MachineSetConditionType>[],
@@ -183,7 +183,7 @@ export class OvershootReconciler {
       );
       await this.#writeDeployment(deployment, conditions, { labels: { [Labels.Freeze]: TRUE } }, signal);
     } else if (hasMark(deployment, stored) || asksForThaw(deployment)) {
-      // The sets are thawed by their own look, which the annotation calls; it goes when they have been.
+      // Each set is unfrozen by its own reconcile, which the annotation causes. The annotation is removed afterwards.
       if (frozen !== undefined) for (const set of sets) await this.#lookAtSet(keyOf(set), signal);
       this.#tellValue(deployment);
       const metadata = { labels: { [Labels.Freeze]: null }, annotations: { [Annotations.Unfreeze]: null } };
@@ -214,7 +214,7 @@ export class OvershootReconciler {
       const body = { metadata: { uid, ...metadata } };
       deployments.recordWrite(await this.#deployments.patch(name, { type: 'merge', body }, { signal }));
     } catch (error) {
-      // A deployment that has gone has nothing to be frozen.
+      // A deleted deployment needs no freeze.
       if (!isNotFound(error)) throw error;
     }
   }
@@ -228,7 +228,7 @@ function keysAroundSet(set: MachineSet, context: ControllerContext): string[] {
   return deployment ? [keyOfSet(set), keyOfDeployment(deployment)] : [keyOfSet(set)];
 }
 
-/** The overshooting check as a controller: it looks when machines appear or go and when numbers change, not by a clock. */
+/** The overshooting check as a controller. Changes of machines and numbers wake it, not a timer. */
 export function createOvershootController(
   context: ControllerContext,
   options: OvershootOptions & { readonly concurrency: number },
