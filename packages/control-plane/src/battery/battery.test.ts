@@ -9,6 +9,7 @@ import { type ControlPlane, startControlPlane } from '../plane.ts';
  * and timeouts are left to `pnpm battery`.
  */
 const FLOORS: Readonly<Record<string, number>> = {
+  clients: 17,
   crud: 59,
   crds: 35,
   'custom-resources': 40,

@@ -33,3 +33,21 @@ it('gives an embedded resource the fields of an object, but in OpenAPI v2 only w
   expect(publishedSchema(open, { isV2: false, resourceFields: fields })).toEqual(published);
   expect(publishedSchema(open, { isV2: true, resourceFields: fields })).toEqual(open);
 });
+
+it('publishes no boolean that is false, as in a CRD that was written as protobuf', () => {
+  const flags = {
+    nullable: false,
+    uniqueItems: false,
+    'x-kubernetes-embedded-resource': false,
+    'x-kubernetes-int-or-string': false,
+    'x-kubernetes-preserve-unknown-fields': false,
+  };
+  const schema = {
+    type: 'object',
+    ...flags,
+    properties: { list: { type: 'array', items: { type: 'string', ...flags } } },
+  };
+  const published = { type: 'object', properties: { list: { type: 'array', items: { type: 'string' } } } };
+  for (const isV2 of [true, false])
+    expect(publishedSchema(schema, { isV2, resourceFields: fields })).toEqual(published);
+});

@@ -3,6 +3,17 @@ import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
 
 const EITHER = [{ type: 'integer' }, { type: 'string' }];
 
+/** Booleans that are absent if they are false. */
+const FLAGS = [
+  'nullable',
+  'uniqueItems',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'x-kubernetes-embedded-resource',
+  'x-kubernetes-int-or-string',
+  'x-kubernetes-preserve-unknown-fields',
+] as const;
+
 /** What a published schema of a custom kind says beyond the CRD. */
 export interface Published {
   /** OpenAPI v2: what its clients would read wrongly is left out. */
@@ -39,6 +50,8 @@ function everySchema(schema: Json, change: (schema: JsonObject) => JsonObject): 
 export const publishedSchema = (schema: Json, { isV2, resourceFields }: Published): Json =>
   everySchema(schema, (one) => {
     const made = { ...one };
+    // Clients that write protobuf send each boolean of a CRD. As in the real server, only true ones are published.
+    for (const word of FLAGS) if (made[word] === false) delete made[word];
     if (!isV2 && isTrue(made, 'x-kubernetes-int-or-string') && !saysEither(made)) made.anyOf = structuredClone(EITHER);
     // In OpenAPI v2 kubectl would refuse unknown fields where it knows some.
     const isOpen = isV2 && isTrue(made, 'x-kubernetes-preserve-unknown-fields');

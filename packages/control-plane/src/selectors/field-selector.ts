@@ -121,6 +121,6 @@ export function fieldsOf(
   const selectable = kind.selectableFields;
   if (selectable === undefined) return undefined;
   const fields: Record<string, string> = {};
-  for (const [path, read] of Object.entries(selectable)) fields[path] = read(object);
+  for (const [path, read] of Object.entries({ ...kind.otherFields, ...selectable })) fields[path] = read(object);
   return fields;
 }

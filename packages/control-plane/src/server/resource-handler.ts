@@ -14,6 +14,7 @@ import {
   PROTOBUF,
   reachesHandler,
 } from '../apimachinery/http/negotiate.ts';
+import { stringifyJson } from '../apimachinery/objects/json.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { decodeObject } from '../registry/bodies/decode.ts';
 import { awaitVersion, checkSelectors, listRecords, parseResourceVersion } from '../registry/reads/list.ts';
@@ -291,17 +292,21 @@ export class ResourceHandler {
 
   async #create(context: Context): Promise<ServerResponse> {
     const { request, served, target, call } = context;
-    const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata'], false);
+    const review = this.#registry.reviews.get(served.resource);
+    // Reviews have no columns, so they have no Table.
+    const forms =
+      review === undefined ? (['Table', 'PartialObjectMetadata'] as const) : (['PartialObjectMetadata'] as const);
+    const format = this.#negotiate(context, forms, false);
     const options = parseWriteOptions('CreateOptions', request.query, call.userAgent);
     const object = await this.#readObject(context, options);
-    const review = this.#registry.reviews.get(served.resource);
     if (review !== undefined) {
       matchNamespace(object, target);
       dropSystemFields(object);
       track(this.#registry, served, undefined, object, options, '');
       const answer = await answerReview(this.#registry, review, { object, call, target, options });
       await this.#registry.store.settled();
-      return answerJson(answer, format, request, 201);
+      if (format.as === undefined) return answerJson(answer, format, request, 201);
+      return answerText(viewObject(stringifyJson(answer), this.#view(context, format)), format, request, 201);
     }
     return this.#written(context, format, await createObject(this.#registry, call, target, object, options));
   }

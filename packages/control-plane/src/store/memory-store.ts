@@ -33,6 +33,10 @@ export class MemoryStore implements Store {
     this.#firstRevision = revision;
   }
 
+  get historyMs(): number {
+    return this.#limits.maxAgeMs;
+  }
+
   revision(): number {
     return this.#revision;
   }

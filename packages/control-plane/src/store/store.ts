@@ -58,6 +58,8 @@ export interface PageOptions {
  * A resource is named `group/plural`.
  */
 export interface Store {
+  /** How long changes are available, in milliseconds. */
+  readonly historyMs: number;
   /** The revision of the last write. */
   revision(): number;
   /** The revision up to which every change is durable and was delivered to the listeners. */

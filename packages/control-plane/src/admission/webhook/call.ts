@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { stringifyJson } from '../../apimachinery/objects/json.ts';
 import { type Status, StatusError } from '../../apimachinery/objects/status.ts';
 import type { AdmissionAttributes } from '../../resources/admission.ts';
@@ -10,12 +11,19 @@ import type { WebhookTransport } from './transport.ts';
 
 const GROUP = 'admission.k8s.io';
 
+/** A path as Go's client joins it with the root: without empty and relative steps, and without a final slash. */
+const joined = (path: string): string => posix.join('/', path).replace(/(.)\/$/, '$1');
+
 /** Where a webhook is, and under which address it is called. */
 function locate(registry: Registry, hook: Hook): { url: URL; connectTo?: { host: string; port: number } } {
   const { url, service } = hook.clientConfig;
-  if (service === undefined) return { url: new URL(url ?? '') };
+  if (service === undefined) {
+    const address = new URL(url ?? '');
+    address.pathname = joined(address.pathname);
+    return { url: address };
+  }
   const { namespace, name, path = '', port = 443 } = service;
-  const address = new URL(`https://${name}.${namespace}.svc:${port}/${path.replace(/^\//, '')}`);
+  const address = new URL(`https://${name}.${namespace}.svc:${port}${joined(path)}`);
   address.searchParams.set('timeout', timeoutOf(hook));
   const record = registry.store.get('/services', namespace, name);
   if (record === undefined) throw new WebhookFailure(post(address, `service ${JSON.stringify(name)} not found`));

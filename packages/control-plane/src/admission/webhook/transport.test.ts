@@ -96,3 +96,12 @@ test('a kept connection that closes during the answer causes a failure', async (
   await expect(call('b')).rejects.toThrow();
   expect(bodies).toEqual(['a', 'b']);
 });
+
+test('a bundle with the certificate of the webhook itself is trusted, and another certificate is not', async () => {
+  const [own, other] = ['hook.test', 'hook.test'].map((host) => createAuthority(realClock.now()).issueServer([host]));
+  server.setSecureContext({ key: own?.key, cert: own?.certificate });
+  caBundle = own?.certificate ?? '';
+  expect((await call('a')).body).toBe('seen a');
+  caBundle = other?.certificate ?? '';
+  await expect(call('b')).rejects.toThrow('x509: certificate signed by unknown authority');
+});

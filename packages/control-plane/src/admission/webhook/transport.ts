@@ -27,12 +27,16 @@ const REPLY_LIMIT = 10 * 1024 * 1024;
 
 const agents = new Map<string, Agent>();
 
+/** Like Go, trusts each certificate of the bundle, also one that is no authority, such as the certificate of the webhook itself. */
+const trusting = (caBundle: string | undefined) =>
+  caBundle === undefined ? {} : { ca: caBundle, allowPartialTrustChain: true };
+
 /** Connections are kept per CA, and only a few of them. */
 function agentFor(caBundle: string | undefined): Agent {
   const key = caBundle ?? '';
   let agent = agents.get(key);
   if (agent === undefined) {
-    agent = new Agent({ keepAlive: true, maxSockets: 32, ...(caBundle === undefined ? {} : { ca: caBundle }) });
+    agent = new Agent({ keepAlive: true, maxSockets: 32, ...trusting(caBundle) });
     agents.set(key, agent);
   }
   return agent;
@@ -90,9 +94,7 @@ const send = (call: WebhookCall, mayReuse: boolean): Promise<WebhookReply> =>
         port,
         path: `${url.pathname}${url.search}`,
         method: 'POST',
-        ...(mayReuse
-          ? { agent: agentFor(caBundle) }
-          : { agent: false, ...(caBundle === undefined ? {} : { ca: caBundle }) }),
+        ...(mayReuse ? { agent: agentFor(caBundle) } : { agent: false, ...trusting(caBundle) }),
         ...(isIP(url.hostname) === 0 ? { servername: url.hostname } : {}),
         headers: {
           host: url.host,

@@ -356,6 +356,19 @@ describe('failure', () => {
     );
   });
 
+  test('a path with empty steps is joined as by Go', async () => {
+    let path = '';
+    responders = {
+      a: (_review, { url }) => {
+        path = url.pathname;
+        return {};
+      },
+    };
+    await configure('Validating', hook('a', { clientConfig: { url: 'https://a//b///c/' } }));
+    expect((await create('x')).status).toBe(201);
+    expect(path).toBe('/b/c');
+  });
+
   test('a service is called at its address, with its name', async () => {
     const ports = [{ port: 443 }];
     const service = await call('POST', '/api/v1/namespaces/default/services', {

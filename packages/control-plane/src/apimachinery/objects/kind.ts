@@ -102,6 +102,8 @@ export interface KindDefinition {
   readonly rowConditions?: (object: ApiObject) => readonly JsonObject[];
   /** Field selectors beyond `metadata.name` and `metadata.namespace`: path → value of an object. */
   readonly selectableFields?: Readonly<Record<string, (object: ApiObject) => string>>;
+  /** Selectable fields of other versions of the kind. They are stored with each object, and are not selectable in this version. */
+  readonly otherFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /**
    * For a kind that is a view of another one (`events.k8s.io` Events are core Events): the resource of the stored objects, and
    * the conversions. Both take and return a whole object, and may mutate it.

@@ -5,6 +5,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { isPlain, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
+import { fieldAt, fieldsAt } from '../base/define.ts';
 import type { Strategy } from '../base/strategy.ts';
 import { internalForm } from '../internal/form.ts';
 
@@ -31,6 +32,33 @@ export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
   encode: (object) => rename(object, EVENTS_TO_CORE, 'v1'),
   decode: (object) => rename(object, CORE_TO_EVENTS, 'events.k8s.io/v1'),
 };
+
+const REFERENCE = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
+
+/** The selectable fields of both APIs, for events with the field names of one of them. */
+function readersOf(subject: string, controller: string, source: string) {
+  const read = fieldAt(controller);
+  const component = fieldAt(`${source}.component`);
+  const references = (name: string) => REFERENCE.map((field) => [`${name}.${field}`, fieldAt(`${subject}.${field}`)]);
+  const shared = fieldsAt('reason', 'type');
+  return {
+    core: {
+      ...Object.fromEntries(references('involvedObject')),
+      ...shared,
+      reportingComponent: read,
+      source: (event: ApiObject) => component(event) || read(event),
+    },
+    events: { ...Object.fromEntries(references('regarding')), ...shared, reportingController: read },
+  };
+}
+
+const OF_CORE = readersOf('involvedObject', 'reportingComponent', 'source');
+const OF_EVENTS = readersOf('regarding', 'reportingController', 'deprecatedSource');
+
+/** The selectable fields of events of the core group. */
+export const coreEventFields = { selectableFields: OF_CORE.core, otherFields: OF_CORE.events };
+/** The selectable fields of events of `events.k8s.io`. */
+export const eventFields = { selectableFields: OF_EVENTS.events, otherFields: OF_EVENTS.core };
 
 const TYPES = ['Normal', 'Warning'];
 

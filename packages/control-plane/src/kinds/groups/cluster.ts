@@ -51,7 +51,7 @@ import {
   serviceCidrColumns,
 } from '../columns/network.ts';
 import { endpointSliceStrategy } from '../core/endpoints.ts';
-import { eventStorage, eventStrategy } from '../core/event.ts';
+import { eventFields, eventStorage, eventStrategy } from '../core/event.ts';
 import {
   csiDriverWarnings,
   endpointSliceWarnings,
@@ -96,10 +96,6 @@ const rbac = (
 
 const accessReview = (kind: string, plural: string, isNamespaced = false): KindDefinition =>
   defineReview({ group: 'authorization.k8s.io', kind, plural, namespaced: isNamespaced });
-
-const regarding = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map(
-  (field) => `regarding.${field}`,
-);
 
 /** Kinds that run the cluster itself: extension, admission, access, leases, events, network, storage, scheduling. */
 export const clusterKinds: readonly KindDefinition[] = [
@@ -206,7 +202,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     plural: 'events',
     createOnUpdate: true,
     shortNames: ['ev'],
-    selectableFields: fieldsAt(...regarding, 'reason', 'reportingController', 'type'),
+    ...eventFields,
     namespaced,
   }),
   defineKind({

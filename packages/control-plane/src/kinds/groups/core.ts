@@ -1,6 +1,6 @@
 import { labelProblems } from '../../apimachinery/errors/names.ts';
 import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
-import { defineKind, defineReview, fieldAt, fieldOr, fieldsAt } from '../base/define.ts';
+import { defineKind, defineReview, fieldOr, fieldsAt } from '../base/define.ts';
 import {
   claimColumns,
   componentColumns,
@@ -20,7 +20,7 @@ import {
 import { podColumns, podRowConditions } from '../columns/pod.ts';
 import { configMapStrategy, secretStrategy, serviceAccountStrategy } from '../core/config.ts';
 import { endpointsStrategy } from '../core/endpoints.ts';
-import { coreEventStrategy } from '../core/event.ts';
+import { coreEventFields, coreEventStrategy } from '../core/event.ts';
 import { limitRangeStrategy } from '../core/limit-range.ts';
 import { namespaceStrategy } from '../core/namespace.ts';
 import { nodeStrategy } from '../core/node.ts';
@@ -48,10 +48,6 @@ const clusterScoped = { namespaced: false } as const;
 const status = { status: true } as const;
 
 const replicas = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' } as const;
-
-const involvedObject = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map(
-  (field) => `involvedObject.${field}`,
-);
 
 /** The kinds of the core group, `v1`. */
 export const coreKinds: readonly KindDefinition[] = [
@@ -98,10 +94,7 @@ export const coreKinds: readonly KindDefinition[] = [
     createOnUpdate: true,
     shortNames: ['ev'],
     namespaced,
-    selectableFields: {
-      ...fieldsAt(...involvedObject, 'reason', 'reportingComponent', 'type'),
-      source: (event) => fieldAt('source.component')(event) || fieldAt('reportingComponent')(event),
-    },
+    ...coreEventFields,
   }),
   defineKind({
     group: '',

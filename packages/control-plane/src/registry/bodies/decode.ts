@@ -6,10 +6,11 @@ import { META_FIELDS } from '../../apimachinery/objects/object-text.ts';
 import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
 import type { WriteOptions } from '../../resources/options.ts';
 import { checkTime, converterComplaint, DecodeError } from '../../resources/shape.ts';
-import { duplicateFields } from './duplicate-fields.ts';
+import { duplicateFields, problemsInOrder, repeatedField, unknownField } from './duplicate-fields.ts';
 import { coerceEmbedded } from './embedded.ts';
 import { parseMerging } from './merge-repeated.ts';
 import { checkType } from './type-meta.ts';
+import { repeatedKeys, yamlProblems } from './yaml-body.ts';
 
 const META_TYPES: ReadonlyMap<string, string> = new Map([
   ['name', 'string'],
@@ -81,46 +82,54 @@ function pruneMeta(meta: Record<string, unknown>): string[] {
   return unknown.map((field) => `metadata.${field}`);
 }
 
-/** The message of strict field validation for unknown fields. */
-export const strictMessage = (unknown: readonly string[]): string =>
-  `strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`;
+/** The message of strict field validation. */
+export const strictMessage = (problems: readonly string[]): string => `strict decoding error: ${problems.join(', ')}`;
 
-/** Sorts paths by their position in the body. Bodies that are not JSON keep the order. */
-function inOrderOf(bytes: Uint8Array, paths: string[]): string[] {
-  if (paths.length < 2) return paths;
-  let body: unknown;
-  try {
-    body = JSON.parse(Buffer.from(bytes).toString('utf8'));
-  } catch (error) {
-    if (error instanceof SyntaxError) return paths;
-    throw error;
-  }
-  const ranks = new Map<string, number>();
-  const visit = (value: unknown, path: string): void => {
-    if (Array.isArray(value)) {
-      for (const [index, item] of value.entries()) visit(item, `${path}[${index}]`);
-      return;
-    }
-    ranks.set(path, ranks.size);
-    if (!isRecord(value)) return;
-    for (const [key, item] of Object.entries(value)) visit(item, path === '' ? key : `${path}.${key}`);
-  };
-  visit(body, '');
-  const rank = (path: string): number => ranks.get(path) ?? Number.MAX_SAFE_INTEGER;
-  return [...paths].sort((a, b) => rank(a) - rank(b));
+const isJson = (text: string): boolean => text.trimStart().startsWith('{');
+
+/** Compares paths by their steps, as Go's library sorts the keys of YAML. */
+function compareSteps(one: string, other: string): number {
+  const [a, b] = [one.split(/[.[]/), other.split(/[.[]/)];
+  const index = a.findIndex((step, at) => step !== b[at]);
+  if (index < 0) return a.length - b.length;
+  return (a[index] ?? '') < (b[index] ?? '') ? -1 : 1;
 }
 
-/** Warnings for repeated fields of a JSON body. `body` must be unchanged since it was parsed. */
-function repeatedFields(bytes: Uint8Array, body: Record<string, unknown>): string[] {
-  const text = Buffer.from(bytes).toString('utf8');
-  // The body is YAML or protobuf.
-  if (!text.trimStart().startsWith('{')) return [];
-  return duplicateFields(text, body).map((field) => `duplicate field "${field}"`);
+/** The repeated fields of a JSON body. `body` must be unchanged since it was parsed. */
+const repeatedFields = (text: string, body: Record<string, unknown>): string[] =>
+  isJson(text) ? duplicateFields(text, body) : [];
+
+/** The problems of strict decoding: repeated keys of a YAML body, and the others. */
+interface Problems {
+  readonly yaml: readonly string[];
+  readonly fields: readonly string[];
+}
+
+/** The first bytes of a protobuf body. */
+const PROTOBUF_PREFIX = 'k8s\u0000';
+
+/**
+ * All problems of a body. Go's decoder of custom objects reports repeated fields first, and that of built-in kinds reports the problems in the
+ * order of the text. In YAML, repeated keys come first, and the other keys are sorted.
+ */
+function problemsOf(
+  text: string,
+  repeated: readonly string[],
+  unknown: readonly string[],
+  isCustom: boolean,
+): Problems {
+  if (!isJson(text)) {
+    const yaml = text.startsWith(PROTOBUF_PREFIX) ? [] : repeatedKeys(text);
+    return { yaml, fields: [...unknown].sort(compareSteps).map(unknownField) };
+  }
+  const isMixed = !isCustom && repeated.length + unknown.length > 1;
+  const separate = (): string[] => [...repeated.map(repeatedField), ...unknown.map(unknownField)];
+  return { yaml: [], fields: isMixed ? problemsInOrder(text, unknown) : separate() };
 }
 
 /** The body of a built-in kind, where the values of repeated fields are merged. */
-function readTwice(bytes: Uint8Array, given: Record<string, unknown>, { kind }: ServedKind): Record<string, unknown> {
-  const merged = parseMerging(Buffer.from(bytes).toString('utf8'), kind.schema);
+function readTwice(text: string, given: Record<string, unknown>, { kind }: ServedKind): Record<string, unknown> {
+  const merged = parseMerging(text, kind.schema);
   return isRecord(merged) ? merged : given;
 }
 
@@ -136,31 +145,32 @@ export function decodeObject(
   options: WriteOptions,
   warn: (message: string) => void,
 ): ApiObject {
-  const found = repeatedFields(bytes, given);
-  const body = found.length > 0 && !served.kind.custom ? readTwice(bytes, given, served) : given;
-  const repeated = options.fieldValidation === 'Ignore' ? [] : found;
+  const text = Buffer.from(bytes).toString('utf8');
+  const repeated = repeatedFields(text, given);
+  const body = repeated.length > 0 && !served.kind.custom ? readTwice(text, given, served) : given;
   checkType(body, served, kinds, bytes);
   checkMeta(body, served);
   const object = body as ApiObject;
-  const fields = normalize(object, served);
-  const unknown = served.kind.custom ? fields : inOrderOf(bytes, fields);
-  tellProblems([...repeated, ...unknown.map((field) => `unknown field "${field}"`)], served, options, warn);
+  const unknown = normalize(object, served);
+  if (options.fieldValidation !== 'Ignore') {
+    tellProblems(problemsOf(text, repeated, unknown, served.kind.custom === true), served, options, warn);
+  }
   return object;
 }
 
 /** Refuses the problems of strict decoding, or warns about them, as requested. @throws StatusError 400 */
 function tellProblems(
-  problems: readonly string[],
+  { yaml, fields }: Problems,
   { kind: { kind, version } }: ServedKind,
   { fieldValidation }: WriteOptions,
   warn: (message: string) => void,
 ): void {
-  if (problems.length === 0) return;
+  if (yaml.length + fields.length === 0) return;
   if (fieldValidation === 'Strict') {
-    const why = `strict decoding error: ${problems.join(', ')}`;
-    throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
+    const problems = [...(yaml.length === 0 ? [] : [yamlProblems(yaml)]), ...fields];
+    throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${strictMessage(problems)}`);
   }
-  if (fieldValidation === 'Warn') for (const problem of problems) warn(problem);
+  if (fieldValidation === 'Warn') for (const problem of [...yaml, ...fields]) warn(problem);
 }
 
 /** The unknown fields of a body that other code parses. Does not change the body. */
@@ -180,8 +190,8 @@ export function checkFields(
   warn: (message: string) => void,
 ): void {
   if (options.fieldValidation === 'Ignore') return;
-  const unknown = inOrderOf(bytes, unknownFields(body, served)).map((field) => `unknown field "${field}"`);
-  tellProblems([...repeatedFields(bytes, body), ...unknown], served, options, warn);
+  const text = Buffer.from(bytes).toString('utf8');
+  tellProblems(problemsOf(text, repeatedFields(text, body), unknownFields(body, served), false), served, options, warn);
 }
 
 /** Removes unknown fields and sets defaults in place. Returns the unknown paths. `applied`: keeps nulls of a custom object for validation. */

@@ -12,18 +12,25 @@ const pathOf = (levels: readonly Level[], key: string): string => {
   return `${outer.join('')}.${key}`.replace(/^\./, '');
 };
 
-/**
- * The paths of repeated fields in a JSON text, in their order. A text with the same length as its parsed value has none. Most bodies of client
- * libraries are such texts, and are not scanned.
- */
-export function duplicateFields(text: string, value: unknown): string[] {
+/** A key of a JSON text. */
+interface Key {
+  readonly path: string;
+  readonly isRepeated: boolean;
+}
+
+/** Whether a text can have repeated fields. A text with the same length as its parsed value has none, as most bodies of client libraries. */
+function mayRepeat(text: string, value: unknown): boolean {
   try {
-    if (JSON.stringify(value).length === text.trim().length) return [];
+    return JSON.stringify(value).length !== text.trim().length;
   } catch (error) {
     // With integers of 64 bits, the text must be scanned.
     if (!(error instanceof TypeError)) throw error;
+    return true;
   }
-  const found: string[] = [];
+}
+
+/** The keys of a JSON text in their order. */
+function* keysOf(text: string): Generator<Key> {
   const levels: Level[] = [];
   // Strings, brackets, commas and colons are sufficient to find keys.
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"(?:\s*:)?|[{}[\],]/gs)) {
@@ -34,10 +41,37 @@ export function duplicateFields(text: string, value: unknown): string[] {
     else if (token === ',' && level?.keys === undefined && level !== undefined) level.step = `[${++level.index}]`;
     else if (token.endsWith(':') && token.startsWith('"') && level?.keys !== undefined) {
       const key = String(JSON.parse(token.replace(/\s*:$/, '')));
-      if (level.keys.has(key)) found.push(pathOf(levels, key));
+      yield { path: pathOf(levels, key), isRepeated: level.keys.has(key) };
       level.keys.add(key);
       level.step = key;
     }
   }
-  return found;
 }
+
+/** The paths of repeated fields in a JSON text, in their order. `value`: the parsed text. */
+export const duplicateFields = (text: string, value: unknown): string[] =>
+  mayRepeat(text, value) ? [...keysOf(text)].filter(({ isRepeated }) => isRepeated).map(({ path }) => path) : [];
+
+/** The message for a repeated field. */
+export const repeatedField = (path: string): string => `duplicate field "${path}"`;
+/** The message for an unknown field. */
+export const unknownField = (path: string): string => `unknown field "${path}"`;
+
+/**
+ * The problems of a JSON text for Go's typed decoder, in the order of the text. It reports a repeated unknown field once, as unknown, and
+ * nothing below it.
+ * @param unknown the paths of unknown fields
+ */
+export function problemsInOrder(text: string, unknown: readonly string[]): string[] {
+  const strange = new Set(unknown);
+  const found = new Set<string>();
+  for (const { path, isRepeated } of keysOf(text)) {
+    if (strange.has(path)) found.add(unknownField(path));
+    else if (isRepeated && !unknown.some((each) => isBelow(path, each))) found.add(repeatedField(path));
+  }
+  for (const path of unknown) found.add(unknownField(path));
+  return [...found];
+}
+
+const isBelow = (path: string, ancestor: string): boolean =>
+  path.startsWith(`${ancestor}.`) || path.startsWith(`${ancestor}[`);

@@ -1,4 +1,4 @@
-import type { Composer } from 'yaml';
+import type { Composer, Document, Pair } from 'yaml';
 import { badRequest } from '../../apimachinery/errors/errors.ts';
 import { exactInteger, mayHoldLarge } from '../../apimachinery/objects/json.ts';
 import { isRecord, put } from '../../apimachinery/objects/json-value.ts';
@@ -67,8 +67,8 @@ function failFast(composer: Composer, text: string): Composer {
 /** A text is not valid YAML. */
 class YamlFault extends Error {}
 
-/** Parses the first YAML document like Go's library: the last value of a repeated key counts, and later documents are ignored. */
-function readYaml(text: string, intAsBigInt: boolean): unknown {
+/** Composes the first YAML document, with the rules of Go's library. */
+function composeYaml(text: string, intAsBigInt: boolean): Document.Parsed | undefined {
   const options = {
     version: '1.1',
     merge: true,
@@ -80,7 +80,12 @@ function readYaml(text: string, intAsBigInt: boolean): unknown {
   } as const;
   const { Composer: Composing, Parser } = yaml();
   const composer = failFast(new Composing(options), text);
-  const first = composer.compose(new Parser().parse(text)).next().value;
+  return composer.compose(new Parser().parse(text)).next().value ?? undefined;
+}
+
+/** Parses the first YAML document like Go's library: the last value of a repeated key counts, and later documents are ignored. */
+function readYaml(text: string, intAsBigInt: boolean): unknown {
+  const first = composeYaml(text, intAsBigInt);
   if (first === undefined) return null;
   const value: unknown = first.toJS({ maxAliasCount: 100 });
   if (/\.(inf|nan)|[eE]\+?\d{3}/i.test(text)) checkFinite(value);
@@ -115,3 +120,32 @@ export function parseYamlText(text: string, prefix = ''): unknown {
     throw badRequest(`${prefix}error converting YAML to JSON: yaml: ${yamlProblem(error, text)}`);
   }
 }
+
+/**
+ * The repeated keys of a valid YAML text, with the line of each repeated value, as Go's strict decoder reports them: a value before its key.
+ * JSON is YAML too.
+ */
+export function repeatedKeys(text: string): string[] {
+  const found: string[] = [];
+  const { isMap, isNode, isScalar, isSeq } = yaml();
+  const lineOf = (offset: number): number => text.slice(0, offset).split('\n').length;
+  const visit = (node: unknown): void => {
+    if (isSeq(node)) for (const item of node.items) visit(item);
+    if (!isMap(node)) return;
+    const seen = new Set<unknown>();
+    for (const { key, value } of node.items as Pair[]) {
+      visit(value);
+      const name = isScalar(key) ? key.value : key;
+      if (seen.has(name)) {
+        const start = isNode(value) ? value.range?.[0] : undefined;
+        found.push(`line ${lineOf(start ?? 0)}: key ${JSON.stringify(name)} already set in map`);
+      }
+      seen.add(name);
+    }
+  };
+  visit(composeYaml(text, false)?.contents);
+  return found;
+}
+
+/** Go's text for the errors of a strict YAML decoder. */
+export const yamlProblems = (lines: readonly string[]): string => ['yaml: unmarshal errors:', ...lines].join('\n  ');

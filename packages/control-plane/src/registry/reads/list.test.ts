@@ -47,6 +47,21 @@ test('a page of a compacted state is 410 with a token that continues from the cu
   expect(names(rest.body)).toEqual(['bb', 'c']);
 });
 
+test('a continue token expires with the age of its first page, also without changes', async () => {
+  const first = await list('limit=2');
+  await setup.clock.advance(4 * 60_000);
+  const second = await list(`limit=2&continue=${first.body.metadata.continue}`);
+  expect(names(second.body)).toEqual(['c', 'd']);
+  await setup.clock.advance(2 * 60_000);
+  for (const { body } of [first, second]) {
+    const expired = await list(`limit=2&continue=${body.metadata.continue}`);
+    expect(expired.body).toMatchObject({ code: 410, reason: 'Expired' });
+  }
+  const expired = await list(`limit=1&continue=${second.body.metadata.continue}`);
+  const rest = await list(`limit=1&continue=${expired.body.metadata.continue}`);
+  expect(names(rest.body)).toEqual(['e']);
+});
+
 test('an exact version shows the state of that version', async () => {
   const { body } = await list('');
   await setup.client.send('DELETE', `${PATH}/a`);

@@ -77,14 +77,17 @@ interface ContinueToken {
   readonly start: string;
   /** The number of remaining records, so that the next page need not count them. The real server has no such field. */
   readonly left?: number;
+  /** When the version was read, in milliseconds. The real server needs no such field, because its storage compacts versions by time. */
+  readonly at?: number;
 }
 
-const encodeToken = (rv: number, last: StoredRecord, left: number | undefined): string => {
+const encodeToken = (rv: number, last: StoredRecord, left: number | undefined, at: number | undefined): string => {
   const token: ContinueToken = {
     v: 'meta.k8s.io/v1',
     rv,
     start: `${last.namespace}/${last.name}${END_OF_KEY}`,
     ...(left === undefined ? {} : { left }),
+    ...(at === undefined ? {} : { at }),
   };
   return Buffer.from(JSON.stringify(token)).toString('base64url');
 };
@@ -94,10 +97,12 @@ interface Place {
   readonly namespace: string;
   readonly name: string;
   readonly left: number | undefined;
+  /** When the version was read, in milliseconds; undefined in a token of another server. */
+  readonly at: number | undefined;
 }
 
 function decodeToken(text: string): Place {
-  const { v, rv, start, left } = readToken(text);
+  const { v, rv, start, left, at } = readToken(text);
   const [namespace, name] = typeof start === 'string' ? start.replace(END_OF_KEY, '').split('/') : [];
   if (v !== TOKEN_VERSION) {
     throw invalidToken(`server does not recognize this encoded version ${typeof v === 'string' ? v : ''}`);
@@ -110,7 +115,8 @@ function decodeToken(text: string): Place {
   }
   // A token must not refer to another resource.
   if (/(^|\/)\.{1,2}(\/|$)|.\/\/|\/$/.test(String(start).replace(END_OF_KEY, ''))) throw invalidToken(String(start));
-  return { rv: Number(rv), namespace, name: name ?? '', left: typeof left === 'number' ? left : undefined };
+  const numberOr = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+  return { rv: Number(rv), namespace, name: name ?? '', left: numberOr(left), at: numberOr(at) };
 }
 
 const invalidToken = (why: string): StatusError =>
@@ -194,6 +200,10 @@ export async function listRecords(registry: Registry, target: Target, options: L
   // Pages with resourceVersion=0 come from the cache of the real server, which ignores the limit.
   const limit = options.limit > 0 && options.resourceVersion !== '0' ? options.limit : undefined;
   const current = registry.store.revision();
+  // Versions are compacted by time, also without changes.
+  const now = registry.now().getTime();
+  const readAt = token === undefined || token.rv < 0 ? now : token.at;
+  if (readAt !== undefined && now - readAt > registry.store.historyMs) throw compacted(token, current);
   const { matches, where } = selection;
   const all = matches === undefined;
   const page = find(registry, token, served.resource, {
@@ -211,7 +221,7 @@ export async function listRecords(registry: Registry, target: Target, options: L
   return {
     records: page.records,
     resourceVersion: at ?? current,
-    continue: more ? encodeToken(at ?? current, last, left) : '',
+    continue: more ? encodeToken(at ?? current, last, left, readAt) : '',
     remainingItemCount: more ? left : undefined,
   };
 }

@@ -10,6 +10,7 @@ import type { Registry } from '../../resources/registry.ts';
 import { parseJsonBody } from '../bodies/body.ts';
 import { CARRIED_SCALE } from '../bodies/carried.ts';
 import { checkPatched, strictMessage, unknownFields } from '../bodies/decode.ts';
+import { unknownField } from '../bodies/duplicate-fields.ts';
 import { sameVersion } from '../bodies/type-meta.ts';
 import { invalidPatch, parseApplied, patchedText, refuseVersion } from '../writes/patch.ts';
 
@@ -145,8 +146,8 @@ export function patchedScale(given: PatchOfScale, current: ApiObject, type: stri
   if (!sameVersion(scale, CARRIED_SCALE)) refuseVersion(scale, current, CARRIED_SCALE, registry.kinds);
   const problem = replicasProblem(scale);
   if (problem !== undefined) throw invalidPatch(shown(), problem);
-  const unknown = options.fieldValidation === 'Ignore' ? [] : unknownFields(made, CARRIED_SCALE);
+  const unknown = options.fieldValidation === 'Ignore' ? [] : unknownFields(made, CARRIED_SCALE).map(unknownField);
   if (unknown.length > 0 && options.fieldValidation === 'Strict') throw invalidPatch(shown(), strictMessage(unknown));
-  for (const field of unknown) warn(`unknown field "${field}"`);
+  for (const problem of unknown) warn(problem);
   return scale;
 }

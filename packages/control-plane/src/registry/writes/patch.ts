@@ -18,8 +18,9 @@ import type { Call, Registry, Target, Written } from '../../resources/registry.t
 import { converterComplaint, convertUntyped, DecodeError, roundTrip } from '../../resources/shape.ts';
 import { parseJsonBody } from '../bodies/body.ts';
 import { checkPatched, normalize, strictMessage } from '../bodies/decode.ts';
+import { duplicateFields, repeatedField, unknownField } from '../bodies/duplicate-fields.ts';
 import { isOfResource, parseApiVersion, sameVersion, typeMetaProblem, unconvertible } from '../bodies/type-meta.ts';
-import { parseYamlText } from '../bodies/yaml-body.ts';
+import { parseYamlText, repeatedKeys, yamlProblems } from '../bodies/yaml-body.ts';
 import { nameless, type Transformation, updateObject } from './update.ts';
 
 export type PatchType =
@@ -50,6 +51,13 @@ function parsePatch(bytes: Uint8Array, prefix: string): unknown {
 
 const isPlain = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The repeated fields of a JSON patch, as messages. */
+function repeatedInPatch(type: PatchType, bytes: Uint8Array): string[] {
+  const text = Buffer.from(bytes).toString('utf8');
+  const prefix = type === 'application/json-patch+json' ? 'json patch ' : '';
+  return duplicateFields(text, parseJsonBody(text)).map((path) => `${prefix}${repeatedField(path)}`);
+}
 
 /** Returns a function that patches the live object. Its result is not decoded yet. */
 function patcher(type: PatchType, bytes: Uint8Array, served: ServedKind): (target: JsonObject) => JsonObject {
@@ -98,6 +106,14 @@ export const invalidPatch = (shown: string, why: string): StatusError => {
 
 const TYPE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
+/** What a refusal of a patched object needs. */
+interface PatchFacts {
+  /** The text of a strategic merge patch; undefined for other types. */
+  readonly strategic: (() => string) | undefined;
+  /** Messages for repeated fields of the patch. */
+  readonly repeated: readonly string[];
+}
+
 /** Decodes a patched object: unknown fields, metadata types, defaults. */
 function decodePatched(
   patched: JsonObject,
@@ -106,7 +122,7 @@ function decodePatched(
   kinds: KindRegistry,
   call: Call,
   options: WriteOptions,
-  strategic: (() => string) | undefined,
+  { strategic, repeated }: PatchFacts,
 ): ApiObject {
   const object = patched as unknown as ApiObject;
   if (served.kind.custom && (object.kind ?? '') === '') {
@@ -149,11 +165,12 @@ function decodePatched(
       : [];
   };
   const unknown = typed(strategic !== undefined, shown, strategic === undefined ? read : () => convertUntyped(read));
-  if (unknown.length > 0) {
-    if (options.fieldValidation === 'Strict') {
-      throw invalidPatch(shown(), strictMessage(unknown));
-    }
-    if (options.fieldValidation === 'Warn') for (const field of unknown) call.warn(`unknown field "${field}"`);
+  const found = unknown.map(unknownField);
+  // The converter of strategic merge patches sorts its messages.
+  const problems = [...repeated, ...(strategic === undefined ? found : found.sort())];
+  if (problems.length > 0) {
+    if (options.fieldValidation === 'Strict') throw invalidPatch(shown(), strictMessage(problems));
+    if (options.fieldValidation === 'Warn') for (const problem of problems) call.warn(problem);
   }
   if (served.kind.custom && object.apiVersion === undefined) {
     if ((object.metadata.name ?? '') === '') throw nameless(live.metadata.name ?? '');
@@ -175,9 +192,10 @@ function unversioned(
 ): StatusError {
   const unknown = Object.keys(object)
     .filter((field) => field !== 'apiVersion' && field !== 'kind')
-    .sort();
+    .sort()
+    .map(unknownField);
   if (fieldValidation === 'Strict') return invalidPatch(shown(), strictMessage(unknown));
-  if (fieldValidation === 'Warn') for (const field of unknown) call.warn(`unknown field "${field}"`);
+  if (fieldValidation === 'Warn') for (const problem of unknown) call.warn(problem);
   return nameless(live.metadata.name ?? '');
 }
 
@@ -216,6 +234,7 @@ export function patchObject(
   const isStrategic = type === 'application/strategic-merge-patch+json';
   // The text of a strategic merge patch is only needed for refusals.
   const strategic = isStrategic ? () => goPlain(parsePatch(bytes, '')) : undefined;
+  let repeated: readonly string[] | undefined;
   let warned = false;
   // A retry after a conflict must not repeat the warning.
   const quiet: Call = { ...call, warn: (message) => (warned ? undefined : call.warn(message)) };
@@ -224,7 +243,9 @@ export function patchObject(
     next: (live, old) => {
       patch ??= patcher(type, bytes, served);
       const patched = patch(live as unknown as JsonObject);
-      const object = decodePatched(patched, old, served, registry.kinds, quiet, options, strategic);
+      repeated ??= options.fieldValidation === 'Ignore' ? [] : repeatedInPatch(type, bytes);
+      const facts = { strategic, repeated };
+      const object = decodePatched(patched, old, served, registry.kinds, quiet, options, facts);
       warned = true;
       return object;
     },
@@ -275,6 +296,31 @@ const MADE_BY_STATUS: ReadonlySet<string> = new Set([
 const makesObject = ({ served, subresource }: Target): boolean =>
   subresource === 'status' && MADE_BY_STATUS.has(served.resource);
 
+/** Refuses repeated keys of an applied configuration, or warns about them, as requested. @throws StatusError 400 */
+function checkRepeatedKeys(bytes: Uint8Array, { fieldValidation }: WriteOptions, call: Call): void {
+  if (fieldValidation === 'Ignore') return;
+  const text = Buffer.from(bytes).toString('utf8');
+  if (isJsonWithoutRepeats(text)) return;
+  const lines = repeatedKeys(text);
+  if (lines.length === 0) return;
+  if (fieldValidation === 'Strict') {
+    throw badRequest(`error strict decoding YAML: error converting YAML to JSON: ${yamlProblems(lines)}`);
+  }
+  for (const line of lines) call.warn(line);
+}
+
+/** Whether a text is JSON without repeated fields, which is much cheaper to check than YAML. Most client libraries send JSON. */
+function isJsonWithoutRepeats(text: string): boolean {
+  if (!text.trimStart().startsWith('{')) return false;
+  try {
+    return duplicateFields(text, JSON.parse(text)).length === 0;
+  } catch (error) {
+    // A YAML text in flow style is not JSON.
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+}
+
 function applyObject(
   registry: Registry,
   call: Call,
@@ -290,6 +336,7 @@ function applyObject(
     if (!isPlain(applied.metadata ?? {})) checkPatched(applied, served);
     return applied;
   };
+  let isChecked = false;
   const apply = (live: ApiObject | undefined): ApiObject => {
     const merged = serverSideApply({
       ...(live === undefined ? {} : { live }),
@@ -301,6 +348,8 @@ function applyObject(
       now: registry.now(),
       kind: served.kind,
     });
+    if (!isChecked) checkRepeatedKeys(bytes, options, call);
+    isChecked = true;
     try {
       convertUntyped(() => {
         checkPatched(merged, served, true);
