@@ -1,6 +1,6 @@
 /**
- * What a provider's machine controller is made of, and nothing of the other controllers: a process that only drives a cloud
- * loads a fifth less by it. All of it stands in the package's main entry too.
+ * The parts of a provider's machine controller without the other controllers, which saves a process a fifth of the
+ * loaded code. The main entry of the package exports all of them too.
  */
 export * from './driver/index.ts';
 export * from './evidence/index.ts';

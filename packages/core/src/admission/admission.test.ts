@@ -9,11 +9,11 @@ import { admitDefaults, admitValid } from './handlers.ts';
 
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1';
 const WEBHOOKS = new URL('../../../../deploy/kustomize/base/webhooks.yaml', import.meta.url);
-/** Of the installation that `deploy/kustomize/base` is: its webhooks look at no other. */
+/** The namespace of the installation in `deploy/kustomize/base`. Its webhooks ignore others. */
 const NAMESPACE = 'default';
 const MERGE = 'application/merge-patch+json';
 
-/** The configurations that are deployed, reached by URL: the plane under test has no Services. */
+/** The deployed configurations, reached by URL, because the plane of the test has no Services. */
 const configurations = () =>
   parseAllDocuments(readFileSync(WEBHOOKS, 'utf8')).flatMap((document) => {
     const { webhooks, ...rest } = document.toJS();
@@ -25,7 +25,7 @@ const configurations = () =>
     return [{ ...rest, webhooks: reached }];
   });
 
-/** What the tests read of an answer. */
+/** The parts of an answer that the tests read. */
 interface Answer {
   readonly message?: string;
   readonly details?: { readonly causes?: readonly { readonly field: string }[] };
@@ -89,7 +89,7 @@ const pool = (name: string, labels: Record<string, string>, spec: object = {}): 
 });
 
 describe('webhooks over a server', () => {
-  test('every bad manifest is refused with the field and the cure, also without a single rule in the CRDs', async () => {
+  test('every invalid manifest is refused with the field and a hint, also without rules in the CRDs', async () => {
     await using world = await start({ bare: true });
     const wrong = badManifests.filter(({ title }) => !WITH_HINT.includes(title));
     expect(wrong).toHaveLength(badManifests.length - WITH_HINT.length);
@@ -104,7 +104,7 @@ describe('webhooks over a server', () => {
     }
   });
 
-  test('every good one is taken', async () => {
+  test('every valid manifest is accepted', async () => {
     await using world = await start();
     for (const { title, object } of goodManifests) {
       const { status, body } = await world.create(object, '?dryRun=All');
@@ -112,7 +112,7 @@ describe('webhooks over a server', () => {
     }
   });
 
-  test('defaults: also the block that a strategy needs, which no CRD can add', async () => {
+  test('defaults include the block that a strategy needs, which no CRD can add', async () => {
     await using world = await start();
     const { body } = await world.create(pool('a', { app: 'a' }, { strategy: { type: 'RollingUpdate' } }));
     expect(body.spec?.strategy).toEqual({
@@ -129,7 +129,7 @@ describe('webhooks over a server', () => {
     expect((await world.create(pool('c', { app: 'c' }))).warning).toBeNull();
   });
 
-  test('the manager is gone: objects are taken, and the CRDs still refuse', async () => {
+  test('without the manager objects are accepted, and the CRDs still refuse invalid ones', async () => {
     await using world = await start();
     world.manager.up = false;
     expect((await world.create(pool('a', { app: 'a' }))).status).toBe(201);
@@ -137,7 +137,7 @@ describe('webhooks over a server', () => {
     expect([bad.status, bad.body.message]).toEqual([422, expect.stringContaining('spec.replicas')]);
   });
 
-  test('a wrong object that is stored can lose its finalizers and be deleted', async () => {
+  test('a stored invalid object can lose its finalizers and be deleted', async () => {
     await using world = await start({ bare: true });
     world.manager.up = false;
     const bad = pool('a', { app: 'a' }, { replicas: -1 });
@@ -150,7 +150,7 @@ describe('webhooks over a server', () => {
   });
 });
 
-describe('a percentage over 100 that was stored before the rule was', () => {
+describe('a percentage over 100 that was stored before the rule existed', () => {
   const CRDS_PATH = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
   const surge = (maxSurge: string, more: object = {}) => ({
     spec: { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable: 0 } }, ...more },
@@ -186,7 +186,7 @@ describe('a percentage over 100 that was stored before the rule was', () => {
   });
 });
 
-describe('a scale-in is refused when it is written', () => {
+describe('an invalid scale-in is refused when it is written', () => {
   const write = (requestID: string, from: number, to: number, replicas = to) => ({
     metadata: { annotations: { [Annotations.ScaleIn]: JSON.stringify({ requestID, machines: ['m'], from, to }) } },
     spec: { replicas },
@@ -205,7 +205,7 @@ describe('a scale-in is refused when it is written', () => {
     expect([stored.spec.replicas, stored.metadata.annotations]).toEqual([3, undefined]);
   });
 
-  test('taken once; a second one waits for the first', async () => {
+  test('a scale-in is accepted once; a second one waits for the first', async () => {
     await using world = await start();
     await world.create(pool('a', { app: 'a' }));
     expect((await world.patch('a', write('r', 3, 2))).status).toBe(200);

@@ -32,14 +32,14 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const field = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined);
 const metadataOf = (value: unknown, name: string): unknown => field(field(value, 'metadata'), name);
 
-/** Everything but metadata and status: what validation looks at. */
+/** Everything except metadata and status, for validation. */
 function content(object: unknown): unknown {
   if (!isObject(object)) return object;
   const { metadata: _metadata, status: _status, ...rest } = object;
   return rest;
 }
 
-/** The object with its defaults; the same one when it lacks none or has no form that defaults could be put into. */
+/** The object with its defaults; the same one if it lacks none or cannot have defaults. */
 function defaulted(kind: string, object: unknown): unknown {
   if (!isObject(field(object, 'spec'))) return object;
   const strategy = field(field(object, 'spec'), 'strategy');
@@ -51,14 +51,14 @@ function defaulted(kind: string, object: unknown): unknown {
   return object;
 }
 
-/** Whether a write leaves the content as it was, but for the defaults that are put into any write. */
+/** Returns true if a write does not change the content, apart from defaults. */
 const unchanged = (kind: string, object: unknown, oldObject: unknown): boolean =>
   [oldObject, defaulted(kind, oldObject)].some((before) => semanticEqual(content(object), content(before)));
 
 /**
- * The part of the spec that a write leaves as it was although more of it changes: a strategy that was stored before its
- * rules were (the original takes any percentage) must not keep a user or the cluster-autoscaler from scaling. The API
- * server ratchets the CRDs' rules in the same way.
+ * The unchanged part of the spec in a write that changes other parts. A strategy may have been stored before its rules
+ * existed, because the original accepts any percentage. It must not prevent scaling by a user or the
+ * cluster-autoscaler. The API server ratchets the CRDs' rules in the same way.
  */
 function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolean {
   const strategyOf = (value: unknown): unknown => field(field(value, 'spec'), 'strategy');
@@ -68,7 +68,7 @@ function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolea
   );
 }
 
-/** The defaulting webhook: what the CRDs default, and the block that a strategy of type RollingUpdate needs. */
+/** The defaulting webhook: the defaults of the CRDs, and the block that a strategy of type RollingUpdate needs. */
 export function admitDefaults({ kind, object }: AdmissionRequest): AdmissionVerdict {
   const spec = field(object, 'spec');
   const wanted = field(defaulted(kind.kind, object), 'spec');
@@ -80,8 +80,7 @@ export function admitDefaults({ kind, object }: AdmissionRequest): AdmissionVerd
 const asCause = ({ path, type, message }: FieldError): AdmissionCause => ({ field: path, reason: type, message });
 
 /**
- * What is wrong with a scale-in that is being written, seen against the stored object. Only here can it be refused
- * before it is stored.
+ * The errors of a written scale-in compared with the stored object. Only admission can refuse it before it is stored.
  */
 function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   const text = field(metadataOf(object, 'annotations'), Annotations.ScaleIn);
@@ -104,10 +103,10 @@ function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   return [];
 }
 
-/** Deployments of a namespace, for the question whose selectors overlap. */
+/** Deployments of a namespace, to find overlapping selectors. */
 export type ListDeployments = (namespace: string) => Promise<readonly MachineDeployment[]>;
 
-/** Names of other deployments that select this one's machines, or the other way round. */
+/** Names of other deployments that select this one's machines, or whose machines this one selects. */
 export function overlapping(deployment: MachineDeployment, others: readonly MachineDeployment[]): string[] {
   const selects = (a: MachineDeployment, b: MachineDeployment): boolean => {
     try {
@@ -136,8 +135,8 @@ async function warnings(request: AdmissionRequest, list: ListDeployments | undef
 }
 
 /**
- * The validating webhook. It never stands in the way of an end or a recovery: objects that are being deleted, deletions,
- * and writes that leave the content as it was are allowed, however wrong the stored object is.
+ * The validating webhook. It never prevents deletion or recovery. It allows deletions, objects that are being deleted,
+ * and writes that do not change the content, however invalid the stored object is.
  */
 export const admitValid =
   (list?: ListDeployments) =>

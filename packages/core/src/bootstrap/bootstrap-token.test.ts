@@ -26,7 +26,7 @@ test.each<[what: string, data: Record<string, string>, token: string | undefined
   expect(tokenOf(secret(data))).toBe(token);
 });
 
-test('the id of a token comes from the UID: two machines of one name, one after the other, share no token', () => {
+test('the id of a token comes from the UID: a later machine of the same name has another token', () => {
   const first = machine({ name: 'worker-1', metadata: { uid: 'first' } });
   const second = machine({ name: 'worker-1', metadata: { uid: 'second' } });
   expect(tokenId(first)).toMatch(/^[a-z0-9]{6}$/);

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { BootstrapTokens, formatTime, type Machine } from '@mcm/api';
 import { type Draft, type Random, randomString, type Secret } from '@mcm/kube';
 
-/** How much longer than the creation timeout a token lives: a VM that joins at the last moment must still find it valid. */
+/** How much longer than the creation timeout a token is valid, for a VM that joins at the last moment. */
 export const TOKEN_MARGIN_MS = 5 * 60_000;
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
- * The id of a machine's token: six characters of a hash of its UID. (The original cuts it out of the name: two
- * machines could share one, and a name of fewer than five characters ended the process.)
+ * The id of a machine's token: six characters of a hash of its UID. (The original uses a part of the name: two machines
+ * could share one, and a name of fewer than five characters ended the process.)
  */
 export function tokenId(machine: Machine): string {
   const digest = createHash('sha256').update(machine.metadata.uid).digest();
@@ -25,7 +25,7 @@ export interface TokenOptions {
   readonly creationTimeoutMs: number;
   /** `--bootstrap-token-auth-extra-groups`; may be empty. */
   readonly extraGroups: string;
-  /** A source fit for secrets. */
+  /** A secure source of random numbers. */
   readonly random: Random;
 }
 
@@ -57,14 +57,14 @@ export function draftToken(machine: Machine, options: TokenOptions): Draft<Secre
 const decoded = (secret: Secret, key: string): string =>
   Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
 
-/** `<id>.<secret>`, or undefined when the Secret is no usable token. */
+/** `<id>.<secret>`; undefined if the Secret is no valid token. */
 export function tokenOf(secret: Secret): string | undefined {
   const id = decoded(secret, BootstrapTokens.Keys.TokenId);
   const value = decoded(secret, BootstrapTokens.Keys.TokenSecret);
   return id && value ? `${id}.${value}` : undefined;
 }
 
-/** A merge patch that gives an existing token a new life, if it would end before the machine may join. */
+/** A merge patch that extends an existing token, if it would expire before the machine may join. */
 export function extendToken(
   secret: Secret,
   options: Pick<TokenOptions, 'now' | 'creationTimeoutMs'>,

@@ -34,7 +34,7 @@ export interface TokenIssuerOptions {
   readonly client: KubeClient;
   readonly extraGroups: string;
   readonly clock: Clock;
-  /** A source fit for secrets. */
+  /** A secure source of random numbers. */
   readonly random: Random;
   readonly log: Logger;
 }
@@ -71,7 +71,7 @@ class Issuer implements BootstrapTokenIssuer {
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
-    // Live: Secrets of kube-system are in no cache, and this one was made by an earlier run or for an earlier try.
+    // A live read, because Secrets of kube-system are in no cache. An earlier process or attempt created this one.
     const found = await this.#secrets.get(tokenSecretName(machine));
     const extension = extendToken(found, { now, creationTimeoutMs });
     if (!extension) return this.#read(found);
@@ -129,7 +129,7 @@ class Issuer implements BootstrapTokenIssuer {
 
 export const createTokenIssuer = (options: TokenIssuerOptions): BootstrapTokenIssuer => new Issuer(options);
 
-/** Tokens of a process that writes nothing: a VM that it does not make needs none. */
+/** Tokens of a process that writes nothing. It creates no VM, so none needs a token. */
 export function imaginedTokens(): BootstrapTokenIssuer {
   const lives = new Map<string, Date>();
   return {

@@ -26,7 +26,7 @@ test.each<[row: string, userData: string, rendered: string]>([
   expect(text(userData, values)).toBe(rendered);
 });
 
-test('S-U5 without a target cluster the token placeholder stays', () => {
+test('without a target cluster the token placeholder stays [S-U5]', () => {
   expect(text('<<BOOTSTRAP_TOKEN>> <<MACHINE_NAME>>', { machineName: 'm' })).toBe('<<BOOTSTRAP_TOKEN>> m');
 });
 

@@ -1,36 +1,35 @@
 import { UserDataPlaceholders } from '@mcm/api';
 import { bytesOf } from '../driver/secrets/secret-value.ts';
 
-/** What the placeholders of user data stand for. */
+/** Values of the placeholders in user data. */
 export interface UserDataValues {
   readonly machineName: string;
   /** `<id>.<secret>`; absent without a target cluster: the placeholder stays. */
   readonly bootstrapToken?: string;
 }
 
-/** Whether the user data asks for a bootstrap token, in either form. */
+/** Returns true if the user data contains the token placeholder, in either form. */
 export const asksForToken = (userData: Uint8Array): boolean => {
   const bytes = bytesOf(userData);
   const { BootstrapToken: plain, BootstrapTokenEscaped: escaped } = UserDataPlaceholders;
   return bytes.includes(plain) || bytes.includes(escaped);
 };
 
-/** As Go's `url.QueryEscape`. */
+/** Like Go's `url.QueryEscape`. */
 const queryEscape = (text: string): string =>
   encodeURIComponent(text)
     .replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('%20', '+');
 
-/** The plain form wins; the escaped one is looked at only where the plain one does not occur. */
+/** The plain form takes precedence. The escaped form counts only without the plain one. */
 function replacePlaceholder(userData: string, plain: string, escaped: string, value: string): string {
   if (userData.includes(plain)) return userData.replaceAll(plain, () => bytesOf(value).toString('latin1'));
   return userData.replaceAll(escaped, () => queryEscape(value));
 }
 
 /**
- * User data with its placeholders replaced. What it does not ask for is left out; what has no value stays as it is, and so
- * does every byte that belongs to no placeholder.
- * Source: machine-controller-manager, pkg/util/provider/machinecontroller/userdata.go.
+ * Replaces the placeholders of user data. Values without a placeholder are unused. A placeholder without a value stays,
+ * and so does every other byte. Source: machine-controller-manager, pkg/util/provider/machinecontroller/userdata.go.
  */
 export function renderUserData(userData: Uint8Array, values: UserDataValues): Uint8Array {
   const p = UserDataPlaceholders;

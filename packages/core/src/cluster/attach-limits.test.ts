@@ -9,7 +9,7 @@ import { AttachLimits } from './attach-limits.ts';
 
 const DRIVER = 'ebs.csi';
 
-/** Something that tells of changes as an informer does, with what it last told of each object. */
+/** Sends changes like an informer, with the last state of each object. */
 function source<T extends KubeObject>() {
   const handlers: ((change: Change<T>) => void)[] = [];
   const known = new Map<string, T>();
@@ -57,8 +57,8 @@ function cluster() {
   };
 }
 
-describe('room for volumes beside a node', () => {
-  test('is what the drivers may attach to the other nodes of its zone, less what is attached there', () => {
+describe('the room for volumes outside of a node', () => {
+  test('is the limit of the drivers on the other nodes of its zone, minus the attached volumes', () => {
     const c = cluster();
     const leaving = c.add('n-0', 25);
     c.add('n-1', 3);
@@ -74,7 +74,7 @@ describe('room for volumes beside a node', () => {
     expect(c.limits.roomOnOtherNodes(leaving, 'other.csi')).toBeUndefined();
   });
 
-  test('is not that of nodes that no pod comes to', () => {
+  test('does not include nodes that accept no pods', () => {
     const c = cluster();
     const leaving = c.add('n-0', 25);
     c.add('n-1', 3, 'a', { spec: { unschedulable: true } });
@@ -87,7 +87,7 @@ describe('room for volumes beside a node', () => {
     expect(c.limits.roomOnOtherNodes(leaving, DRIVER)).toBe(0);
   });
 
-  test('has no bounds where one driver says nothing of a limit, or no CSINode can be read', () => {
+  test('is unlimited if one driver has no limit, or if no CSINode can be read', () => {
     const c = cluster();
     const leaving = c.add('n-0', 25);
     c.add('n-1', 3);
@@ -99,7 +99,7 @@ describe('room for volumes beside a node', () => {
     expect(cluster().limits.roomOnOtherNodes(leaving, DRIVER)).toBeUndefined();
   });
 
-  test('one’s own limit never counts, whether there is one or not', () => {
+  test(`never includes the node's own limit`, () => {
     const c = cluster();
     const leaving = c.add('n-0', undefined);
     c.add('n-1', 3);
@@ -109,11 +109,11 @@ describe('room for volumes beside a node', () => {
   });
 });
 
-test('what a node of another zone counts is not taken off the room of this one', () => {
+test('does not shrink by volumes in another zone', () => {
   const c = cluster();
   const leaving = c.add('n-0', 25);
   c.add('n-1', 3);
-  // Its limit was noted in the zone that it was in before.
+  // Its limit counted in its former zone.
   const moved = { ...leaving, metadata: { ...leaving.metadata, labels: { [Labels.Zone]: 'b' } } };
   expect(c.limits.roomOnOtherNodes(leaving, DRIVER)).toBe(3);
   c.add('n-9', 7, 'b');
@@ -123,13 +123,13 @@ test('what a node of another zone counts is not taken off the room of this one',
 const PODS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => withVolume(name));
 const FAST = { graceMs: 5_000, detachMs: 5_000, attachMs: 10_000 };
 
-describe('pods with volumes leave together as far as other nodes can attach their volumes', () => {
+describe('pods with volumes are evicted together as far as other nodes can attach their volumes', () => {
   test('room for all: as fast as without limits', () => {
     const all = PODS.length;
     expect(playDrain(PODS, { ...FAST, slots: all }, 5)).toEqual(playDrain(PODS, FAST, 5));
   });
 
-  test('room for three: never more under way than slots are left, though the window is wider, and then one by one', () => {
+  test('room for three: never more in progress than free slots, even with a larger window, then one by one', () => {
     const free = playDrain(PODS, FAST, 5);
     const tight = playDrain(PODS, { ...FAST, slots: 3 }, 5);
     expect(free.mostUnderWay).toBeGreaterThan(2);
@@ -139,11 +139,11 @@ describe('pods with volumes leave together as far as other nodes can attach thei
     expect(tight.order).toEqual(free.order);
   });
 
-  test('no room at all: the pace of a serial drain, no slower', () => {
+  test('without room it is as fast as a serial drain', () => {
     expect(playDrain(PODS, { ...FAST, slots: 0 }, 5)).toEqual(playDrain(PODS, { ...FAST, slots: 0 }, 1));
   });
 
-  test('whatever the times and the room, it is never slower than serial', () => {
+  test('with any times and room it is never slower than a serial drain', () => {
     const seconds = (max: number) => fc.integer({ min: 0, max }).map((n) => n * 1_000);
     fc.assert(
       fc.property(

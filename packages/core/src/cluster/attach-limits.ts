@@ -1,7 +1,7 @@
 import { Labels } from '@mcm/api';
 import { type CsiNode, type Informer, isReady, type KubeObject, type Node, type VolumeAttachment } from '@mcm/kube';
 
-/** Just as much of an informer as is listened to. */
+/** The part of an informer that is used. */
 type Source<T extends KubeObject> = Pick<Informer<T>, 'onChange'>;
 
 export interface AttachLimitSources {
@@ -10,17 +10,17 @@ export interface AttachLimitSources {
   readonly attachments: Source<VolumeAttachment>;
 }
 
-/** Volumes that may still be attached in a zone, by a driver. */
+/** Volumes that a driver may still attach in a zone. */
 interface Room {
   /** Sum over the nodes with a limit. */
   free: number;
-  /** Nodes where the driver says nothing of a limit. */
+  /** Number of nodes on which the driver has no limit. */
   boundless: number;
 }
 
 interface NodeState {
   zone: string;
-  /** Pods may come: Ready, not cordoned, not being deleted. */
+  /** The node accepts pods: Ready, not cordoned, not being deleted. */
   usable: boolean;
   /** `allocatable.count` by driver; undefined: no limit. */
   limits: ReadonlyMap<string, number | undefined>;
@@ -28,9 +28,9 @@ interface NodeState {
 }
 
 /**
- * How many more volumes the CSI drivers may attach to the nodes of a zone, kept by each change of a Node, CSINode or
- * VolumeAttachment and never by a look at all of them. Nodes of a zone count together: which of them a pod will come to
- * is the scheduler's to decide. Source: CSINode, `spec.drivers[].allocatable.count`.
+ * The number of volumes that the CSI drivers may still attach to the nodes of a zone. Each change of a Node, CSINode or
+ * VolumeAttachment updates it, so no pass reads all of them. The nodes of a zone count together, because the scheduler
+ * selects the node. Source: CSINode, `spec.drivers[].allocatable.count`.
  */
 export class AttachLimits {
   readonly #nodes = new Map<string, NodeState>();
@@ -63,7 +63,7 @@ export class AttachLimits {
     });
   }
 
-  /** Takes the node out of its zone's sums, changes it, and puts it back. */
+  /** Removes the node from the sums of its zone, changes it, and adds it again. */
   #change(name: string, change: (state: NodeState) => void): void {
     const state = this.#nodes.get(name) ?? { zone: '', usable: false, limits: new Map(), attached: new Map() };
     this.#add(state, -1);
@@ -86,8 +86,8 @@ export class AttachLimits {
   }
 
   /**
-   * Volumes that a driver may still attach to other nodes of the node's zone; undefined: no limit is known. A driver
-   * that no CSINode of the zone tells of has none.
+   * Number of volumes that a driver may still attach to other nodes of the node's zone; undefined: unknown. A driver
+   * without a CSINode in the zone has no limit.
    */
   roomOnOtherNodes(node: Node, driver: string): number | undefined {
     const zone = zoneOf(node);

@@ -25,7 +25,7 @@ test('a budget that selects a pod is found under one of the terms of the pod', (
   );
 });
 
-test('budgets of other labels and of other namespaces are not looked at', () => {
+test('budgets of other labels and of other namespaces are not read', () => {
   const budget = (namespace: string, app: string) =>
     budgetTerm({
       metadata: { name: 'b', namespace },

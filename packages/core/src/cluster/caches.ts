@@ -30,7 +30,7 @@ import { AttachLimits } from './attach-limits.ts';
 import { budgetTerm } from './budget-index.ts';
 import { projectClaim, projectCsiNode, projectNode, projectPod, projectVolume } from './projections.ts';
 
-/** Live copies of what is in the target cluster. */
+/** Caches of the target cluster. */
 export interface TargetCaches {
   /** Indexes: `machine` (name in the node's label), `instance` (see {@link instanceKey}). */
   readonly nodes: Informer<Node>;
@@ -42,25 +42,25 @@ export interface TargetCaches {
   readonly attachments: Informer<VolumeAttachment>;
   /** Indexes: `term`, see {@link budgetTerm}. */
   readonly budgets: Informer<PodDisruptionBudget>;
-  /** Nobody waits for it: where it may not be read, no attach limits are known. */
+  /** The controller does not wait for it. Without permission, attach limits are unknown. */
   readonly csiNodes: Informer<CsiNode>;
 }
 
 /** The part of {@link TargetCaches} that a drain reads. */
 export type DrainCaches = Omit<TargetCaches, 'csiNodes'>;
 
-/** Live copies of everything that the machine controller reads. */
+/** All caches of the machine controller. */
 export interface Caches {
   /** Indexes: `node` (label), `class`, `group` (of replacements), `unhealthyGroup` (the same, unhealthy ones only), `instance` (see {@link instanceKey}). */
   readonly machines: Informer<Machine>;
   /** Indexes: `secret` (key of a Secret that it refers to). */
   readonly classes: Informer<MachineClass>;
   readonly secrets: Informer<Secret>;
-  /** Who fell silent where and when, kept from the others. */
+  /** Counts of unreachable machines, computed from the other caches. */
   readonly census: UnreachableCensus;
   /** Undefined with `--target-kubeconfig=none`. */
   readonly target: TargetCaches | undefined;
-  /** How many more volumes the nodes of the target cluster take. */
+  /** The number of volumes that nodes of the target cluster may still attach. */
   readonly attachLimits: AttachLimits | undefined;
 }
 
@@ -85,7 +85,7 @@ export function createCaches({ control, target: targetClient, namespace, runtime
     indexes: {
       node: (machine) => present(machine.metadata.labels?.[Labels.Node]),
       class: (machine) => present(machine.spec.class.name),
-      // Counted for each machine that comes or goes.
+      // Counted for each created or deleted machine.
       classUsers: ({ spec }) => (spec.class.kind === 'MachineClass' ? present(spec.class.name) : []),
       group: (machine) => [replacementGroup(machine)],
       unhealthyGroup: (machine) => (isUnhealthy(machine) ? [replacementGroup(machine)] : []),
@@ -102,7 +102,7 @@ export function createCaches({ control, target: targetClient, namespace, runtime
   };
 }
 
-/** Live copies of the target cluster, or, with field selectors, of some of its nodes and pods. */
+/** Caches of the target cluster, or of some of its nodes and pods with field selectors. */
 export const targetCaches = (
   client: KubeClient,
   runtime: InformerRuntime,
@@ -122,7 +122,7 @@ export const targetCaches = (
     ...(only.pods ? { fieldSelector: only.pods } : {}),
     project: projectPod,
     indexes: { node: (pod) => present(pod.spec.nodeName) },
-    // Whole pods are 7 kB and more: a page of them at a time is the peak of this process's memory.
+    // A pod has 7 kB and more, so a page of pods determines the peak of this process's memory.
     pageSize: 50,
   }),
   claims: createInformer(client, persistentVolumeClaims, { ...runtime, project: projectClaim }),
@@ -141,7 +141,7 @@ export const targetCaches = (
   csiNodes: createInformer(client, csiNodes, { ...runtime, project: projectCsiNode }),
 });
 
-/** Every informer, to be run. */
+/** All informers to run. */
 export const informersOf = ({
   target,
   census: _census,

@@ -11,9 +11,9 @@ import {
   type PodVolume,
 } from '@mcm/kube';
 
-/** What is kept of each object in the caches of the target cluster. Their size decides this process's memory. */
+/** Projections of the objects in the caches of the target cluster. Their size determines this process's memory. */
 
-/** Strings that come with every pod are stored once. */
+/** Strings that are equal in all pods are stored once. */
 const pool = new Map<string, string>();
 const POOL_LIMIT = 10_000;
 
@@ -45,7 +45,7 @@ const volume = ({ name, persistentVolumeClaim, emptyDir, ephemeral }: PodVolume)
   return ephemeral ? { name, ephemeral: {} } : undefined;
 };
 
-/** A pod as drains need it: identity, owner, labels for budgets, volumes, phase, readiness. */
+/** The parts of a pod that drains read: identity, owner, labels for budgets, volumes, phase, readiness. */
 export function projectPod(pod: Pod): Pod {
   const { metadata, spec, status } = pod;
   const owners = owner(pod);
@@ -84,7 +84,7 @@ export function projectPod(pod: Pod): Pod {
   };
 }
 
-/** A node without its images and the facts about its kernel. */
+/** A node without its images and kernel data. */
 export function projectNode(node: Node): Node {
   const { capacity, conditions, volumesAttached, volumesInUse } = node.status ?? {};
   return {
@@ -116,10 +116,10 @@ export const projectClaim = (claim: PersistentVolumeClaim): PersistentVolumeClai
   spec: claim.spec.volumeName === undefined ? {} : { volumeName: claim.spec.volumeName },
 });
 
-/** What describes a volume but does not say which one it is. */
+/** Fields of a volume that do not identify it. */
 const NO_SOURCE = new Set(['accessModes', 'capacity', 'claimRef', 'mountOptions', 'nodeAffinity']);
 
-/** A volume with its source, whatever its kind: drivers find their ids in it. */
+/** A volume with its source of any kind, from which drivers derive their ids. */
 export const projectVolume = (volume: PersistentVolume): PersistentVolume => ({
   apiVersion: 'v1',
   kind: 'PersistentVolume',

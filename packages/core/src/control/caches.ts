@@ -23,7 +23,7 @@ import type { Safeguards } from '../disruption/safeguards.ts';
 import type { DisruptionsUnderWay } from '../disruption/under-way.ts';
 import type { CreationsUnderWay } from './expectations.ts';
 
-/** Index of machines and sets by the uid of their controller; {@link NOBODY} for those without one. */
+/** Index of machines and sets by the UID of their controller; {@link NO_CONTROLLER} for those without one. */
 export const BY_CONTROLLER = 'controller';
 
 /** Value of {@link BY_CONTROLLER} for objects without a controller. */
@@ -56,10 +56,13 @@ export const machineIndexes = { [BY_CONTROLLER]: byController, [BY_NODE]: byNode
 /** Indexes that the informer of sets needs. */
 export const machineSetIndexes = { [BY_CONTROLLER]: byController } as const;
 
-/** Node conditions that a machine's copies are kept of: an in-place update's progress, and whether its kubelet reports. */
+/**
+ * The node conditions that the cache keeps of a machine: progress of an in-place update, and whether its kubelet
+ * reports.
+ */
 const KEPT: ReadonlySet<string> = new Set([NodeConditions.InPlaceUpdate, NodeConditions.Ready]);
 
-/** What is kept of a machine: few of the copies of its node's conditions, no addresses. */
+/** A machine without addresses and without most of its node conditions. */
 export function projectMachine(machine: Machine): Machine {
   if (machine.status === undefined) return machine;
   const { conditions, addresses: _addresses, ...status } = machine.status;
@@ -67,7 +70,7 @@ export function projectMachine(machine: Machine): Machine {
   return { ...machine, status: kept.length > 0 ? { ...status, conditions: kept } : status };
 }
 
-/** What is kept of a node: its marks. */
+/** The parts of a node that decisions read. */
 export function projectNode(node: Node): Node {
   const { name, uid, resourceVersion, creationTimestamp, labels, annotations } = node.metadata;
   const { taints, unschedulable } = node.spec;
@@ -92,26 +95,26 @@ export interface NodeAccess {
   readonly informer: Informer<Node>;
 }
 
-/** What the controllers of deployments, sets and overshooting share: caches, clients and walls. */
+/** Dependencies of the controllers of deployments, sets and overshooting. */
 export interface ControllerContext {
   readonly client: KubeClient;
-  /** The only namespace they look at. */
+  /** The only namespace that they read. */
   readonly namespace: string;
   readonly deployments: Informer<MachineDeployment>;
   readonly sets: Informer<MachineSet>;
   readonly machines: Informer<Machine>;
   readonly nodes: NodeAccess | undefined;
-  /** What the set controller is making, for the deployment controller of the same process. */
+  /** Machines that the set controller is creating, for the deployment controller of the same process. */
   readonly creations: CreationsUnderWay;
-  /** What the controllers of sets and of deployments have begun and the caches do not show. */
+  /** Disruptions that the controllers of sets and deployments have begun and the caches do not show. */
   readonly disruptions: DisruptionsUnderWay;
-  /** What stands between a failed machine and its replacement. */
+  /** Limits for the replacement of failed machines. */
   readonly safeguards: Safeguards;
   readonly recorder: EventRecorder<EventReason>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Reports the queues of the controllers; absent: nobody does. */
+  /** Metrics of the controllers' queues; absent: none. */
   readonly metrics?: QueueMetrics;
 }
 
@@ -126,7 +129,7 @@ export function deploymentOf(
   return deployment?.metadata.uid === controller.uid ? deployment : undefined;
 }
 
-/** What `createController` needs of the context. */
+/** The parts of the context for `createController`. */
 export const controllerParts = ({ clock, random, log, metrics }: ControllerContext) => ({
   clock,
   random,
@@ -134,7 +137,7 @@ export const controllerParts = ({ clock, random, log, metrics }: ControllerConte
   ...(metrics === undefined ? {} : { metrics }),
 });
 
-/** Whether more than the status changed: what a spec's reconciler wants to hear of. */
+/** Returns true if a change affects more than the status. */
 export const changedBeyondStatus = (old: KubeObject, object: KubeObject): boolean =>
   old.metadata.generation !== object.metadata.generation ||
   old.metadata.deletionTimestamp !== object.metadata.deletionTimestamp ||
@@ -146,7 +149,7 @@ export const changedBeyondStatus = (old: KubeObject, object: KubeObject): boolea
 const sameJson = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * Whether a deletion must wait because the garbage collector is still taking the owner's references off its children:
- * `kubectl delete --cascade=orphan` must not delete what it was told to keep.
+ * Returns true if a deletion must wait because the garbage collector still removes the owner references of the
+ * children. `kubectl delete --cascade=orphan` must not delete the children.
  */
 export const isOrphaning = (object: KubeObject): boolean => object.metadata.finalizers?.includes('orphan') === true;

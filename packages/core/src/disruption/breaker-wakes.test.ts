@@ -8,7 +8,7 @@ import { BREAKER_DEFAULTS, isUnreachable, reachabilityMarks, scopesOf } from './
 
 const ZONE = 'topology.kubernetes.io/zone';
 
-/** A machine in zone a, with the class `small`, whose phase is as old as given, in minutes. */
+/** A machine in zone a with class `small` that has its phase since `since` minutes. */
 const one = (name: string, phase: MachinePhase, since = -11, zone = 'a'): Machine =>
   machine({
     name,
@@ -26,7 +26,7 @@ const classOf = (name: string, zone?: string): MachineClass =>
     ...(zone ? { nodeTemplate: { zone, region: 'r', instanceType: 't', capacity: {} } } : {}),
   }) as MachineClass;
 
-/** A census with three machines of zone a, and a counter of how often the first one was woken. */
+/** A census with three machines of zone a, and a counter of the wake-ups of the first one. */
 function waiting() {
   const told = fixedCensus();
   const mine = one('mine', 'Unknown');
@@ -39,7 +39,7 @@ function waiting() {
   return { ...told, mine, wait, woken: () => woken };
 }
 
-test('who waits is woken once by a change of the counts of its zone or of the cluster, until it asks again', () => {
+test('a waiting machine is woken once by a change of its zone or of the cluster, until it registers again', () => {
   const t = waiting();
   t.machines.tell(one('b', 'Unknown', -10));
   expect(t.woken()).toBe(0);
@@ -52,7 +52,7 @@ test('who waits is woken once by a change of the counts of its zone or of the cl
   expect(t.woken()).toBeGreaterThan(once);
 });
 
-test('who waits hears nothing of what cannot change a breaker', () => {
+test('changes that cannot affect a breaker wake no machine', () => {
   const t = waiting();
   t.wait();
   t.machines.tell(one('new', 'Pending', 0));
@@ -66,7 +66,7 @@ test('who waits hears nothing of what cannot change a breaker', () => {
   expect(t.woken()).toBe(1);
 });
 
-test('of two calls of one set the last counts; two sets are both woken', () => {
+test('of two registrations of one set the last counts; two sets are both woken', () => {
   const t = waiting();
   const woken: string[] = [];
   for (const [id, name] of [
@@ -79,7 +79,7 @@ test('of two calls of one set the last counts; two sets are both woken', () => {
   expect(woken).toEqual(['second', 'third']);
 });
 
-test('a machine that the census does not know waits for its class, and has no breaker', () => {
+test('a machine that the census does not have waits for its class, and has no breaker', () => {
   const { census, classes } = fixedCensus();
   let woken = 0;
   census.onceChanged(one('new', 'Unknown'), 'id', () => {
@@ -90,7 +90,7 @@ test('a machine that the census does not know waits for its class, and has no br
   expect(census.breakerOf(one('new', 'Unknown'), BREAKER_DEFAULTS, NOON)).toBeUndefined();
 });
 
-test('machines that are gone count no longer, and one that moves to another class follows that one', () => {
+test('deleted machines no longer count, and a machine with a new class follows that one', () => {
   const { census, machines, classes } = fixedCensus();
   const scope = () => census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope;
   const nowhere = (name: string, className: string): Machine => {
@@ -110,12 +110,12 @@ test('machines that are gone count no longer, and one that moves to another clas
   expect(scope()).toBe('cluster');
   for (const each of others) machines.lose(each);
   expect(scope()).toBeUndefined();
-  // Their class is heard of again: nothing of them comes back.
+  // A change of their class no longer concerns them.
   classes.tell(classOf('large', 'x'));
   expect(scope()).toBeUndefined();
 });
 
-test('a Node is heard of where its zone changes, and a change of anything else is none', () => {
+test('only a change of the zone of a Node counts', () => {
   const { census, machines, nodes } = fixedCensus();
   const unplaced = (name: string): Machine => {
     const { spec, metadata, ...rest } = one(name, 'Unknown');
@@ -139,7 +139,7 @@ test('a Node is heard of where its zone changes, and a change of anything else i
   expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone e');
 });
 
-test('a machine keeps the zone of a Node that is gone, whatever becomes of the machine', () => {
+test('a machine keeps the zone of its deleted Node, also after its own changes', () => {
   const { census, machines, nodes } = fixedCensus();
   const unplaced = (name: string, since = -11): Machine => {
     const { spec, metadata, ...rest } = one(name, 'Unknown', since);
@@ -155,7 +155,7 @@ test('a machine keeps the zone of a Node that is gone, whatever becomes of the m
   expect(census.breakerOf(unplaced('m', -9), BREAKER_DEFAULTS, NOON)?.scope).toBe('zone d');
 });
 
-test('a machine that comes back as it was counts again', () => {
+test('a machine that is created again unchanged counts again', () => {
   const { census, machines } = fixedCensus();
   const all = ['a', 'b', 'c'].map((name) => one(name, 'Unknown'));
   const scope = () => census.breakerOf(all[0] as Machine, BREAKER_DEFAULTS, NOON)?.scope;
@@ -166,7 +166,7 @@ test('a machine that comes back as it was counts again', () => {
   expect(scope()).toBe('zone a');
 });
 
-test('two outages are not joined by the time of a machine between them that is gone', () => {
+test('two outages are not joined by a deleted machine between them', () => {
   const { census, machines } = fixedCensus();
   const failed = one('failed', 'Failed', -2);
   const between = one('between', 'Unknown', -35);
@@ -177,7 +177,7 @@ test('two outages are not joined by the time of a machine between them that is g
   expect(census.breakerOf(failed, BREAKER_DEFAULTS, NOON)).toBeUndefined();
 });
 
-test('a machine without class, labels and template, and a Node without labels, are no fault', () => {
+test('a machine without class, labels and template, and a Node without labels, cause no error', () => {
   const { census, machines, nodes } = fixedCensus();
   const { metadata, status, ...rest } = one('odd', 'Unknown');
   const odd = { ...rest, metadata: { ...metadata, labels: { node: 'odd' } }, status, spec: {} } as unknown as Machine;
@@ -212,7 +212,7 @@ test('without a target cluster machines have the zone of their template or class
   expect(census.breakerOf({ ...rest, spec: bare }, BREAKER_DEFAULTS, NOON)?.scope).toBe('cluster');
 });
 
-test('a breaker is looked at again when the first machine that spoke again has done so for long enough', () => {
+test('a breaker is evaluated again when the first recovered machine has been stable for long enough', () => {
   const { census, machines } = fixedCensus();
   const mine = one('mine', 'Unknown');
   for (const each of [mine, one('b', 'Running', -4), one('c', 'Running', -2)]) machines.tell(each);
@@ -259,7 +259,7 @@ test.each<[what: string, phases: readonly MachinePhase[], threshold: number, ans
   },
 );
 
-test('a machine of which nothing is known counts as nothing', () => {
+test('a machine without data does not count', () => {
   const bare = machine();
   expect([isUnreachable(bare), reachabilityMarks(bare)]).toEqual([false, []]);
   const { currentStatus: _, ...status } = one('a', 'Running').status ?? {};
@@ -281,7 +281,7 @@ test('a machine of which nothing is known counts as nothing', () => {
 
 const OVERRIDE = (text: string) => ({ [Annotations.SilenceOverride]: text });
 
-test('an override of the machine counts, else that of its class, until it expires', () => {
+test('an override of the machine precedes that of its class, until it expires', () => {
   const own = machine({ metadata: { annotations: OVERRIDE(`${at(5)} lost`) } });
   const { metadata, ...rest } = classOf('small');
   const ofClass = { ...rest, metadata: { ...metadata, annotations: OVERRIDE(`  ${at(9)} lost`) } };
@@ -305,7 +305,7 @@ test.each([
   );
 });
 
-test('the message of a breaker says how many are enough where that is known', () => {
+test('the message of a breaker contains the minimum count if it is known', () => {
   const open = { scope: 'zone a', unreachable: 3, joined: 4 };
   expect(breakerMessage(open, 50)).toContain('3 of 4 machines of the zone a fell silent together (50 % are enough): ');
   expect(breakerMessage(open)).toContain('fell silent together: ');

@@ -12,7 +12,7 @@ const budget = (current: BudgetSet, more: Partial<BudgetInput> = {}) =>
 const pending = (name: string, options: Parameters<typeof machine>[1] = {}): Machine =>
   machine(name, { phase: 'Pending', age: 1, ...options });
 
-test('a machine may take to join what the controller wrote on it, else what its spec says, else the default', () => {
+test('the patience with a joining machine comes from its annotation, its spec, or the default', () => {
   const patience = (annotation: string | undefined, creationTimeout?: string) => {
     const { metadata, spec, ...rest } = machine('a');
     const { annotations: _, ...bare } = metadata;
@@ -29,14 +29,14 @@ test('a machine may take to join what the controller wrote on it, else what its 
   expect(patience(undefined)).toBe(JOIN_PATIENCE_MS);
 });
 
-test('of updates in place only a failed one waits: the others are under way', () => {
+test('of in-place updates only a failed one waits: the others are in progress', () => {
   const updating = (phase: 'InPlaceUpdating' | 'InPlaceUpdateFailed') =>
     budget(set(10, machinesOf(8, 'Running'), [machine('u', { phase }), machine('v', { phase })]));
   expect(updating('InPlaceUpdating')).toMatchObject({ updating: 2, missing: 2, underWay: 2, free: 0 });
   expect(updating('InPlaceUpdateFailed')).toMatchObject({ updating: 2, missing: 2, underWay: 0, free: 2 });
 });
 
-test('a phase that says nothing of a birth is no birth', () => {
+test('a phase outside of a creation does not count as one', () => {
   const odd = machine('odd', { phase: 'Preserved' as never, age: 1 });
   expect(budget(set(10, machinesOf(9, 'Running'), [odd]))).toMatchObject({ joining: 0, late: 0, missing: 1 });
 });
@@ -50,17 +50,17 @@ test.each<[what: string, leaving: number, holding: number]>([
   expect(account).toMatchObject({ joining: 1, repairing: 1, holding });
 });
 
-test('a place whose machine is on its way out and open holds once, whatever is made beside it', () => {
+test('a lost place counts once, whatever is created next to it', () => {
   const gone = machine('g', { phase: 'Failed', deleting: true });
   const account = budget(set(10, machinesOf(8, 'Running'), [pending('n', { loss: 'unjoined' }), gone]));
   expect(account).toMatchObject({ repairing: 2, holding: 1 });
 });
 
-test('failed machines above the size of their set are on their way out: nobody waits for them', () => {
+test('failed machines above the size of their set are being deleted, so nothing waits for them', () => {
   const failed = machinesOf(2, 'Failed', 'f');
   expect(budget(set(8, machinesOf(8, 'Running'), failed))).toMatchObject({ missing: 2, underWay: 2 });
   expect(budget(set(9, machinesOf(8, 'Running'), failed))).toMatchObject({ missing: 2, underWay: 1 });
-  // A place that stands open does not make more of them.
+  // An open place does not increase their number.
   expect(budget(set(10, machinesOf(7, 'Running'), failed))).toMatchObject({ missing: 3, underWay: 1 });
 });
 
@@ -73,7 +73,7 @@ test.each<[what: string, old: BudgetSet, free: number]>([
   expect(budget(set(0), { old: [old] }).free).toBe(free);
 });
 
-test('the first machine to be late is that of any set', () => {
+test('the first late machine may be in any set', () => {
   const old = [set(1, [pending('o', { age: 7 })])];
   const { lateAt } = budget(set(1, [pending('n', { age: 2 })]), { old });
   expect(lateAt).toEqual(new Date(NOW.getTime() + JOIN_PATIENCE_MS - 7 * 60_000));

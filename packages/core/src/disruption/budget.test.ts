@@ -17,14 +17,14 @@ const input = (more: Partial<BudgetInput>): BudgetInput => ({
   ...more,
 });
 
-describe('ledger', () => {
-  test('failed and silent machines are missing, and nobody is at them yet', () => {
+describe('disruption budget', () => {
+  test('failed and unreachable machines are missing, and no action has begun for them', () => {
     const machines = [...machinesOf(7, 'Running'), ...machinesOf(2, 'Failed', 'f'), ...machinesOf(1, 'Unknown', 'u')];
     const budget = disruptionBudgetOf(input({ current: account(10, machines) }));
     expect(budget).toMatchObject({ available: 7, failed: 2, unreachable: 1, missing: 3, underWay: 0, repairing: 0 });
   });
 
-  test('a machine that goes and one that comes in its place are one disruption', () => {
+  test('a terminating machine and its successor are one disruption', () => {
     const machines = [
       ...machinesOf(9, 'Running'),
       machine('gone', { phase: 'Failed', deleting: true }),
@@ -34,7 +34,7 @@ describe('ledger', () => {
     expect(budget).toMatchObject({ leaving: 1, joining: 1, missing: 1, underWay: 1, repairing: 1, holding: 1 });
   });
 
-  test('the surplus of a rollout is no disruption, and what an old set makes is a repair', () => {
+  test('the surplus of a rollout is no disruption, and a machine that an old set creates is a repair', () => {
     const old = [...machinesOf(9, 'Running', 'o'), ...fresh(1, 'Pending', 'q')];
     const budget = disruptionBudgetOf(
       input({ current: account(2, fresh(2, 'Pending', 'n')), old: [account(10, old)] }),
@@ -42,7 +42,7 @@ describe('ledger', () => {
     expect(budget).toMatchObject({ rolling: true, missing: 1, underWay: 1, repairing: 1, holding: 0, joining: 3 });
   });
 
-  test('a rollout stands as long as an old set has a size or a machine, or has one and did not arrive', () => {
+  test('a rollout lasts as long as an old set has a size or a machine, or it is not complete', () => {
     const rolls = (old: BudgetInput['old'], finished?: boolean) =>
       disruptionBudgetOf(input({ current: account(1, []), old, ...(finished === undefined ? {} : { finished }) }))
         .rolling;
@@ -56,12 +56,12 @@ describe('ledger', () => {
     expect(rolls([], false)).toBe(false);
   });
 
-  test('machines above their set’s replicas are on their way out and hold nothing up', () => {
+  test('machines above their set’s replicas are being deleted and delay nothing', () => {
     const budget = disruptionBudgetOf(input({ replicas: 3, current: account(2, machinesOf(4, 'Running')) }));
     expect(budget).toMatchObject({ available: 2, missing: 1 });
   });
 
-  test('nothing waits for a machine that has been made for too long', () => {
+  test('nothing waits for a machine whose creation takes too long', () => {
     const late = machine('late', { phase: 'CrashLoopBackOff', age: JOIN_PATIENCE_MS / 60_000 });
     const soon = machine('soon', { phase: 'Pending', age: 5 });
     const budget = disruptionBudgetOf(input({ replicas: 2, current: account(2, [late, soon]) }));
@@ -69,7 +69,7 @@ describe('ledger', () => {
     expect(budget.lateAt).toEqual(new Date(NOW.getTime() + JOIN_PATIENCE_MS - 5 * 60_000));
   });
 
-  test('one whose deletion was sent and is not shown yet counts as gone', () => {
+  test('a machine whose deletion was sent counts as deleted', () => {
     const machines = [...machinesOf(9, 'Running'), machine('sent', { phase: 'Failed' })];
     const leaving = ({ metadata }: Machine) => metadata.name === 'sent';
     expect(disruptionBudgetOf(input({ current: account(10, machines), leaving }))).toMatchObject({
@@ -120,8 +120,8 @@ describe('room', () => {
     expect(repairRoom(disruptionBudgetOf(input(state)), 1)).toBe(room);
   });
 
-  test('beside a rollout both together keep to maxUnavailable', () => {
-    // 10 asked for, 3 may be missing: 1 old machine has been given up and the new one is not there, 1 has failed.
+  test('during a rollout both together keep to maxUnavailable', () => {
+    // 10 replicas, 3 may be missing: 1 old machine was deleted and the new one does not exist, 1 has failed.
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
     const budget = disruptionBudgetOf(
       input({ unavailable: 3, current: account(1, fresh(1, 'Pending', 'n')), old: [account(9, old)] }),
@@ -145,7 +145,7 @@ describe('room', () => {
     expect(repairRoom(repaired, 1)).toBe(0);
   });
 
-  test('nobody may be unavailable by a rollout, and one may be repaired all the same', () => {
+  test('one machine may be repaired even if a rollout may make none unavailable', () => {
     const old = [...machinesOf(9, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
     const budget = disruptionBudgetOf(
       input({ current: account(1, machinesOf(1, 'Running', 'n')), old: [account(10, old)] }),
@@ -153,7 +153,7 @@ describe('room', () => {
     expect([repairRoom(budget, 1), repairRoom(budget, 5), budget.free]).toEqual([1, 1, 2]);
   });
 
-  test('a failed update in place gives its place back; a node that is selected takes one', () => {
+  test('a failed in-place update frees its place; a selected node takes one', () => {
     const old = [
       ...machinesOf(7, 'Running', 'o'),
       machine('u', { phase: 'InPlaceUpdateFailed' }),
@@ -165,7 +165,7 @@ describe('room', () => {
     expect(repairRoom(disruptionBudgetOf({ ...failedUpdate, selected }), 1)).toBe(0);
   });
 
-  test('the last machines of a rollout count until it has arrived', () => {
+  test('the last machines of a rollout count until it is complete', () => {
     const machines = [...machinesOf(7, 'Running'), ...fresh(2, 'Pending', 'n'), ...machinesOf(1, 'Failed', 'f')];
     const tail = input({ unavailable: 2, current: account(10, machines), old: [account(0, [])], finished: false });
     expect(repairRoom(disruptionBudgetOf(tail), 5)).toBe(0);
@@ -187,7 +187,7 @@ test.each([
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
     const taken = disruptionBudgetOf(input({ replicas: 9, unavailable: 2, current, old: [account(9, old)] }));
     expect(repairRoom(taken, 1)).toBe(room);
-    // One of ours without the mark is the rollout's.
+    // A machine of this controller without the mark belongs to the rollout.
     const ours = { ...current, isOurs: () => true };
     expect(
       repairRoom(disruptionBudgetOf(input({ replicas: 9, unavailable: 2, current: ours, old: [account(9, old)] })), 2),
@@ -224,14 +224,14 @@ const anyInput = fc.record({
 
 const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 2_000), endOnFailure: true };
 
-test('what rollout and repair take together is never more than the deployment allows', () => {
+test('rollout and repair together never take more than the deployment allows', () => {
   fc.assert(
     fc.property(anyInput, ({ limit, ...rest }) => {
       const budget = disruptionBudgetOf({ ...rest, unavailable: Math.min(rest.unavailable, rest.replicas), now: NOW });
       const { replicas, unavailable, available, missing, underWay, repairing, rolling, failed } = budget;
       expect([underWay >= 0, underWay <= missing, missing <= replicas]).toEqual([true, true, true]);
       const given = rolling ? rolloutRoom(available, replicas, unavailable) : 0;
-      // A rollout takes what is available only above the least that must stay.
+      // A rollout deletes available machines only above the minimum.
       if (given > 0) expect(available - given).toBeGreaterThanOrEqual(replicas - unavailable);
       const begun = Math.min(repairRoom(budget, limit), failed);
       if (begun === 0) return;
@@ -242,7 +242,7 @@ test('what rollout and repair take together is never more than the deployment al
   );
 });
 
-test('a failed machine waits for nothing but what is under way', () => {
+test('a failed machine waits only for actions in progress', () => {
   fc.assert(
     fc.property(anyInput, ({ limit, ...rest }) => {
       const budget = disruptionBudgetOf({ ...rest, unavailable: Math.min(rest.unavailable, rest.replicas), now: NOW });

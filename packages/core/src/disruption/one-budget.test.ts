@@ -20,7 +20,7 @@ import { machine, NOW, set } from '../set/test-objects.ts';
 import { JOIN_PATIENCE_MS } from './budget.ts';
 import { hasFailures, planRepairs } from './repairs.ts';
 
-/** What befalls a deployment; numbers choose among what there is. */
+/** Events of a deployment. Numbers select among the existing objects. */
 type Act =
   | { readonly do: 'sync' | 'run' | 'fail' | 'spoil' | 'bury' | 'delete' | 'see'; readonly which: number }
   | { readonly do: 'create'; readonly which: number; readonly most: number }
@@ -53,27 +53,27 @@ const history = fc.record({
   unavailable: fc.nat(3),
   limit: fc.integer({ min: 1, max: 3 }),
   acts: fc.array(act, { minLength: 20, maxLength: 120 }),
-  /** So many acts happen under the original, which marks nothing and keeps to nothing; 0: ours has always been there. */
+  /** Number of events under the original, which writes no marks and ignores the limits. 0: mcm was always active. */
   before: fc.oneof(fc.constant(0), fc.nat(40)),
 });
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
-/** A repair as somebody sees it who knows all. */
+/** A repair with complete knowledge. */
 interface Repair {
-  /** UID of the machine that was given up. */
+  /** UID of the machine that was deleted. */
   readonly former: string;
-  /** It had failed before it joined, and no rollout stood beside. */
+  /** The machine failed before it joined, outside of a rollout. */
   readonly idle: boolean;
-  /** The machine that came in the place, once there is one. */
+  /** The machine that replaced it, once it exists. */
   successor: string | undefined;
 }
 
-/** A set as the server has it, what the controller remembers of it, and what is true. */
+/** A set on the server, the memory of the controller, and the truth. */
 interface TestSet {
   set: MachineSet;
   machines: Machine[];
   lost: LostReplicas;
-  /** Replicas that it is about to get: decided, and not written yet. */
+  /** Replicas that were decided but not written yet. */
   promised: number | undefined;
   /** Deletions that were sent and that the cache does not show. */
   readonly pending: Set<string>;
@@ -91,11 +91,11 @@ class Model {
   /** The last one is the current one. */
   sets: TestSet[] = [];
   readonly broken: string[] = [];
-  /** The original is at work. */
+  /** The original is active. */
   original = false;
-  /** The last rollout has arrived. */
+  /** The last rollout is complete. */
   finished = true;
-  /** UIDs of what it made. */
+  /** UIDs of the machines that it created. */
   readonly foreign = new Set<string>();
 
   constructor({ replicas, surge, unavailable, limit }: History) {
@@ -147,7 +147,7 @@ class Model {
       unavailable: this.most,
       finished: this.finished,
       current: current && account(current),
-      // Empty sets stay as history until the rollout has arrived.
+      // Empty sets stay in the history until the rollout is complete.
       old: [...old.map(account), ...(this.finished ? [] : [{ replicas: 0, machines: [] }])],
       leaving: ({ metadata }) => this.sets.some(({ pending }) => pending.has(metadata.uid)),
       limit: this.limit,
@@ -158,7 +158,7 @@ class Model {
     });
   }
 
-  /** A pass of the controller over a set; of what it makes only so many come about. */
+  /** A pass of the controller over a set; at most `makes` of its creations succeed. */
   sync(testSet: TestSet, makes = Number.POSITIVE_INFINITY): void {
     const { set: owner, pending, machines, lost } = testSet;
     const deleting = new Map([...pending].map((uid) => [uid, 'asked' as const]));
@@ -186,13 +186,13 @@ class Model {
     testSet.set = { ...owner, status: { ...owner.status, replicas: machines.length, observedGeneration: 1 } };
   }
 
-  /** Repairs that are not at their end, by what is true. */
+  /** Number of repairs that have not ended. */
   underWay(testSet: TestSet): number {
     const alive = this.alive(testSet);
     const open = Math.max((testSet.set.spec.replicas ?? 0) - alive.length, 0);
     testSet.repairs = testSet.repairs.filter((repair) => {
       const made = alive.find(({ metadata }) => metadata.uid === repair.successor);
-      // Lost again before it ran: the place is empty as before.
+      // The successor was lost before it ran, so the place is empty again.
       if (!made) repair.successor = undefined;
       if (!made) return true;
       return phaseOf(made) === 'Pending' && createdAt(made) + JOIN_PATIENCE_MS > this.now;
@@ -200,7 +200,7 @@ class Model {
     const filled = testSet.repairs.filter(({ successor }) => successor !== undefined);
     const empty = testSet.repairs.filter(({ successor }) => successor === undefined).slice(0, open);
     testSet.repairs = [...filled, ...empty];
-    // Of those that served nobody, it does not matter whose place a new machine fills.
+    // For machines that never ran pods, it does not matter whose place a new machine takes.
     const idle = filled.filter((repair) => repair.idle).length;
     const there = new Set(testSet.machines.map(({ metadata }) => metadata.uid));
     const formers = testSet.repairs.filter((repair) => repair.idle && there.has(repair.former)).length;
@@ -210,7 +210,8 @@ class Model {
 
   verify(testSet: TestSet, doomed: readonly Machine[]): void {
     const wanted = testSet.set.spec.replicas ?? 0;
-    // Outside a rollout, one that never joined served nobody: it is a repair until it is gone and another one is made.
+    // Outside of a rollout, a machine that never joined ran no pods. Its repair ends when it is deleted and another one
+    // exists.
     const isIdle = (one: Machine) => !this.rolls && one.status?.lastOperation !== undefined;
     const repaired = doomed.filter(isFailed).toSorted((a, b) => Number(isIdle(a)) - Number(isIdle(b)));
     const begun = repaired.slice(0, Math.max(wanted - this.alive(testSet).length, 0));
@@ -228,13 +229,13 @@ class Model {
     return standing || !this.finished;
   }
 
-  /** Machines being replaced and places unavailable by the rollout: what is paid from the one budget. */
+  /** Machines being replaced, and places that the rollout makes unavailable: both use the same budget. */
   sum(): number {
     const repairs = this.sets.reduce((total, one) => total + this.underWay(one), 0);
     return Math.max(repairs, this.missing());
   }
 
-  /** @param before The sum that nobody's present decision has made. */
+  /** @param before The sum without the present decision. */
   verifySum(what: string, before: number): void {
     const [sum, allowed] = [this.sum(), Math.max(this.most, 1)];
     if (!this.rolls || sum <= allowed || sum <= before) return;
@@ -242,8 +243,8 @@ class Model {
   }
 
   /**
-   * Places that nobody fills and that do not wait, once the sets have given up what they have too many of. What an old
-   * set makes in no lost place, neither a rollout nor a repair has taken.
+   * Empty places that do not wait, after the sets have deleted their surplus. A place that an old set fills without a
+   * loss was not taken by a rollout or repair.
    */
   missing(): number {
     const now = new Date(this.now);
@@ -270,7 +271,7 @@ class Model {
     });
   }
 
-  /** A pass of the controller over the deployment. Its writes have no effect before they land. */
+  /** A pass of the controller over the deployment. Its writes take effect later. */
   decide(): void {
     this.land();
     const sizes = this.sizes();
@@ -287,7 +288,7 @@ class Model {
       if (to < (one.set.spec.replicas ?? 0)) one.promised = to;
       else this.resize(one, to);
     }
-    // Fewer replicas for the current set are the user's.
+    // Only the user reduces the replicas of the current set.
     const gaveUp = [...resize.keys()].some((name) => name !== current.name);
     if (!this.original && gaveUp) this.verifySum('the rollout took a step', before);
   }
@@ -345,7 +346,7 @@ const deleting = (one: Machine): Machine => ({
   metadata: { ...one.metadata, deletionTimestamp: NOW.toISOString() },
 });
 
-/** Acts on one machine of those that it can happen to. */
+/** Acts on one of the machines to which the event can happen. */
 function onMachine(model: Model, { do: what, which: nth }: { readonly do: string; readonly which: number }): void {
   const all = model.sets.flatMap((owner) => owner.machines.map((one) => ({ owner, one })));
   const gone = (uid: string) => model.sets.some(({ pending }) => pending.has(uid));
@@ -371,7 +372,7 @@ function onMachine(model: Model, { do: what, which: nth }: { readonly do: string
   if (what === 'run' || what === 'fail')
     model.change(one, owner, inPhase(what === 'run' ? 'Running' : 'Failed', model.now));
   if (what === 'spoil') model.change(one, owner, spoilt(model.now));
-  // A repair whose successor has failed is over, whatever becomes of that one.
+  // A repair whose successor has failed has ended.
   for (const testSet of model.sets) model.underWay(testSet);
 }
 
@@ -381,7 +382,7 @@ function freeze(chosen: TestSet): void {
   chosen.set = { ...chosen.set, metadata: { ...chosen.set.metadata, labels: others } };
 }
 
-/** Another manager: it knows what the server knows. */
+/** Another manager starts with the state of the server. */
 function restart(one: TestSet): void {
   one.lost = new LostReplicas();
   one.machines = one.machines.map((other) => (one.pending.has(other.metadata.uid) ? deleting(other) : other));
@@ -424,21 +425,21 @@ function perform(model: Model, action: Act): void {
 
 const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(5_000, 1000)), endOnFailure: true };
 
-/** What a history breaks, in words. */
+/** Returns the violations of a history as sentences. */
 function broken(story: History): readonly string[] {
   const model = new Model(story);
-  // Every controller has looked at its set before anything happens.
+  // Every controller has seen its set before the first event.
   for (const one of model.sets) model.sync(one);
   for (const [index, action] of story.acts.entries()) {
     model.original = index < story.before;
-    // Who takes over knows what the server knows.
+    // The new process knows the state of the server.
     if (index > 0 && index === story.before) perform(model, { do: 'kill' });
     perform(model, action);
   }
   return model.broken;
 }
 
-test('a repair lasts until its successor runs: rollouts, failures, restarts, take-overs, frozen sets, failed creations; never more than is allowed, and together with the rollout never more than the deployment allows', () => {
+test('repairs and rollouts keep the limits in every history: failures, restarts, takeovers, frozen sets, failed creations', () => {
   fc.assert(
     fc.property(history, (story) => {
       expect(broken(story)).toEqual([]);
@@ -447,7 +448,7 @@ test('a repair lasts until its successor runs: rollouts, failures, restarts, tak
   );
 }, 600_000);
 
-test('a set whose last machine was lost has lost it after a restart too, though its status counts none', () => {
+test('a set whose last machine was lost knows it after a restart, though its status counts none', () => {
   const acts: readonly Act[] = [
     { do: 'fail', which: 0 },
     { do: 'create', which: 0, most: 0 },
@@ -455,7 +456,7 @@ test('a set whose last machine was lost has lost it after a restart too, though 
     { do: 'template' },
     { do: 'create', which: 0, most: 0 },
     { do: 'kill' },
-    // A machine of the new set never joins: its repair would be one too many.
+    // A machine of the new set never joins. Its repair would exceed the limit.
     { do: 'sync', which: 1 },
     { do: 'spoil', which: 0 },
     { do: 'template' },

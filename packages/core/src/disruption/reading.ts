@@ -23,7 +23,7 @@ function told<T extends KubeObject>(objects: readonly T[]): Source<T> {
   return { store: { get: (key) => byKey.get(key) }, onChange };
 }
 
-/** The guards that the controllers would use with these settings at this time. */
+/** Returns the guards that the controllers would use with these settings at this time. */
 export type GuardsAt = (settings: SafeguardSettings, now: Date) => Guards;
 
 /** The guards of the controllers for a watched fleet. The cost of a call does not depend on the size of the fleet. */

@@ -10,7 +10,7 @@ const start = (options: WorldOptions = {}) => World.start(startControlPlane, { .
 const phase = ({ status }: Machine) => status?.currentStatus?.phase;
 const going = ({ metadata }: Machine) => metadata.deletionTimestamp !== undefined;
 
-/** Machines of the fleet by what they are at, as the server has them. */
+/** Machines of the fleet on the server, by state. */
 const fleet = (world: World) => world.truth.store.list();
 
 async function born(world: World, replicas: number, spec: object = {}): Promise<readonly Machine[]> {
@@ -19,7 +19,7 @@ async function born(world: World, replicas: number, spec: object = {}): Promise<
   return world.machines();
 }
 
-/** Places of the deployment that nobody fills, those left out whose machine has failed and waits. */
+/** Places of the deployment without a machine, except those whose failed machine waits. */
 function underWay(world: World, replicas: number): number {
   const alive = fleet(world).filter((machine) => !going(machine));
   const filled = alive.filter((machine) => phase(machine) === 'Running').length;
@@ -27,7 +27,7 @@ function underWay(world: World, replicas: number): number {
   return replicas - filled - waiting;
 }
 
-/** The most that were ever under way from now on. */
+/** The highest number in progress from now on. */
 function watchMost(world: World, replicas: number): { most: number } {
   const seen = { most: 0 };
   world.truth.onChange(() => {
@@ -129,7 +129,7 @@ describe('how many failed machines are replaced at once', () => {
     },
   );
 
-  test('one that never joined waits for the successor of one that served', async () => {
+  test('a machine that never joined waits for the successor of one that ran pods', async () => {
     await using world = await start({ birthMs: (_machine, index) => (index < 4 ? 1_000 : undefined) });
     const machines = await born(world, 4);
     await fail(world, machines.slice(0, 1));
@@ -142,7 +142,7 @@ describe('how many failed machines are replaced at once', () => {
     expect(left()).toBe(0);
   });
 
-  test('a successor that never comes is waited for no longer than a machine may take', async () => {
+  test('a successor that never joins delays others only for the creation timeout', async () => {
     await using world = await start({ birthMs: (_machine, index) => (index < 4 ? 1_000 : undefined) });
     const machines = await born(world, 4);
     await fail(world, machines.slice(0, 2));
@@ -153,7 +153,7 @@ describe('how many failed machines are replaced at once', () => {
     expect(left()).toBe(0);
   });
 
-  test('a manager that starts anew finds what is under way', async () => {
+  test('a new manager process finds the actions in progress', async () => {
     await using world = await start();
     const machines = await born(world, 6);
     const seen = watchMost(world, 6);
@@ -172,8 +172,8 @@ describe('a rollout and failed machines', () => {
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } };
   const large = (machine: Machine) => machine.spec.class.name === 'large';
 
-  test('a stuck rollout never starves the repair of an old machine: whoever has failed for longest is next', async () => {
-    // Machines of the new template never join, and are given up after two minutes.
+  test('a stuck rollout never prevents the repair of an old machine: the longest failed machine is next', async () => {
+    // Machines of the new template never join, and fail after two minutes.
     await using world = await start({ birthMs: (machine) => (large(machine) ? undefined : 5_000) });
     const [first] = await born(world, 4, { strategy });
     if (!first) throw new Error('no machine');
@@ -200,7 +200,7 @@ describe('a rollout and failed machines', () => {
     expect(turns.slice(0, 4)).toEqual(['old', 'new', 'old', 'new']);
   });
 
-  test('a rollout gives up nothing that is available while a failed machine waits, and goes on afterwards', async () => {
+  test('a rollout deletes no available machine while a failed one waits, and continues afterwards', async () => {
     await using world = await start({ birthMs: (machine) => (large(machine) ? 30_000 : 5_000) });
     const machines = await born(world, 6, { strategy });
     await world.changeClass('large');
@@ -247,7 +247,7 @@ describe('a rollout and failed machines', () => {
     expect(machines).toHaveLength(6);
   });
 
-  test('a paused rollout keeps its machines, and repairs go on', async () => {
+  test('a paused rollout keeps its machines, and repairs continue', async () => {
     await using world = await start();
     await born(world, 4, { strategy });
     await world.changeClass('large');
@@ -265,7 +265,7 @@ describe('a rollout and failed machines', () => {
 });
 
 describe('breaker', () => {
-  test('#13 while many are silent failed machines stay; the deployment says why; it goes on by itself', async () => {
+  test('while many are unreachable failed machines stay; the deployment reports the reason and continues by itself [#13]', async () => {
     await using world = await start();
     const [failed, ...others] = await born(world, 6);
     if (!failed) throw new Error('no machine');
@@ -286,7 +286,7 @@ describe('breaker', () => {
     expect(world.totalWrites()).toBe(written);
 
     for (const machine of unreachable) await speak(world, machine);
-    // Those that spoke again count as silent for a while yet.
+    // Recovered machines still count as unreachable for some time.
     await world.pass(60);
     expect(fleet(world).filter((machine) => phase(machine) === 'Failed')).toHaveLength(1);
     await world.until(() => world.complete(), 600);
@@ -296,7 +296,7 @@ describe('breaker', () => {
     expect(await told(world, 'ReplacementResumed')).toHaveLength(1);
   });
 
-  test('a set outside a deployment says so too, only while machines are held back', async () => {
+  test('a set without a deployment reports it too, only while machines are kept', async () => {
     await using world = await start();
     const labels = { app: 'alone' };
     await world.keeper.resource(machineSets, NAMESPACE).create({
@@ -333,7 +333,7 @@ describe('breaker', () => {
     expect(await told(world, 'ReplacementResumed', 'MachineSet')).toHaveLength(1);
   });
 
-  test('a rollout gives up nothing that the breaker keeps', async () => {
+  test('a rollout deletes no machine that the breaker keeps', async () => {
     await using world = await start();
     const machines = await born(world, 6, {
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 2, maxUnavailable: 1 } },
@@ -349,7 +349,7 @@ describe('breaker', () => {
     expect(fleet(world).every((machine) => machine.spec.class.name === 'large')).toBe(true);
   });
 
-  test('#12 an operator who knows better says so on the class', async () => {
+  test('an operator overrides it on the class [#12]', async () => {
     await using world = await start();
     const [failed, ...others] = await born(world, 6);
     if (!failed) throw new Error('no machine');
@@ -397,11 +397,11 @@ describe('terminating machines and the surge', () => {
     expect(seen.most).toBe(most);
     await world.changeClass('large');
     await world.until(() => world.complete(), 900);
-    // A rollout has always counted them.
+    // A rollout always counted them.
     expect(seen.most).toBe(most);
   });
 
-  test('a value that means nothing is refused', async () => {
+  test('an invalid value is refused', async () => {
     await using world = await start();
     await world.deploy(1, {}, { annotations: { [Annotations.CountTerminating]: 'yes' } });
     await world.pass(5);

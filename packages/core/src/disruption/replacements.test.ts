@@ -8,9 +8,9 @@ const fleet = (...phases: readonly MachinePhase[]) =>
 const isFree = (machines: ReturnType<typeof fleet>, limit: number | string = 1): boolean =>
   countReplacements(machines, { making: true }) < replacementLimit(limit, machines.length);
 
-/** The original keeps permits in a store with a janitor; here what is under way is counted from the machines. */
+/** The original keeps permits in a store with a janitor. mcm counts the machines in progress instead. */
 describe('permits', () => {
-  test('Z-11 asked again, and with another limit: what is taken stays taken', () => {
+  test('a repeated request with another limit frees no place [Z-11]', () => {
     const machines = fleet('Failed', 'Unknown', 'Running');
     expect([isFree(machines), isFree(machines), isFree(machines, 2), isFree(machines)]).toEqual([
       false,
@@ -19,11 +19,11 @@ describe('permits', () => {
       false,
     ]);
   });
-  test('Z-12 a group of which nothing is known is free and has a place, as has one with nothing under way', () => {
+  test('an unknown group, and one without actions in progress, has a free place [Z-12]', () => {
     expect([isFree([]), isFree(fleet('Running', 'Unknown'))]).toEqual([true, true]);
     expect(replacementLimit('10%', 0)).toBe(1);
   });
-  test('Z-13, ODD-12 a place is held as long as the machine is not well, however long ago it was taken', () => {
+  test('a place is held as long as the machine is not healthy, however long that takes [Z-13, ODD-12]', () => {
     const [old] = fleet('Failed');
     if (!old) throw new Error('no machine');
     const currentStatus = { phase: 'Failed' as const, lastUpdateTime: minutes(-24 * 60) };
@@ -39,7 +39,7 @@ describe('permits', () => {
       }));
     expect([isFree(going({})), isFree(going({ [Annotations.Undrained]: 'Hold' }))]).toEqual([false, true]);
   });
-  test('groups are deployments; without one the owner', () => {
+  test('groups are deployments, or else owners', () => {
     const [one, two] = fleet('Running', 'Running');
     if (!one || !two) throw new Error('no machine');
     expect(replacementGroup(one)).toBe(replacementGroup(two));

@@ -2,7 +2,7 @@ import type { Machine, MachineClass } from '@mcm/api';
 import { type Change, type KubeObject, keyOf, type Node } from '@mcm/kube';
 import { type CensusSources, UnreachableCensus } from './census.ts';
 
-/** Just as much of an informer as a census listens to. */
+/** The part of an informer that a census uses. */
 class Told<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #hearers: ((change: Change<T>) => void)[] = [];
@@ -24,7 +24,7 @@ class Told<T extends KubeObject> {
   }
 }
 
-/** A census of objects that a test tells it of. @param options `target`: false without a target cluster */
+/** A census with the objects of a test. @param options `target`: false without a target cluster */
 export function fixedCensus({ target = true }: { readonly target?: boolean } = {}) {
   const machines = new Told<Machine>();
   const classes = new Told<MachineClass>();

@@ -35,19 +35,19 @@ const decide = (mine: Machine, others: readonly Machine[]) => {
 
 const unreachable: Given = { phase: 'Unknown', since: -11 };
 
-test('one silent machine among many is the machine', () => {
+test('one unreachable machine among many is at fault itself', () => {
   expect(decide(given(unreachable), many(9, { phase: 'Running' }))).toBeUndefined();
 });
 
-test('two of two are replaced: fewer than the minimum count', () => {
+test('two of two are replaced, because they are fewer than the minimum count', () => {
   expect(decide(given(unreachable), many(1, unreachable))).toBeUndefined();
 });
 
-test('#12 the whole cluster', () => {
+test('the whole cluster [#12]', () => {
   expect(decide(given(unreachable), many(5, unreachable))).toEqual({ scope: 'zone a', unreachable: 6, joined: 6 });
 });
 
-test('#13 a zone of three, the others well', () => {
+test('a zone of three, the others healthy [#13]', () => {
   const others = [...many(2, unreachable), ...many(20, { phase: 'Running', zone: 'b' })];
   expect(decide(given(unreachable), others)).toEqual({ scope: 'zone a', unreachable: 3, joined: 3 });
 });
@@ -57,7 +57,7 @@ test('half of the cluster, too few in the machine’s own zone', () => {
   expect(decide(given(unreachable), others)?.scope).toBe('cluster');
 });
 
-test('machines that fell silent at other times are other causes', () => {
+test('machines that became unreachable at other times have other causes', () => {
   expect(decide(given(unreachable), many(5, { phase: 'Unknown', since: -90 }))).toBeUndefined();
 });
 
@@ -69,13 +69,13 @@ test.each([
   expect(decide(given(unreachable), others) !== undefined).toBe(open);
 });
 
-test('replacements that have not joined and machines that go tell nothing', () => {
+test('successors that have not joined, and terminating machines, do not count', () => {
   expect(
     decide(given(unreachable), [...many(5, { phase: 'Pending' }), ...many(5, { phase: 'Terminating' })]),
   ).toBeUndefined();
 });
 
-test('what a machine counts as', () => {
+test('how a machine is counted', () => {
   const marksOf = (
     phase: MachinePhase,
     type: 'Create' | 'HealthCheck',
@@ -107,7 +107,7 @@ const withConditions = (one: Machine, conditions: ReturnType<typeof hc>, descrip
   },
 });
 
-test('a full disk is no silence, a lost Node is', () => {
+test('a full disk does not make a machine unreachable, a lost Node does', () => {
   const full = many(6, unreachable).map((one) => withConditions(one, hc('True')));
   expect(decide(given(unreachable), full.slice(0, 5))).toBeUndefined();
   const lost = many(5, unreachable).map((one) =>
@@ -116,14 +116,14 @@ test('a full disk is no silence, a lost Node is', () => {
   expect(decide(given(unreachable), lost)?.unreachable).toBe(6);
 });
 
-test('a Failed machine waits for those of its zone that fell silent together, not for those that did so one by one', () => {
+test('a Failed machine waits for those of its zone that became unreachable together, not one by one', () => {
   const failed = given({ phase: 'Failed', since: -2 });
   expect(decide(failed, many(4, unreachable))?.scope).toBe('zone a');
   const apart = [-300, -200, -100, -11].map((since) => given({ phase: 'Unknown', since }));
   expect(decide(failed, apart)).toBeUndefined();
 });
 
-/** How many entries of maps are looked up or gone through meanwhile. */
+/** Number of map entries that are read. */
 function stepsOf(act: () => unknown): number {
   const { get, keys, values, entries } = Map.prototype;
   let steps = 0;
@@ -151,7 +151,7 @@ function stepsOf(act: () => unknown): number {
   return steps;
 }
 
-test('a look at a machine that is not well costs as much however many machines once recovered', () => {
+test('the cost of evaluating an unhealthy machine does not depend on the number of recovered ones', () => {
   const cost = (recoveries: number): number => {
     const { machines, census } = fixedCensus();
     const failed = given({ phase: 'Failed', since: -2 });
@@ -168,7 +168,7 @@ test('a look at a machine that is not well costs as much however many machines o
   expect(cost(2_000)).toBe(few);
 });
 
-test('an outage is over for the others once the last of its machines speaks again or is gone', () => {
+test('an outage ends for the others when its last machine recovers or is deleted', () => {
   const { machines, census } = fixedCensus();
   const failed = given({ phase: 'Failed', since: -2 });
   const dark = many(4, { ...unreachable, since: -90 });
@@ -183,7 +183,7 @@ test('an outage is over for the others once the last of its machines speaks agai
   expect(scope()).toBeUndefined();
 });
 
-test('the zone is that of the class, or of the Node, where the template has none, whichever is heard of first', () => {
+test('the zone is that of the class or the Node if the template has none, whichever is known first', () => {
   const { machines, classes, nodes, census } = fixedCensus();
   const nowhere = { ...unreachable, zone: '' };
   const [mine = given(nowhere), ...others] = many(3, nowhere);

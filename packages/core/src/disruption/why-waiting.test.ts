@@ -16,7 +16,7 @@ const plan = (unavailable: number, failed: number, more: readonly ReturnType<typ
     now: NOW,
   });
 
-test('who waits, and for what, is a sentence without gaps', () => {
+test('the sentence about waiting machines is complete', () => {
   const joining = machine('p', { phase: 'Pending', age: 1, loss: 'served' });
   expect(whyWaiting(plan(0, 2, [joining]))).toBe(
     'f0, f1 failed and wait: at most 1 may be replaced at once (1 being made)',
@@ -26,13 +26,13 @@ test('who waits, and for what, is a sentence without gaps', () => {
   expect(whyWaiting(plan(0, 0, [joining]))).toBeUndefined();
 });
 
-test('only who waits looks again when a machine that is being made should have joined', () => {
+test('only waiting machines cause a pass when a machine should have joined', () => {
   const joining = machine('p', { phase: 'Pending', age: 1, loss: 'served' });
   expect(plan(0, 2, [joining]).lookAgainAt).toEqual(new Date(NOW.getTime() + 19 * 60_000));
   expect(plan(0, 0, [joining]).lookAgainAt).toBeUndefined();
 });
 
-test('of several breakers the first to close is the time to look again', () => {
+test('of several breakers the first to close determines the next pass', () => {
   const machines = machinesOf(3, 'Failed', 'f');
   const after = (...minutesFromNow: readonly number[]) => {
     const breakerOf = ({ metadata }: Machine): OpenBreaker => ({
@@ -56,7 +56,7 @@ test('of several breakers the first to close is the time to look again', () => {
   expect([after(3, 1, 2), after(1, 2, 3), after(3, 2, 1)]).toEqual([1, 1, 1]);
 });
 
-test('one that goes already, by the server or by what was sent to it, is not chosen again', () => {
+test('a machine that is being deleted, or whose deletion was sent, is not selected again', () => {
   const current = { replicas: 3, machines: [...machinesOf(1, 'Running'), ...machinesOf(2, 'Failed', 'f')] };
   const going = machine('g', { phase: 'Failed', deleting: true });
   const chosen = (leaving: readonly string[]) =>

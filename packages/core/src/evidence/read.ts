@@ -1,7 +1,7 @@
 import { type ConfigMap, configMaps, type KubeClient } from '@mcm/kube';
 import { labelOf, MACHINE_LABEL } from '../driver/contract/bundle.ts';
 
-/** Evidence of a failure, as it was kept. */
+/** The stored evidence of a failure. */
 export interface KeptEvidence {
   readonly configMap: string;
   readonly machine: string;
@@ -14,7 +14,7 @@ export interface KeptEvidence {
   readonly missing?: string;
 }
 
-/** What was kept of a machine's failures, newest first; the machine itself may be gone. */
+/** Returns the evidence of a machine's failures, newest first. The machine may be deleted. */
 export async function readEvidence(
   client: KubeClient,
   namespace: string,

@@ -1,7 +1,7 @@
 /**
- * The newest `max` characters of a console, from the beginning of a line: half a line may be half a secret, which nobody
- * would recognize.
- * @param cut the cloud gave the newest part only, so that the first line may be half of one
+ * The newest `max` characters of a console, from the start of a line. A part of a line may be a part of a secret, which
+ * no pattern recognizes.
+ * @param cut The cloud returned only the newest part, so the first line may be incomplete
  */
 export function wholeLines(text: string, { max = 65_536, cut = false } = {}): string {
   if (text.length <= max && !cut) return text;

@@ -1,9 +1,9 @@
 import type { Clock } from '@mcm/kube';
 
-/** Clocks that are disciplined drift by less than this between two looks. */
+/** Synchronized clocks drift less than this between two passes. */
 const DRIFT_MS = 2_000;
 
-/** Tells whether the time of day was set since the last look: intervals between instants from before and after say nothing. */
+/** Detects that the system clock was set since the last pass. Intervals across this moment are meaningless. */
 export class ClockJump {
   readonly #clock: Clock;
   #offset: number;

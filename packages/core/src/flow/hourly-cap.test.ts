@@ -4,7 +4,7 @@ import { HourlyCap } from './hourly-cap.ts';
 
 const HOUR = 3_600_000;
 
-test('so many within an hour, and a second try of one that passed is free', async () => {
+test('a limited number within an hour, and a repetition is free', async () => {
   const clock = new VirtualClock();
   const cap = new HourlyCap(2, clock);
   await clock.advance(HOUR);
@@ -15,7 +15,7 @@ test('so many within an hour, and a second try of one that passed is free', asyn
   expect(cap.admits('c')).toBe(true);
 });
 
-test.each([5, -5])('the time of day that jumps by %i hours changes nothing', async (hours) => {
+test.each([5, -5])('a system clock that is set by %i hours changes nothing', async (hours) => {
   const clock = new VirtualClock();
   const cap = new HourlyCap(1, clock);
   await clock.advance(HOUR);

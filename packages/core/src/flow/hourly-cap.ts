@@ -3,9 +3,9 @@ import type { Clock } from '@mcm/kube';
 const HOUR_MS = 3_600_000;
 
 /**
- * Lets so many different things through within an hour; one that was let through may come again for free. In its first
- * hour only as many as are due to the time that has passed, and one: it does not know what the process before it let
- * through, and one that is started again and again must not do more than one that lives.
+ * Limits the number of different ids within an hour. A repeated id is free. In the first hour the limit grows with the
+ * elapsed time, starting at one. The process does not know what its predecessor admitted, and a process that restarts
+ * often must not admit more than one that runs.
  */
 export class HourlyCap {
   readonly #most: number;
@@ -19,7 +19,7 @@ export class HourlyCap {
     this.#since = clock.monotonic();
   }
 
-  /** Whether the thing may pass now. */
+  /** Returns true if the id is admitted now. */
   admits(id: string): boolean {
     const now = this.#clock.monotonic();
     for (const [other, at] of this.#admitted) if (now - at >= HOUR_MS) this.#admitted.delete(other);

@@ -1,4 +1,4 @@
-/** At most `limit` at once; the rest wait in the order in which they came. */
+/** Runs at most `limit` tasks at once. The others wait in the order of their arrival. */
 export class Lane {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -7,7 +7,7 @@ export class Lane {
     this.#free = limit;
   }
 
-  /** `work` may give its place up before it ends. */
+  /** `work` may free its slot before it ends. */
   async run<T>(work: (leave: () => void) => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));

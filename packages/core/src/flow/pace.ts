@@ -1,6 +1,6 @@
 /**
- * Spaces the writes of one object's status, so that a hundred machines that become ready one after the other cost a
- * few writes and not a hundred. The last state is always written: who must wait looks again.
+ * Limits the rate of status writes of an object. A hundred machines that become ready one after the other then cost a
+ * few writes. The last state is always written, because a delayed caller reconciles again.
  */
 export class Pace {
   readonly #intervalMs: number;
@@ -16,7 +16,7 @@ export class Pace {
     return last === undefined ? 0 : Math.max(last + this.#intervalMs - now.getTime(), 0);
   }
 
-  /** Notes a write. */
+  /** Records a write. */
   wrote(key: string, now: Date): void {
     this.#lastMs.set(key, now.getTime());
   }

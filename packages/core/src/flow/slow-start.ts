@@ -1,22 +1,22 @@
-/** What came of a slow start. */
+/** The result of a slow start. */
 export interface SlowStart {
   readonly succeeded: number;
-  /** The first error of the batch in which it stopped. */
+  /** The first error of the batch at which it stopped. */
   readonly error: unknown;
-  /** How many were not tried. */
+  /** Number of items that were not tried. */
   readonly skipped: number;
 }
 
-/** How a slow start begins and when it is not wanted any more. */
+/** Options of a slow start. */
 export interface SlowStartOptions {
   readonly firstBatch?: number;
-  /** Asked before each batch; false: the rest is skipped, which is no failure. */
+  /** Called before each batch. False: the others are skipped, which is no failure. */
   readonly wanted?: () => boolean;
 }
 
 /**
- * Runs `task` for every item in parallel batches of 1, 2, 4, …; stops after a batch with an error. If the server
- * refuses (quota, admission), that costs one call and not hundreds.
+ * Runs `task` for every item in parallel batches of 1, 2, 4, …, and stops after a batch with an error. If the server
+ * refuses (quota, admission), this costs one call and not hundreds.
  */
 export async function slowStart<T>(
   items: readonly T[],
@@ -40,7 +40,7 @@ export async function slowStart<T>(
   return { succeeded, error: undefined, skipped: items.length - started };
 }
 
-/** Runs `task` for every item, at most `limit` at once; goes on after errors and gives them. */
+/** Runs `task` for every item, at most `limit` at once. It continues after errors and returns them. */
 export async function inParallel<T>(
   items: readonly T[],
   limit: number,

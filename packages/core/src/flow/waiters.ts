@@ -1,11 +1,11 @@
 import type { Key } from '@mcm/kube';
 
-/** Keys of objects that wait for something that they do not own: each for one topic at a time. */
+/** Keys of objects that each wait for one topic. */
 export class Waiters {
   readonly #keys = new Map<string, Set<Key>>();
   readonly #topicOf = new Map<Key, string>();
 
-  /** Notes that the object waits for the topic; undefined: it does not wait. */
+  /** Records that the object waits for the topic; undefined: it does not wait. */
   put(key: Key, topic: string | undefined): void {
     this.forget(key);
     if (topic === undefined) return;

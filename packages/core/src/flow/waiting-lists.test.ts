@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { WaitingLists } from './waiting-lists.ts';
 
-test('turns go round', () => {
+test('every key gets its turn', () => {
   const lists = new WaitingLists();
   for (const key of ['a', 'b', 'c']) lists.set(key, ['budget']);
   expect(lists.takeTurns('budget', 2)).toEqual(['a', 'b']);
@@ -9,7 +9,7 @@ test('turns go round', () => {
   expect(lists.takeTurns('budget', 0)).toEqual([]);
 });
 
-test('who waits for something else, or nothing, leaves the line', () => {
+test('a key that waits for another cause, or none, leaves the list', () => {
   const lists = new WaitingLists();
   lists.set('a', ['x', 'y']);
   lists.set('b', ['x']);

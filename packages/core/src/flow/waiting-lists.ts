@@ -2,12 +2,12 @@ import type { Key } from '@mcm/kube';
 
 const NO_KEYS: readonly Key[] = [];
 
-/** Who waits for what, in the order in which they began to. */
+/** Keys that wait for causes, in the order of their arrival. */
 export class WaitingLists {
   readonly #waiting = new Map<string, Set<Key>>();
   readonly #causes = new Map<Key, readonly string[]>();
 
-  /** `key` waits for these causes now, and for no others. */
+  /** `key` now waits for exactly these causes. */
   set(key: Key, causes: readonly string[]): void {
     const before = this.#causes.get(key) ?? NO_KEYS;
     if (before.length === 0 && causes.length === 0) return;
@@ -22,12 +22,15 @@ export class WaitingLists {
     else this.#causes.delete(key);
   }
 
-  /** All that wait for a cause. */
+  /** All keys that wait for a cause. */
   waitingFor(cause: string): readonly Key[] {
     return [...(this.#waiting.get(cause) ?? NO_KEYS)];
   }
 
-  /** The first `count` of them, who go to the end of the line: one that cannot use its turn must not keep the others from theirs. */
+  /**
+   * The first `count` of them, which move to the end of the list. A key that cannot use its turn must not block the
+   * others.
+   */
   takeTurns(cause: string, count: number): readonly Key[] {
     const waiting = this.#waiting.get(cause);
     if (!waiting || count <= 0) return NO_KEYS;

@@ -2,7 +2,7 @@ import type { EventReason, MachineClass } from '@mcm/api';
 import { type EventRecorder, type Key, keyOf } from '@mcm/kube';
 import type { ClassProblem, ObserveClass } from '../driver/invoker/api/invoker-api.ts';
 
-/** A connection breaks now and then: only what fails again is told. */
+/** A single failed connection is not reported. Repeated failures are. */
 const REPORTED_FROM_FAILURES: Readonly<Record<ClassProblem['reason'], number>> = {
   CredentialsRefused: 1,
   CloudRefuses: 1,
@@ -15,12 +15,12 @@ interface Failing {
 }
 
 /**
- * Tells on a MachineClass what its cloud has against it: one event when it begins, however many machines meet it, and one
- * when the calls that failed work again. Lost with the process: a lasting trouble is told again after a restart.
+ * Reports on a MachineClass the problems of its cloud: one event at the start of a problem for all its machines, and
+ * one when the failed calls succeed again. After a restart a lasting problem is reported again.
  */
 export class ClassProblems {
   readonly #recorder: EventRecorder<EventReason>;
-  /** By class, what each kind of call fails with. */
+  /** By class, the errors of each kind of call. */
   readonly #failing = new Map<Key, Map<string, Failing>>();
   readonly #told = new Map<Key, Set<ClassProblem['reason']>>();
 
@@ -38,7 +38,7 @@ export class ClassProblems {
       this.#recorder.event(machineClass, 'Normal', 'CloudAnswers', 'The cloud takes calls for this class again');
   };
 
-  /** The class is gone. */
+  /** Forgets a deleted class. */
   forget(key: Key): void {
     this.#failing.delete(key);
     this.#told.delete(key);

@@ -1,17 +1,17 @@
 import { Annotations, type MachineClass } from '@mcm/api';
 
-/** A copy is kept up to this many characters: annotations of one object may hold 256 kB. */
+/** The longest copy, in characters. All annotations of an object may have 256 kB. */
 const MAX_LENGTH = 64 * 1024;
 
 /**
- * The provider spec that a class had when it last made sense. Machines of a class that was made invalid can so be looked
- * up and deleted as before; none is made. In memory as long as the class is valid, in an annotation of the class while it
- * is not, so that it outlives the process.
+ * The last valid provider spec of a class. With it, machines of a class that became invalid can be looked up and
+ * deleted. No machine is created with it. It is kept in memory while the class is valid, and in an annotation of the
+ * class while it is not, so that it outlives the process.
  */
 export class FormerSpecs {
   readonly #byUid = new Map<string, MachineClass['providerSpec']>();
 
-  /** The class makes sense as it is. */
+  /** The class is valid. */
   note({ metadata, providerSpec }: MachineClass): void {
     this.#byUid.set(metadata.uid, providerSpec);
   }
@@ -20,14 +20,14 @@ export class FormerSpecs {
     this.#byUid.delete(uid);
   }
 
-  /** The class with its former spec; undefined when none is known. */
+  /** The class with its former spec; undefined if none is known. */
   of(machineClass: MachineClass): MachineClass | undefined {
     const { uid, annotations } = machineClass.metadata;
     const providerSpec = this.#byUid.get(uid) ?? parsed(annotations?.[Annotations.FormerProviderSpec]);
     return providerSpec === undefined ? undefined : { ...machineClass, providerSpec };
   }
 
-  /** What the annotation of a class is to be: null for none, undefined when it is as it should be. */
+  /** The value of the annotation: null for none, undefined for no change. */
   annotationFor(machineClass: MachineClass, isValid: boolean): string | null | undefined {
     const kept = machineClass.metadata.annotations?.[Annotations.FormerProviderSpec];
     if (isValid) return kept === undefined ? undefined : null;
@@ -38,7 +38,7 @@ export class FormerSpecs {
   }
 }
 
-/** What somebody wrote there by hand may be anything: the driver's schema judges it. */
+/** A user may have written any value. The driver's schema validates it. */
 function parsed(text: string | undefined): MachineClass['providerSpec'] | undefined {
   if (text === undefined) return undefined;
   try {

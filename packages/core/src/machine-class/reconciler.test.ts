@@ -25,7 +25,7 @@ test.each<[row: string, object: KubeObject, users: number, verb: string]>([
   expect(planFinalizer(thing, OURS, users)).toBe(verb);
 });
 
-test('S-SE1 a Secret that a class refers to', () => {
+test('a Secret that a class refers to [S-SE1]', () => {
   expect(planFinalizer(object([]), Finalizers.Secret, 1)).toBe('add');
   expect(Finalizers.Secret).toBe('machine.sapcloud.io/machine-controller');
 });

@@ -32,13 +32,13 @@ export interface ClassReconcilerOptions {
   readonly clock: Clock;
   readonly recorder: EventRecorder<EventReason>;
   readonly check: (machineClass: MachineClass) => readonly string[];
-  /** What of a class has no effect. */
+  /** Fields of a class that have no effect. */
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];
   readonly log: Logger;
   readonly former: FormerSpecs;
-  /** Told of classes that are gone. */
+  /** Called for deleted classes. */
   readonly forget: (key: Key) => void;
-  /** VMs that are kept for study, which nobody could find without their class. */
+  /** VMs that are kept for analysis. Without their class nothing could find them. */
   readonly keptVms?: Pick<KeptVms, 'list'>;
 }
 
@@ -52,20 +52,25 @@ export function nodeTemplateProblems(machineClass: MachineClass): string {
   return text && `${text}; correct it, or the cluster-autoscaler cannot scale from zero by this class`;
 }
 
-/** How long a class may be incomplete before it is told of. */
+/** How long a class may be incomplete before it is reported. */
 const PATIENCE_MS = 30_000;
 
-/** A class without machines looks for VMs that were kept of it this often; nobody watches their records. */
+/** A class without machines looks for its kept VMs at this interval, because no watch reports their records. */
 const KEPT_RECHECK_MS = { unused: 3_600_000, deleted: 60_000 } as const;
 
-/** Whether a finalizer is to be added, removed or left. A deleting object gets none: the API server would refuse it. */
+/**
+ * Decides whether a finalizer is added, removed or unchanged. An object that is being deleted gets none, because the
+ * API server would refuse it.
+ */
 export function planFinalizer(object: KubeObject, finalizer: string, users: number): 'add' | 'remove' | 'leave' {
   const has = object.metadata.finalizers?.includes(finalizer) ?? false;
   if (users === 0) return has ? 'remove' : 'leave';
   return has || object.metadata.deletionTimestamp ? 'leave' : 'add';
 }
 
-/** Writes the object's finalizer list with one added or removed; the version makes a change by others in between a conflict. */
+/**
+ * Writes the object's finalizers with one added or removed. With the version, a change by another client is a conflict.
+ */
 async function writeFinalizer<T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,
@@ -81,8 +86,8 @@ async function writeFinalizer<T extends KubeObject>(
 }
 
 /**
- * Keeps a class as long as machines refer to it, those being deleted included: without it their VMs cannot be deleted.
- * Source: machine-controller-manager, pkg/util/provider/machinecontroller/machineclass.go.
+ * Keeps a class as long as machines refer to it, including those being deleted: without the class their VMs cannot be
+ * deleted. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machineclass.go.
  */
 export const createClassReconcile = ({
   client,
@@ -97,9 +102,9 @@ export const createClassReconcile = ({
   keptVms,
 }: ClassReconcilerOptions) => {
   const told = new Map<Key, string>();
-  /** Since when a class has had problems that are not told yet: a Secret may come a moment after its class. */
+  /** Since when a class has unreported problems. A Secret may be created a moment after its class. */
   const since = new Map<Key, number>();
-  /** Says once what is wrong with a class, and that it is not any more. */
+  /** Reports the problems of a class once, and their end. */
   const tell = (key: Key, machineClass: MachineClass): Outcome => {
     const problems = check(machineClass).join('; ');
     if (!problems) since.delete(key);
@@ -113,7 +118,7 @@ export const createClassReconcile = ({
     else recorder.event(machineClass, 'Normal', 'ClassIsValid', 'What was wrong with the class is mended');
     return done;
   };
-  /** Keeps what the class said when it made sense as long as it does not. */
+  /** Keeps the last valid spec of a class while it is invalid. */
   const keepFormer = async (machineClass: MachineClass): Promise<void> => {
     const isValid = check(machineClass).length === 0;
     if (isValid) former.note(machineClass);
@@ -126,13 +131,13 @@ export const createClassReconcile = ({
     if (answer) caches.classes.recordWrite(answer);
   };
   const warned = { UnknownField: new Map<Key, string>(), InvalidClass: new Map<Key, string>() };
-  /** Says once what of a class has no effect or is wrong without keeping VMs from being made. */
+  /** Reports once the fields of a class without an effect, and problems that do not prevent the creation of VMs. */
   const warn = (key: Key, machineClass: MachineClass, reason: keyof typeof warned, text: string): void => {
     if (text === (warned[reason].get(key) ?? '')) return;
     warned[reason].set(key, text);
     if (text) recorder.event(machineClass, 'Warning', reason, text);
   };
-  /** Without their class nobody could find the VMs that are kept of it. */
+  /** Without their class nothing could find its kept VMs. */
   const heldByKept = (machineClass: MachineClass, kept: readonly KeptVm[]): Outcome => {
     if (!machineClass.metadata.deletionTimestamp) return again(KEPT_RECHECK_MS.unused);
     const names = kept.map(({ providerID }) => providerID).join(', ');

@@ -6,8 +6,8 @@ import type { ObserveCall } from '../driver/invoker/api/invoker-api.ts';
 import type { StageObserver } from './machine.ts';
 
 /**
- * Metrics of every driver's calls, so that no driver counts by itself: the time of those that worked, the number and
- * code of those that did not, and the stages of a machine's life that end with them.
+ * Metrics of every driver's calls: the duration of successful ones, the number and code of failed ones, and the stages
+ * of a machine's life that end with them. Drivers need no metrics of their own.
  */
 export function registerDriverMetrics(meters: Meters, provider: string, clock: Clock): DriverMetrics {
   const took = meters.histogram({
@@ -63,11 +63,11 @@ export function registerDriverMetrics(meters: Meters, provider: string, clock: C
   };
 }
 
-/** What counts the calls of a driver. */
+/** Counts the calls of a driver. */
 export interface DriverMetrics {
   readonly observe: ObserveCall;
   readonly observeApi: ObserveApi;
-  /** Names who is told of stages; the caches that it reads are made after the driver's caller. */
+  /** Sets the observer of stages. The caches that it reads are created after the invoker. */
   reportStages(observer: StageObserver): void;
 }
 

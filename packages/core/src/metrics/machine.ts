@@ -3,24 +3,24 @@ import type { Change, Clock, MeterLabels, Meters, Sample } from '@mcm/kube';
 import type { Rechecks } from '../machine/calls/node-actions.ts';
 import { createdAt, named, perCondition, perObject, type Source } from './sources.ts';
 
-/** What the machine controller's metrics are read from. */
+/** Sources of the machine controller's metrics. */
 export interface MachineSources {
   readonly machines: Source<Machine> & { onChange(handler: (change: Change<Machine>) => void): () => void };
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   readonly frozen: () => boolean;
-  /** VMs and Nodes that no machine stands for, as of the last look. */
+  /** VMs and Nodes without a machine at the last search. */
   readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
   /** Reads of Nodes whose machines' health changes often. */
   readonly rechecks: () => Rechecks;
   readonly clock: Clock;
-  /** Told of every stage too; absent: nobody. */
+  /** Another observer of every stage; absent: none. */
   readonly alsoReported?: StageObserver;
 }
 
 /** Part of a machine's life that has a duration. */
 export type Stage = 'create' | 'initialize' | 'join' | 'drain' | 'delete';
 
-/** Tells of the end of a stage. */
+/** Receives the end of a stage. */
 export type StageObserver = (stage: Stage, machine: Machine, ms: number, machineClass?: MachineClass) => void;
 
 const NAMED = ['name', 'namespace'];
@@ -30,7 +30,7 @@ const STAGES: readonly Stage[] = ['create', 'initialize', 'join', 'drain', 'dele
 /** One second to four hours. */
 const STAGE_BUCKETS = [1, 2, 5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1200, 1800, 3600, 7200, 14_400];
 
-/** Undefined for a machine of no deployment, which the original leaves out too. */
+/** Undefined for a machine without a deployment, which the original skips too. */
 function kindOf(stage: Stage | 'join', machine: Machine, machineClass: MachineClass | undefined) {
   const deployment = machine.metadata.labels?.name;
   if (!deployment) return undefined;
@@ -59,7 +59,7 @@ function stageObserver(meters: Meters): StageObserver {
   return (stage, machine, ms, machineClass) => {
     all(ms / 1000, { stage });
     const labels = kindOf(stage, machine, machineClass);
-    // Whole seconds, and none is not told: as the original.
+    // Whole seconds, and 0 is not reported, as in the original.
     const seconds = Math.floor(ms / 1000);
     if (labels && seconds > 0) last.get(stage)?.(seconds, labels);
   };
@@ -70,7 +70,7 @@ const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ??
 const isDraining = ({ status }: Machine): boolean =>
   status?.lastOperation?.description?.includes(STEP_TEXTS.drain) === true;
 
-/** Follows machines through their phases, at the cost of the one that changed. */
+/** Follows machines through their phases. The cost depends on the changed machine only. */
 function follow(sources: MachineSources, told: StageObserver, failedJoin: (labels: MeterLabels) => void): void {
   const { machines, clock, classOf } = sources;
   const drains = new Map<string, number>();
@@ -126,8 +126,9 @@ const phaseValue = (machine: Machine): number =>
   (PHASE_METRIC_VALUES as Readonly<Record<string, number>>)[phaseOf(machine)] ?? 0;
 
 /**
- * The machine controller's metrics, under the names of the original (docs/compatibility/rules-deployments.md), and a histogram of stages.
- * @returns to be told of the stages that only their caller can time: create, initialize, delete.
+ * The machine controller's metrics with the names of the original (docs/compatibility/rules-deployments.md), and a
+ * histogram of stages.
+ * @returns the observer of the stages that only the caller can time: create, initialize, delete
  */
 export function registerMachineMetrics(meters: Meters, sources: MachineSources): StageObserver {
   const { machines, frozen, suspects, rechecks } = sources;

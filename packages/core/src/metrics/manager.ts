@@ -2,7 +2,7 @@ import type { Machine, MachineDeployment, MachineSet, MachineSummary } from '@mc
 import type { Change, Meters, Sample } from '@mcm/kube';
 import { createdAt, named, perCondition, perObject, type Source } from './sources.ts';
 
-/** Caches that the manager's gauges read when they are scraped. */
+/** Caches for the manager's gauges, which are read at each scrape. */
 export interface ManagerSources {
   readonly deployments: Source<MachineDeployment>;
   readonly sets: Source<MachineSet>;
@@ -21,7 +21,7 @@ const FAILED = [
 
 type Values<T> = readonly (readonly [name: string, help: string, value: (object: T) => number | undefined])[];
 
-/** Percentages count as 0, as the original exports them. */
+/** Percentages count as 0, as in the original. */
 const absolute = (value: number | string | undefined): number => (typeof value === 'number' ? value : 0);
 
 const rolling = ({ spec }: MachineDeployment) =>
@@ -62,7 +62,7 @@ const SET: Values<MachineSet> = [
     ({ status }) => status?.fullyLabeledReplicas ?? 0,
   ],
   ['status_ready_replicas', 'Machines that are Running', ({ status }) => status?.readyReplicas ?? 0],
-  // The original sets this one from readyReplicas.
+  // The original uses readyReplicas here.
   ['status_replicas', 'Machines of the set', ({ status }) => status?.replicas ?? 0],
 ];
 
@@ -121,7 +121,7 @@ function* deploymentInfo({ store }: Source<MachineDeployment>): Generator<Sample
 
 function* setInfo({ store }: Source<MachineSet>): Generator<Sample> {
   for (const object of store.list()) {
-    // The original fills these from the legacy reference only, and they are empty ever since nobody uses it.
+    // The original fills these from the legacy reference only, so they are always empty today.
     const reference = object.spec.machineClass ?? object.spec.template.spec.class;
     const labels = {
       ...named(object),
@@ -134,7 +134,7 @@ function* setInfo({ store }: Source<MachineSet>): Generator<Sample> {
   }
 }
 
-/** Whether a change is the deletion of a machine that failed its health check. */
+/** Returns true if the change is the deletion of a machine that failed its health check. */
 const isStaleDeletion = (change: Change<Machine>): boolean =>
   change.type === 'updated' &&
   change.old.metadata.deletionTimestamp === undefined &&
@@ -143,8 +143,8 @@ const isStaleDeletion = (change: Change<Machine>): boolean =>
   change.object.status.lastOperation?.type === 'HealthCheck';
 
 /**
- * The manager's metrics, under the names of the original (docs/compatibility/rules-deployments.md). Gauges are read from the caches when
- * they are scraped, so that an object that is gone has no series.
+ * The manager's metrics with the names of the original (docs/compatibility/rules-deployments.md). Gauges are read from
+ * the caches at each scrape, so a deleted object has no series.
  */
 export function registerManagerMetrics(meters: Meters, { deployments, sets, machines }: ManagerSources): void {
   common(meters, 'mcm_machine_deployment', deployments, DEPLOYMENT, ({ status }) => status?.conditions);

@@ -1,6 +1,6 @@
 import type { MeterLabels, Sample, Store } from '@mcm/kube';
 
-/** What a gauge over the objects of a kind reads: a cache, whether it is filled yet. */
+/** Source of a gauge for each object of a kind: a cache, and whether it is complete. */
 export interface Source<T> {
   readonly synced: boolean;
   readonly store: Store<T>;
@@ -10,14 +10,14 @@ interface Named {
   readonly metadata: { readonly name: string; readonly namespace?: string | undefined };
 }
 
-/** Labels that name an object. */
+/** Labels that identify an object. */
 export const named = ({ metadata: { name, namespace = '' } }: Named): MeterLabels => ({ name, namespace });
 
-/** An object's time of birth in whole seconds since the epoch, as the original prints it. */
+/** The creation time of an object in whole seconds since 1970, as the original prints it. */
 export const createdAt = (creationTimestamp: string | undefined): string =>
   String(Math.floor(Date.parse(creationTimestamp ?? '') / 1000));
 
-/** One series an object; an object without a value has none. */
+/** One series for each object with a value. */
 export function* perObject<T extends Named>(
   { store }: Source<T>,
   value: (object: T) => number | undefined,
@@ -33,7 +33,7 @@ interface Condition {
   readonly status: string;
 }
 
-/** 1 is True, 0 False, 2 anything else. */
+/** True is 1, False 0, everything else 2. */
 const CONDITION_VALUES: Readonly<Record<string, number>> = { True: 1, False: 0 };
 
 /** One series for each condition of each object. */

@@ -48,7 +48,7 @@ describe('claiming', () => {
 });
 
 describe('selectors', () => {
-  test('ODD-16 an empty selector, however written, selects nothing', () => {
+  test('an empty selector in any form selects nothing [ODD-16]', () => {
     for (const empty of [undefined, {}, { matchLabels: {} }, { matchLabels: {}, matchExpressions: [] }]) {
       expect([isEmptySelector(empty), compileSelector(empty)({ a: 'b' })]).toEqual([true, false]);
     }
@@ -78,7 +78,7 @@ describe('equality', () => {
 });
 
 describe('texts', () => {
-  test('integers are whole or nothing', () => {
+  test('integers are complete or refused', () => {
     expect(['3', '+3', '-3', '3a', ' 3', '3.0', '', undefined].map(parseInteger)).toEqual([
       3,
       3,
@@ -90,7 +90,7 @@ describe('texts', () => {
       undefined,
     ]);
   });
-  test('times are RFC 3339 or nothing', () => {
+  test('times are RFC 3339 or refused', () => {
     expect(['2026-01-01T12:00:00Z', '2026-01-01T13:00:00+01:00'].map(parseTime)).toEqual([
       NOW.getTime(),
       NOW.getTime(),
@@ -127,13 +127,13 @@ describe('new machines', () => {
       'ms-x',
     );
   };
-  test('V-10 the operator’s creation timeout wins, if it is one', () => {
+  test('the operator’s creation timeout takes precedence, if it is valid [V-10]', () => {
     expect([forced('30m').spec.creationTimeout, forced('abc').spec.creationTimeout]).toEqual(['30m', '20m']);
     expect(forced('30m').metadata.annotations).toMatchObject({
       'node.machine.sapcloud.io/effective-creation-timeout': '30m',
     });
   });
-  test('are born complete', () => {
+  test('are created complete', () => {
     expect(newMachine(owner, 'ms-x').metadata).toMatchObject({
       labels: owner.spec.template.metadata?.labels,
       annotations: { 'machinepriority.machine.sapcloud.io': '3' },
@@ -152,7 +152,7 @@ describe('template sync', () => {
     nodeTemplate: { metadata: { labels: { gen: '2' } } },
   };
   const patch = (m: ReturnType<typeof machine>) => machineSpecPatch(template, m, { ownCreationTimeout: false });
-  test('what differs and only that', () => {
+  test('contains exactly the differences', () => {
     const given = machine('m', { phase: 'Running' });
     given.spec = { ...given.spec, healthTimeout: '5m', nodeTemplate: { metadata: { labels: { gen: '1', old: 'x' } } } };
     expect(patch(given)).toEqual({
@@ -168,7 +168,7 @@ describe('template sync', () => {
     failed.spec = { class: { kind: 'Other', name: 'small' } };
     expect(patch(failed)).toEqual({ class: { kind: 'MachineClass' } });
   });
-  test('a forced creation timeout stays', () => {
+  test('an effective creation timeout from the annotation stays', () => {
     const given = machine('m', { phase: 'Running' });
     given.spec = { ...template, creationTimeout: '30m' };
     expect(machineSpecPatch(template, given, { ownCreationTimeout: true })).toBeUndefined();
@@ -177,25 +177,25 @@ describe('template sync', () => {
 });
 
 describe('status', () => {
-  test('V-05 what counts as what', () => {
+  test('how machines are counted [V-05]', () => {
     const machines = (['Running', 'Available', 'Pending', 'Terminating'] as const).map((phase) =>
       machine(phase, { phase, labels }),
     );
     expect(countMachines(owner, machines)).toMatchObject({ replicas: 4, available: 2, ready: 1, fullyLabeled: 4 });
   });
-  test('V-04 a preserved failed machine is not among the failed', () => {
+  test('a preserved failed machine is not among the failed ones [V-04]', () => {
     const failed = machine('f', { phase: 'Failed', preservedUntil: 60 });
     failed.status = { ...failed.status, lastOperation: { state: 'Failed' } };
     expect(countMachines(owner, [failed])).toMatchObject({ preservedFailed: 1, failed: [] });
   });
-  test('V-06 a failed operation is listed whatever the phase', () => {
+  test('a failed operation is listed in any phase [V-06]', () => {
     const crashing = machine('c', { phase: 'CrashLoopBackOff', owner });
     crashing.status = { ...crashing.status, lastOperation: { state: 'Failed', description: 'x' } };
     expect(countMachines(owner, [crashing]).failed).toEqual([
       { name: 'c', ownerRef: 'ms', lastOperation: { state: 'Failed', description: 'x' } },
     ]);
   });
-  test('ODD-4 the reason of a failure is the operation that failed; the time alone is no news', () => {
+  test('the reason of a failure is the failed operation; a new time alone is no difference [ODD-4]', () => {
     const counts = countMachines(owner, []);
     const failing = setStatus(owner, counts, { during: 'create', message: 'quota' }, NOW);
     expect(failing.machineSetCondition).toMatchObject([
@@ -244,7 +244,7 @@ describe('automatic preservation', () => {
     ['A-07 the oldest lose it', [kept('a', 180), kept('b', 120), kept('c', 60)], 1, ['', 'a,b']],
   ])('%s', (_title, machines, max, want) => expect(plan(machines, max)).toEqual(want));
 
-  test('a machine whose preservation is over is not kept anew for the same failure', () => {
+  test('a machine whose preservation has expired is not preserved again for the same failure', () => {
     const at = (seconds: number) => formatTime(new Date(NOW.getTime() + seconds * 1_000));
     const failed = (failedAt: number, changedAt: number): Machine => {
       const one = machine('m', { phase: 'Failed' });
@@ -265,7 +265,7 @@ describe('automatic preservation', () => {
     expect(plan([failed(-63, -60)], 1)[0]).toBe('');
   });
 
-  test('ODD-10 during a rollout each set has the whole maximum, as in the original', () => {
+  test('during a rollout each set has the whole maximum, as in the original [ODD-10]', () => {
     const failed = (name: string) => machine(name, { phase: 'Failed' });
     const sets = [
       [kept('old-1', 60), failed('old-2')],

@@ -4,15 +4,15 @@ import type { Matcher } from './selector.ts';
 
 /** The objects that an owner keeps, adopts and releases. */
 export interface Claim<T> {
-  /** Controlled by the owner, and stays so. */
+  /** Objects that the owner controls and keeps. */
   readonly owned: readonly T[];
-  /** Without a controller and selected: to be taken, unless the owner is being deleted. */
+  /** Selected objects without a controller, to adopt unless the owner is being deleted. */
   readonly adopt: readonly T[];
-  /** Controlled by the owner and no longer selected: to be let go. */
+  /** Objects that the owner controls but no longer selects, to release. */
   readonly release: readonly T[];
 }
 
-/** The owner as far as claiming needs it. */
+/** The parts of the owner that claiming reads. */
 export interface Owner {
   readonly uid: string;
   readonly deleting: boolean;

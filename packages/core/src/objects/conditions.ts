@@ -8,7 +8,7 @@ import type {
 } from '@mcm/api';
 import { formatTime } from '../values/integers.ts';
 
-/** A condition as both kinds have it; a MachineSet's has no `lastUpdateTime`. */
+/** A condition of either kind. That of a MachineSet has no `lastUpdateTime`. */
 export interface AnyCondition<T extends string = MachineDeploymentConditionType> {
   type: T;
   status: ConditionStatus;
@@ -18,10 +18,10 @@ export interface AnyCondition<T extends string = MachineDeploymentConditionType>
   lastUpdateTime?: string;
 }
 
-/** What a condition of a MachineDeployment should say: words that are told of in its table. */
+/** A change of a MachineDeployment's condition, with reasons from its table. */
 export type ConditionChange = ConditionWords<typeof DEPLOYMENT_CONDITIONS> & { readonly message: string };
 
-/** What a condition of a MachineSet should say. */
+/** A change of a MachineSet's condition. */
 export type SetConditionChange = ConditionWords<typeof SET_CONDITIONS> & { readonly message: string };
 
 export const findCondition = <C extends AnyCondition>(conditions: readonly C[], type: C['type']): C | undefined =>
@@ -31,9 +31,9 @@ export const withoutCondition = <C extends AnyCondition>(conditions: readonly C[
   conditions.filter((condition) => condition.type !== type);
 
 /**
- * Sets a condition of a MachineDeployment. Same type, status and reason: nothing changes, message and times stay.
- * Otherwise the new one is appended, and keeps its transition time while the status is the same (docs/compatibility/rules-deployments.md §6.7).
- * `refresh` moves `lastUpdateTime` even if status and reason stay.
+ * Sets a condition of a MachineDeployment. With the same type, status and reason nothing changes. Otherwise the new one
+ * is appended, and keeps its transition time if the status is equal (docs/compatibility/rules-deployments.md §6.7).
+ * `refresh` always updates `lastUpdateTime`.
  */
 export function setDeploymentCondition(
   conditions: readonly AnyCondition[],
@@ -49,7 +49,7 @@ export function setDeploymentCondition(
   return [...withoutCondition(conditions, change.type), { ...change, lastUpdateTime: time, lastTransitionTime }];
 }
 
-/** The same for a MachineSet: no `lastUpdateTime`, and every change of the reason moves the transition time. */
+/** The same for a MachineSet, which has no `lastUpdateTime`. Every change of the reason updates the transition time. */
 export function setSetCondition(
   conditions: readonly AnyCondition<MachineSetConditionType>[],
   change: SetConditionChange,

@@ -24,16 +24,16 @@ export function resolveIntOrPercent(
 
 /** The numbers of machines that a rollout may have above the replicas, and that may be unavailable. */
 export interface Limits {
-  /** Surge as the rollout's arithmetic uses it. */
+  /** Surge in the arithmetic of the rollout. */
   readonly surge: number;
-  /** Surge as it stands in the max-replicas annotation and in scaling: 0 for every strategy but RollingUpdate. */
+  /** Surge in the max-replicas annotation and in scaling: 0 for every strategy except RollingUpdate. */
   readonly annotatedSurge: number;
   readonly unavailable: number;
 }
 
 /**
- * Both limits resolved: surge rounds up, unavailable rounds down, and when both come to 0 one machine may be
- * unavailable, or nothing could ever move.
+ * Resolves both limits. Surge rounds up, unavailable rounds down. If both are 0, one machine may be unavailable,
+ * because nothing could move otherwise.
  */
 export function fenceposts(
   maxSurge: IntOrPercent | undefined,

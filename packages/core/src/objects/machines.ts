@@ -40,11 +40,11 @@ export const isAvailable = (machine: Machine): boolean =>
 export const isReady = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && isReadyPhase(phaseOf(machine));
 
-/** Made for a machine configuration that its node has not applied: it is Running as soon as its Node is Ready. */
+/** Created for a machine configuration that its node has not applied. It is Running as soon as its Node is Ready. */
 export const isUnconfigured = ({ metadata: { annotations = {} } }: Machine): boolean =>
   annotations[Annotations.TemplateConfig] !== undefined && annotations[Annotations.ConfigApplied] !== TRUE_LOWER;
 
-/** Moved here by an in-place update whose hand-over is not finished: the set must not delete it. */
+/** Moved here by an in-place update whose hand-over has not ended, so the set must not delete it. */
 export const isBeingHandedOver = (machine: Machine): boolean =>
   machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;
 
@@ -70,22 +70,22 @@ export const neverJoined = ({ status }: Machine): boolean =>
 /** The loss if the machine is deleted. A machine that is being created may itself be an awaited successor. */
 export const lossOf = (machine: Machine): Loss => (isFailed(machine) && neverJoined(machine) ? 'unjoined' : 'served');
 
-/** How far an in-place update of its node is, as the machine controller copied it into the status. */
+/** The progress of its node's in-place update, copied by the machine controller to the status. */
 export const updateReasonOf = (machine: Machine): string | undefined =>
   machine.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate)?.reason;
 
-/** When its preservation ends, in milliseconds since 1970; undefined: not preserved. */
+/** The end of its preservation, in milliseconds since 1970; undefined: not preserved. */
 export const preserveExpiry = (machine: Machine): number | undefined =>
   parseTime(machine.status?.currentStatus?.preserveExpiryTime);
 
-/** Preserved until some time in the future. */
+/** Preserved until a future time. */
 export const isPreserved = (machine: Machine, now: Date): boolean => (preserveExpiry(machine) ?? 0) > now.getTime();
 
-/** Deletion priority: lower goes first; 3 when the annotation is absent or no integer. */
+/** Deletion priority: lower is deleted first; 3 if the annotation is absent or not an integer. */
 export const priorityOf = (machine: Machine): number =>
   parseInteger(machine.metadata.annotations?.[Annotations.Priority]) ?? DEFAULT_MACHINE_PRIORITY;
 
-/** When the cluster autoscaler chose the machine for deletion. */
+/** When the cluster autoscaler selected the machine for deletion. */
 export const markTimeOf = (machine: Machine): number | undefined =>
   parseTime(machine.metadata.annotations?.[Annotations.MarkedForDeletionTime]);
 

@@ -2,7 +2,7 @@ import { Annotations, Labels, type Machine, PreserveValues, parseTime } from '@m
 import { compareText } from '../values/integers.ts';
 import { createdAt, isFailed, preserveExpiry } from './machines.ts';
 
-/** What the cache says of a machine's node: its annotations, undefined when there is no such node, `unseen` when nobody can tell. */
+/** The annotations of a machine's node from the cache; undefined: there is no such node; `unseen`: unknown. */
 export type NodeAnnotations = (nodeName: string) => Readonly<Record<string, string>> | 'unseen' | undefined;
 
 const KEEPS: ReadonlySet<string> = new Set([
@@ -13,8 +13,8 @@ const KEEPS: ReadonlySet<string> = new Set([
 const KNOWN: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 
 /**
- * The preserve value that counts. The node's wins where it is, or was, annotated. When the node is gone, the machine's
- * own value counts, and without one the last value of the node (the original deletes the machine there: ODD-11 of
+ * The preserve value that applies. The node's value applies if the node is, or was, annotated. Without a node, the
+ * machine's own value applies, or else the last value of the node (the original deletes the machine: ODD-11 of
  * docs/compatibility/rules-deployments.md).
  */
 function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotations): string {
@@ -45,7 +45,7 @@ export interface AutoPreservation {
 const isAutoPreserved = (machine: Machine): boolean =>
   machine.metadata.annotations?.[Annotations.Preserve] === PreserveValues.AutoPreserved;
 
-/** Both are written at once when a machine fails; the original takes the time twice. */
+/** mcm writes both at once when a machine fails. The original takes the time twice. */
 const SAME_WRITE_MS = 2_000;
 
 /**
@@ -66,8 +66,8 @@ const oldestFirst = (a: Machine, b: Machine): number =>
   createdAt(a) - createdAt(b) || compareText(a.metadata.name, b.metadata.name);
 
 /**
- * Fills the set's places for automatically preserved machines with Failed ones, the newest first, or frees the oldest
- * when the maximum was lowered. None is kept twice for one failure. Counted from the machines themselves: the status may lag.
+ * Preserves the newest Failed machines up to the maximum, or releases the oldest after a lower maximum. None is
+ * preserved twice for one failure. The machines themselves are counted, because the status may lag.
  *
  * @param max `spec.autoPreserveFailedMachineMax`.
  */

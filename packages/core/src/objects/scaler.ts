@@ -11,11 +11,11 @@ import { markTimeOf, priorityOf } from './machines.ts';
 /** One entry of the annotation trigger-deletion-by-mcm. */
 export interface Trigger {
   readonly name: string;
-  /** RFC 3339 as the autoscaler wrote it; undefined: the entry has no time. */
+  /** RFC 3339 as written by the autoscaler; undefined: the entry has no time. */
   readonly time: string | undefined;
 }
 
-/** Reads the list of names, `m1~t1,m2`. Total: an entry with more than one `~` or without a name is left out. */
+/** Reads the list of names, `m1~t1,m2`. An entry with more than one `~`, or without a name, is skipped. */
 export function readTriggers(text: string | undefined): Trigger[] {
   return (text ?? '').split(',').flatMap((entry) => {
     const [name = '', time, ...more] = entry.trim().split('~');
@@ -25,13 +25,18 @@ export function readTriggers(text: string | undefined): Trigger[] {
 
 /** The request of the autoscaler for a set, from its MachineDeployment. */
 export interface ScalerRequest {
-  /** Machines that are named for deletion, and when that was decided: milliseconds since 1970; undefined: no time. */
+  /**
+   * Machines that are named for deletion, with the time of that decision in milliseconds since 1970; undefined: no
+   * time.
+   */
   readonly named: ReadonlyMap<string, number | undefined>;
-  /** The deployment wants fewer machines than the set was last scaled for: the set's replicas are about to fall. */
+  /**
+   * The deployment wants fewer machines than at the last scaling of the set, so the set's replicas are about to fall.
+   */
   readonly falling: boolean;
 }
 
-/** How far the count of machines falls when the set is scaled for its deployment; 0: it does not. */
+/** By how much the count of machines falls at the next scaling of the set; 0: it does not. */
 export function fallOf(set: MachineSet, deployment: MachineDeployment): number {
   const replicas = deployment.spec.replicas ?? 0;
   const desired = parseInteger(set.metadata.annotations?.[Annotations.DesiredReplicas]);
@@ -47,16 +52,17 @@ export function scalerRequest(set: MachineSet, deployment: MachineDeployment): S
   return { named: new Map(named), falling: fallOf(set, deployment) > 0 };
 }
 
-/** Names with a time up to this one are covered by a fall of the set's count; milliseconds since 1970. */
+/** A fall of the set's count covers names up to this time; milliseconds since 1970. */
 export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
   parseTime(metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
 
 /**
- * Machines that go whatever the count is: marked, and the set's count has fallen for them. The count may have risen
- * again since; the autoscaler has cordoned their nodes, so they go and are replaced (docs/compatibility/rules-deployments.md §9.3). While the count
- * is about to fall this waits: the fall itself deletes them, and nothing is made in their place.
+ * Machines that are deleted at any count: they are marked, and the set's count has fallen for them. If it has risen
+ * again since, they are replaced, because the autoscaler has cordoned their nodes
+ * (docs/compatibility/rules-deployments.md §9.3). While the count is about to fall this waits: the fall itself deletes
+ * them without successors.
  *
- * @param request Absent: the set has no deployment, and its machines' marks are all there is.
+ * @param request Absent: the set has no deployment, so only the marks of its machines count.
  */
 export function coveredByScaler(
   set: MachineSet,

@@ -3,7 +3,7 @@ import type { LabelSelector } from '@mcm/api';
 /** Labels of an object or of a template. */
 export type LabelMap = Readonly<Record<string, string>>;
 
-/** Tells whether labels match; made by {@link compileSelector}. */
+/** Returns true if labels match; created by {@link compileSelector}. */
 export type Matcher = (labels: LabelMap | undefined) => boolean;
 
 type Requirement = NonNullable<LabelSelector['matchExpressions']>[number];
@@ -26,15 +26,15 @@ function compileRequirement({ key, operator, values = [] }: Requirement): Matche
 }
 
 /**
- * Whether the selector has no requirement, and so would match every object.
- * The original only recognizes `{}`; `{matchLabels: {}}` slips past it and then adopts every orphan.
+ * Returns true if the selector has no requirement and would match every object. The original recognizes only `{}`. With
+ * `{matchLabels: {}}` it adopts every orphan.
  */
 export const isEmptySelector = (selector: LabelSelector | undefined): boolean =>
   Object.keys(selector?.matchLabels ?? {}).length === 0 && (selector?.matchExpressions ?? []).length === 0;
 
 /**
- * Makes a matcher. An empty or absent selector matches nothing here: none of its callers may ever claim everything.
- * @throws Error that names the field when an operator is unknown.
+ * Creates a matcher. An empty or absent selector matches nothing, because no caller may claim everything.
+ * @throws Error with the field of an unknown operator
  */
 export function compileSelector(selector: LabelSelector | undefined): Matcher {
   if (selector === undefined || isEmptySelector(selector)) return () => false;

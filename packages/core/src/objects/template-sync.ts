@@ -2,7 +2,10 @@ import { isActivePhase, type Machine, type MachineSpec } from '@mcm/api';
 import { semanticEqual } from '../values/semantic-equal.ts';
 import { phaseOf } from './machines.ts';
 
-/** The machine configuration: settings that flow to machines in place. Source: shared_types.go, MachineConfiguration. */
+/**
+ * The machine configuration: settings that are copied to machines without a rollout. Source: shared_types.go,
+ * MachineConfiguration.
+ */
 export const CONFIGURATION_FIELDS = [
   'drainTimeout',
   'healthTimeout',
@@ -25,7 +28,9 @@ export const configurationOf = (spec: MachineSpec): Configuration =>
 /** Fields of a merge patch; null removes a field. */
 export type SpecPatch = Record<string, unknown>;
 
-/** Merge patch that turns the map or object `from` into `to`, with null for what goes. Undefined when they are equal. */
+/**
+ * Merge patch that changes the map or object `from` to `to`, with null for removed keys. Undefined if they are equal.
+ */
 export function mergeDiff(from: object | undefined, to: object | undefined): SpecPatch | null | undefined {
   if (semanticEqual(from, to)) return undefined;
   if (to === undefined) return null;
@@ -45,11 +50,12 @@ const isPlainObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * The patch that copies in-place fields of a set's template to a machine (docs/compatibility/rules-deployments.md §7.4).
- * It contains node template and configuration for active machines, and the class kind for all. Undefined: no difference.
+ * The patch that copies in-place fields of a set's template to a machine (docs/compatibility/rules-deployments.md
+ * §7.4). It contains node template and configuration for active machines, and the class kind for all. Undefined: no
+ * difference.
  *
- * A `creationTimeout` that the effective-creation-timeout annotation put into the machine is left alone there; the
- * original overwrites it with the template's, to no effect, at the price of a write for every machine.
+ * A `creationTimeout` from the effective-creation-timeout annotation stays. The original overwrites it with that of the
+ * template, which has no effect and costs a write for every machine.
  */
 export function machineSpecPatch(
   template: MachineSpec,

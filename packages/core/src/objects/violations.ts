@@ -1,7 +1,7 @@
 import type { MachineDeployment, MachineSet } from '@mcm/api';
 import { compileSelector, isEmptySelector } from './selector.ts';
 
-/** What is wrong with a spec: the field and what it must be. */
+/** An error of a spec: the field and its rule. */
 export interface Violation {
   readonly field: string;
   readonly message: string;
@@ -12,7 +12,8 @@ export const printViolations = (violations: readonly Violation[]): string =>
 
 /** Rules of a selector and the template it must select. */
 function selectorViolations(spec: MachineSet['spec'] | MachineDeployment['spec']): Violation[] {
-  // A stored object may lack what its type promises: the original's process ends there (BUG-15 of docs/compatibility/rules-deployments.md).
+  // A stored object may lack fields of its type. The original's process ends there (BUG-15 of
+  // docs/compatibility/rules-deployments.md).
   const selector: MachineSet['spec']['selector'] | undefined = spec.selector;
   if (selector === undefined) return [{ field: 'spec.selector', message: 'is required: labels of the template' }];
   try {

@@ -6,7 +6,10 @@ import {
 } from '@mcm/api';
 import { findCondition } from '../objects/conditions.ts';
 
-/** Whether the rollout has arrived (docs/compatibility/rules-deployments.md §6.3). A deployment of 0 with everything gone has. */
+/**
+ * Returns true if the rollout is complete (docs/compatibility/rules-deployments.md §6.3). A deployment of 0 without
+ * machines is complete.
+ */
 export const isComplete = (deployment: MachineDeployment, status: MachineDeploymentStatus | undefined): boolean => {
   const replicas = deployment.spec.replicas ?? 0;
   return (
@@ -17,7 +20,7 @@ export const isComplete = (deployment: MachineDeployment, status: MachineDeploym
   );
 };
 
-/** Whether the last rollout is known to have arrived: what is missing now, no rollout has taken. */
+/** Returns true if the last rollout is known to be complete, so missing machines have another cause. */
 export const hasArrived = ({ status }: MachineDeployment): boolean =>
   findCondition(status?.conditions ?? [], MachineDeploymentConditions.Progressing)?.reason ===
   ConditionReasons.NewMachineSetAvailable;

@@ -21,7 +21,7 @@ describe('template and hash', () => {
     ['987', 'fdc'],
   ])('N-07 %s gives the suffix %s', (hash, suffix) => expect(hashSuffix(hash)).toBe(suffix));
 
-  test('the hash is stable over the order of keys and over what says nothing, and moves with the collision count', () => {
+  test('the hash ignores the order of keys and empty values, and changes with the collision count', () => {
     const { template } = deployment(1).spec;
     const shuffled = {
       spec: { nodeTemplate: {}, ...template.spec },
@@ -67,18 +67,18 @@ describe('revisions', () => {
     expect(lastRevision(values.map((value, i) => revision(`s${i}`, value)))).toBe(last);
   });
 
-  test('N-17 of two sets with the template the older is the current one', () => {
+  test('of two sets with the template the older is the current one [N-17]', () => {
     const { current, old } = splitSets(deployment(1), [set('young', 0, { age: 60 }), set('old', 0, { age: 120 })]);
     expect([current?.metadata.name, old.map((s) => s.metadata.name)]).toEqual(['old', ['young']]);
   });
 
-  test('N-13 (BUG-2 mended) an annotation alone adds nothing to the history', () => {
+  test('an annotation alone adds nothing to the history [N-13, BUG-2 corrected]', () => {
     const annotated = deployment(1, { annotations: { foo: 'bar', [Annotations.TriggerDeletion]: 'x' } });
     const synced = syncedSet(annotated, revision('s', '2'), 2);
     expect(synced.metadata.annotations).toEqual({ foo: 'bar', [Annotations.Revision]: '2' });
   });
 
-  test('N-04 the revision rises, and the former one is remembered', () => {
+  test('the revision rises, and the former one is remembered [N-04]', () => {
     expect(syncedSet(deployment(1), revision('s', '2'), 5).metadata.annotations).toEqual({
       [Annotations.Revision]: '5',
       [Annotations.RevisionHistory]: '2',
@@ -88,12 +88,12 @@ describe('revisions', () => {
     expect(syncedSet(deployment(1), rubbish, 5)).toBe(rubbish);
   });
 
-  test('what is as it should be is the very same object: no write', () => {
+  test('without a difference the same object is returned: no write', () => {
     const stored = revision('s', '1');
     expect(syncedSet(deployment(1), stored, 1)).toBe(stored);
   });
 
-  test('N-21 the first set of an in-place deployment', () => {
+  test('the first set of an in-place deployment [N-21]', () => {
     const inPlace = deployment(3, {
       strategy: { type: 'InPlaceUpdate', inPlaceUpdate: { maxSurge: 1, maxUnavailable: 0, orchestrationType: 'Auto' } },
     });
@@ -105,7 +105,7 @@ describe('revisions', () => {
     });
   });
 
-  test('R-10 (BUG-4 mended) the new set gets the surge once', () => {
+  test('the new set gets the surge once [R-10, BUG-4 corrected]', () => {
     const old = {
       ...set('old', 5),
       spec: {
@@ -123,7 +123,7 @@ describe('revisions', () => {
     expect(plan.create?.spec.replicas).toBe(1);
   });
 
-  test('a new set is born with its finalizer, owner and hash', () => {
+  test('a new set is created with its finalizer, owner and hash', () => {
     const draft = newSet(deployment(2), { replicas: 2, revision: 1, limits: limitsOf(deployment(2)) });
     const hash = draft.metadata.labels?.['machine-template-hash'];
     expect(draft.spec.selector.matchLabels).toEqual({ app: 'pool', 'machine-template-hash': hash });
@@ -142,14 +142,14 @@ describe('history', () => {
     status: { replicas: 0, observedGeneration: 1 },
   });
   const names = (sets: readonly MachineSet[]) => sets.map((s) => s.metadata.name);
-  test('N-18 ODD-15 a set with machines is passed over', () => {
+  test('a set with machines is skipped [N-18, ODD-15]', () => {
     const b = { ...empty('b', 5), status: { replicas: 1, observedGeneration: 1 } };
     expect(names(surplusHistory([empty('a', 9), b], () => 0, 0))).toEqual(['a']);
     expect(names(surplusHistory([empty('a', 9), empty('b', 5)], (s) => (s.metadata.name === 'b' ? 1 : 0), 0))).toEqual([
       'a',
     ]);
   });
-  test('N-19 the oldest go, and without a limit none', () => {
+  test('the oldest are deleted, and none without a limit [N-19]', () => {
     const three = [empty('c', 1), empty('a', 9), empty('b', 5)];
     expect(names(surplusHistory(three, () => 0, 1))).toEqual(['a', 'b']);
     expect(surplusHistory(three, () => 0, undefined)).toEqual([]);
@@ -188,19 +188,19 @@ describe('trigger deletion', () => {
     deployment(2, { annotations: { [LIST]: list, ...(time ? { [TIME]: time } : {}) } });
   const cache = (...machines: ReturnType<typeof machine>[]) => new Map(machines.map((m) => [m.metadata.name, m]));
 
-  test('T-06 entries without a time get one, those with two are dropped', () => {
+  test('entries without a time get one, those with two are dropped [T-06]', () => {
     expect(normaliseTriggers('M1,M2~T2,A~B~C', 'L')).toEqual([
       { name: 'M1', time: 'L' },
       { name: 'M2', time: 'T2' },
     ]);
   });
-  test('T-05 the time that is made up is written with the list (ODD-8 mended)', () => {
+  test('the added time is written with the list [T-05, ODD-8 corrected]', () => {
     expect(planTriggers(given('m'), cache(machine('m')), NOW).annotations).toEqual({
       [LIST]: 'm~2026-01-01T12:00:00Z',
       [TIME]: '2026-01-01T12:00:00Z',
     });
   });
-  test('T-01 both machines are marked', () => {
+  test('both machines are marked [T-01]', () => {
     const plan = planTriggers(given(`a~${T},b~${T}`, T), cache(machine('a'), machine('b')), NOW);
     expect(plan.annotations).toEqual({});
     expect(plan.marks.map((mark) => [mark.machine.metadata.name, mark.annotations])).toEqual(
@@ -216,7 +216,7 @@ describe('trigger deletion', () => {
   ])('%s: dropped, and the annotation with it', (_title, list, machines) => {
     expect(planTriggers(given(list, T), machines, NOW)).toMatchObject({ annotations: { [LIST]: null }, marks: [] });
   });
-  test('T-09 and T-10 a mark is not moved, and a marked machine not written', () => {
+  test('a mark does not change, and a marked machine is not written [T-09, T-10]', () => {
     const half = machine('m', { marked: -90 });
     expect(planTriggers(given(`m~${T}`, T), cache(half), NOW).marks.map((mark) => mark.annotations)).toEqual([
       { [Annotations.Priority]: '1' },

@@ -13,7 +13,7 @@ const annotated = (annotations: Record<string, string>, replicas = 10) => {
   return { ...object, metadata: { ...object.metadata, annotations } };
 };
 
-/** A machine in a phase for so many minutes. */
+/** A machine that has been in a phase for `minutes`. */
 const inPhase = (phase: string, minutes: number, name = 'm'): Machine =>
   machine({
     name,
@@ -38,7 +38,7 @@ describe('annotations of a careful rollout', () => {
     expect([careViolations(object), careOf(object).canary]).toEqual([[], wanted]);
   });
 
-  test('nothing is asked for by default', () => {
+  test('everything is off by default', () => {
     expect(careOf(annotated({}))).toEqual({ canary: 0, soakMs: 0, pauseMs: 0, pauseOnFailure: false });
   });
 
@@ -63,7 +63,7 @@ describe('annotations of a careful rollout', () => {
 describe('gate', () => {
   const care = { canary: 2, soakMs: 10 * MINUTE, pauseMs: 0, pauseOnFailure: false };
 
-  test('lets the canaries be made, and no more', () => {
+  test('lets exactly the canaries be created', () => {
     expect(gateOf(care, 0, [], NOW)?.ceiling).toBe(2);
     expect(gateOf(care, 1, running(50), NOW)?.ceiling).toBe(2);
   });
@@ -77,7 +77,7 @@ describe('gate', () => {
     expect(gateOf(care, 2, running(50, 10), NOW)).toBeUndefined();
   });
 
-  test('a canary that falls ill holds back those that have not begun', () => {
+  test('an unhealthy canary delays the machines that have not begun', () => {
     const machines = [...running(50), inPhase('Unknown', 1)];
     expect(gateOf(care, 5, machines, NOW)).toMatchObject({ ceiling: 5, opensAt: undefined });
   });
@@ -92,13 +92,13 @@ describe('gate', () => {
 });
 
 describe('automatic pause', () => {
-  test('failed machines of the new template count, failed old ones only of an update', () => {
+  test('failed machines of the new template count, failed old ones only after an update', () => {
     const current = [inPhase('Running', 1, 'a'), inPhase('Failed', 1, 'b'), inPhase('CrashLoopBackOff', 1, 'c')];
     const old = [inPhase('Failed', 1, 'd'), inPhase('InPlaceUpdateFailed', 1, 'e')];
     expect(failuresOf(current, old).map(({ metadata }) => metadata.name)).toEqual(['b', 'c', 'e']);
   });
 
-  test('the same failure pauses once; another one again', () => {
+  test('a failure pauses once; another failure pauses again', () => {
     const [a, b] = [inPhase('Failed', 1, 'a'), inPhase('Failed', 1, 'b')];
     const first = pauseOn(annotated({}), [a]);
     expect([first?.note, first?.message]).toEqual(['a~uid-a', expect.stringContaining('a failed')]);

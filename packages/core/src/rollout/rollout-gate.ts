@@ -15,17 +15,17 @@ export interface RolloutCare {
   readonly pauseOnFailure: boolean;
 }
 
-/** The care of a deployment that asks for none. */
+/** The settings of a deployment without rollout annotations. */
 export const NO_CARE: RolloutCare = { canary: 0, soakMs: 0, pauseMs: 0, pauseOnFailure: false };
 
-/** Whether a deployment asks for any care. */
+/** Returns true if a deployment has any rollout annotation. */
 export const isCareful = (care: RolloutCare): boolean => care.canary > 0 || care.pauseMs > 0 || care.pauseOnFailure;
 
-/** How far the current set may grow now: its template is not proven. */
+/** A limit for the growth of the current set, because its template is not proven. */
 export interface Gate {
-  /** Machines that it may have. */
+  /** The highest number of machines. */
   readonly ceiling: number;
-  /** When it may have more, if nothing happens. */
+  /** When it may have more, without an event. */
   readonly opensAt: Date | undefined;
   readonly because: string;
 }
@@ -40,7 +40,7 @@ const KEYS = {
 const countOf = (text: string, replicas: number): number | undefined =>
   resolveIntOrPercent(/^\d+$/.test(text) ? Number(text) : text, replicas, 'up');
 
-/** What is wrong with the annotations of a careful rollout. Empty: nothing. */
+/** Errors in the rollout annotations. Empty: none. */
 export function careViolations({ metadata: { annotations = {} } }: MachineDeployment): Violation[] {
   const wrong = (key: string, message: string): Violation => ({ field: `metadata.annotations[${key}]`, message });
   const violations: Violation[] = [];
@@ -64,7 +64,7 @@ export function careViolations({ metadata: { annotations = {} } }: MachineDeploy
   return violations;
 }
 
-/** The care that a deployment with valid annotations asks for. */
+/** The settings from valid annotations. */
 export function careOf({ metadata: { annotations = {} }, spec }: MachineDeployment): RolloutCare {
   const replicas = spec.replicas ?? 0;
   const ms = (key: string) => parseDurationMs(annotations[key] ?? '0s') ?? 0;
@@ -77,7 +77,7 @@ export function careOf({ metadata: { annotations = {} }, spec }: MachineDeployme
   };
 }
 
-/** Since when each available machine is so, the oldest first, in milliseconds since 1970. */
+/** Since when each available machine is available, the oldest first, in milliseconds since 1970. */
 const availableSince = (machines: readonly Machine[]): number[] =>
   machines
     .filter(isAvailable)
@@ -90,7 +90,7 @@ const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
  * Limits the progress of a rollout. It uses only the machines of the current set, so a new process decides the same. An
  * unhealthy machine counts from its recovery, so that unstable canaries delay the other machines.
  *
- * @param replicas What the current set has, of machines or of replicas to be made.
+ * @param replicas The machines of the current set, including those to be created.
  */
 export function gateOf(care: RolloutCare, replicas: number, machines: readonly Machine[], now: Date): Gate | undefined {
   const closed = (count: number, waitMs: number, what: string): Gate | undefined => {
@@ -113,27 +113,30 @@ export function gateOf(care: RolloutCare, replicas: number, machines: readonly M
   return care.pauseMs > 0 && replicas > 0 ? closed(replicas, care.pauseMs, 'machines of the new template') : undefined;
 }
 
-/** What a gate is decided on. */
+/** Input of the decision about a gate. */
 export interface GateInput {
   readonly deployment: MachineDeployment;
   readonly care: RolloutCare;
-  /** The set of the present template. */
+  /** The set of the current template. */
   readonly current: MachineSet | undefined;
   /** Its machines. */
   readonly machines: readonly Machine[];
   readonly old: readonly MachineSet[];
-  /** Old sets have machines, or are to have some. */
+  /** Old sets have machines or replicas. */
   readonly rolling: boolean;
   readonly now: Date;
 }
 
-/** Whether the rollout goes back to the last good template: the user knows it, so nothing holds it back or pauses it. */
+/**
+ * Returns true if the rollout returns to the last good template. The user knows this template, so nothing delays or
+ * pauses the rollout.
+ */
 export const isReturn = ({ metadata }: MachineDeployment, current: MachineSet | undefined): boolean =>
   current !== undefined && metadata.annotations?.[Annotations.RolloutLastGood] === current.metadata.name;
 
 /**
- * The gate of a deployment in its present state: while it is closed, the template is not proven. A pause keeps the current
- * set at its size. The rollout that paused itself stays so until the user resumes it, even with no machine left.
+ * The closed gate of a deployment: its template is not proven. A pause keeps the current set at its size. A rollout
+ * that paused itself stays paused until the user resumes it, even without machines.
  */
 export function closedGate({ deployment, care, current, ...rest }: GateInput): Gate | undefined {
   const { machines, old, rolling, now } = rest;
@@ -150,14 +153,15 @@ export function closedGate({ deployment, care, current, ...rest }: GateInput): G
       because: `waiting: ${notedNames(note)} failed with the new template`,
     };
   }
-  // A birth is no rollout. One whose old machines are gone is, until its template has carried the deployment.
+  // The creation of a deployment is no rollout. A rollout without old machines lasts until its template has carried the
+  // deployment.
   const isRollout = rolling || old.some(({ metadata }) => metadata.name === noted);
   const gate = isRollout ? gateOf(care, replicas, machines, now) : undefined;
   return gate && paused ? { ...gate, ceiling: replicas } : gate;
 }
 
 /**
- * What a pause keeps: failed machines of a template that is not proven. Each would be followed by another one that fails.
+ * A pause keeps failed machines of an unproven template, because their successors would fail too.
  * @returns Input of `planRepairs`.
  */
 export const keptFailures = (
@@ -168,13 +172,13 @@ export const keptFailures = (
 
 const FAILURES: ReadonlySet<string> = new Set(['Failed', 'CrashLoopBackOff', 'InPlaceUpdateFailed']);
 
-/** Machines on which a rollout stops: of the new template, or updated to it, that failed. */
+/** Failed machines that stop a rollout: those with the new template, and those that were updated to it. */
 export const failuresOf = (current: readonly Machine[], old: readonly Machine[]): Machine[] => [
   ...current.filter((machine) => FAILURES.has(phaseOf(machine) ?? '')),
   ...old.filter((machine) => phaseOf(machine) === 'InPlaceUpdateFailed' && !isTerminating(machine)),
 ];
 
-/** Why a rollout pauses itself, and the note by which the same failures do not pause it twice. */
+/** Why a rollout pauses itself, with a note so that the same failures do not pause it twice. */
 export interface AutomaticPause {
   /** Value of the annotation: the machines, `name~uid`. */
   readonly note: string;
@@ -192,18 +196,18 @@ function failedOf(machines: readonly Machine[]): string {
   return `; ${names.slice(0, MOST_NAMES).join(', ')}${names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : ''} failed`;
 }
 
-/** Whether a machine of the set is among those that paused the rollout. */
+/** Returns true if a machine of the set is in the note of the pause. */
 export const isNoted = ({ metadata }: MachineDeployment, set: string): boolean =>
   metadata.annotations?.[Annotations.RolloutPausedBy]?.split(',').some((entry) => entry.startsWith(`${set}-`)) === true;
 
-/** The machines that a note names. */
+/** The machines in a note. */
 export const notedNames = (note: string): string =>
   note
     .split(',')
     .map((entry) => entry.split('~')[0])
     .join(', ');
 
-/** Pauses a rollout on failures that have not paused it before. */
+/** Pauses a rollout after failures that have not paused it before. */
 export function pauseOn(deployment: MachineDeployment, failures: readonly Machine[]): AutomaticPause | undefined {
   const noted = deployment.metadata.annotations?.[Annotations.RolloutPausedBy]?.split(',') ?? [];
   const all = failures.map(({ metadata: { name, uid } }) => `${name}~${uid}`).sort();

@@ -6,10 +6,10 @@ import { canonicalJson, semanticEqual } from '../values/semantic-equal.ts';
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 
 /**
- * The value of `machine-template-hash` for a template, as decimal text. Newness is never decided by it, only by
- * {@link sameTemplate}: it names sets, so another stable hash than Go's dump of its own types is compatible.
+ * The value of `machine-template-hash` for a template, as decimal text. It only names sets, and {@link sameTemplate}
+ * compares templates. So any stable hash is compatible, not only that of Go.
  *
- * @param collisionCount `status.collisionCount`: moves the hash when its name is taken by another template.
+ * @param collisionCount `status.collisionCount`: changes the hash if another template has the name.
  */
 export function templateHash(template: MachineTemplateSpec, collisionCount: number | undefined): string {
   let hash = fnv1a(canonicalJson(withoutHashLabel(template)));
@@ -24,7 +24,7 @@ export const hashSuffix = (hash: string): string =>
 export const setName = (deployment: MachineDeployment, hash: string): string =>
   `${deployment.metadata.name}-${hashSuffix(hash)}`;
 
-/** The template without the label that tells sibling sets apart. */
+/** The template without the label that distinguishes the sets of a deployment. */
 export function withoutHashLabel(template: MachineTemplateSpec): MachineTemplateSpec {
   const labels = template.metadata?.labels;
   if (labels?.[Labels.TemplateHash] === undefined) return template;
@@ -34,19 +34,20 @@ export function withoutHashLabel(template: MachineTemplateSpec): MachineTemplate
 
 const IN_PLACE: ReadonlySet<string> = new Set(['nodeTemplate', ...CONFIGURATION_FIELDS]);
 
-/** What of a template decides whether machines must be replaced. */
+/** The part of a template whose change replaces machines. */
 function identity(template: MachineTemplateSpec): unknown {
   const { class: machineClass, ...spec } = template.spec;
   const { kind: _kind, ...reference } = machineClass;
   const rest = Object.fromEntries(Object.entries(spec).filter(([field]) => !IN_PLACE.has(field)));
-  // The API server writes `creationTimestamp: null` into templates that went through typed clients.
+  // The API server writes `creationTimestamp: null` into templates from typed clients.
   const { creationTimestamp: _time, ...metadata } = { creationTimestamp: null, ...withoutHashLabel(template).metadata };
   return { metadata, spec: { ...rest, class: reference } };
 }
 
 /**
- * Whether two templates make the same machines: all but the hash label, node template, configuration and class kind,
- * which flow to machines in place (docs/compatibility/rules-deployments.md §2.2). Absent and empty are the same.
+ * Returns true if two templates create the same machines. The hash label, node template, configuration and class kind
+ * do not count, because they are copied without a rollout (docs/compatibility/rules-deployments.md §2.2). Absent and
+ * empty are equal.
  */
 export const sameTemplate = (a: MachineTemplateSpec, b: MachineTemplateSpec): boolean =>
   semanticEqual(identity(a), identity(b));

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { World } from '../deployment/testing/world.ts';
 import { nextMachineNames } from '../objects/machine-names.ts';
 
-/** Names of VMs that run without a machine, as their Nodes show them. */
+/** Names of VMs without a machine, as shown by their Nodes. */
 
 async function scaledWhileHeld(node: (name: string) => { readonly name: string; readonly unschedulable: boolean }) {
   await using world = await World.start(startControlPlane);
@@ -25,18 +25,18 @@ async function scaledWhileHeld(node: (name: string) => { readonly name: string; 
   return { next, made };
 }
 
-test('a name whose Node is cordoned is not given to a new machine, whatever the Node is called', async () => {
+test('the name of a cordoned Node is not given to a new machine, whatever the name of the Node object', async () => {
   const { next, made } = await scaledWhileHeld(() => ({ name: 'ip-10-0-0-1', unschedulable: true }));
   expect(made).toHaveLength(1);
   expect(made).not.toContain(next);
 });
 
-test('a name whose Node takes pods is given to a new machine, which adopts the VM', async () => {
+test('the name of a schedulable Node is given to a new machine, which adopts the VM', async () => {
   const { next, made } = await scaledWhileHeld(() => ({ name: 'ip-10-0-0-1', unschedulable: false }));
   expect(made).toEqual([next]);
 });
 
-test('a Node that is named like the machine holds the name as well', async () => {
+test('a Node with the name of the machine reserves the name as well', async () => {
   const { next, made } = await scaledWhileHeld((name) => ({ name, unschedulable: true }));
   expect(made).not.toContain(next);
 });

@@ -55,20 +55,20 @@ class Alone {
   events = async (reason: string) => (await this.world.events()).filter((event) => event.reason === reason);
 }
 
-/** A machine beside the set's own. */
+/** A machine outside of the set. */
 const stray = (name: string, labels: Record<string, string>, more: object = {}) => ({
   metadata: { name, labels, ...more },
   spec: { class: { kind: 'MachineClass', name: 'small' } },
 });
 
 describe('replicas', () => {
-  test('V-01 a set of three makes three', async () => {
+  test('a set of three creates three machines [V-01]', async () => {
     await using alone = await Alone.start(3);
     await alone.arrived(3);
     expect((await alone.set()).metadata.finalizers).toEqual([alone.world.finalizer]);
   });
 
-  test('V-02 a key without a set costs nothing', async () => {
+  test('a key without a set costs nothing [V-02]', async () => {
     await using alone = await Alone.start(0);
     await alone.world.pass(2);
     await alone.remove();
@@ -78,7 +78,7 @@ describe('replicas', () => {
     expect(alone.world.totalWrites()).toBe(0);
   });
 
-  test('M-17 a creation that times out at the server counts as one: no failure is told, and no machine is too many', async () => {
+  test('a creation that times out on the server counts as one: no failure is reported, and no machine is surplus [M-17]', async () => {
     let slow = true;
     const fault = async (request: Request, answer: () => Promise<Response>) => {
       const response = await answer();
@@ -95,7 +95,7 @@ describe('replicas', () => {
     ]).toEqual([10, [], []]);
   });
 
-  test('M-16 a refused creation is one machine tried of ten, one condition and one event, and is told off when it is over', async () => {
+  test('after a refusal one of ten machines was tried, with one condition and one event, and the condition is removed later [M-16]', async () => {
     let refuses = true;
     const tried = new Set<string>();
     const fault = async (request: Request, answer: () => Promise<Response>) => {
@@ -113,18 +113,18 @@ describe('replicas', () => {
     expect(await alone.conditions()).toEqual([]);
   });
 
-  test('M-30 two Failed machines go, and are replaced', async () => {
+  test('two Failed machines are deleted and replaced [M-30]', async () => {
     await using alone = await Alone.start(2);
     await alone.arrived(2);
     const before = (await alone.world.machines()).map(({ metadata }) => metadata);
     for (const { name } of before) await alone.world.setPhase(name, 'Failed');
-    // One of them at once by --max-unhealthy-replacements; a machine in the place of another may bear its name.
+    // One at a time by --max-unhealthy-replacements. A successor may have the name of its predecessor.
     const now = () => new Set(alone.world.context.machines.store.list().map(({ metadata }) => metadata.uid));
     await alone.world.until(() => before.every(({ uid }) => !now().has(uid)), 60);
     await alone.arrived(2);
   });
 
-  test('M-31 a deletion that is refused leaves the machines, says so, and is tried again', async () => {
+  test('a refused deletion leaves the machines, is reported, and is retried [M-31]', async () => {
     let refuses = false;
     const fault = async (request: Request, answer: () => Promise<Response>) =>
       refuses && isWrite(request, 'DELETE', /\/machines\//) ? status500() : answer();
@@ -147,7 +147,7 @@ describe('replicas', () => {
     expect(await alone.conditions()).toEqual([]);
   });
 
-  test('M-33 a Failed machine is deleted with one request; the phase is its own controller’s to write', async () => {
+  test('a Failed machine is deleted with one request; only its own controller writes the phase [M-33]', async () => {
     await using alone = await Alone.start(1, { deathMs: () => 5_000 });
     await alone.arrived(1);
     const [first] = await alone.world.machines();
@@ -189,7 +189,7 @@ describe('status', () => {
 });
 
 describe('deletion', () => {
-  test('V-03 and M-32 a set without machines loses its finalizer, and only ours', async () => {
+  test('a set without machines loses only the finalizer of mcm [V-03, M-32]', async () => {
     await using alone = await Alone.start(0);
     await alone.world.pass(2);
     await alone.change({ metadata: { finalizers: [alone.world.finalizer, 'example.org/mine'] } });
@@ -198,7 +198,7 @@ describe('deletion', () => {
     expect((await alone.set()).metadata.finalizers).toEqual(['example.org/mine']);
   });
 
-  test('V-11 all machines of a set that is going are deleted in one pass', async () => {
+  test('all machines of a set that is being deleted are deleted in one pass [V-11]', async () => {
     await using alone = await Alone.start(150, { deathMs: () => 30_000 });
     await alone.arrived(150);
     alone.world.writes.clear();
@@ -210,7 +210,7 @@ describe('deletion', () => {
 });
 
 describe('claims', () => {
-  test('G-01, G-02 and G-04 a deployment claims the sets that its selector matches', async () => {
+  test('a deployment claims the sets that its selector matches [G-01, G-02, G-04]', async () => {
     await using alone = await Alone.start(1);
     const { world } = alone;
     await world.keeper.resource(machineSets, NAMESPACE).create({
@@ -233,17 +233,17 @@ describe('claims', () => {
         metadata.ownerReferences?.[0]?.uid,
       ]),
     );
-    // `ms` has other labels and stays nobody's.
+    // `ms` has other labels and keeps no owner.
     expect(owners).toEqual({ ms: undefined, second: uid, new: uid });
   });
 
-  test('G-11 a set that is being deleted, which the cache does not know yet, adopts nothing', async () => {
+  test('a set that is being deleted, which the cache does not show yet, adopts nothing [G-11]', async () => {
     let stale = false;
     const delay = async (request: Request, answer: () => Promise<Response>, clock: VirtualClock) => {
       const response = await answer();
       if (!stale || request.method !== 'GET' || !/machinesets\/ms$/.test(new URL(request.url).pathname))
         return response;
-      // The live read sees what the cache does not.
+      // The live read shows what the cache does not.
       const live = (await response.json()) as MachineSet;
       return Response.json({ ...live, metadata: { ...live.metadata, deletionTimestamp: clock.now().toISOString() } });
     };
@@ -262,7 +262,7 @@ describe('claims', () => {
 });
 
 describe('freeze', () => {
-  test('F-09 a deployment that is marked as frozen without a frozen set is thawed', async () => {
+  test('a deployment with a freeze mark and without a frozen set is unfrozen [F-09]', async () => {
     await using world = await World.start(startControlPlane);
     await world.deploy(1);
     await world.until(() => world.complete(), 60);
@@ -271,7 +271,7 @@ describe('freeze', () => {
     expect((await world.deployment()).metadata.labels ?? {}).toEqual({});
   });
 
-  test('F-08 (ODD-1 mended) all sets that have too many are frozen, not one a minute', async () => {
+  test('all sets with too many machines are frozen at once, not one each minute [F-08, ODD-1 corrected]', async () => {
     await using world = await World.start(startControlPlane, { deathMs: () => 20_000 });
     const pools = ['a', 'b', 'c'];
     for (const name of pools) {

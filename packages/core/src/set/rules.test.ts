@@ -6,7 +6,7 @@ import { chooseForDeletion } from './replicas/deletion-order.ts';
 import { countMachines } from './status.ts';
 import { machine, machinesOf, NOW, set } from './test-objects.ts';
 
-/** Rules that bear no id. Each title begins with the section. */
+/** Rules without an id. Each title ends with the section of the rule. */
 
 const order = (machines: Parameters<typeof chooseForDeletion>[0]) =>
   chooseForDeletion(
@@ -15,13 +15,13 @@ const order = (machines: Parameters<typeof chooseForDeletion>[0]) =>
     NOW,
   ).map(({ metadata }) => metadata.name);
 
-test('7.6 a set whose template has no labels is refused by name', () => {
+test('a set whose template has no labels is refused by name [7.6]', () => {
   const { spec, ...rest } = set('ms', 1);
   const bare = { ...rest, spec: { ...spec, template: { spec: spec.template.spec } } };
   expect(validateSet(bare).map(({ field }) => field)).toEqual(['spec.selector.matchLabels']);
 });
 
-test('7.7 of two preserved ones the automatic goes first, then the one that ends sooner', () => {
+test('of two preserved ones the automatic one is deleted first, then the one that expires sooner [7.7]', () => {
   const kept = (name: string, preservedUntil: number, preserve: string) =>
     machine(name, { phase: 'Failed', preservedUntil, preserve });
   expect(order([kept('b', 10, 'now'), kept('a', 20, 'now'), kept('auto', 60, 'auto-preserved')])).toEqual([
@@ -31,18 +31,18 @@ test('7.7 of two preserved ones the automatic goes first, then the one that ends
   ]);
 });
 
-test('7.7 a mark comes before none, and an earlier one before a later', () => {
+test('a mark precedes none, and an earlier one a later one [7.7]', () => {
   const of = (name: string, marked?: number) =>
     machine(name, { phase: 'Running', ...(marked === undefined ? {} : { marked }) });
   expect(order([of('a'), of('b', 2), of('c', 1)])).toEqual(['c', 'b', 'a']);
 });
 
-test('7.7 when all go, none is chosen: the list is as it was', () => {
+test('if all are deleted, the list is not sorted [7.7]', () => {
   const all = [machine('b', { phase: 'Running' }), machine('a', { phase: 'Failed' })];
   expect(chooseForDeletion(all, 2, NOW).map(({ metadata }) => metadata.name)).toEqual(['b', 'a']);
 });
 
-test('7.8 minReadySeconds has no influence on what counts as available', () => {
+test('minReadySeconds does not influence availability [7.8]', () => {
   const fresh = machinesOf(2, 'Running', 'm', { age: 0 });
   const [plain] = [set('ms', 2)];
   const patient = { ...plain, spec: { ...plain.spec, minReadySeconds: 3_600 } } as typeof plain;

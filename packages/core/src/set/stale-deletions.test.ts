@@ -6,7 +6,10 @@ import { delayedWatch } from '../testing/delayed-watch.ts';
 
 const isDeletion = ({ method, url }: Request): boolean => method === 'DELETE' && /\/machines\//.test(url);
 
-/** A manager that hears of machines late. `once` runs while its first deletion of a machine is under way, which may get lost. */
+/**
+ * A manager whose events of machines are delayed. `once` runs during its first deletion of a machine, which may be
+ * lost.
+ */
 async function start(once: (world: World) => Promise<void>, { loses = false, replicas = 2 } = {}) {
   let isLate = false;
   let deletions = 0;
@@ -35,7 +38,7 @@ const alive = async (world: World) =>
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .map(({ metadata }) => metadata.name);
 
-test('Failed machines that recover before their deletion arrives stay, the second one as well', async () => {
+test('Failed machines that recover before their deletion arrives stay, including the second one', async () => {
   const recover = async (world: World) => {
     for (const name of await names(world)) await world.setPhase(name, 'Running');
   };
@@ -48,7 +51,7 @@ test('Failed machines that recover before their deletion arrives stay, the secon
   expect([await alive(world), world.available()]).toEqual([before, 2]);
 });
 
-test('a deletion that got lost is not repeated for a machine that has recovered since', async () => {
+test('a lost deletion is not repeated for a machine that has recovered since', async () => {
   const { world, deletions } = await start(
     async (it) => {
       for (const name of await names(it)) await it.setPhase(name, 'Running');
@@ -63,7 +66,7 @@ test('a deletion that got lost is not repeated for a machine that has recovered 
   expect(await alive(world)).toEqual(before);
 });
 
-test('a surplus machine that has joined before its deletion arrives is chosen again: the one that failed meanwhile goes', async () => {
+test('a surplus machine that joined before its deletion arrives is evaluated again: the one that failed is deleted', async () => {
   const { world } = await start(async (it) => {
     const [first = '', , third = ''] = await names(it);
     await it.setPhase(third, 'Running');

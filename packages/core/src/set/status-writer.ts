@@ -22,7 +22,7 @@ export class SetStatusWriter {
     this.#sets = sets;
   }
 
-  /** The set has gone. */
+  /** Forgets a deleted set. */
   forget(key: string): void {
     this.#pace.forget(key);
   }

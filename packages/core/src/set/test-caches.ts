@@ -4,7 +4,7 @@ import { type ControllerContext, machineIndexes, machineSetIndexes } from '../co
 
 type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
-/** A cache whose changes a test tells by hand, for what only hears of changes. */
+/** A cache whose changes a test sends, for code that only handles changes. */
 export class FixedCache<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #handlers: ((change: Change<T>) => void)[] = [];
@@ -56,7 +56,7 @@ export interface FixedContext {
   woken(): readonly string[];
 }
 
-/** Wires a controller to caches that hold the objects. */
+/** Connects a controller with caches that contain the objects. */
 export function fixedContext(
   wire: (controller: Controller, context: ControllerContext) => void,
   objects: {

@@ -9,7 +9,7 @@ import {
 import type { Loss } from '../objects/machines.ts';
 import { formatTime } from '../values/integers.ts';
 
-/** Builders of objects for the tests of this room. Ages are in minutes before {@link NOW}. */
+/** Builders of test objects. Ages are in minutes before {@link NOW}. */
 export const NOW = new Date('2026-01-01T12:00:00Z');
 
 export const minutes = (offset: number): string => formatTime(new Date(NOW.getTime() + offset * 60_000));
@@ -25,7 +25,7 @@ const metadata = (name: string, ageMinutes: number) => ({
   creationTimestamp: minutes(-ageMinutes),
 });
 
-/** What a test may say about a machine. */
+/** Options of a test machine. */
 export interface MachineOptions {
   readonly phase?: MachinePhase | undefined;
   readonly age?: number;
@@ -38,7 +38,7 @@ export interface MachineOptions {
   readonly deleting?: boolean;
   /** The undrainable policy keeps its VM. */
   readonly undrained?: boolean;
-  /** What was lost in whose place it was made. */
+  /** The loss that the machine replaces. */
   readonly loss?: Loss;
   readonly owner?: MachineSet;
 }

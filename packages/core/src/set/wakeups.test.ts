@@ -36,7 +36,7 @@ describe('machines', () => {
     expect(woken()).toEqual(want);
   });
 
-  test('E-26 a change that says nothing concerns nobody', () => {
+  test('a change without an effect wakes no set [E-26]', () => {
     const { machines, woken } = world();
     machines.update(owned, owned);
     machines.update(owned, {
@@ -60,7 +60,7 @@ describe('machines', () => {
     expect([...woken()].sort()).toEqual(want);
   });
 
-  test('one that goes concerns its set; an orphan nobody', () => {
+  test('a deleted machine wakes its set; an orphan wakes none', () => {
     const { machines, woken } = world();
     machines.remove(owned);
     expect(woken()).toEqual([MS]);
@@ -69,7 +69,7 @@ describe('machines', () => {
   });
 });
 
-test('E-28 a set whose replicas change is looked at, one whose status was written is not', () => {
+test('a change of the replicas wakes the set, a status write does not [E-28]', () => {
   const { sets, woken } = world();
   sets.update(ms, { ...ms, spec: { ...ms.spec, replicas: 5 }, metadata: { ...ms.metadata, generation: 2 } });
   expect(woken()).toEqual([MS]);

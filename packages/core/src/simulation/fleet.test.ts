@@ -34,7 +34,7 @@ function fleetOf(...machines: readonly Machine[]): SimulatedFleet {
   return fleet;
 }
 
-test('a machine that changes keeps its place in its set; one that is handed over goes last in the other', () => {
+test('a changed machine keeps its place in its set; one that is handed over becomes the last of the other set', () => {
   const fleet = fleetOf(machine('a', { set: 'old' }), machine('b', { set: 'old' }), machine('c', { set: 'new' }));
   fleet.put(machine('a', { set: 'old', phase: 'Unknown' }));
   expect(names(fleet.of('old'))).toEqual(['a', 'b']);
@@ -43,7 +43,7 @@ test('a machine that changes keeps its place in its set; one that is handed over
   expect(names(fleet.all())).toEqual(['a', 'b', 'c']);
 });
 
-test('the list of a set is made anew only when one of its machines changes', () => {
+test('the list of a set is created again only when one of its machines changes', () => {
   const fleet = fleetOf(machine('a', { set: 'old' }), machine('b', { set: 'new' }));
   const before = fleet.of('old');
   fleet.put(machine('b', { set: 'new', phase: 'Failed' }));
@@ -52,7 +52,7 @@ test('the list of a set is made anew only when one of its machines changes', () 
   expect(fleet.of('old')[0]?.status?.currentStatus?.phase).toBe('Failed');
 });
 
-test('of several that name a node the first stands for it, and the next when it is gone', () => {
+test('the first of several machines with the same node represents it, and the next one after its deletion', () => {
   const fleet = fleetOf(machine('a', { node: 'n' }), machine('b', { node: 'n' }), machine('c'));
   expect(fleet.on('n')?.metadata.name).toBe('a');
   fleet.delete('a');
@@ -61,7 +61,7 @@ test('of several that name a node the first stands for it, and the next when it 
   expect([fleet.on('n'), fleet.on('m')?.metadata.name]).toEqual([undefined, 'b']);
 });
 
-test.each([1, 2, 3])('after any changes it is what a look at all of them finds (seed %i)', (seed) => {
+test.each([1, 2, 3])('after any changes it equals a full scan (seed %i)', (seed) => {
   const random = seededRandom(seed);
   const one = <T>(of: readonly [T, ...T[]]): T => of[Math.floor(random.next() * of.length)] ?? of[0];
   const fleet = new SimulatedFleet();

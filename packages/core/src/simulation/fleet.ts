@@ -2,7 +2,7 @@ import { Labels, type Machine } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
 import { isAvailable } from '../objects/machines.ts';
 
-/** Machines by something that several may share, kept up with each change. */
+/** Machines by a key that several may share, updated with each change. */
 class Index {
   readonly #keyOf: (machine: Machine) => string | undefined;
   readonly #groups = new Map<string, { readonly byUid: Map<string, Machine>; list?: readonly Machine[] | undefined }>();
@@ -11,7 +11,7 @@ class Index {
     this.#keyOf = keyOf;
   }
 
-  /** In the order in which they came; the same list as long as none of them changes. */
+  /** In the order of their arrival; the same list as long as none of them changes. */
   of(key: string): readonly Machine[] {
     const group = this.#groups.get(key);
     if (!group) return [];
@@ -19,7 +19,7 @@ class Index {
     return group.list;
   }
 
-  /** A machine that keeps its key keeps its place. */
+  /** A machine with an unchanged key keeps its place. */
   change(before: Machine | undefined, after: Machine | undefined): void {
     const from = before && this.#keyOf(before);
     const to = after && this.#keyOf(after);
@@ -27,7 +27,7 @@ class Index {
     if (after && to !== undefined) this.#group(to).set(after.metadata.uid, after);
   }
 
-  /** To be changed. */
+  /** The group, ready to be changed. */
   #group(key: string): Map<string, Machine> {
     const group = this.#groups.get(key) ?? { byUid: new Map<string, Machine>() };
     group.list = undefined;
@@ -55,7 +55,7 @@ export class SimulatedFleet {
     return this.#byUid.get(uid);
   }
 
-  /** All of them, at a price. */
+  /** All machines. This is expensive. */
   all(): readonly Machine[] {
     return [...this.#byUid.values()];
   }
@@ -64,7 +64,7 @@ export class SimulatedFleet {
     return this.#bySet.of(setUid);
   }
 
-  /** The first that stands for the node. */
+  /** The first machine with this node. */
   on(node: string): Machine | undefined {
     return this.#byNode.of(node)[0];
   }

@@ -2,15 +2,15 @@ import { Labels, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { pointsTo } from '../node/instance.ts';
 
-/** Machines, each with a node of its own or none, and what is wrong with the others. */
+/** Machines with their own node or none, and the problems of the others. */
 export interface OwnNodes {
   readonly machines: readonly Machine[];
   readonly problems: readonly string[];
 }
 
 /**
- * Of machines that name one node it is that of one, and none of the others: what is done to the node would be taken for
- * done to them, and be done again without end.
+ * If several machines name one node, it belongs to one of them. Otherwise an action on the node would count for all of
+ * them, and would be repeated without end.
  */
 export function withOwnNodes(machines: readonly Machine[], nodes: readonly Node[] | undefined): OwnNodes {
   const byName = new Map(nodes?.map((node) => [node.metadata.name, node]));

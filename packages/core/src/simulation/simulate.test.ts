@@ -29,7 +29,7 @@ function deployment(replicas: number, spec: object = {}, more: object = {}): Mac
   } as MachineDeployment;
 }
 
-/** A pool of class small that stands, and what it is asked to become. */
+/** A pool of class small, and its new state. */
 function standing(count: number, wanted: MachineDeployment, phases: readonly string[] = []): SimulationInput {
   const before = deployment(count, { strategy: wanted.spec.strategy });
   const limits = { surge: 1, unavailable: 0, annotatedSurge: 1 };
@@ -64,26 +64,26 @@ const told = ({ steps }: Simulation): string[] =>
 const LARGE = { template: templateOf('large') };
 
 describe('a simulated rollout', () => {
-  test('does nothing where all is as asked for', () => {
+  test('does nothing if the state is as requested', () => {
     const input = standing(3, deployment(3));
     expect(simulateRollout(input)).toMatchObject({ steps: [], complete: true, lastsMs: 0, leastAvailable: 3, most: 3 });
   });
 
-  test('rolls by the bounds of its strategy, machine after machine, and says how long that takes', () => {
+  test('rolls within the bounds of its strategy, machine by machine, and reports the duration', () => {
     const rolled = simulateRollout(standing(2, deployment(2, LARGE)));
     expect(told(rolled).slice(1)).toEqual([...['0 make new-<1>', '3 delete m-0', '4 make new-<2>', '7 delete m-1']]);
     expect(rolled).toMatchObject({ complete: true, lastsMs: 8 * MINUTE, leastAvailable: 2, most: 3 });
     expect(rolled.disrupted.map(({ metadata }) => metadata.name)).toEqual(['m-0', 'm-1']);
   });
 
-  test('takes the least useful machines first when there are to be fewer', () => {
+  test('deletes the least useful machines first when there are too many', () => {
     const input = standing(4, deployment(2), ['Running', 'Pending', 'Running', 'Unknown']);
     const fewer = simulateRollout(input);
     expect(told(fewer)).toEqual(['0 delete m-3', '0 delete m-1']);
     expect(fewer.complete).toBe(true);
   });
 
-  test('gives more machines the names that they would get', () => {
+  test('gives new machines their real names', () => {
     const more = simulateRollout(standing(2, deployment(4)));
     const names = more.steps.map(({ action, name }) => `${action} ${name}`);
     expect(names).toEqual([expect.stringMatching(/^make pool-a-[a-z0-9]{5}$/), expect.stringMatching(/^make pool-a-/)]);
@@ -91,7 +91,7 @@ describe('a simulated rollout', () => {
     expect(simulateRollout(standing(2, deployment(4))).steps).toEqual(more.steps);
   });
 
-  test('waits for the soak of its canaries', () => {
+  test('waits for the soak time of its canaries', () => {
     const annotations = {
       'rollout.machine.sapcloud.io/canary': '1',
       'rollout.machine.sapcloud.io/canary-soak': '30m',
@@ -103,7 +103,7 @@ describe('a simulated rollout', () => {
     expect(care.complete).toBe(true);
   });
 
-  test('rolls nothing while it is paused, and scales all the same', () => {
+  test('rolls nothing while it is paused, but still scales', () => {
     expect(simulateRollout(standing(3, deployment(3, { ...LARGE, paused: true }))).steps).toEqual([]);
     expect(told(simulateRollout(standing(3, deployment(2, { paused: true }))))).toEqual(['0 delete m-0']);
   });
@@ -119,7 +119,7 @@ describe('a simulated rollout', () => {
     expect(byHand).toMatchObject({ complete: false, because: 'waiting: machines are selected by hand' });
   });
 
-  test('a node that two machines name is updated once, for the one whose it is, and the other is named', () => {
+  test('a node of two machines is updated once, for its owner, and the other machine is reported', () => {
     const inPlaceUpdate = { maxSurge: 0, maxUnavailable: 2, orchestrationType: 'Auto' };
     const strategy = { type: 'InPlaceUpdate', inPlaceUpdate };
     const input = standing(3, deployment(3, { ...LARGE, strategy }));
@@ -132,7 +132,7 @@ describe('a simulated rollout', () => {
     expect(updated.problems).toEqual(['machine m-0 names node m-1, which is that of machine m-1']);
   });
 
-  test('stands still behind a machine that is never gone, and says what for', () => {
+  test('stops behind a machine that is never deleted, and reports it', () => {
     const input = standing(2, deployment(2, LARGE));
     const gone = ({ metadata }: Machine) => (metadata.name === 'm-0' ? Number.POSITIVE_INFINITY : MINUTE);
     const stuck = simulateRollout({ ...input, durations: { ...input.durations, gone } });
@@ -140,7 +140,7 @@ describe('a simulated rollout', () => {
     expect(stuck.because).toMatch(/^waiting: .*old ones are not gone yet/);
   });
 
-  test('is blocked without the class, and replaces what failed', () => {
+  test('is blocked without the class, and replaces failed machines', () => {
     const missing = simulateRollout(standing(2, deployment(2, { template: templateOf('huge') })));
     expect(missing).toMatchObject({ complete: false, steps: [], because: 'waiting: there is no MachineClass "huge"' });
     const failed = simulateRollout(standing(3, deployment(3), ['Running', 'Failed']));
@@ -148,7 +148,7 @@ describe('a simulated rollout', () => {
     expect(failed.complete).toBe(true);
   });
 
-  test('changes nothing that it was given', () => {
+  test('does not change its input', () => {
     const input = standing(2, deployment(2, LARGE));
     const before = JSON.stringify([input.deployment, input.sets, input.fleet, input.nodes]);
     simulateRollout(input);

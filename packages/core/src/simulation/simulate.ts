@@ -27,71 +27,71 @@ import { planReplicas } from '../set/replicas/replicas.ts';
 import { withOwnNodes } from './rivals.ts';
 import { type SimulatedDurations, SimulatedWorld } from './world.ts';
 
-/** One reading of a deployment as it is asked for, and of what there is. */
+/** A deployment in its requested state, and the present state of its objects. */
 export interface SimulationInput {
-  /** As it would be stored: valid, not being deleted. */
+  /** As stored: valid, and not being deleted. */
   readonly deployment: MachineDeployment;
-  /** The sets that it controls. */
+  /** The sets that the deployment controls. */
   readonly sets: readonly MachineSet[];
   /** All machines of the namespace. */
   readonly fleet: readonly Machine[];
   readonly classes: readonly MachineClass[];
   /** Other deployments that select the same machines. */
   readonly overlaps: readonly MachineDeployment[];
-  /** Undefined where nobody sees the nodes. */
+  /** Undefined without access to the nodes. */
   readonly nodes: readonly Node[] | undefined;
   readonly safeguards: SafeguardSettings;
   readonly durations: SimulatedDurations;
   readonly now: Date;
 }
 
-/** One thing that the controllers would do. */
+/** One action of the controllers. */
 export interface SimulatedStep {
-  /** Milliseconds since the beginning. */
+  /** Milliseconds since the start. */
   readonly afterMs: number;
   readonly action: 'make set' | 'make' | 'delete' | 'select' | 'hand over' | 'delete set' | 'roll back' | 'pause';
-  /** Of the set or machine. The name of a machine of a set that is not there yet is not known: its place stands for it. */
+  /** The name of the set or machine. A machine of a future set has a placeholder, because its name is unknown. */
   readonly name: string;
   /** The machine's set. */
   readonly set?: string;
   readonly because: string;
 }
 
-/** A deployment, its sets, and by their uids their machines; and the nodes, where somebody sees them. */
+/** A deployment, its sets, their machines by UID, and the nodes if they can be read. */
 export interface SimulatedEnd extends Pick<DeploymentSnapshot, 'deployment' | 'sets' | 'machines'> {
   readonly nodes: readonly Node[] | undefined;
   readonly now: Date;
 }
 
-/** What would happen. */
+/** The result of a simulation. */
 export interface Simulation {
   readonly steps: readonly SimulatedStep[];
-  /** Machines that are there now and would be deleted or updated in place, in that order. */
+  /** Present machines that would be deleted or updated in place, in that order. */
   readonly disrupted: readonly Machine[];
-  /** Until nothing happens any more. */
+  /** Duration until nothing changes any more. */
   readonly lastsMs: number;
-  /** All is as asked for in the end. */
+  /** The end state is as requested. */
   readonly complete: boolean;
-  /** What the deployment does, or waits for, in the end. */
+  /** The last action of the deployment, or what it waits for. */
   readonly because: string;
-  /** What there is in the end. */
+  /** The end state. */
   readonly end: SimulatedEnd;
-  /** What is wrong in the end, as the conditions would say; and machines that name the node of another. */
+  /** The problems in the end state, as conditions would report them, and machines that name the node of another one. */
   readonly problems: readonly string[];
-  /** The fewest machines available at a time, and the most that there are, those on their way out included. */
+  /** The fewest available machines at a time, and the most existing ones, including terminating ones. */
   readonly leastAvailable: number;
   readonly most: number;
 }
 
-/** More looks than any rollout takes: each moves a machine, or waits for something that happens once. */
+/** More passes than any rollout needs. Each moves a machine, or waits for a single event. */
 const looksFor = (machines: number): number => 1_000 + 50 * machines;
 
 /**
- * What the controllers would do about a deployment, told by their own decision functions over objects in memory: nothing
- * is read and nothing is written. It is assumed that machines which are made join, that updates in place succeed, and that
- * nobody else changes anything.
+ * Simulates the actions of the controllers on a deployment with their own decision functions and objects in memory. It
+ * reads and writes nothing. It assumes that new machines join, that in-place updates succeed, and that there are no
+ * other changes.
  *
- * @throws PlanRefused when a planner went wrong
+ * @throws PlanRefused if a planner has a defect
  */
 export function simulateRollout(input: SimulationInput): Simulation {
   const simulation = new Run(input);
@@ -103,12 +103,12 @@ class Run {
   readonly #world: SimulatedWorld;
   readonly #steps: SimulatedStep[] = [];
   readonly #disrupted = new Map<string, Machine>();
-  /** Places of a set, by its uid, whose machine failed: what is made there is a replacement. */
+  /** Places of a set, by its UID, whose machine failed. A machine that is created there is a replacement. */
   readonly #lost = new Map<string, Loss[]>();
   readonly #made = new Map<string, number>();
   /** Names of machines that a set has or had, by its UID. */
   readonly #names = new Map<string, Set<string>>();
-  /** Who is silent now stays so: nothing is known of the future of machines that nobody touches. */
+  /** Unreachable machines stay unreachable, because their future is unknown. */
   readonly #guards: Guards;
   readonly #fleet: ReadonlySet<string>;
   readonly #rivals: readonly string[];
@@ -151,7 +151,7 @@ class Run {
   #quietAt = 0;
   #seen = '';
 
-  /** Looks at sizes and machines until a look finds nothing to do, as the controllers do between two events. */
+  /** Evaluates sizes and machines until nothing is left to do, as the controllers do between two events. */
   #settle(): RolloutPlan {
     for (let looks = looksFor(this.#world.machines.size); ; looks--) {
       const before = this.#steps.length;
@@ -192,7 +192,7 @@ class Run {
     return planRollout(snapshot);
   }
 
-  /** What the deployment controller would write. True: something changed. */
+  /** Applies the writes of the deployment controller. True: something changed. */
   #carryOut(plan: RolloutPlan): boolean {
     const world = this.#world;
     const { because } = plan;
@@ -243,7 +243,7 @@ class Run {
     return marked;
   }
 
-  /** The status as the controller would write it. */
+  /** Writes the status like the controller. */
   #report({ sets, condition }: RolloutPlan): void {
     const world = this.#world;
     const { deployment, now } = world;
@@ -253,7 +253,7 @@ class Run {
     world.deployment = { ...deployment, status };
   }
 
-  /** What the set controller would do. True: something changed. */
+  /** Applies the writes of the set controller. True: something changed. */
   #replicas({ repairs }: RolloutPlan): boolean {
     const world = this.#world;
     const classes = new Set(this.#input.classes.map(({ metadata }) => metadata.name));
@@ -293,7 +293,7 @@ class Run {
 
   #make(set: MachineSet, count: number, because: string): void {
     const { uid, name } = set.metadata;
-    // Names follow from the set's uid, which is not known before it is made.
+    // Names depend on the UID of the set, which is unknown before its creation.
     const isNew = !this.#input.sets.some((one) => one.metadata.uid === uid);
     const made = this.#made.get(uid) ?? 0;
     const names = isNew

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Timers } from './timers.ts';
 
-test('what is due happens in the order of its moments, then of its entry; what that adds, later', () => {
+test('actions run in the order of their times, then of their entry; new ones run later', () => {
   const [timers, done] = [new Timers(), [] as string[]];
   const note = (what: string) => () => done.push(what);
   for (const [moment, what] of [

@@ -1,15 +1,15 @@
-/** What happens by itself, by the moment at which it does, in milliseconds. */
+/** Actions by their time in milliseconds. */
 export class Timers {
   /** In ascending order, each once. */
   readonly #moments: number[] = [];
   readonly #acts = new Map<number, (() => void)[]>();
 
-  /** The next moment; infinite: nothing is going to happen. */
+  /** The next time; infinite: there is none. */
   get next(): number {
     return this.#moments[0] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Never, if the moment is endless. */
+  /** Never runs at an infinite time. */
   at(moment: number, act: () => void): void {
     if (!Number.isFinite(moment)) return;
     const acts = this.#acts.get(moment);
@@ -22,7 +22,7 @@ export class Timers {
     this.#moments.splice(after + 1, 0, moment);
   }
 
-  /** Does what is due at the moment or was before; what that adds, later. */
+  /** Runs the actions that are due. Actions that they add run later. */
   run(moment: number): void {
     const due: (() => void)[] = [];
     while (this.next <= moment) {

@@ -16,19 +16,19 @@ import { formatTime } from '../values/integers.ts';
 import { SimulatedFleet } from './fleet.ts';
 import { Timers } from './timers.ts';
 
-/** How long things are taken to last, in milliseconds; infinite: it never comes to its end. */
+/** Assumed durations in milliseconds; infinite: it never ends. */
 export interface SimulatedDurations {
   /** From a machine's creation to Running. */
   readonly join: (machine: Machine) => number;
-  /** From the request to delete a machine until it is gone: drain and deletion of the VM. */
+  /** From the deletion request until the machine is gone: drain and deletion of the VM. */
   readonly gone: (machine: Machine) => number;
-  /** Until its undrainable policy keeps a machine that is never gone; undefined: no policy does. */
+  /** Time until the undrainable policy keeps a machine that is never deleted; undefined: no policy applies. */
   readonly undrained?: (machine: Machine) => number | undefined;
-  /** From the selection of a node to the end of its update in place. */
+  /** From the selection of a node to the end of its in-place update. */
   readonly update: (machine: Machine) => number;
 }
 
-/** What is simulated at a time: objects as the API would have them, and what is going to happen by itself. */
+/** The state at a simulated time: API objects, and future actions. */
 export class SimulatedWorld {
   deployment: MachineDeployment;
   sets: MachineSet[];
@@ -39,7 +39,7 @@ export class SimulatedWorld {
   readonly #timers = new Timers();
   #uids = 0;
 
-  /** @param nodes undefined where nobody sees the nodes. */
+  /** @param nodes Undefined without access to the nodes. */
   constructor(
     start: {
       readonly deployment: MachineDeployment;
@@ -70,7 +70,7 @@ export class SimulatedWorld {
     return this.#machines.of(set.metadata.uid);
   }
 
-  /** Undefined where nobody sees the nodes. */
+  /** Undefined without access to the nodes. */
   get nodeOf(): ((name: string) => Node | undefined) | undefined {
     const nodes = this.#nodes;
     return nodes && ((name) => nodes.get(name));
@@ -84,7 +84,7 @@ export class SimulatedWorld {
     return this.#nodes?.get(metadata.labels?.[Labels.Node] ?? '');
   }
 
-  /** What was on its way at the beginning goes on. */
+  /** Continues the actions that were in progress at the start. */
   #takeOver(machine: Machine): void {
     this.#machines.put(machine);
     const phase = machine.status?.currentStatus?.phase;
@@ -151,7 +151,7 @@ export class SimulatedWorld {
     });
   }
 
-  /** Its agent is taken to succeed. */
+  /** Its agent is assumed to succeed. */
   #update(machine: Machine): void {
     const { uid } = machine.metadata;
     this.#setPhase(uid, 'InPlaceUpdating', InPlaceUpdateReasons.SelectedForUpdate);
@@ -183,7 +183,7 @@ export class SimulatedWorld {
     this.#machines.put({ ...machine, metadata: { ...patched, resourceVersion: '1' } });
   }
 
-  /** Changes a node, and has begin or end what the change asks its machine for. */
+  /** Changes a node, and starts or ends the actions that the change requests of its machine. */
   changeNode(seen: Node, change: NodeChange): void {
     const node = this.#nodes?.get(seen.metadata.name);
     if (!node) return;
@@ -229,12 +229,12 @@ export class SimulatedWorld {
     this.deployment = { ...this.deployment, spec: { ...this.deployment.spec, paused: true } };
   }
 
-  /** Has something happen later; never, if that is endless. */
+  /** Schedules an action; never for an infinite time. */
   after(ms: number, act: () => void): void {
     this.#timers.at(this.nowMs + Math.max(ms, 0), act);
   }
 
-  /** Goes to the next moment at which something happens by itself, or to `lookAt`. False: nothing ever will. */
+  /** Advances to the next action, or to `lookAt`. False: there is none. */
   advance(lookAt: Date | undefined): boolean {
     const looks = lookAt === undefined ? Number.POSITIVE_INFINITY : Math.max(lookAt.getTime(), this.nowMs + 1_000);
     const next = Math.min(looks, this.#timers.next);

@@ -1,4 +1,4 @@
-/** A watch whose every piece waits for `pause` before it arrives, in order: its cache is always some way behind. */
+/** A watch whose every part waits for `pause`, in order, so its cache always lags. */
 export function delayedWatch(response: Response, pause: () => Promise<unknown>): Response {
   if (response.body === null) return response;
   const reader = response.body.getReader();

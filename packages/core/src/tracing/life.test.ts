@@ -34,14 +34,14 @@ function start() {
 
 const key = 'shoot/m-0';
 
-test('a life is one trace: stages and calls below the machine, whoever tells of them', async () => {
+test('a life is one trace with stages and calls of all processes below the machine', async () => {
   const first = start();
   const call = first.tracer.driver.startSpan('driver create_machine', { attributes: { 'machine.uid': 'uid-0' } });
   await clock.advance(2_000);
   call.addEvent('RunInstances', { failed: false });
   call.end();
   first.tracer.stage('create', machine('Pending'), 2_000);
-  // Another process from here on: it knows nothing of the first.
+  // From here on another process, without the memory of the first.
   const second = start();
   await clock.advance(60_000);
   second.tracer.stage('join', machine('Running'), 62_000);
@@ -70,7 +70,7 @@ test('a life is one trace: stages and calls below the machine, whoever tells of 
   });
 });
 
-test('a machine that fails leaves a span that says why, once', () => {
+test('a failed machine has one span with the reason', () => {
   const { spans, tracer } = start();
   const failed = machine('Failed', 'no heartbeat');
   tracer.changed({ type: 'updated', key, object: failed, old: machine('Unknown') });
@@ -80,14 +80,14 @@ test('a machine that fails leaves a span that says why, once', () => {
   ]);
 });
 
-test('the same stage told twice is one span', () => {
+test('a stage that is reported twice is one span', () => {
   const { spans, tracer } = start();
   tracer.stage('drain', machine('Terminating'), 1_000);
   tracer.stage('drain', machine('Terminating'), 1_000);
   expect(spans[0]?.spanId).toBe(spans[1]?.spanId);
 });
 
-test('a call of no machine is a trace of its own', () => {
+test('a call without a machine is a separate trace', () => {
   const { spans, tracer } = start();
   for (let n = 0; n < 2; n++) {
     const call = tracer.driver.startSpan('driver list_machines', { kind: 2, attributes: { what: 'small' } });

@@ -7,19 +7,19 @@ import { failureIn } from './machine-change.ts';
 /** Attribute by which a driver's call finds the trace of its machine. */
 export const MACHINE_UID = 'machine.uid';
 
-/** Turns what happens to machines into spans: one trace a machine, from its creation to its deletion. */
+/** Converts the life of machines to spans: one trace for each machine, from its creation to its deletion. */
 export interface LifeTracer {
   /** For the calls of the driver. */
   readonly driver: DriverTracer;
-  /** To be told of the stages of machines' lives. */
+  /** Receives the stages of machines' lives. */
   readonly stage: StageObserver;
-  /** To be told of each change of a machine. */
+  /** Receives each change of a machine. */
   readonly changed: (change: Change<Machine>) => void;
 }
 
 /**
- * The trace and its root span are derived from the machine's uid, so that a restarted controller, or another one that
- * leads now, goes on with the same trace; the root is sent when the machine is gone.
+ * The ids of the trace and its root span are derived from the machine's UID, so a restarted controller or a new leader
+ * continues the same trace. The root is sent when the machine is deleted.
  */
 const traceOf = (uid: string): string => traceIdOf('machine', uid);
 const rootOf = (uid: string): string => spanIdOf('machine', uid);
@@ -37,7 +37,7 @@ function attributesOf({ metadata, spec }: Machine): Record<string, SpanValue> {
   return Object.fromEntries(Object.entries(known).filter((entry): entry is [string, string] => Boolean(entry[1])));
 }
 
-/** Spans of stages, of driver calls and of whole lives, given to an exporter. */
+/** Sends spans of stages, driver calls and whole lives to an exporter. */
 export function createLifeTracer(exporter: SpanExporter, clock: Clock): LifeTracer {
   const now = (): number => clock.now().getTime();
   const within = (machine: Machine, name: string, startMs: number, error?: string): Span => {
@@ -76,7 +76,7 @@ export function createLifeTracer(exporter: SpanExporter, clock: Clock): LifeTrac
   };
 }
 
-/** Calls of machines hang below their machine; others, such as listings, are traces of their own. */
+/** Calls of machines are below their machine. Others, such as listings, are separate traces. */
 function driverTracer(exporter: SpanExporter, now: () => number): DriverTracer {
   let calls = 0;
   return {

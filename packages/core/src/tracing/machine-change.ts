@@ -4,7 +4,7 @@ import type { Change } from '@mcm/kube';
 /** Phase of a machine; empty before the first. */
 export const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ?? '';
 
-/** Why a machine has failed, at the change by which it did; undefined at any other. */
+/** The reason of a machine's failure, for the change in which it failed; otherwise undefined. */
 export function failureIn(change: Change<Machine>): string | undefined {
   const { object } = change;
   if (change.type !== 'updated' || phaseOf(object) !== 'Failed' || phaseOf(change.old) === 'Failed') return undefined;

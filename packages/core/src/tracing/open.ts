@@ -2,7 +2,7 @@ import type { Clock, Logger, Meters, SpanExporter, TracingOff, TracingSettings }
 import type { LifeTracer } from './life.ts';
 import type { RolloutSources } from './rollout.ts';
 
-/** What traces need of a process. */
+/** The parts of a process that traces need. */
 export interface TracesContext {
   readonly name: string;
   readonly version: string;
@@ -11,7 +11,7 @@ export interface TracesContext {
   readonly meters: Meters;
 }
 
-/** Traces that are sent. */
+/** Active traces. */
 export interface Traces {
   readonly exporter: SpanExporter;
   /** Spans of machines' lives. */
@@ -20,7 +20,7 @@ export interface Traces {
   rollouts(sources: RolloutSources): void;
 }
 
-/** Opens traces if they are asked for; the code that makes them is loaded only then. Nothing is connected before there is a span. */
+/** Starts traces if they are enabled. Their code is loaded only then, and connects with the first span. */
 export async function openTraces(
   settings: TracingSettings | TracingOff,
   context: TracesContext,

@@ -45,7 +45,7 @@ const set = {
   },
 } as unknown as MachineSet;
 
-/** Caches that say what a test tells them. */
+/** Caches with the objects of a test. */
 function start(now: MachineDeployment) {
   const spans: Span[] = [];
   const exporter: SpanExporter = {
@@ -100,7 +100,7 @@ function start(now: MachineDeployment) {
 const ROLLING = 'MachineSetUpdated';
 const ARRIVED = 'NewMachineSetAvailable';
 
-test('a rollout is one trace: machines that come, go and fail, pauses and standstill below its root', async () => {
+test('a rollout is one trace, with created, deleted and failed machines, pauses and missed deadlines below its root', async () => {
   const t = start(deployment(ARRIVED));
   const startMs = clock.now().getTime();
   t.change(deployment(ROLLING));
@@ -137,7 +137,7 @@ test('a rollout is one trace: machines that come, go and fail, pauses and stands
   expect(t.spans[0]?.attributes).toMatchObject({ 'machine.name': 'm-1', 'machine.class': 'green' });
 });
 
-test('who leads from its middle on goes on with the same trace, from the creation of the set', () => {
+test('a leader that starts midway continues the same trace, from the creation of the set', () => {
   const t = start(deployment(ROLLING));
   t.change(deployment(ARRIVED));
   expect(t.spans).toEqual([
@@ -148,7 +148,7 @@ test('who leads from its middle on goes on with the same trace, from the creatio
   ]);
 });
 
-test('what happens while nothing is rolled out is no part of a rollout', () => {
+test('events outside of a rollout are not part of one', () => {
   const t = start(deployment(ARRIVED));
   t.became(machine('m-1', 'Running'), machine('m-1', 'Pending'));
   t.gone(machine('m-1', 'Terminating'));

@@ -14,14 +14,14 @@ import {
 import { hasArrived } from '../rollout/arrival.ts';
 import { failureIn, phaseOf } from './machine-change.ts';
 
-/** What rollouts are read off. */
+/** Sources for spans of rollouts. */
 export interface RolloutSources {
   readonly deployments: Pick<Informer<MachineDeployment>, 'store' | 'onChange'>;
   readonly sets: Pick<Informer<MachineSet>, 'store'>;
   readonly machines: Pick<Informer<Machine>, 'onChange'>;
 }
 
-/** A rollout under way, or one that has just arrived. */
+/** A rollout in progress, or one that has just completed. */
 interface Rollout {
   readonly deployment: MachineDeployment;
   readonly revision: string;
@@ -82,7 +82,7 @@ export function traceRollouts(exporter: SpanExporter, clock: Clock, sources: Rol
     exporter.export(told);
   };
 
-  /** The rollout that a machine is part of; undefined when none is under way. */
+  /** The rollout of a machine; undefined if none is in progress. */
   const rolloutOf = (machine: Machine): Rollout | undefined => {
     const namespace = machine.metadata.namespace ?? '';
     const set = sets.store.get(makeKey(namespace, controllerOf(machine)?.name ?? ''));

@@ -3,14 +3,14 @@ import { createLifeTracer } from './life.ts';
 import type { Traces, TracesContext } from './open.ts';
 import { traceRollouts } from './rollout.ts';
 
-/** Sends traces where the settings say. */
+/** Sends traces according to the settings. */
 export function startTraces(settings: TracingSettings, { name, version, clock, log, meters }: TracesContext): Traces {
   const { server, path, headers, serviceName, attributes } = settings;
   const transport = undiciTransport({ server, connections: 1 });
   const resource = { name: serviceName ?? name, version, attributes };
   const exporter = createSpanExporter({ transport, path, headers, resource, clock, log });
   registerSpanMetrics(meters, exporter);
-  // The path may hold a key.
+  // The path may contain a key.
   log.info('Traces are sent to a collector', { server });
   return {
     exporter,

@@ -2,14 +2,14 @@ const INTEGER = /^[+-]?\d+$/;
 const RFC3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
 const GO_DURATION = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/;
 
-/** A whole decimal number, the whole string, as Go's `strconv.ParseInt` reads it; undefined for anything else. */
+/** A whole decimal number, like Go's `strconv.ParseInt` reads it; undefined for anything else. */
 export function parseInteger(text: string | undefined): number | undefined {
   if (text === undefined || !INTEGER.test(text)) return undefined;
   const value = Number(text);
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** Decisions read the same times of the same machines again and again. */
+/** Decisions read the same times of the same machines repeatedly. */
 const times = new Map<string, number>();
 const MOST_TIMES = 20_000;
 
@@ -25,11 +25,11 @@ export function parseTime(text: string | null | undefined): number | undefined {
   return value;
 }
 
-/** Whether the text is a duration in Go's syntax, such as `30m` or `1h15m`. */
+/** Returns true if the text is a duration in Go's syntax, such as `30m` or `1h15m`. */
 export const isGoDuration = (text: string): boolean => GO_DURATION.test(text);
 
 /** RFC 3339 to the second, as the API server stores times. */
 export const formatTime = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`;
 
-/** Orders texts by code unit, the last key of every sort here so that no order depends on the input's. */
+/** Orders texts by code unit. It is the last key of every sort, so that no order depends on the input. */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

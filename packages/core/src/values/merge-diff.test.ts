@@ -13,17 +13,18 @@ function applyMergePatch(target: unknown, patch: unknown): unknown {
   return result;
 }
 
-test('an absent key is removed, an equal one left alone', () => {
+test('an absent key is removed, an equal one does not change', () => {
   expect(mergeDiff({ a: 1, b: { c: 1, d: 2 }, l: [1] }, { b: { c: 1 }, l: [1] })).toEqual({ a: null, b: { d: null } });
   expect(mergeDiff({ a: { b: [1, { c: 2 }] } }, { a: { b: [1, { c: 2 }] } })).toBeUndefined();
 });
 
-// A map where there was none is sent whole: RFC 7386 then drops its nulls, so the property speaks of values without null.
+// A map in place of an absent one is sent completely. RFC 7386 then drops its nulls, so the property covers values
+// without null.
 const leaf = fc.oneof(fc.integer(), fc.string(), fc.boolean(), fc.array(fc.integer(), { maxLength: 3 }));
 const key = fc.constantFrom('a', 'b', 'c', 'd');
 const map = fc.dictionary(key, fc.oneof(leaf, fc.dictionary(key, leaf)));
 
-test('applied to the first object it yields the second', () => {
+test('applied to the first object it gives the second', () => {
   fc.assert(
     fc.property(map, map, (from, to) => {
       const patch = mergeDiff(from, to);
@@ -33,7 +34,7 @@ test('applied to the first object it yields the second', () => {
   );
 });
 
-test('lists are the same item by item, in order', () => {
+test('lists are equal if their items are, in order', () => {
   expect(jsonEquals([1, { a: [2] }], [1, { a: [2] }])).toBe(true);
   for (const other of [[1, { a: [3] }], [{ a: [2] }, 1], [1], [1, { a: [2] }, 3]])
     expect(jsonEquals([1, { a: [2] }], other)).toBe(false);

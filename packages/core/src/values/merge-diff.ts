@@ -2,7 +2,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 const isMap = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whether two JSON values are the same; a key that is undefined is not there. */
+/** Returns true if two JSON values are equal. An undefined key counts as absent. */
 export function jsonEquals(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) {
@@ -15,8 +15,8 @@ export function jsonEquals(a: unknown, b: unknown): boolean {
 }
 
 /**
- * The JSON merge patch (RFC 7386) that turns `from` into `to`, or undefined when they are the same.
- * Lists are replaced whole; a key that `to` lacks is removed by null.
+ * The JSON merge patch (RFC 7386) that changes `from` to `to`; undefined if they are equal. Lists are replaced
+ * completely. Null removes a key that `to` does not have.
  */
 export function mergeDiff(from: object | undefined, to: object): Json | undefined {
   const before = (from ?? {}) as Json;

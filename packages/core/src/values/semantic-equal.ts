@@ -1,4 +1,4 @@
-/** Whether a value says nothing: Go's typed objects cannot tell an absent field from an empty or zero one. */
+/** Returns true for an empty value: Go's typed objects cannot distinguish an absent field from an empty or zero one. */
 function isNothing(value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;
@@ -9,8 +9,8 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Equality of JSON values where absent, null, empty and zero are the same and the order of keys does not matter.
- * Objects written by the Go controllers carry `{}` where ours carry nothing; a takeover must see no difference.
+ * Compares JSON values. Absent, null, empty and zero are equal, and the order of keys does not matter. Go controllers
+ * write `{}` where mcm writes nothing, and a takeover must not see a difference.
  */
 export function semanticEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -26,8 +26,8 @@ export function semanticEqual(a: unknown, b: unknown): boolean {
 }
 
 /**
- * The value with sorted keys and without anything that says nothing, as JSON: equal text for semantically equal values
- * (but for the empty items of lists, which keep their place).
+ * The value as JSON with sorted keys and without empty values. The text is equal for semantically equal values, except
+ * for empty items of lists, which keep their place.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

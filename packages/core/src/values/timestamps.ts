@@ -1,15 +1,15 @@
 import { Annotations, formatTime, type Machine, parseTime } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
 
-/** A stored time as milliseconds since the epoch; an absent or unreadable one is 0, that is: long ago. */
+/** A stored time in milliseconds since 1970; an absent or invalid one is 0, which is long ago. */
 export const millis = (time: string | null | undefined): number => parseTime(time ?? undefined)?.getTime() ?? 0;
 
 /** `start` (a stored time) plus `ms`. */
 export const after = (start: string | null | undefined, ms: number): Date => new Date(millis(start) + ms);
 
 /**
- * Until when a machine may join: its creation timeout after it was made. One that nobody replaces and whose VM came only
- * after that, as somebody mended its class, has the same time from then on.
+ * Until when a machine may join: its creation plus the creation timeout. A machine without an owner may get its VM
+ * later, after its class was corrected. It then has the same time from that moment.
  */
 export function joinDeadline(machine: Machine, { creationTimeoutMs }: { creationTimeoutMs: number }): Date {
   const deadline = after(machine.metadata.creationTimestamp, creationTimeoutMs);
@@ -19,8 +19,8 @@ export function joinDeadline(machine: Machine, { creationTimeoutMs }: { creation
 }
 
 /**
- * Until when an unhealthy machine may recover before it is Failed: longer while its node is said to be updated, which
- * takes reboots.
+ * Until when an unhealthy machine may recover before it is Failed. It is longer during an in-place update, which
+ * includes reboots.
  */
 export function healthDeadline({ metadata, status }: Machine, { healthTimeoutMs }: { healthTimeoutMs: number }): Date {
   const deadline = after(status?.currentStatus?.lastUpdateTime, healthTimeoutMs);
@@ -28,7 +28,7 @@ export function healthDeadline({ metadata, status }: Machine, { healthTimeoutMs 
   return updated && updated > deadline ? updated : deadline;
 }
 
-/** A time as Go prints it by default, used inside descriptions: `2026-11-21 09:05:06 +0000 UTC`. */
+/** A time in Go's default print format, for descriptions: `2026-11-21 09:05:06 +0000 UTC`. */
 export const goTime = (time: string | null | undefined): string => {
   const text = time ? formatTime(new Date(millis(time))) : '0001-01-01T00:00:00Z';
   return `${text.replace('T', ' ').replace('Z', '')} +0000 UTC`;

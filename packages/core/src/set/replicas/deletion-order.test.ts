@@ -7,7 +7,7 @@ import { chooseForDeletion, deletionOrder } from './deletion-order.ts';
 const chosen = (machines: readonly ReturnType<typeof machine>[], count: number): string[] =>
   chooseForDeletion(machines, count, NOW).map(({ metadata }) => metadata.name);
 
-test('of machines that are alike the oldest goes first, whatever their names', () => {
+test('of equal machines the oldest is deleted first, whatever their names', () => {
   const machines = [
     machine('a', { phase: 'Running', age: 5 }),
     machine('b', { phase: 'Running', age: 60 }),
@@ -16,18 +16,18 @@ test('of machines that are alike the oldest goes first, whatever their names', (
   expect(chosen(machines, 2)).toEqual(['b', 'c']);
 });
 
-test('of machines of one age the name decides, so that two looks choose the same', () => {
+test('of machines with equal age the name decides, so every pass selects the same', () => {
   const machines = ['c', 'a', 'b'].map((name) => machine(name, { phase: 'Running' }));
   expect(chosen(machines, 2)).toEqual(['a', 'b']);
   expect(chosen(machines.toReversed(), 2)).toEqual(['a', 'b']);
 });
 
-test('usefulness comes before age: a failed machine goes before an older one that runs', () => {
+test('usefulness precedes age: a failed machine is deleted before an older running one', () => {
   const machines = [machine('old', { phase: 'Running', age: 600 }), machine('sick', { phase: 'Failed', age: 1 })];
   expect(chosen(machines, 1)).toEqual(['sick']);
 });
 
-test('a machine that has not applied its configuration goes before an older one that has, and after one that is not Running', () => {
+test('a machine without its configuration is deleted before an older one with it, and after one that is not Running', () => {
   const made = (name: string, phase: MachinePhase, age: number, applied: object = {}) => {
     const one = machine(name, { phase, age });
     const annotations = { ...one.metadata.annotations, [Annotations.TemplateConfig]: 'rendered-a', ...applied };
@@ -42,13 +42,13 @@ test('a machine that has not applied its configuration goes before an older one 
   expect(chosen(machines, 3)).toEqual(['joining', 'new', 'serves']);
 });
 
-test('a machine of an unknown phase goes after a Failed one, and before one that is being made', () => {
+test('a machine of an unknown phase is deleted after a Failed one, and before one in creation', () => {
   const strange = machine('strange', { phase: 'Strange' as MachinePhase });
   expect(chosen([strange, machine('failed', { phase: 'Failed' })], 1)).toEqual(['failed']);
   expect(chosen([machine('pending', { phase: 'Pending' }), strange], 1)).toEqual(['strange']);
 });
 
-test('a preservation that is over decides nothing: neither who asked for it nor when it ended', () => {
+test('an expired preservation does not count: neither its requester nor its end', () => {
   const over = { preserve: 'auto-preserved', preservedUntil: -10, age: 5 };
   const machines = [machine('a', { phase: 'Failed', ...over }), machine('b', { phase: 'Failed', age: 60 })];
   expect(chosen(machines, 1)).toEqual(['b']);
@@ -58,7 +58,7 @@ test('a preservation that is over decides nothing: neither who asked for it nor 
   expect(chosen(ended, 1)).toEqual(['m1']);
 });
 
-test('what is chosen are the first of all in order, however many and in whatever order they come', () => {
+test('the selected machines are the first of all in order, for any number and input order', () => {
   const phases = ['Running', 'Failed', 'Pending', 'Unknown'] as const;
   const random = seededRandom(7);
   const pick = (below: number) => Math.floor(random.next() * below);

@@ -14,7 +14,7 @@ const withTemplate = (metadata: object | undefined, annotations: Record<string, 
 };
 const annotationsOf = (of: MachineSet) => newMachine(of, 'm').metadata.annotations;
 
-test('U-11 maps are joined: all of each, the last one wins, what is not there adds nothing, and nothing is changed', () => {
+test('maps are merged: the last one takes precedence, absent ones add nothing, and no input changes [U-11]', () => {
   const priority = { [Annotations.Priority]: '3' };
   const forced = { [Annotations.EffectiveCreationTimeout]: '5m' };
   const template = { annotations: { a: '1', [Annotations.EffectiveCreationTimeout]: '9m' } };

@@ -25,7 +25,7 @@ const marked = (replicas: number, priority: string, mark: number, until: number 
   return snapshot(replicas, machines, { set: { ...base, spec: { ...base.spec, replicas } } });
 };
 
-/** A set of two machines whose count last fell a minute from now; one of them, of low priority, is not named. */
+/** A set of two machines whose count last fell a minute ago. One of them, with low priority, is not named. */
 const listed = (
   replicas: number,
   entries: Readonly<Record<string, number | undefined>>,
@@ -187,19 +187,19 @@ describe('replicas', () => {
     expect([plan.create, plan.doomed.map(({ metadata }) => metadata.name)]).toEqual([0, doomed]);
   });
 
-  test('a named machine that the fall covers pays for the surplus: the next on the list stays', () => {
+  test('a named machine that the fall covers is the surplus, so the next one on the list stays', () => {
     const base = listed(2, { a: 0, b: undefined }, { marked: 0 });
     const plan = planReplicas({ ...base, machines: [...base.machines, machine('c', { phase: 'Running' })] });
     expect(plan.doomed.map(({ metadata }) => metadata.name)).toEqual(['a']);
   });
 
-  test('a plan that does nothing says why', () => {
+  test('a plan without actions gives the reason', () => {
     expect(planReplicas(snapshot(1, machinesOf(1, 'Running'))).because).toBe('as many as wanted');
     const full = planReplicas(snapshot(2, machinesOf(1, 'Running'), { room: 0 }));
     expect(full).toMatchObject({ create: 0, because: expect.stringContaining('1 missing, but machines that still') });
   });
 
-  test('BUG-3 a deletion that the cache does not show yet is not asked of a second machine', () => {
+  test('a deletion that the cache does not show yet is not replaced by another one [BUG-3]', () => {
     const machines = machinesOf(3, 'Running');
     const first = planReplicas(snapshot(2, machines));
     const deleting = new Map(first.doomed.map(({ metadata }) => [metadata.uid, 'asked' as const]));
@@ -207,14 +207,14 @@ describe('replicas', () => {
     expect(planReplicas(snapshot(2, worse, { deleting })).doomed).toEqual([]);
   });
 
-  test('nothing is made for a machine whose deletion got no answer', () => {
+  test('no machine is created for a machine whose deletion got no answer', () => {
     const machines = machinesOf(2, 'Running');
     const state = (deletion: DeletionState) => snapshot(2, machines, { deleting: new Map([['uid-m0', deletion]]) });
     expect(planReplicas(state('unanswered'))).toMatchObject({ create: 0, doomed: [] });
     expect(planReplicas(state('asked'))).toMatchObject({ create: 1, doomed: [] });
   });
 
-  test('never more made than missing, never both, never beyond the burst', () => {
+  test('never more created than missing, never creations and deletions together, never more than the burst', () => {
     const phase = fc.constantFrom('Running', 'Failed', 'Terminating', 'Pending', 'Unknown', undefined);
     fc.assert(
       fc.property(
@@ -248,7 +248,7 @@ describe('deletion order', () => {
       (m) => m.metadata.name,
     );
 
-  test('M-20 priority, then mark, then phase', () => {
+  test('priority, then mark, then phase [M-20]', () => {
     const given = [
       machine('m5', { phase: 'Running', priority: '3' }),
       machine('m4', { phase: 'Running', priority: '3', marked: 1 }),
@@ -258,7 +258,7 @@ describe('deletion order', () => {
     ];
     expect(chooseForDeletion(given, 4, NOW).map((m) => m.metadata.name)).toEqual(['m1', 'm2', 'm3', 'm4']);
   });
-  test('M-21 a preserved one is the last', () => {
+  test('a preserved one is the last [M-21]', () => {
     const given = [
       machine('preserved', { phase: 'Failed', preservedUntil: 60 }),
       machine('running', { phase: 'Running' }),
@@ -266,7 +266,7 @@ describe('deletion order', () => {
     expect(chooseForDeletion(given, 1, NOW).map((m) => m.metadata.name)).toEqual(['running']);
     expect(chooseForDeletion(given, 2, NOW)).toEqual(given);
   });
-  test('M-22 by priority before phase', () => {
+  test('priority before phase [M-22]', () => {
     expect(
       order(
         machine('c', { phase: 'Terminating', priority: '5' }),
@@ -275,7 +275,7 @@ describe('deletion order', () => {
       ),
     ).toEqual(['a', 'b', 'c']);
   });
-  test('M-22 by phase', () => {
+  test('by phase [M-22]', () => {
     const phases = [
       'Running',
       'Available',
@@ -299,14 +299,14 @@ describe('deletion order', () => {
       'Running',
     ]);
   });
-  test('M-22 oldest first, then by name', () => {
+  test('oldest first, then by name [M-22]', () => {
     expect(order(machine('young', { age: 1 }), machine('b', { age: 9 }), machine('a', { age: 9 }))).toEqual([
       'a',
       'b',
       'young',
     ]);
   });
-  test('M-25 preservation outweighs health', () => {
+  test('preservation precedes health [M-25]', () => {
     expect(
       order(
         machine('c', { phase: 'Running', preservedUntil: 60 }),
@@ -315,16 +315,16 @@ describe('deletion order', () => {
       ),
     ).not.toContain('c');
   });
-  test('M-26 preservation outweighs priority', () => {
+  test('preservation precedes priority [M-26]', () => {
     const given = [machine('kept', { priority: '1', preservedUntil: 60 }), machine('goes', { priority: '3' })];
     expect(chooseForDeletion(given, 1, NOW).map((m) => m.metadata.name)).toEqual(['goes']);
   });
-  test('M-28 a priority that is no integer is 3', () => {
+  test('a priority that is not an integer counts as 3 [M-28]', () => {
     expect(
       order(machine('four', { priority: '4' }), machine('abc', { priority: 'abc' }), machine('sp', { priority: ' 2' })),
     ).toEqual(['abc', 'sp', 'four']);
   });
-  test('M-29 (ODD-3 mended) a Failed machine goes before one that is just being made', () => {
+  test('a Failed machine is deleted before one in creation [M-29, ODD-3 corrected]', () => {
     expect(order(machine('new', { phase: undefined }), machine('failed', { phase: 'Failed' }))).toEqual([
       'failed',
       'new',
@@ -334,7 +334,7 @@ describe('deletion order', () => {
 
 describe('slow start', () => {
   const items = Array.from({ length: 100 }, (_, i) => i);
-  test('M-18 batches double: 1, 2, 4, 8, 16, 32, 37', async () => {
+  test('batches double: 1, 2, 4, 8, 16, 32, 37 [M-18]', async () => {
     const running: number[] = [];
     let now = 0;
     await slowStart(items, async () => {
@@ -345,7 +345,7 @@ describe('slow start', () => {
     });
     expect(running.filter((n) => n > 0)).toEqual([1, 2, 4, 8, 16, 32, 37]);
   });
-  test('M-18 ten, two at first', async () => {
+  test('ten, two at first [M-18]', async () => {
     expect(await slowStart(items.slice(0, 10), () => Promise.resolve(), { firstBatch: 2 })).toEqual({
       succeeded: 10,
       error: undefined,
@@ -357,7 +357,7 @@ describe('slow start', () => {
       skipped: 10,
     });
   });
-  test('what is not wanted any more is not begun', async () => {
+  test('a batch that is no longer needed does not begin', async () => {
     let done = 0;
     const task = async () => {
       done++;
@@ -368,7 +368,7 @@ describe('slow start', () => {
       skipped: 97,
     });
   });
-  test('M-16 one refusal, one call', async () => {
+  test('one refusal, one call [M-16]', async () => {
     let calls = 0;
     const result = await slowStart(items, async () => {
       calls++;
