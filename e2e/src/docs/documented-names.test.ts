@@ -39,6 +39,7 @@ const FOREIGN = new Set([
   'from-file',
   'from-literal',
   'hostname-override',
+  'ignore-missing',
   'ignore-not-found',
   'non-resource-url',
   'patch-file',
