@@ -7,6 +7,6 @@ export { DEFAULT_INSTALL, type InstallSettings } from './install/objects/setting
 export type { DeploymentPlan } from './plan/plan.ts';
 export { planAll } from './plan/run.ts';
 export type { ProgramState } from './screen/render.ts';
-export { type Provider, type ProviderName, providerFor } from './up/clouds/index.ts';
+export { type Provider, providerFor } from './up/clouds/index.ts';
 export { Program, type ProgramSpec } from './up/processes.ts';
 export { userDataFor } from './up/user-data.ts';

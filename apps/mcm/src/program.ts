@@ -52,7 +52,7 @@ export function createProgram({ stdout, ...given }: ProgramSurroundings): Comman
     )
     .option(
       '--provider <name>',
-      'cloud: local, or aws, azure or gcp on an emulator (default: that of the directory, else local)',
+      'local; aws, azure, gcp (emulated); or a file, folder or package of a driver (default: as before, else local)',
     )
     .option(
       '--machine-config',

@@ -21,13 +21,14 @@ const refusal = (status: number, code: string): Response =>
  * a ready disk of its name. While a creation or deletion runs, the cloud refuses another change with `Busy`.
  *
  * @param seed Determines how long each creation and deletion takes.
+ * @param longestMs The longest time of a creation or deletion.
  */
-export function openSlowCloud(seed = 1) {
+export function openSlowCloud(seed = 1, longestMs = LONGEST_MS) {
   const clock = new VirtualClock();
   const random = seededRandom(seed);
   const kinds = { servers: new Map<string, SlowResource>(), disks: new Map<string, SlowResource>() };
 
-  const later = (work: () => void): void => void clock.setTimeout(work, random.next() * LONGEST_MS);
+  const later = (work: () => void): void => void clock.setTimeout(work, random.next() * longestMs);
 
   async function create(kind: keyof typeof kinds, request: Request): Promise<Response> {
     const { name, cluster } = (await request.json()) as Record<'name' | 'cluster', string>;

@@ -1,12 +1,10 @@
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { type Clock, errorText, type Transport } from '@mcm/kube';
-import { z } from 'zod';
 import { type ConformanceConfig, readConfig } from './config.ts';
+import { loadDriverModule } from './driver-module.ts';
 import { type ConformanceFlags, parseFlags, USAGE } from './flags.ts';
 import { junitXml, outcomeText, summaryText } from './report.ts';
 import { runConformance, SCENARIOS, scenariosOf } from './run.ts';
-import type { ConformanceTarget, CreateDriver, Inventory, World } from './stage/target.ts';
+import type { ConformanceTarget, World } from './stage/target.ts';
 
 /** What the command needs of the process. */
 export interface CommandHost {
@@ -20,14 +18,6 @@ export interface CommandHost {
   readonly connect: (origin: string) => Transport;
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
-
-const driverModule = z.looseObject({
-  createDriver: z.custom<CreateDriver>((value) => typeof value === 'function', 'must be a function'),
-  openCloud: z
-    .custom<() => World | Promise<World>>((value) => typeof value === 'function', 'must be a function')
-    .optional(),
-  inventory: z.custom<Inventory>((value) => typeof value === 'function', 'must be a function').optional(),
-});
 
 /** Runs `mcm-conformance`; the exit code: 0 all passed, 1 something failed, 2 it could not be played. */
 export async function conformanceCommand(args: readonly string[], host: CommandHost): Promise<number> {
@@ -75,12 +65,9 @@ async function targetOf(
   config: ConformanceConfig,
   { clock, connect }: CommandHost,
 ): Promise<ConformanceTarget> {
-  const module = driverModule.safeParse(
-    await named(`--driver ${path}`, () => import(pathToFileURL(resolve(path)).href)),
-  );
-  if (!module.success) throw new Error(`${path}: ${z.prettifyError(module.error)}`);
+  const module = await named(`--driver ${path}`, () => loadDriverModule(path));
   const ways = once(connect);
-  const { createDriver, openCloud = (): World => ({ clock, connect: ways }), inventory } = module.data;
+  const { createDriver, openCloud = (): World => ({ clock, connect: ways }), inventory } = module;
   return { name: path, createDriver, openCloud, inventory, ...config };
 }
 

@@ -175,6 +175,7 @@ describe.runIf(isThorough)('published packages', () => {
       expect(promised).not.toBe('');
       expect(stdout.split(promised).length - 1, stdout).toBeGreaterThanOrEqual(2);
       expect(stdout).toContain('Usage: machine-controller-hetzner');
+      expect(stdout).toContain('ready: 3 machines Running');
       const report = await readFile(join(empty, 'hetzner', 'conformance.xml'), 'utf8');
       expect(report).toContain('failures="0"');
     } finally {

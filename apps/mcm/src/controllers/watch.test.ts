@@ -50,12 +50,12 @@ beforeEach(async () => {
   });
 });
 
-function watch(namespace: string | undefined = 'default'): ControllerWatch {
+function watch(namespace: string | undefined = 'default', startingMs = 0): ControllerWatch {
   const end = new AbortController();
   onTestFinished(() => end.abort(new Error('the test is over')));
   const runtime = { clock, random: seededRandom(1), log: silentLogger };
   const made = new ControllerWatch({
-    ...{ ...runtime, client: client(), namespace, signal: end.signal, onChange: () => undefined },
+    ...{ ...runtime, client: client(), namespace, signal: end.signal, onChange: () => undefined, startingMs },
   });
   made.run();
   return made;
@@ -80,6 +80,13 @@ describe('a watch of controllers', () => {
     expect(await pass(made, 8, false)).toEqual([NAME]);
     await pass(made, 2, true);
     expect(await pass(made, 20, true)).toEqual([]);
+  });
+
+  test('controllers that are starting do not count as stopped', async () => {
+    await clock.advance(60_000);
+    const made = watch('default', 20_000);
+    expect(await pass(made, 18, false)).toEqual([]);
+    expect(await pass(made, 4, false)).toEqual([NAME]);
   });
 
   test('an outage of the API server stops no controller, and a holder has time to renew after it', async () => {

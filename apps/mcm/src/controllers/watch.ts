@@ -20,6 +20,8 @@ export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> 
   readonly namespace: string | undefined;
   readonly signal: AbortSignal;
   readonly onChange: () => void;
+  /** For this long, no controller is assessed, because they are starting. Default: 0. */
+  readonly startingMs?: number;
 }
 
 /**
@@ -32,11 +34,13 @@ export class ControllerWatch {
   readonly #observers = new Map<string, ControllerObserver>();
   readonly #known = new Map<string, readonly ControllerHealth[]>();
   readonly #failing = new Set<string>();
+  readonly #assessedFrom: number;
   #answeredAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ControllerWatchOptions) {
     this.#options = options;
-    const { client, namespace, clock, random, log } = options;
+    const { client, namespace, clock, random, log, startingMs = 0 } = options;
+    this.#assessedFrom = clock.now().getTime() + startingMs;
     const scope = { clock, random, log, ...(namespace !== undefined && { namespace }) };
     this.#informers = new Map(
       CONTROLLER_NAMES.map((name) => {
@@ -99,6 +103,7 @@ export class ControllerWatch {
     const observer = this.#observers.get(namespace) ?? new ControllerObserver();
     this.#observers.set(namespace, observer);
     const health = observer.assess({ leases: found, refused, ...objects }, now);
+    if (now.getTime() < this.#assessedFrom) return known;
     if (now.getTime() - this.#answeredAt < AFTER_OUTAGE_MS && known.length > 0) return known;
     this.#known.set(namespace, health);
     return health;

@@ -12,7 +12,6 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeFolder } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
-import type { ProviderName } from './clouds/provider.ts';
 
 /** The version of the layout of a data directory. A directory with another version is refused. */
 const FORMAT = 1;
@@ -28,8 +27,8 @@ export interface InstanceState {
   readonly apiPort?: number;
   /** The first fleet was created. It is not created again, even if the user deleted it. */
   readonly seeded?: boolean;
-  /** The cloud; absent: the local provider. */
-  readonly provider?: ProviderName;
+  /** The name of the provider, or the module of its driver; absent: local. */
+  readonly provider?: string;
   /** Whether the machine-config-controller runs too. */
   readonly machineConfig?: boolean;
   /** The port of the config server; absent: machines get their configuration after they have joined. */

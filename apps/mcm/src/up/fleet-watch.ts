@@ -27,6 +27,8 @@ export interface FleetWatch {
   view(): FleetView;
 }
 
+/** The controllers start with the watch. Until then, the Leases are those of the last run. */
+const STARTING_MS = 20_000;
 /** The number of events for the screen. */
 const EVENTS_KEPT = 50;
 
@@ -41,7 +43,13 @@ export function watchFleet(
     sets: createInformer<MachineSet>(client, machineSets, common),
     machines: createInformer<Machine>(client, machines, common),
   };
-  const controllers = new ControllerWatch({ client, ...common, signal: options.signal, onChange: options.onChange });
+  const controllers = new ControllerWatch({
+    client,
+    ...common,
+    signal: options.signal,
+    onChange: options.onChange,
+    startingMs: STARTING_MS,
+  });
   controllers.run();
   const eventInformer: Informer<EventObject> = createInformer<EventObject>(client, events, common);
   const running = [...Object.values(informers), eventInformer] as readonly Informer<KubeObject>[];

@@ -1,6 +1,6 @@
 import { UserError } from '../command/errors.ts';
 import { DEFAULT_DATA_DIR } from '../command/surroundings.ts';
-import { PROVIDERS, type ProviderName } from './clouds/provider.ts';
+import { providerName } from './clouds/index.ts';
 
 /** The flags of `mcm up` as text. */
 export interface UpFlags {
@@ -22,7 +22,7 @@ export interface UpOptions {
   /** Replicas of the first deployment; undefined: 3 at the first start, unchanged later. */
   readonly machines: number | undefined;
   /** Undefined: the provider of the directory, else local. */
-  readonly provider: ProviderName | undefined;
+  readonly provider: string | undefined;
   /** Whether the machine-config-controller runs too; undefined: as at the first start. */
   readonly machineConfig: boolean | undefined;
   readonly exitWhenReady: boolean;
@@ -33,12 +33,12 @@ export interface UpOptions {
 const MAX_MACHINES = 10_000;
 
 /** @throws {UserError} with the flag and its valid values. */
-export function compileUpOptions(flags: UpFlags, terminal: boolean): UpOptions {
+export function compileUpOptions(flags: UpFlags, terminal: boolean, from: string = process.cwd()): UpOptions {
   return {
     dataDir: flags.dataDir ?? DEFAULT_DATA_DIR,
     port: integer('--port', flags.port, 0, 65_535) || undefined,
     machines: integer('--machines', flags.machines, 0, MAX_MACHINES),
-    provider: providerName(flags.provider),
+    provider: flags.provider === undefined ? undefined : providerName(flags.provider, from),
     machineConfig: flags.machineConfig,
     exitWhenReady: flags.exitWhenReady ?? false,
     live: terminal && flags.tty !== false && !flags.quiet,
@@ -52,11 +52,4 @@ function integer(flag: string, text: string | undefined, min: number, max: numbe
   if (!/^\d+$/.test(text) || value < min || value > max)
     throw new UserError(`${flag} must be a whole number from ${min} to ${max}, not "${text}"`);
   return value;
-}
-
-function providerName(text: string | undefined): ProviderName | undefined {
-  if (text === undefined) return undefined;
-  const found = PROVIDERS.find((name) => name === text);
-  if (found === undefined) throw new UserError(`--provider must be one of ${PROVIDERS.join(', ')}, not "${text}"`);
-  return found;
 }

@@ -13,6 +13,7 @@ import { UserError } from '../command/errors.ts';
 import { version } from '../command/version.ts';
 import { isSettled } from '../screen/fleet.ts';
 import { type Provider, providerFor } from './clouds/index.ts';
+import { simulateNodes } from './clouds/simulated-nodes.ts';
 import { runComponentAgent } from './component-agent.ts';
 import { configServerPlace, pointingTo } from './config-server.ts';
 import { type DataDir, openDataDir } from './data-dir.ts';
@@ -108,9 +109,11 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   });
   await installKinds(client, signal);
   if (withConfigs) await installKinds(client, signal, machineConfigCrds);
-  const userData = userDataFor(readFileSync(data.file('kubeconfig'), 'utf8'), provider);
+  const text = readFileSync(data.file('kubeconfig'), 'utf8');
+  const userData = userDataFor(text, provider);
   const secretOf = (pool: string, credentials = provider.credentials(cloud)) => ({
-    ...{ ...credentials, userData: boots ? pointingTo(userData, boots, pool) : userData },
+    ...credentials,
+    ...(!provider.keepsUserData && { userData: boots ? pointingTo(userData, boots, pool) : userData }),
   });
   await seedFleet(
     client,
@@ -135,6 +138,11 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   });
 
   const fleet = watch(client, io);
+  if (provider.simulatesNodes === true) {
+    const cluster = { client, namespace: FIRST_FLEET.namespace, cluster: kubeconfig, kubeconfig: text };
+    const log = createLogger({ level: 'silent' });
+    await simulateNodes({ ...cluster, clock: realClock, random: io.random, log, signal });
+  }
   void runComponentAgent(client, {
     clock: realClock,
     random: io.random,

@@ -1,9 +1,10 @@
 import type { DataDir } from '../data-dir.ts';
 import { awsProvider, azureProvider, gcpProvider } from './emulated.ts';
 import { localProvider } from './local.ts';
-import type { Provider, ProviderFor, ProviderName } from './provider.ts';
+import { PROVIDERS, type Provider, type ProviderFor, type ProviderName } from './provider.ts';
+import { findDriver, thirdPartyProvider } from './third-party.ts';
 
-export { PROVIDERS, type Provider, type ProviderName } from './provider.ts';
+export type { Provider } from './provider.ts';
 
 const ALL: Readonly<Record<ProviderName, ProviderFor>> = {
   local: localProvider,
@@ -12,5 +13,15 @@ const ALL: Readonly<Record<ProviderName, ProviderFor>> = {
   gcp: gcpProvider,
 };
 
-/** The provider of `mcm up`: its cloud, machine controller, class and credentials, for a data directory. */
-export const providerFor = (name: ProviderName, data: DataDir): Provider => ALL[name](data);
+/** The provider of `mcm up`, by its name or the module of its driver: its cloud, machine controller, class and credentials, for a data directory. */
+export function providerFor(name: string, data: DataDir): Provider {
+  const known = PROVIDERS.find((each) => each === name);
+  return (known === undefined ? thirdPartyProvider(name) : ALL[known])(data);
+}
+
+/**
+ * The name of a provider, or the module of the driver that `--provider` names.
+ * @throws {UserError} when there is no such driver
+ */
+export const providerName = (text: string, from: string): string =>
+  PROVIDERS.find((name) => name === text) ?? findDriver(text, from).module;

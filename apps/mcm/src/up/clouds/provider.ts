@@ -18,7 +18,8 @@ export type SecretsByName = Readonly<Record<string, Readonly<Record<string, stri
 
 /** Everything that differs between the clouds of `mcm up`. */
 export interface Provider {
-  readonly name: ProviderName;
+  /** One of {@link PROVIDERS}, or the module of a driver. */
+  readonly name: string;
   /** The program of the cloud. */
   readonly cloud: ProgramOf;
   /** The program of the machine controller; called when the cloud runs. */
@@ -27,6 +28,10 @@ export interface Provider {
   readonly credentials: (cloud: CloudSide) => Readonly<Record<string, string>>;
   /** Data of more Secrets by their names, without `userData`: other ways to log in to the same cloud; absent: none. */
   readonly otherLogins?: (cloud: CloudSide) => SecretsByName;
+  /** Whether the credentials have their own user data. */
+  readonly keepsUserData?: boolean;
+  /** Whether the nodes of its VMs are simulated, because its cloud boots none. */
+  readonly simulatesNodes?: boolean;
   /** Whether a node has the name of its machine; otherwise it has the host name of the VM. */
   readonly nodeIsMachine: boolean;
   /** The first class: its name and its provider-specific fields. */

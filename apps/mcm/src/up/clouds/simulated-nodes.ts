@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto';
+import { Labels, type Machine, machines } from '@mcm/api';
+import {
+  type Clock,
+  type ClusterConfig,
+  createInformer,
+  type KubeClient,
+  type Logger,
+  type Random,
+  type Secret,
+  secrets,
+  undiciTransport,
+} from '@mcm/kube';
+import { type Instance, KubeletHost, MemoryStore, storedMemory } from '@mcm/provider-local';
+import { isPastDrain } from '../../explain/machine/machine-wait.ts';
+import { userDataFor } from '../user-data.ts';
+
+/** Connections that all kubelets share. */
+const CONNECTIONS = 16;
+const SHAPE = { name: 'simulated', cpus: 4, memoryGi: 16, gpus: 0 };
+
+/** The cluster that the nodes join. */
+export interface SimulatedNodeOptions {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly cluster: ClusterConfig;
+  /** The text of the kubeconfig. */
+  readonly kubeconfig: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Creates a bootstrap token that all simulated nodes use. */
+async function newToken({ client, signal }: SimulatedNodeOptions): Promise<string> {
+  const [id, secret] = [randomBytes(3).toString('hex'), randomBytes(8).toString('hex')];
+  const data = {
+    'token-id': id,
+    'token-secret': secret,
+    'usage-bootstrap-authentication': 'true',
+    'usage-bootstrap-signing': 'true',
+    'auth-extra-groups': 'system:bootstrappers:mcm',
+  };
+  const encoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
+  await client.resource<Secret>(secrets, 'kube-system').create(
+    {
+      ...{ apiVersion: 'v1', kind: 'Secret', type: 'bootstrap.kubernetes.io/token' },
+      metadata: { name: `bootstrap-token-${id}`, namespace: 'kube-system' },
+      data: Object.fromEntries(encoded),
+    },
+    { signal },
+  );
+  return `${id}.${secret}`;
+}
+
+/**
+ * Simulates a kubelet for each machine whose VM exists. The cloud of another author boots no VM that could join.
+ * A node ends with the deletion of its VM.
+ */
+export async function simulateNodes(options: SimulatedNodeOptions): Promise<void> {
+  const { client, namespace, cluster, kubeconfig, clock, random, log, signal } = options;
+  const token = await newToken(options);
+  const { server, ca } = cluster;
+  const host = new KubeletHost({
+    ...{ clock, random, log, memory: storedMemory(new MemoryStore()) },
+    connect: (address) => undiciTransport({ server: address.server, ...(address.ca && { ca: address.ca }) }),
+    nodeCluster: {
+      server,
+      transport: undiciTransport({ ...cluster, connections: CONNECTIONS }),
+      bare: undiciTransport({ server, connections: CONNECTIONS, ...(ca !== undefined && { ca }) }),
+    },
+  });
+  const joined = new Set<string>();
+  const userData = userDataFor(kubeconfig).replace('<<BOOTSTRAP_TOKEN>>', token);
+  const end = (uid: string): void => {
+    if (!joined.delete(uid)) return;
+    host.halt(uid).then(
+      () => host.forget(uid),
+      (error: unknown) => log.error('Simulated kubelet did not stop', { error }),
+    );
+  };
+  const informer = createInformer<Machine>(client, machines, { clock, random, log, namespace });
+  informer.onChange(({ type, object }) => {
+    const { uid } = object.metadata;
+    if (type === 'deleted' || (object.metadata.deletionTimestamp !== undefined && isPastDrain(object))) return end(uid);
+    const instance = instanceOf(object, userData);
+    if (instance === undefined || joined.has(uid)) return;
+    joined.add(uid);
+    host.boot(instance, SHAPE, { resumed: false, orders: [], console: () => undefined });
+  });
+  signal.addEventListener('abort', () => void host.close(), { once: true });
+  void informer.run(signal);
+}
+
+/** The VM of a machine; undefined while it is being created. */
+function instanceOf({ metadata, spec }: Machine, userData: string): Instance | undefined {
+  const name = metadata.labels?.[Labels.Node];
+  if (!spec.providerID || !name) return undefined;
+  return {
+    ...{ id: metadata.uid, name, providerId: spec.providerID, zone: 'simulated', machineType: SHAPE.name },
+    ...{ image: 'simulated', privateIp: '10.0.0.1', createdAt: metadata.creationTimestamp ?? '', bootLatencyMs: 0 },
+    userData: userData.replace('<<MACHINE_NAME>>', name),
+    ...{ tags: {}, state: 'running', history: [], console: '' },
+  };
+}

@@ -1,0 +1,132 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type ConformanceConfig, readConfig } from '@mcm/conformance';
+import { errorText } from '@mcm/kube';
+import { UserError } from '../../command/errors.ts';
+import { version } from '../../command/version.ts';
+import type { CloudSide, ProviderFor } from './provider.ts';
+
+const CONFIG = 'conformance.yaml';
+/** Where a folder has the module of its driver, unless `mcm.driver` in its package.json names another. */
+const PLACES = ['src/driver.ts', 'dist/driver.js', 'src/driver.js', 'driver.ts', 'driver.js'];
+
+/** The module of a driver, and the package that it belongs to. */
+interface DriverPlace {
+  readonly module: string;
+  readonly folder: string;
+}
+
+interface Manifest {
+  readonly mcm?: { readonly driver?: unknown };
+}
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/** The closest folder with a package.json or a configuration; else the folder itself. */
+function packageOf(folder: string): string {
+  for (let at = folder; ; at = dirname(at)) {
+    if (existsSync(join(at, 'package.json')) || existsSync(join(at, CONFIG))) return at;
+    if (dirname(at) === at) return folder;
+  }
+}
+
+function moduleOf(folder: string, text: string): string {
+  const file = join(folder, 'package.json');
+  const manifest = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Manifest) : {};
+  const named = manifest.mcm?.driver;
+  const places = typeof named === 'string' ? [named] : PLACES;
+  // Node.js strips no types below node_modules.
+  const usable = places.filter((place) => !(folder.includes('node_modules') && place.endsWith('.ts')));
+  const found = usable.map((place) => join(folder, place)).find((path) => existsSync(path));
+  if (found === undefined)
+    throw new UserError(
+      `--provider ${text}: ${folder} contains none of ${usable.join(', ')}: name the file of the driver`,
+    );
+  return found;
+}
+
+/** The folder of an installed package, as Node.js finds it from `from`. */
+function installed(name: string, from: string): string | undefined {
+  for (let at = from; ; at = dirname(at)) {
+    const folder = join(at, 'node_modules', name);
+    if (isFolder(folder)) return folder;
+    if (dirname(at) === at) return undefined;
+  }
+}
+
+/**
+ * Finds the driver of `--provider`: a file, a folder, or the name of an installed package.
+ * @throws {UserError} when there is none
+ */
+export function findDriver(text: string, from: string): DriverPlace {
+  const path = resolve(from, text);
+  const folder = isFolder(path) ? path : existsSync(path) ? undefined : installed(text, from);
+  if (folder !== undefined) return { module: moduleOf(folder, text), folder };
+  if (existsSync(path)) return { module: path, folder: packageOf(dirname(path)) };
+  throw new UserError(
+    `--provider ${text}: must be local, aws, azure, gcp, or the file, the folder or the installed package of a driver`,
+  );
+}
+
+/** A program of the conformance kit that the package of the driver uses, so that both have the same classes of errors. */
+function programOf({ module, folder }: DriverPlace, name: string): string {
+  const kit = installed('@mcm/conformance', dirname(module));
+  const needs = `--provider ${folder}: its package needs @mcm/conformance ${version()} or newer: run "npm install" there`;
+  if (kit === undefined) throw new UserError(needs);
+  try {
+    return pathToFileURL(createRequire(join(kit, 'package.json')).resolve(`@mcm/conformance/${name}/main`)).href;
+  } catch (error) {
+    throw new UserError(`${needs} (${errorText(error).split('\n')[0]})`);
+  }
+}
+
+function configOf({ module, folder }: DriverPlace): ConformanceConfig {
+  const file = [dirname(module), folder].map((place) => join(place, CONFIG)).find((path) => existsSync(path));
+  if (file === undefined)
+    throw new UserError(`--provider ${folder}: needs ${CONFIG} with a valid machineClass and secret`);
+  try {
+    return readConfig(file, readFileSync(file, 'utf8'), process.env);
+  } catch (error) {
+    throw new UserError(errorText(error));
+  }
+}
+
+/**
+ * The driver of another author. Its cloud is the one that the module opens with `openCloud`, in a process of its own;
+ * without it, the real one. The class and the Secret come from `conformance.yaml`.
+ */
+export const thirdPartyProvider =
+  (module: string): ProviderFor =>
+  () => {
+    const place = { module, folder: packageOf(dirname(module)) };
+    const { machineClass, secret } = configOf(place);
+    const name = machineClass.provider ?? 'custom';
+    const plain = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+    return {
+      name: module,
+      cloud: {
+        name: `${plain}-cloud`,
+        module: programOf(place, 'cloud'),
+        args: [`--driver=${module}`, '--port=0'],
+        env: {},
+      },
+      machineController: ({ address }: CloudSide) => ({
+        name: `machine-controller-${plain}`,
+        module: programOf(place, 'controller'),
+        args: [],
+        env: { MCM_DRIVER: module, MCM_DRIVER_CLOUD: address.endsWith('/none') ? '' : address },
+      }),
+      credentials: () => secret,
+      keepsUserData: true,
+      simulatesNodes: true,
+      nodeIsMachine: true,
+      machineClass: {
+        name: `${plain}-small`,
+        secret: `${plain}-credentials`,
+        provider: name,
+        providerSpec: machineClass.providerSpec,
+      },
+    };
+  };
