@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -9,7 +9,7 @@ import {
   machineDeployments,
   machines,
 } from '@mcm/api';
-import { createClient, type KubeClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import { createClient, isAlreadyExists, type KubeClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
 import { sharedBundle } from '@mcm/tools/bundles';
 import { type TestContext, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -28,9 +28,21 @@ const KINDS = {
 
 /** Secrets that log in to a cloud in another way than the first. */
 const LOGINS = {
+  aws: ['aws-workload', 'aws-controller'],
   azure: ['azure-certificate', 'azure-workload', 'azure-system-identity', 'azure-user-identity'],
   gcp: ['gcp-workload-file', 'gcp-workload-url', 'gcp-workload-aws', 'gcp-host', 'gcp-impersonation'],
 };
+
+const ROLE = 'role_arn = arn:aws:iam::111122223333:role/emulated-role';
+/** Profiles of the controller, with the request to STS that each needs. */
+const PROFILES = (cwd: string): readonly (readonly [profile: string, action: string | undefined])[] => [
+  [`${ROLE}\ncredential_source = Ec2InstanceMetadata`, 'AssumeRole'],
+  [`${ROLE}\nweb_identity_token_file = ${join(cwd, '.mcm', 'workload-token')}`, 'AssumeRoleWithWebIdentity'],
+  [
+    'aws_access_key_id = ASIAEMULATED00000001\naws_secret_access_key = emulated\naws_session_token = emulated-session',
+    undefined,
+  ],
+];
 
 type InCloud = readonly { readonly kind: string; readonly name: string }[];
 
@@ -104,31 +116,44 @@ function inFolder(context: TestContext) {
     expect(instancesOf(await inCloud())).toHaveLength(5);
   };
   /** A machine of a class with each other way to log in, made and deleted. */
-  const liveWithEachLogin = (provider: keyof typeof LOGINS): Promise<void> =>
+  const liveWithEachLogin = (
+    provider: keyof typeof LOGINS,
+    logins: readonly string[] = LOGINS[provider],
+  ): Promise<void> =>
     withClient(async (client) => {
       const classes = client.resource<MachineClass>(machineClasses, 'default');
       const resource = client.resource<Machine>(machines, 'default');
       const { metadata: _, ...first } = await classes.get(`${provider}-small`);
-      for (const name of LOGINS[provider]) {
+      for (const name of logins) {
         const metadata = { name, namespace: 'default' };
-        await classes.create({ ...first, metadata, secretRef: metadata });
+        // An earlier run of the same folder has created the class.
+        await classes.create({ ...first, metadata, secretRef: metadata }).catch((error: unknown) => {
+          if (!isAlreadyExists(error)) throw error;
+        });
         await resource.create({ metadata, spec: { class: { kind: 'MachineClass', name } } });
       }
       const phases = async (): Promise<readonly (string | undefined)[]> =>
-        Promise.all(LOGINS[provider].map(async (name) => (await resource.get(name)).status?.currentStatus?.phase));
-      await expect
-        .poll(phases, { timeout: PATIENCE_MS, interval: 1_000 })
-        .toEqual(LOGINS[provider].map(() => 'Running'));
-      for (const name of LOGINS[provider]) await resource.delete(name);
+        Promise.all(logins.map(async (name) => (await resource.get(name)).status?.currentStatus?.phase));
+      await expect.poll(phases, { timeout: PATIENCE_MS, interval: 1_000 }).toEqual(logins.map(() => 'Running'));
+      for (const name of logins) await resource.delete(name);
       await untilInCloud((all) => instancesOf(all).filter((name) => name.startsWith(`${provider}-`))).toEqual([]);
     });
+  /** Requests that the cloud has seen since its start, by action. */
+  const counts = async (): Promise<Readonly<Record<string, number>>> => {
+    const { cloudAddress }: { cloudAddress: string } = JSON.parse(readFileSync(join(cwd, '.mcm', 'mcm.json'), 'utf8'));
+    const transport = undiciTransport({ server: cloudAddress });
+    const answer = await transport({ method: 'GET', path: '/_emulator/counts', headers: {} });
+    const { counts: told }: { counts: Readonly<Record<string, number>> } = JSON.parse(await answer.text());
+    await transport.close();
+    return told;
+  };
   /** Both deployments go; then the cloud's own listing is empty. */
   const untilNothingIsLeft = async (provider: string): Promise<void> => {
     await scale('workers', 0);
     await scale(`${provider}-large`, 0);
     await untilInCloud((all) => all).toEqual([]);
   };
-  return { start, run, inCloud, liveWithEachLogin, rollBeside, untilNothingIsLeft };
+  return { cwd, start, run, inCloud, counts, liveWithEachLogin, rollBeside, untilNothingIsLeft };
 }
 
 const instancesOf = (all: InCloud): readonly string[] =>
@@ -140,14 +165,15 @@ const kindsOf = (all: InCloud): readonly string[] => [...new Set(all.map(({ kind
 const clouds = test.concurrent;
 
 clouds(
-  'mcm up --provider aws: three machines, a roll, none; and nothing is left in the cloud',
+  'mcm up --provider aws: three machines, one for each kind of login, a roll, none; and nothing is left in the cloud',
   LIMIT,
   async (context) => {
     const { expect } = context;
-    const { start, run, inCloud, rollBeside, untilNothingIsLeft } = inFolder(context);
+    const { start, run, inCloud, liveWithEachLogin, rollBeside, untilNothingIsLeft } = inFolder(context);
     const up = start('up', '--provider=aws', '--no-tty');
     await up.line(/^ready: 3 machines Running/);
     expect(kindsOf(await inCloud())).toEqual(KINDS.aws);
+    await liveWithEachLogin('aws');
     await rollBeside(1, 'aws');
     await untilNothingIsLeft('aws');
     const other = await run('up', '--provider=gcp', '--data-dir=.mcm');
@@ -158,6 +184,24 @@ clouds(
     expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/contains a fleet of aws, not of local/) });
   },
 );
+
+clouds('mcm up --provider aws: the profile in aws-config is the login of a blank Secret', LIMIT, async (context) => {
+  const { expect } = context;
+  const { cwd, start, counts, liveWithEachLogin } = inFolder(context);
+  mkdirSync(join(cwd, '.mcm'));
+  for (const [profile, action] of PROFILES(cwd)) {
+    writeFileSync(join(cwd, '.mcm', 'aws-config'), `[default]\n${profile}\n`);
+    const up = start('up', '--provider=aws', '--machines=1', '--no-tty');
+    await up.line(/^ready: 1 machine Running/);
+    await liveWithEachLogin('aws', ['aws-controller']);
+    const asked = await counts();
+    expect(asked.RunInstances).toBeGreaterThan(0);
+    for (const name of ['AssumeRole', 'AssumeRoleWithWebIdentity'])
+      expect(asked[name] ?? 0, `${name} for ${profile}`).toBe(name === action ? 1 : 0);
+    up.child.kill('SIGTERM');
+    expect(await up.ended).toMatchObject({ code: 0 });
+  }
+});
 
 clouds(
   'mcm up --provider azure: three machines, one for each kind of login, a roll, none; and nothing is left in the cloud',

@@ -23,20 +23,25 @@ export interface CreateEmulatorOptions {
 }
 
 const named = z.string().min(1);
+const hostRole = z.strictObject({
+  role: named,
+  region: named,
+  keys: z.strictObject({ accessKeyId: named, secretAccessKey: named, sessionToken: named }),
+});
 const federation = z.strictObject({
   audience: named,
   tokens: z.array(named),
   impersonable: z.array(named),
   hostAccounts: z.array(named),
-  aws: z.strictObject({
-    role: named,
-    region: named,
-    keys: z.strictObject({ accessKeyId: named, secretAccessKey: named, sessionToken: named }),
-  }),
+  aws: hostRole,
 });
 
 const ACCOUNTS = {
-  aws: z.strictObject({ accessKeyId: z.string().min(1), secretAccessKey: z.string().min(1) }),
+  aws: z.strictObject({
+    ...{ accessKeyId: named, secretAccessKey: named },
+    host: hostRole.exactOptional(),
+    webIdentity: z.strictObject({ tokens: z.array(named), roles: z.array(named) }).exactOptional(),
+  }),
   azure: z.strictObject({
     ...{ tenant: named, clientId: named, secret: named },
     /** The two other proofs of the application. */
@@ -51,9 +56,10 @@ export function createEmulator(provider: Provider, options: CreateEmulatorOption
   const { account, operationMs, visibleAfterMs, ...common } = options;
   switch (provider) {
     case 'aws': {
-      const known = accountOf('aws', account);
-      const keys = known && { keys: { [known.accessKeyId]: known.secretAccessKey } };
-      return new Ec2Endpoint({ ...common, ...keys, visibleAfterMs, bootMs: operationMs, shutdownMs: operationMs });
+      const { accessKeyId, secretAccessKey, ...logins } = accountOf('aws', account) ?? {};
+      const keys = accessKeyId && secretAccessKey ? { keys: { [accessKeyId]: secretAccessKey } } : {};
+      const times = { visibleAfterMs, bootMs: operationMs, shutdownMs: operationMs };
+      return new Ec2Endpoint({ ...common, ...keys, ...logins, ...times });
     }
     case 'azure': {
       const { identities, ...known } = accountOf('azure', account) ?? {};

@@ -62,8 +62,8 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
       '\nBeside the API of the cloud: GET /_emulator/resources tells everything that would be billed, POST /_emulator/faults orders a fault:\n' +
         '{"on": "RunInstances"|"PUT virtualMachines"|"POST instances"|…, "times", "after", and one of "refuse": {"status", "code", "retryAfter"},\n' +
         '"perSecond", "lose": "before"|"after", "delayMs", "failOperation": {"code", "leave"}, "operationMs", "visibleAfterMs"}.\n' +
-        '\nWho may call is read from MCM_EMULATOR_ACCOUNT, a JSON object: {"accessKeyId", "secretAccessKey"} for aws, {"tenant", "clientId", "secret"}\n' +
-        'for azure, also "certificate", "assertion", "identities", {"email", "key"} for gcp, also "federation"; without it nobody is asked who he is. azure speaks TLS; its CA is <data-dir>/ca.crt.',
+        '\nWho may call is read from MCM_EMULATOR_ACCOUNT, a JSON object: {"accessKeyId", "secretAccessKey"} for aws, also "host", "webIdentity",\n' +
+        '{"tenant", "clientId", "secret"} for azure, also "certificate", "assertion", "identities", {"email", "key"} for gcp, also "federation"; without it nobody is asked who he is. azure speaks TLS; its CA is <data-dir>/ca.crt.',
     );
   const { provider, dataDir, nodeKubeconfig, pageSize, ...raw } = command
     .parse([...argv], { from: 'user' })

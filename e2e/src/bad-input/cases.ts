@@ -1,5 +1,7 @@
 import { serviceAccount } from './clouds.ts';
-import { AWS_LOGINS, AZURE_LOGINS, GCP_LOGINS } from './login-cases.ts';
+import { AWS_LOGINS } from './logins-aws.ts';
+import { AZURE_LOGINS } from './logins-azure.ts';
+import { GCP_LOGINS } from './logins-gcp.ts';
 import { type Case, sample } from './sample.ts';
 
 const aws = sample('AWS');

@@ -44,7 +44,8 @@ describe.each(Object.entries(CASES))('%s', (provider, cases) => {
   test.each(sampled(cases, 4).map((each) => [each.what, each] as const))('%s', async (_what, bad) => {
     const open = CLOUDS[provider];
     if (!open) throw new Error(`there is no cloud of ${provider}`);
-    const two = await TwoClasses.start((surroundings) => open({ ...surroundings, variables: bad.variables ?? {} }));
+    const { variables = {}, files = {} } = bad;
+    const two = await TwoClasses.start((surroundings) => open({ ...surroundings, variables, files }));
     opened.push(two);
     const before = await two.clock.now().getTime();
     await two.addOdd(bad);

@@ -35,6 +35,8 @@ interface Surroundings {
   readonly client: KubeClient;
   /** Variables of the controller's environment; absent: none. */
   readonly variables?: Readonly<Record<string, string>>;
+  /** Files that the controller can read; absent: none. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 const failing = (code: string, message: string): Error => Object.assign(new Error(message), { code });
@@ -84,34 +86,83 @@ const metadataOf =
     return cloud(request);
   };
 
-/** The access key of a controller with a wrong clock. */
+/** The access key of a controller with a wrong clock, and temporary keys that have expired. */
 export const LATE_KEY = 'AKIALATE';
+export const EXPIRED_KEY = 'ASIAEXPIRED';
+/** A path, form field or issuer with this text comes from a controller whose clock is ahead. */
+export const LATE = 'late-clock';
 const LATE_MS = 20 * 60_000;
 
-/** EC2 and STS, for a controller whose clock is ahead. */
-const withClockOf =
+const dated = (clock: VirtualClock, lateMs: number, status: number, body: string): TransportResponse => {
+  const date = new Date(clock.now().getTime() - lateMs).toUTCString();
+  return {
+    status,
+    headers: { get: (name) => (name === 'date' ? date : null) },
+    body: null,
+    text: async () => body,
+  };
+};
+
+/** EC2 and STS, for expired keys and for a controller whose clock is ahead: EC2 answers both with the same code. */
+const withExpiredRequests =
   (clock: VirtualClock, cloud: Transport): Transport =>
   async (request) => {
-    if (!request.headers.authorization?.includes(`Credential=${LATE_KEY}/`)) return cloud(request);
-    const date = new Date(clock.now().getTime() - LATE_MS).toUTCString();
+    const [, key = ''] = /Credential=(\w+)\//.exec(request.headers.authorization ?? '') ?? [];
+    if (key !== LATE_KEY && key !== EXPIRED_KEY) return cloud(request);
     const body =
       '<Response><Errors><Error><Code>RequestExpired</Code><Message>Request has expired.</Message></Error></Errors></Response>';
-    return {
-      status: 400,
-      headers: { get: (name) => (name === 'date' ? date : null) },
-      body: null,
-      text: async () => body,
-    };
+    return dated(clock, key === LATE_KEY ? LATE_MS : 0, 400, body);
+  };
+
+/** Refusals of Microsoft Entra, by a part of the tenant or of the application. */
+const ENTRA: Readonly<Record<string, string>> = {
+  'expired-secret': 'AADSTS7000222: The provided client secret keys are expired.',
+  'disabled-application': 'AADSTS7000112: Application is disabled.',
+  'refusing-tenant': 'AADSTS53003: Access has been blocked by Conditional Access policies.',
+  [LATE]: 'AADSTS700024: Client assertion is not within its valid time range.',
+};
+/** A subscription or project that the account cannot use. */
+export const FORBIDDEN = 'forbidden-by-the-account';
+
+/** The login of Azure and Resource Manager, with refusals that the emulator does not know. */
+const withEntra =
+  (clock: VirtualClock, cloud: Transport): Transport =>
+  async (request) => {
+    if (request.path.includes(FORBIDDEN)) {
+      const error = { code: 'AuthorizationFailed', message: 'The client does not have authorization.' };
+      return dated(clock, 0, 403, JSON.stringify({ error }));
+    }
+    const isLogin = request.path.includes('/oauth2/v2.0/token');
+    const [name, description] =
+      Object.entries(ENTRA).find(([part]) => isLogin && `${request.path} ${request.body}`.includes(part)) ?? [];
+    if (!description) return cloud(request);
+    const body = JSON.stringify({ error: 'invalid_client', error_description: description });
+    return dated(clock, name === LATE ? LATE_MS : 0, 401, body);
+  };
+
+/** Google's token endpoint, for a controller whose clock is ahead, and a project that the account cannot use. */
+const withGoogle =
+  (clock: VirtualClock, cloud: Transport): Transport =>
+  async (request) => {
+    const [, claims = ''] = (new URLSearchParams(request.body ?? '').get('assertion') ?? '').split('.');
+    if (Buffer.from(claims, 'base64url').toString().includes(LATE))
+      return dated(clock, LATE_MS, 400, JSON.stringify({ error: 'invalid_grant', error_description: 'Invalid JWT' }));
+    if (!request.path.includes(FORBIDDEN)) return cloud(request);
+    const message = "Required 'compute.instances.list' permission";
+    const error = { code: 403, message, errors: [{ message, domain: 'global', reason: 'forbidden' }] };
+    return dated(clock, 0, 403, JSON.stringify({ error }));
   };
 
 /** A host with a metadata service, which answers with a page at the host `page.example`. */
 const hostsOf = (cloud: Transport) => {
-  const known = originsOf(cloud, ['.amazonaws.com', '169.254.169.254']);
+  const known = originsOf(cloud, ['.amazonaws.com', '169.254.169.254', '169.254.170.2']);
   return (origin: string): Transport | Error =>
-    origin === 'http://page.example' ? async () => html(200) : known(origin);
+    origin.endsWith('://page.example') || origin.includes('sts.eu-west-6') ? async () => html(200) : known(origin);
 };
 
-const nothingRead = { readFile: async () => undefined };
+const readerOf = (files: Readonly<Record<string, string>>) => ({
+  readFile: async (path: string): Promise<string | undefined> => files[path],
+});
 
 /** The same key for all: it takes a while to make. */
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -125,27 +176,28 @@ export const serviceAccount = (change: object = {}): string =>
 /** The workload identity pool of the emulated cloud. */
 export const POOL = '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q';
 const SOURCES = { paths: ['/tokens'], origins: ['https://idp.example'], aws: true, metadata: true };
-const TOKEN_FILE = { readFile: async (path: string) => (path === '/tokens/of-another' ? 'another-token' : undefined) };
+const TOKEN_FILES = { '/tokens/of-another': 'another-token' };
 
 /** Opens the cloud of a provider. */
 export const CLOUDS: Readonly<Record<string, (surroundings: Surroundings) => CloudOf>> = {
-  AWS: ({ clock, client, variables = {} }) => {
+  AWS: ({ clock, client, variables = {}, files = {} }) => {
     const ordinary = sampleOf('AWS');
     const { providerAccessKeyId = '', providerSecretAccessKey = '' } = ordinary.secret;
     const cloud = new Ec2Endpoint({
       ...{ clock, power: nodesOf(client), bootMs: 1_000 },
       keys: { [providerAccessKeyId]: providerSecretAccessKey },
+      webIdentity: { tokens: ['token-of-the-workload'], roles: ['arn:aws:iam::111122223333:role/r'] },
       images: [{ imageId: 'ami-0f00dcafe12345678', rootDeviceName: '/dev/xvda' }],
     });
     const { AWS_ENDPOINT_URL: _, ...usual } = AWS_VARIABLES;
-    const environment = { variables: { ...usual, ...variables }, ...nothingRead };
+    const environment = { variables: { ...usual, ...variables }, ...readerOf(files) };
     return {
       ordinary,
-      origins: hostsOf(withClockOf(clock, cloud.transport)),
+      origins: hostsOf(withExpiredRequests(clock, cloud.transport)),
       driver: (context) => createAwsDriver({ ...context, environment }) as never,
     };
   },
-  Azure: ({ clock, client }) => {
+  Azure: ({ clock, client, files = {} }) => {
     const ordinary = sampleOf('Azure');
     const { tenantID: tenant = '', clientID: clientId = '', clientSecret: secret = '' } = ordinary.secret;
     const principals = [{ tenant, clientId, secret }];
@@ -161,13 +213,13 @@ export const CLOUDS: Readonly<Record<string, (surroundings: Surroundings) => Clo
     });
     return {
       ordinary,
-      origins: originsOf(metadataOf(cloud.transport), [
+      origins: originsOf(metadataOf(withEntra(clock, cloud.transport)), [
         ...['management.azure.com', 'login.microsoftonline.com', '169.254.169.254'],
       ]),
-      driver: (context) => createAzureDriver({ ...context, ...nothingRead, allowManagedIdentity: true }) as never,
+      driver: (context) => createAzureDriver({ ...context, ...readerOf(files), allowManagedIdentity: true }) as never,
     };
   },
-  GCP: ({ clock, client }) => {
+  GCP: ({ clock, client, files = {} }) => {
     const ordinary = {
       ...sampleOf('GCP'),
       secret: { ...sampleOf('GCP').secret, serviceAccountJSON: serviceAccount() },
@@ -185,10 +237,11 @@ export const CLOUDS: Readonly<Record<string, (surroundings: Surroundings) => Clo
     });
     return {
       ordinary,
-      origins: originsOf(metadataOf(cloud.transport), [
+      origins: originsOf(metadataOf(withGoogle(clock, cloud.transport)), [
         ...['.googleapis.com', 'metadata.google.internal', 'idp.example', '169.254.169.254'],
       ]),
-      driver: (context) => createGcpDriver({ ...context, ...TOKEN_FILE, sources: SOURCES }) as never,
+      driver: (context) =>
+        createGcpDriver({ ...context, ...readerOf({ ...TOKEN_FILES, ...files }), sources: SOURCES }) as never,
     };
   },
   local: ({ clock }) => {

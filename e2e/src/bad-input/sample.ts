@@ -7,6 +7,8 @@ export interface Case {
   readonly secret?: Readonly<Record<string, string>>;
   /** Variables of the controller's environment. */
   readonly variables?: Readonly<Record<string, string>>;
+  /** Files that the controller can read, by their paths. */
+  readonly files?: Readonly<Record<string, string>>;
   /** What an event on the class says, with its reason. */
   readonly event: RegExp;
   /** What the status of its machines says. */

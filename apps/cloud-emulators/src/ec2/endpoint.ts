@@ -200,7 +200,11 @@ export class Ec2Endpoint implements Emulator, Ec2State {
     { fault, region }: { readonly fault: OperationFault; readonly region: string },
   ): TransportResponse {
     if (isOfSts(action))
-      return response(200, stsXml(action, requestId, assumeRole(action, params)), { 'content-type': 'text/xml' });
+      return response(
+        200,
+        stsXml(action, requestId, assumeRole(action, params, { webIdentity: this.options.webIdentity, now: this.now })),
+        { 'content-type': 'text/xml' },
+      );
     const body = ((): readonly Element[] => {
       switch (action) {
         case 'DescribeImages':

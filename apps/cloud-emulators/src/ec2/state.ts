@@ -3,6 +3,7 @@ import type { HostRole } from '../login/aws-metadata.ts';
 import type { Power } from '../machines/power.ts';
 import type { EmulatorStore, Kept } from '../server/kept.ts';
 import type { CloudImage, CloudInstance, CloudVolume, LaunchAnswer, LooseInterface, ScriptRule } from './model.ts';
+import type { WebIdentity } from './sts.ts';
 
 /** What an EC2 endpoint is made of. */
 export interface Ec2EndpointOptions {
@@ -28,6 +29,8 @@ export interface Ec2EndpointOptions {
   readonly store?: EmulatorStore;
   /** Secret keys by access key. The endpoint refuses requests that are not signed with one of them. Absent: it accepts any signature. */
   readonly keys?: Readonly<Record<string, string>>;
+  /** Tokens and roles of workloads that STS accepts; absent: it accepts all. */
+  readonly webIdentity?: WebIdentity;
   /** The role of the host that asks, which its metadata service and its container agent give keys of; absent: none. */
   readonly host?: HostRole;
 }

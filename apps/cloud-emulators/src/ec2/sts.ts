@@ -3,7 +3,7 @@ import { Ec2Error, type Params } from './params.ts';
 import type { Scope } from './signature.ts';
 import { type Element, elements } from './xml.ts';
 
-/** What a workload gets for its token: the same keys for everybody. */
+/** Keys of each role. */
 const KEYS = {
   AccessKeyId: 'ASIAFAKEWEBIDENTITY1',
   SecretAccessKey: 'fake-web-identity-secret',
@@ -25,8 +25,38 @@ export const temporarySecret = ({ accessKeyId, sessionToken }: Scope, host?: Hos
 /** Whether an action is one of STS. */
 export const isOfSts = (action: string): boolean => action.startsWith('AssumeRole');
 
-/** The result of `AssumeRole` or `AssumeRoleWithWebIdentity`. @throws Ec2Error that names the parameter that is missing */
-export function assumeRole(action: string, params: Params): readonly Element[] {
+/** Tokens and roles of workloads that STS accepts. */
+export interface WebIdentity {
+  readonly tokens: readonly string[];
+  /** ARNs of roles that trust the tokens. */
+  readonly roles: readonly string[];
+}
+
+/** What STS knows. */
+interface StsState {
+  /** Absent: any token and any role. */
+  readonly webIdentity: WebIdentity | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Refuses a token that expired or is unknown, and a role that does not trust it. */
+function checkWebIdentity({ RoleArn = '', WebIdentityToken = '' }: Params, { webIdentity, now }: StsState): void {
+  const { exp } = claimsOf(WebIdentityToken);
+  if (typeof exp === 'number' && exp * 1_000 <= now)
+    throw new Ec2Error(
+      'ExpiredTokenException',
+      'Token expired: current date/time must be before the expiration date/time',
+    );
+  if (!webIdentity) return;
+  if (!webIdentity.tokens.includes(WebIdentityToken.trim()))
+    throw new Ec2Error('InvalidIdentityToken', 'No OpenIDConnect provider found in your account for this token');
+  if (!webIdentity.roles.includes(RoleArn.trim()))
+    throw new Ec2Error('AccessDenied', 'Not authorized to perform sts:AssumeRoleWithWebIdentity', 403);
+}
+
+/** The result of `AssumeRole` or `AssumeRoleWithWebIdentity`. @throws Ec2Error that names the missing parameter, or the refused token or role */
+export function assumeRole(action: string, params: Params, state: StsState): readonly Element[] {
   const byToken = action === 'AssumeRoleWithWebIdentity';
   for (const name of ['RoleArn', 'RoleSessionName', ...(byToken ? ['WebIdentityToken'] : [])])
     if (!params[name])
@@ -34,6 +64,7 @@ export function assumeRole(action: string, params: Params): readonly Element[] {
         'ValidationError',
         `1 validation error detected: Value at '${name}' failed to satisfy constraint`,
       );
+  if (byToken) checkWebIdentity(params, state);
   const { RoleArn = '', RoleSessionName = '', WebIdentityToken = '' } = params;
   const { sub, iss, aud } = claimsOf(WebIdentityToken);
   const role = RoleArn.trim().replace(/^arn:([^:]*):iam::(\d*):role\//, 'arn:$1:sts::$2:assumed-role/');

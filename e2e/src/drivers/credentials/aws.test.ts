@@ -29,6 +29,7 @@ const ROLE = 'arn:aws:iam::111122223333:role/r';
 /** Programs of the tests. */
 const QUOTED = ['/opt/my tools/keys', '--profile', 'a b', 'x'];
 const run = async (command: readonly [program: string, ...args: string[]]): Promise<string> => {
+  if (command[0] === 'print') return command[1] ?? 'canary';
   if (command[0] === 'fail') throw Object.assign(new Error('canary'), { code: 7 });
   return command.join('|') === 'keys' || command.join('|') === QUOTED.join('|')
     ? JSON.stringify({ Version: 1, AccessKeyId: 'AKIAOWN', SecretAccessKey: 'secret-of-the-environment' })
@@ -164,6 +165,34 @@ describe('keys of the controller', () => {
     expect(agent.map(({ headers }) => headers.authorization)).toEqual(['first', 'second']);
   });
 });
+
+/** Keys that EC2 does not know, in a place of the controller. */
+const old = (text: string): string => text.replace('AKIAOWN', 'AKIAOLD');
+const ANSWER = JSON.stringify({ Version: 1, AccessKeyId: 'AKIAOWN', SecretAccessKey: PAIR.AWS_SECRET_ACCESS_KEY });
+
+test.each<[what: string, code: string, variables: Readonly<Record<string, string>>, before: string, after: string]>([
+  ['temporary keys of a profile', 'RequestExpired', {}, old(`[default]\n${KEYS}`), `[default]\n${KEYS}`],
+  ['keys of a profile', 'AuthFailure', {}, old(`[default]\n${KEYS}`), `[default]\n${KEYS}`],
+  [
+    'a program of a profile',
+    'ExpiredToken',
+    { AWS_PROFILE: 'p' },
+    `[profile p]\ncredential_process = print '${old(ANSWER)}'`,
+    `[profile p]\ncredential_process = print '${ANSWER}'`,
+  ],
+])(
+  'E1-80: keys that EC2 refuses are read again without a restart: %s, %s',
+  async (_what, code, variables, before, after) => {
+    const files = { [FILE]: before };
+    const { wire, stage, signers } = open(variables, files);
+    const body = `<Response><Errors><Error><Code>${code}</Code></Error></Errors></Response>`;
+    wire.script = failing('POST /', () => reply(400, body), 1);
+    await refused(stage.list(), 'Internal', code);
+    files[FILE] = after;
+    await stage.list();
+    expect(signers()).toEqual(['AKIAOLD', 'AKIAOWN']);
+  },
+);
 
 describe('logins that cannot work', () => {
   test.each<[what: string, variables: Readonly<Record<string, string>>, config: string, says: string]>([

@@ -19,8 +19,10 @@ const THROTTLES = new Set([
   'TooManyRequestsException',
   'TransactionInProgressException',
 ]);
-/** Codes by which EC2 says that it does not take the keys themselves, whatever they may do. */
-const KEYS_REFUSED = new Set(['AuthFailure', 'ExpiredToken', 'InvalidClientTokenId']);
+/** Codes of keys that are wrong or have expired. EC2 answers `RequestExpired` for a session token that has expired. */
+const KEYS_REFUSED = new Set([
+  ...['AuthFailure', 'ExpiredToken', 'ExpiredTokenException', 'InvalidClientTokenId', 'RequestExpired'],
+]);
 const areKeysRefused = (error: unknown): boolean => error instanceof Refusal && KEYS_REFUSED.has(error.code);
 
 const TIMEOUTS = new Set(['RequestTimeout', 'RequestTimeoutException']);

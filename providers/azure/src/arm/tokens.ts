@@ -4,6 +4,7 @@ import type { Clock, Random, Transport } from '@mcm/kube';
 import { z } from 'zod';
 import { type ClientCertificate, readCertificate } from './certificate.ts';
 import type { CloudAddresses } from './clouds.ts';
+import { causeOf } from './login-causes.ts';
 
 /** How an application proves its identity: a secret, a file with a workload's own token, or PEM of certificate and key. */
 export type Proof = { readonly secret: string } | { readonly tokenFile: string } | { readonly certificate: string };
@@ -70,7 +71,7 @@ async function askLogin(
   const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
   return askForToken({
     ...{ connect, url, headers, body: new URLSearchParams(form).toString(), schema: answer },
-    say: (what) => `no token from ${login}: ${what}`,
+    say: (what) => `no token from ${login}: ${what}${causeOf(what)}`,
     signal,
     now: clock.now(),
   });

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { DataDir } from '../data-dir.ts';
 import { keptSecret } from './kept-secret.ts';
-import { azureLogins, gcpLogins } from './logins.ts';
+import { awsLogins, azureLogins, gcpLogins } from './logins.ts';
 import type { ProgramOf, ProviderFor } from './provider.ts';
 
 const fresh = (): string => randomBytes(24).toString('base64url');
@@ -21,27 +21,24 @@ const nodeTemplate = (instanceType: string, region: string, zone: string) => ({
   zone,
 });
 
-/** EC2 on the loopback address. Shared credential files and the instance role of this machine are not used. */
+/** EC2 on the loopback address. The keys, files and roles of this host are not used. */
 export const awsProvider: ProviderFor = (data) => {
-  const account = { accessKeyId: 'AKIAEMULATED00000001', secretAccessKey: keptSecret(data, 'cloud-token', fresh) };
+  const keys = { accessKeyId: 'AKIAEMULATED00000001', secretAccessKey: keptSecret(data, 'cloud-token', fresh) };
+  const logins = (address: string) => awsLogins(data, address);
   return {
     name: 'aws',
-    cloud: emulator(data, 'aws', account),
+    cloud: emulator(data, 'aws', { ...keys, ...logins('').account }),
     machineController: ({ address }) => ({
       name: 'machine-controller-aws',
       module: '@mcm/provider-aws/main',
       args: [],
-      env: {
-        AWS_ENDPOINT_URL: address,
-        AWS_EC2_METADATA_DISABLED: 'true',
-        AWS_CONFIG_FILE: data.file('no-aws-config'),
-        AWS_SHARED_CREDENTIALS_FILE: data.file('no-aws-credentials'),
-      },
+      env: { AWS_ENDPOINT_URL: address, ...logins(address).env },
     }),
     credentials: () => ({
-      providerAccessKeyId: account.accessKeyId,
-      providerSecretAccessKey: account.secretAccessKey,
+      providerAccessKeyId: keys.accessKeyId,
+      providerSecretAccessKey: keys.secretAccessKey,
     }),
+    otherLogins: ({ address }) => logins(address).secrets,
     nodeIsMachine: false,
     machineClass: {
       name: 'aws-small',

@@ -54,13 +54,44 @@ export function azureLogins(data: DataDir, common: Readonly<Record<string, strin
   };
 }
 
-const POOL = '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/emulated/providers/emulated';
-const NODES = 'nodes@emulated-project.iam.gserviceaccount.com';
 const ROLE = {
   role: 'emulated-role',
   region: 'eu-west-1',
   keys: { accessKeyId: 'ASIAEMULATED00000001', secretAccessKey: 'emulated', sessionToken: 'emulated-session' },
 };
+/** Variables of AWS that the shell of the user may have. Real keys never reach an emulator. */
+const NO_AWS_VARIABLES = {
+  ...{ AWS_PROFILE: '', AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '', AWS_SESSION_TOKEN: '' },
+  ...{ AWS_WEB_IDENTITY_TOKEN_FILE: '', AWS_ROLE_ARN: '', AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '' },
+};
+
+/**
+ * Logins for the emulated AWS: the token of a workload, and the controller's own keys. The latter come from the profile `default` in `aws-config`
+ * of the data directory if it exists, else from the agent of EKS Pod Identity.
+ */
+export function awsLogins(data: DataDir, address: string): Logins {
+  const token = keptSecret(data, TOKEN, newToken);
+  const roleARN = 'arn:aws:iam::111122223333:role/emulated-role';
+  return {
+    account: { host: ROLE, webIdentity: { tokens: [token], roles: [roleARN] } },
+    env: {
+      ...NO_AWS_VARIABLES,
+      AWS_CONFIG_FILE: data.file('aws-config'),
+      AWS_SHARED_CREDENTIALS_FILE: data.file('no-aws-credentials'),
+      AWS_CONTAINER_CREDENTIALS_FULL_URI: `${address}/v1/credentials`,
+      AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: data.file(TOKEN),
+      AWS_EC2_METADATA_DISABLED: 'false',
+      AWS_EC2_METADATA_SERVICE_ENDPOINT: address,
+    },
+    secrets: {
+      'aws-workload': { workloadIdentityTokenFile: data.file(TOKEN), roleARN },
+      'aws-controller': { providerAccessKeyId: ' ', providerSecretAccessKey: ' ' },
+    },
+  };
+}
+
+const POOL = '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/emulated/providers/emulated';
+const NODES = 'nodes@emulated-project.iam.gserviceaccount.com';
 
 /** Logins for the emulated Google Cloud: workload tokens from a file, a URL and AWS, the account of the host, and impersonation. */
 export function gcpLogins(data: DataDir, projectID: string, address: string): Logins {
@@ -79,6 +110,7 @@ export function gcpLogins(data: DataDir, projectID: string, address: string): Lo
       federation: { audience: POOL, tokens: [token], impersonable: [NODES], hostAccounts: [NODES], aws: ROLE },
     },
     env: {
+      ...NO_AWS_VARIABLES,
       MCM_GCP_CREDENTIAL_SOURCES: `${data.file(TOKEN)},${address},aws,metadata`,
       MCM_GCP_SECURITY_TOKEN_ENDPOINT: address,
       MCM_GCP_IAM_CREDENTIALS_ENDPOINT: address,

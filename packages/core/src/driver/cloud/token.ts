@@ -69,7 +69,8 @@ export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
   const told = schema.safeParse(json(text));
   if (told.success) return told.data;
   const why = say(`${status}, and an answer that holds none`);
-  throw strict ? new TokenRefused(why) : new TokenUnavailable(why);
+  // A page comes from another server, such as a proxy.
+  throw strict || text.trimStart().startsWith('<') ? new TokenRefused(why) : new TokenUnavailable(why);
 }
 
 /**

@@ -77,6 +77,13 @@ test.each([
   expect(redact(text, SECRETS)).toBe(text);
 });
 
+test('a value from a list of choices is not hidden, but a secret in its place is', () => {
+  const text = 'no Lease in kube-system for hunter2-hunter2';
+  expect(redact(text, { managedIdentity: 'system' })).toBe(text);
+  expect(redact(text, { managedIdentity: 'hunter2-hunter2' })).toBe('no Lease in kube-system for ***');
+  expect(redact(text, { password: 'system' })).toBe('no Lease in kube-*** for hunter2-hunter2');
+});
+
 test('credentials of a request are removed from its answer, even without a known pattern', () => {
   const headers = {
     accept: 'application/json',

@@ -127,11 +127,19 @@ function piecesOf(key: string, value: SecretValue): readonly string[] {
 
 type Secrets = SecretValues;
 
+/** Keys of Secrets with the values that they can have. Hiding these words would also hide them in names such as `kube-system`. */
+const CHOICES: Readonly<Record<string, readonly string[]>> = { managedIdentity: ['system', 'user'] };
+
+const withoutChoices = (secrets: Secrets): Secrets =>
+  Object.fromEntries(
+    Object.entries(secrets).filter(([key, value]) => !CHOICES[key]?.includes(textsOf(value)[0]?.trim() ?? '')),
+  );
+
 /** Computed once for each set of secrets, because all lines of a logger have the same set. */
 function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Secrets) => readonly string[] {
   const known = new WeakMap<Secrets, readonly string[]>();
   return (secrets) => {
-    const made = known.get(secrets) ?? make(secrets);
+    const made = known.get(secrets) ?? make(withoutChoices(secrets));
     known.set(secrets, made);
     return made;
   };

@@ -1,0 +1,141 @@
+import { EXPIRED_KEY, LATE_KEY } from './clouds.ts';
+import { type Case, sample } from './sample.ts';
+
+/** Logins of AWS that cannot work. */
+
+const aws = sample('AWS');
+/** A Secret with blank keys: the class uses the keys of the controller. */
+const ownKeys = aws.secret({ providerAccessKeyId: ' ', providerSecretAccessKey: ' ' });
+const METADATA = { AWS_EC2_METADATA_DISABLED: 'false' };
+const WEB = { userData: '#cloud-config of this test', roleARN: 'arn:aws:iam::111122223333:role/r' };
+const onClass = ({ source }: RegExp): RegExp =>
+  new RegExp(`^(CredentialsRefused|CloudUnreachable|CloudRefuses): .*${source}`);
+type Row = readonly [what: string, files: NonNullable<Case['files']>, event: RegExp, change?: Partial<Case>];
+const expired = `e30.${Buffer.from(JSON.stringify({ exp: 1 })).toString('base64url')}.s`;
+const WEB_IDENTITY: readonly Row[] = [
+  [
+    'of another issuer',
+    { '/tokens/aws': 'token-of-a-stranger' },
+    /InvalidIdentityToken: No OpenIDConnect provider found/,
+  ],
+  ['that has expired', { '/tokens/aws': expired }, /ExpiredTokenException: Token expired/],
+  ['without its token', {}, /the token file .* of workloadIdentityTokenFile cannot be read/],
+  [
+    'behind a proxy',
+    { '/tokens/aws': 'token-of-the-workload' },
+    /answered something that is no whole AssumeRoleWithWebIdentityResponse/,
+    { spec: aws.spec({ region: 'eu-west-6' }) },
+  ],
+];
+const AGENT = 'AWS_CONTAINER_CREDENTIALS_FULL_URI';
+const AGENTS: readonly (readonly [what: string, variables: Readonly<Record<string, string>>, event: RegExp])[] = [
+  ['on another host', { [AGENT]: 'http://evil.example/' }, /FULL_URI must be https, or http of this host/],
+  [
+    'without its token',
+    { [AGENT]: 'http://169.254.170.23/v1/credentials', AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/tokens/none' },
+    /the token file \/tokens\/none of AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE cannot be read/,
+  ],
+  [
+    'that refuses the token',
+    { [AGENT]: 'http://169.254.170.23/v1/credentials' },
+    /no keys of the container's role by AWS_CONTAINER_CREDENTIALS_FULL_URI: 401/,
+  ],
+  ['that is not there', { [AGENT]: 'https://unreachable.example/' }, /CONTAINER_CREDENTIALS_FULL_URI: .*EHOSTUNREACH/],
+  ['behind a proxy', { [AGENT]: 'https://page.example/' }, /CONTAINER_CREDENTIALS_FULL_URI: 200, and an answer/],
+];
+export const AWS_LOGINS: readonly Case[] = [
+  {
+    what: 'a clock that is ahead',
+    secret: aws.secret({ providerAccessKeyId: LATE_KEY }),
+    event: /^CredentialsRefused: .*RequestExpired.*clock of this controller is 20 min ahead of AWS: correct the clock/,
+    says: /clock of this controller is 20 min ahead of AWS: correct the clock/,
+  },
+  {
+    what: 'keys of a controller that has none',
+    secret: ownKeys,
+    event:
+      /^CredentialsRefused: .*the keys of the Secret are blank, and the controller has none; set the keys in the Secret, or give the controller a role.*data\.providerAccessKeyId/,
+    says: /set the keys in the Secret, or give the controller a role/,
+  },
+  {
+    what: 'keys of a controller that the cloud refuses',
+    secret: ownKeys,
+    variables: { AWS_ACCESS_KEY_ID: 'AKIASTRANGER', AWS_SECRET_ACCESS_KEY: 'secret-of-the-stranger' },
+    event: /^CredentialsRefused: .*AuthFailure.*data\.providerAccessKeyId/,
+    says: /AuthFailure/,
+    secrets: ['secret-of-the-stranger'],
+  },
+  {
+    what: 'a controller on a host without a role',
+    secret: ownKeys,
+    variables: METADATA,
+    event:
+      /^CredentialsRefused: .*no credentials of the instance from http:\/\/169\.254\.169\.254: 404.*an instance with a role/,
+    says: /the controller must run on an instance with a role/,
+  },
+  {
+    what: 'a controller on a host without a metadata service',
+    secret: ownKeys,
+    variables: { ...METADATA, AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://unreachable.example' },
+    event: /^CloudUnreachable: .*no credentials of the instance.*EHOSTUNREACH.*an instance with a role/,
+    says: /EHOSTUNREACH/,
+  },
+  {
+    what: 'a controller behind a proxy that answers for the metadata service',
+    secret: ownKeys,
+    variables: { ...METADATA, AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://page.example' },
+    event: /^CredentialsRefused: .*no credentials of the instance.*200, and another answer.*an instance with a role/,
+    says: /200, and another answer/,
+  },
+  {
+    what: 'a workload identity without its role',
+    secret: { userData: WEB.userData, workloadIdentityTokenFile: '/tokens/aws' },
+    event: /^InvalidClass: .*roleARN.*; correct it in Secret default\/odd$/,
+    says: /roleARN/,
+  },
+  ...WEB_IDENTITY.map(([what, files, event, change = {}]) => ({
+    what: `a workload identity ${what}`,
+    secret: { ...WEB, workloadIdentityTokenFile: '/tokens/aws' },
+    ...{ files, event: onClass(event), says: event, ...change },
+  })),
+  {
+    what: 'a workload identity whose role is not trusted',
+    secret: { ...WEB, workloadIdentityTokenFile: '/tokens/aws', roleARN: 'arn:aws:iam::111122223333:role/another' },
+    files: { '/tokens/aws': 'token-of-the-workload' },
+    event:
+      /^CredentialsRefused: .*AccessDenied: Not authorized to perform sts:AssumeRoleWithWebIdentity.*data\.roleARN, data\.workloadIdentityTokenFile/,
+    says: /AccessDenied/,
+  },
+  {
+    what: 'temporary keys of a controller that have expired',
+    secret: ownKeys,
+    variables: { AWS_ACCESS_KEY_ID: EXPIRED_KEY, AWS_SECRET_ACCESS_KEY: 'a-secret', AWS_SESSION_TOKEN: 'old-session' },
+    event: /^CredentialsRefused: .*RequestExpired: Request has expired.*data\.providerAccessKeyId/,
+    says: /RequestExpired/,
+    secrets: ['a-secret', 'old-session'],
+  },
+  {
+    what: 'a profile whose role has no source',
+    secret: ownKeys,
+    variables: { AWS_CONFIG_FILE: '/config' },
+    files: { '/config': '[default]\nrole_arn = r' },
+    event: /^CredentialsRefused: .*role_arn of profile default has no source: set source_profile/,
+    says: /set source_profile/,
+  },
+  {
+    what: 'a profile with keys that the cloud does not know',
+    secret: ownKeys,
+    variables: { AWS_CONFIG_FILE: '/config' },
+    files: { '/config': '[default]\naws_access_key_id = AKIASTRANGER\naws_secret_access_key = secret-of-the-stranger' },
+    event: /^CredentialsRefused: .*AuthFailure.*data\.providerAccessKeyId/,
+    says: /AuthFailure/,
+    secrets: ['secret-of-the-stranger'],
+  },
+  ...AGENTS.map(([what, variables, event]) => ({
+    what: `a container agent ${what}`,
+    secret: ownKeys,
+    variables: { AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/tokens/agent', ...variables },
+    files: { '/tokens/agent': 'token-of-the-container' },
+    ...{ event: onClass(event), says: event, secrets: ['token-of-the-container'] },
+  })),
+];

@@ -1,0 +1,23 @@
+/**
+ * The cause and the fix for frequent refusals of Microsoft Entra, by their number.
+ * Source: https://learn.microsoft.com/entra/identity-platform/reference-error-codes
+ */
+const CAUSES: Readonly<Record<string, string>> = {
+  AADSTS7000215: 'data.clientSecret is wrong; store the value of a client secret, not its ID',
+  AADSTS7000222: 'data.clientSecret has expired; create a client secret and store its value',
+  AADSTS7000112: 'the application of data.clientID is disabled; enable it',
+  AADSTS700016: 'the tenant has no application with data.clientID; correct data.clientID or data.tenantID',
+  AADSTS90002: 'the tenant data.tenantID does not exist; correct data.tenantID',
+  AADSTS700027: 'data.clientCertificate is not registered; add it to the application',
+  AADSTS700024:
+    'the assertion is not valid now; renew the token in data.workloadIdentityTokenFile, or correct the clock',
+  AADSTS70021: 'the application has no federated credential for the token in data.workloadIdentityTokenFile; add one',
+  AADSTS700213: 'the application has no federated credential for the token in data.workloadIdentityTokenFile; add one',
+  AADSTS53003: 'a Conditional Access policy blocks the application; allow it for the controller',
+};
+
+/** The cause and the fix of a refusal that contains a known number; otherwise empty. */
+export function causeOf(refusal: string): string {
+  const cause = CAUSES[/\bAADSTS\d+\b/.exec(refusal)?.[0] ?? ''];
+  return cause === undefined ? '' : `: ${cause}`;
+}
