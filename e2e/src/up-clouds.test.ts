@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -187,11 +187,11 @@ clouds(
 
 clouds('mcm up --provider aws: the profile in aws-config is the login of a blank Secret', LIMIT, async (context) => {
   const { expect } = context;
-  const { cwd, start, counts, liveWithEachLogin } = inFolder(context);
-  mkdirSync(join(cwd, '.mcm'));
+  const { cwd, start, run, counts, liveWithEachLogin } = inFolder(context);
+  expect(await run('up', '--provider=aws', '--machines=1', '--no-tty', '--exit-when-ready')).toMatchObject({ code: 0 });
   for (const [profile, action] of PROFILES(cwd)) {
     writeFileSync(join(cwd, '.mcm', 'aws-config'), `[default]\n${profile}\n`);
-    const up = start('up', '--provider=aws', '--machines=1', '--no-tty');
+    const up = start('up', '--no-tty');
     await up.line(/^ready: 1 machine Running/);
     await liveWithEachLogin('aws', ['aws-controller']);
     const asked = await counts();

@@ -1,7 +1,9 @@
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
-import { undiciTransport } from './undici.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { issueAuthority, issueServing } from '../admission/self-made/issue.ts';
+import { type UndiciTransportOptions, undiciTransport } from './undici.ts';
 
 const portOf = async (server: Server): Promise<number> => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -29,16 +31,33 @@ function socksTo(port: number, seen: number[]): Server {
   });
 }
 
-test('the client uses the SOCKS5 protocol with a SOCKS5 proxy, not TLS', async () => {
-  const api = createHttpServer((request, response) => response.end(`{"path":"${request.url}"}`));
+const answer = (request: IncomingMessage, response: ServerResponse): void => {
+  response.end(`{"path":"${request.url}"}`);
+};
+const pathOf = async (options: UndiciTransportOptions): Promise<string> => {
+  const transport = undiciTransport(options);
+  onTestFinished(() => transport.close());
+  return (await transport({ method: 'GET', path: '/version', headers: {} })).text();
+};
+
+test.each(['http', 'https'])('the client uses the SOCKS5 protocol with a SOCKS5 proxy, not TLS: %s', async (scheme) => {
+  const validity = { from: new Date(0), until: new Date(Date.UTC(2099, 0)) };
+  const authority = await issueAuthority(validity);
+  const { cert, key } = await issueServing(authority, ['api.example'], validity);
+  const api = scheme === 'http' ? createHttpServer(answer) : createHttpsServer({ cert, key }, answer);
   const seen: number[] = [];
   const proxy = await portOf(socksTo(await portOf(api), seen));
-  const transport = undiciTransport({ server: 'http://api.example:80', proxyUrl: `socks5://127.0.0.1:${proxy}` });
-  try {
-    const answer = await transport({ method: 'GET', path: '/version', headers: {} });
-    expect(await answer.text()).toBe('{"path":"/version"}');
-    expect(seen).toEqual([5]);
-  } finally {
-    await transport.close();
-  }
+  const found = await pathOf({
+    ...{ server: `${scheme}://api.example:443`, proxyUrl: `socks5://127.0.0.1:${proxy}`, ca: authority.cert },
+  });
+  expect(found).toBe('{"path":"/version"}');
+  expect(seen).toEqual([5]);
+});
+
+test('the variables HTTP_PROXY, HTTPS_PROXY and NO_PROXY have no effect', async () => {
+  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy', 'ALL_PROXY', 'NODE_USE_ENV_PROXY'];
+  for (const name of names) vi.stubEnv(name, name === 'NODE_USE_ENV_PROXY' ? '1' : 'http://127.0.0.1:1');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const port = await portOf(createHttpServer(answer));
+  expect(await pathOf({ server: `http://127.0.0.1:${port}` })).toBe('{"path":"/version"}');
 });
