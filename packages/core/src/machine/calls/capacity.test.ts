@@ -84,7 +84,72 @@ test('in a new process the first machine with a refusal in its status is the pro
   const { capacity } = gate();
   const refusedBefore = { ...a, status: { lastOperation: { errorCode: 'ResourceExhausted', description: 'no' } } };
   capacity.began(refusedBefore, 'i');
-  expect(capacity.of(b, 'i')?.free).toBe(false);
+  expect(capacity.of(b, 'i')).toMatchObject({ free: false, error: { code: 'ResourceExhausted', message: 'no' } });
+  const wordless = { ...inZone('c', 'z2'), status: { lastOperation: { errorCode: 'ResourceExhausted' } } };
+  capacity.began(wordless, 'i');
+  expect(capacity.of(wordless, 'i')?.error.message).toBe('');
+});
+
+test('the first wait is the value of the flag', () => {
+  const { capacity, minutes, probe } = gate(5 * MINUTE);
+  probe(a, refused);
+  expect(minutes(capacity.of(a, 'i')?.retryAt)).toBe(5);
+});
+
+test.each([{}, { nodeTemplate: {} }, { nodeTemplate: { metadata: {} } }])(
+  'a machine without a zone shares its shortage with those without one: %j',
+  (spec) => {
+    const { capacity, probe } = gate();
+    capacity.waits(machine({ name: 'a', spec }), 'i');
+    probe(machine({ name: 'a', spec }), refused);
+    expect(capacity.of(machine({ name: 'b' }), 'i')).toBeDefined();
+    expect(capacity.of(b, 'i')).toBeUndefined();
+  },
+);
+
+test('the shortage ends after enough successes, even if machines still wait', () => {
+  const { capacity, probe } = gate();
+  const waiting = inZone('w', 'z1');
+  probe(a, refused);
+  for (let allowed = 2; allowed < 64; allowed *= 2) {
+    capacity.waits(waiting, 'i');
+    probe(a, made);
+    expect(capacity.of(b, 'i')).toBeDefined();
+  }
+  capacity.waits(waiting, 'i');
+  probe(a, made);
+  expect(capacity.of(b, 'i')).toBeUndefined();
+});
+
+test('the refusal of a call from before the shortage wakes no waiting machine', () => {
+  const { capacity, woken } = gate();
+  for (const m of [a, b]) capacity.began(m, 'i');
+  capacity.ended(a, 'i', refused);
+  capacity.waits(inZone('c', 'z1'), 'i');
+  capacity.ended(b, 'i', refused);
+  expect(woken).toEqual([]);
+});
+
+test('a shortage of a changed class wakes the machines that wait for that of the former one', () => {
+  const { capacity, woken, probe } = gate();
+  probe(a, refused);
+  capacity.waits(b, 'i');
+  capacity.began(a, 'changed');
+  capacity.ended(a, 'changed', refused);
+  expect(woken).toEqual(['test/b']);
+});
+
+test('a shortage without calls is forgotten a day after its last wait, unless a call is under way', async () => {
+  const { capacity, clock, probe } = gate();
+  const busy = inZone('busy', 'z2');
+  for (const m of [a, busy]) probe(m, refused);
+  capacity.began(busy, 'i');
+  await clock.advance(24 * 60 * MINUTE);
+  probe(inZone('c', 'z3'), refused);
+  expect(capacity.of(a, 'i')).toBeDefined();
+  await clock.advance(11 * MINUTE);
+  probe(inZone('d', 'z4'), refused);
+  expect([capacity.of(a, 'i'), capacity.of(busy, 'i')?.free]).toEqual([undefined, false]);
 });
 
 test('0 means ten minutes; a longer wait that the cloud requests applies', () => {
