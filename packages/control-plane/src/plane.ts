@@ -25,6 +25,7 @@ import { type Call, Registry } from './resources/registry.ts';
 import { fromFetch, toFetch } from './server/fetch.ts';
 import { Handler, type RequestLogEntry } from './server/handler.ts';
 import { type Listener, listen } from './server/listener.ts';
+import { RequestMetrics } from './server/metrics/request-metrics.ts';
 import { type PlaneRequest, type PlaneResponse, transportTo } from './server/transport.ts';
 import { FileStore } from './store/file-store.ts';
 import { MemoryStore } from './store/memory-store.ts';
@@ -160,7 +161,8 @@ async function serve(
   const control = setUpAccess(registry, access, { adminToken, trustInProcess: options.trustInProcess !== false });
   setUpAdmission(registry, options.webhookTransport);
   registry.reviews.set('/bindings', legacyBinding(registry));
-  const handler = new Handler({ registry, ...control, clock, requestLog: options.requestLog });
+  const metrics = new RequestMetrics(registry);
+  const handler = new Handler({ registry, ...control, clock, requestLog: options.requestLog, metrics });
 
   let made: CertificateAuthority | undefined;
   let adminPair: KeyPair | undefined;

@@ -13,6 +13,7 @@ import type { Registry } from '../resources/registry.ts';
 import { parseDuration } from '../schema/cel/runtime/values.ts';
 import { fieldDemands } from '../selectors/field-selector.ts';
 import { answerStatus } from './answer.ts';
+import type { RequestMetrics, Running } from './metrics/request-metrics.ts';
 import { answerPath } from './path-handler.ts';
 import { parsePath, type RequestInfo } from './request-info.ts';
 import { ResourceHandler } from './resource-handler.ts';
@@ -44,6 +45,8 @@ export interface HandlerParts {
   /** Changes the user of a request that impersonates another. */
   readonly impersonate?: (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
   readonly requestLog?: ((entry: RequestLogEntry) => void) | undefined;
+  /** Counts the requests, and answers `/metrics`. */
+  readonly metrics?: RequestMetrics;
 }
 
 /** Names of the flow schema and priority level that every request is said to belong to. */
@@ -82,13 +85,15 @@ export class Handler {
 
   /** Never rejects. */
   async handle(request: ServerRequest): Promise<ServerResponse> {
-    const { clock, requestLog } = this.#parts;
+    const { clock, requestLog, metrics } = this.#parts;
     const start = clock.now().getTime();
     const warnings: string[] = [];
     let info: RequestInfo | undefined;
     let response: ServerResponse;
+    let running: Running | undefined;
     try {
       info = parsePath(request.path);
+      running = metrics?.begin(request, info.isResource ? { ...info, verb: verbOf(request, info) } : undefined);
       response = await this.#answer(request, info, warnings);
     } catch (error) {
       response = answerStatus(statusOf(error), plainFormat(request), request);
@@ -109,6 +114,8 @@ export class Handler {
         ms: now.getTime() - start,
       });
     }
+    running ??= metrics?.begin(request, undefined);
+    response = running?.done(response) ?? response;
     return { ...response, headers: { ...this.#commonHeaders(request), ...response.headers }, warnings };
   }
 
@@ -142,7 +149,7 @@ export class Handler {
     user = impersonate?.(request, user, access) ?? user;
     const verdict = authorize({ ...access, user });
     if (!verdict.allowed) throw refusal({ ...access, user }, verdict.reason);
-    if (!info.isResource) return answerPath(request, info, registry, user);
+    if (!info.isResource) return answerPath(request, info, registry, this.#parts.metrics);
     const { warn } = new Warnings(warnings);
     const userAgent = request.header('user-agent') ?? '';
     return this.#resources.handle(request, info, { user, userAgent, warn });

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { methodNotAllowed, unknownResource } from '../apimachinery/errors/errors.ts';
 import type { ServerRequest, ServerResponse } from '../apimachinery/http/exchange.ts';
 import { type Format, negotiate, notAcceptable, pickMediaType } from '../apimachinery/http/negotiate.ts';
-import type { UserInfo } from '../apimachinery/users/user.ts';
 import {
   AGGREGATED,
   apiGroup,
@@ -16,6 +15,7 @@ import type { Registry } from '../resources/registry.ts';
 import { answerJson, compressed, pageNotFound } from './answer.ts';
 import { ApiDocuments } from './api-documents.ts';
 import { answerHealth, healthPaths, isHealth } from './health.ts';
+import type { RequestMetrics } from './metrics/request-metrics.ts';
 import type { RequestInfo } from './request-info.ts';
 
 /** What `/version` answers: the server whose behavior this is. */
@@ -35,6 +35,9 @@ const VERSION = {
   platform: 'linux/amd64',
 } as const;
 
+/** The text format of Prometheus. */
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
+
 /** The router serves these paths by GET alone. Other paths do not look at the method. @throws StatusError 405 */
 function checkRouted({ method }: ServerRequest): void {
   if (method !== 'GET') throw methodNotAllowed();
@@ -45,11 +48,15 @@ export function answerPath(
   request: ServerRequest,
   info: RequestInfo,
   registry: Registry,
-  _user: UserInfo,
+  metrics: RequestMetrics | undefined,
 ): ServerResponse {
   const [first = '', second, third] = info.segments;
   if (isHealth(first)) return answerHealth(request, info.segments);
   switch (first) {
+    case 'metrics':
+      if (second !== undefined || metrics === undefined) return pageNotFound();
+      checkRouted(request);
+      return { status: 200, headers: { 'content-type': METRICS_TYPE }, body: metrics.render() };
     case 'version':
       if (second !== undefined) throw unknownResource();
       checkRouted(request);
@@ -72,7 +79,7 @@ function rootPaths({ kinds }: Registry): string[] {
     const root = name === '' ? '/api' : `/apis/${name}`;
     return [root, ...versions.map((version) => `${root}/${version}`)];
   });
-  const others = ['/api', '/apis', '/apis/', '/openapi/v2', '/openapi/v3', '/openapi/v3/', '/version'];
+  const others = ['/api', '/apis', '/apis/', '/openapi/v2', '/openapi/v3', '/openapi/v3/', '/version', '/metrics'];
   return [...new Set([...groups, ...others, ...healthPaths()])].sort();
 }
 
