@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { undiciTransport } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
-import { inspectDataDir } from '../up/data-dir.ts';
+import { inspectDataDir } from '../up/data/data-dir.ts';
 
 /** A resource of a cloud, as its emulator or the local cloud lists it. */
 interface Listed {

@@ -20,10 +20,10 @@ import { deploymentLines } from '../explain/deployment/deployment-lines.ts';
 import { explainMachine } from '../explain/machine/machine.ts';
 import { machineLines } from '../explain/machine/machine-lines.ts';
 import type { Board } from './board/board.ts';
-import type { Controllers } from './controllers.ts';
+import type { Controllers } from './board/controllers.ts';
+import type { Sources } from './board/sources.ts';
 import { visible } from './rows/text.ts';
 import type { Settings } from './settings.ts';
-import type { Sources } from './sources.ts';
 
 /** The most machines on the timeline of a rollout. */
 const MOST_LIVES = 200;

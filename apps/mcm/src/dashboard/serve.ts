@@ -14,15 +14,15 @@ import { UserError } from '../command/errors.ts';
 import type { CommandSurroundings } from '../command/surroundings.ts';
 import { ControllerWatch } from '../controllers/watch.ts';
 import { createGate } from './access/gate.ts';
-import { isLoopback, startRemote } from './access/remote.ts';
 import { Board } from './board/board.ts';
+import { Controllers } from './board/controllers.ts';
+import { Drains } from './board/drains.ts';
 import { Hub } from './board/hub.ts';
-import { Controllers } from './controllers.ts';
+import { runSources, watchSources } from './board/sources.ts';
 import { createDetails } from './detail.ts';
-import { Drains } from './drains.ts';
+import { isLoopback, startRemote } from './remote.ts';
 import { type DashboardServer, startDashboard } from './server.ts';
 import { followSettings } from './settings.ts';
-import { runSources, watchSources } from './sources.ts';
 
 export type DashboardFlags = ClusterFlags & {
   readonly port: number;

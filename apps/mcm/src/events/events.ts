@@ -1,5 +1,5 @@
 import type { EventObject } from '@mcm/kube';
-import { brief } from '../explain/brief.ts';
+import { brief } from '../explain/reasons/brief.ts';
 import { age } from '../output/age.ts';
 import { columns } from '../output/columns.ts';
 

@@ -13,7 +13,7 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import { expect, onTestFinished, test } from 'vitest';
-import { drainLines } from './drain-lines.ts';
+import { drainLines } from './reasons/drain-lines.ts';
 
 test('the preview of two pods under one budget matches the answers of the API server to their evictions', async () => {
   const clock = new VirtualClock();

@@ -4,7 +4,7 @@ import { isGone, sleep } from '@mcm/kube';
 import { getDeployment } from '../cluster/deployment-reading.ts';
 import { type ControllerHealth, controllerSentence, notActing } from '../controllers/health.ts';
 import { readControllers } from '../controllers/read.ts';
-import { brief } from '../explain/brief.ts';
+import { brief } from '../explain/reasons/brief.ts';
 import type { Target } from './actions.ts';
 
 /** The state of a rollout. */

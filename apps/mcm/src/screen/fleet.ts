@@ -1,8 +1,8 @@
 import { Annotations, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import type { EventObject } from '@mcm/kube';
 import { type ControllerHealth, doesAct, notActing } from '../controllers/health.ts';
-import { brief } from '../explain/brief.ts';
-import { troubleOf } from '../explain/conditions.ts';
+import { brief } from '../explain/reasons/brief.ts';
+import { troubleOf } from '../explain/reasons/conditions.ts';
 import { printable } from '../output/printable.ts';
 
 /** A deployment on the screen. */

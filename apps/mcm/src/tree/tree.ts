@@ -2,10 +2,10 @@ import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@
 import { revisionOf } from '@mcm/core';
 import { controllerOf, type Node } from '@mcm/kube';
 import type { ControllerHealth } from '../controllers/health.ts';
-import { troubleOf } from '../explain/conditions.ts';
 import { machineWait, sinceOf } from '../explain/machine/machine-wait.ts';
 import { configOf } from '../explain/machine/node-config.ts';
-import { waitUnder } from '../explain/stopped-controllers.ts';
+import { troubleOf } from '../explain/reasons/conditions.ts';
+import { waitUnder } from '../explain/reasons/stopped-controllers.ts';
 import { age } from '../output/age.ts';
 
 /** An object in the tree: its state and the objects that it owns. */

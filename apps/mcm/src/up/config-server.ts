@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { issueAuthority, issueServing, realClock } from '@mcm/kube';
 import { pointerConfig } from '@mcm/machine-config';
-import { type DataDir, readIfThere } from './data-dir.ts';
+import { type DataDir, readIfThere } from './data/data-dir.ts';
 
 const HOST = '127.0.0.1';
 /** The validity of certificates. A data directory should not be used for longer. */

@@ -4,7 +4,7 @@ import { createLogUpdate } from 'log-update';
 import type { FleetView } from '../screen/fleet.ts';
 import { FleetLines } from '../screen/lines.ts';
 import { renderScreen } from '../screen/render.ts';
-import type { DataDir } from './data-dir.ts';
+import type { DataDir } from './data/data-dir.ts';
 import type { FleetWatch } from './fleet-watch.ts';
 import type { UpOptions } from './options.ts';
 import type { Program } from './processes.ts';

@@ -17,7 +17,7 @@ import { controllerLines } from '../controllers/health.ts';
 import { readControllers } from '../controllers/read.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { type FleetView, viewFleet } from '../screen/fleet.ts';
-import { inspectDataDir } from './data-dir.ts';
+import { inspectDataDir } from './data/data-dir.ts';
 import { FIRST_FLEET } from './seed.ts';
 
 type StatusReport =

@@ -16,7 +16,7 @@ import { type Provider, providerFor } from './clouds/index.ts';
 import { simulateNodes } from './clouds/simulated-nodes.ts';
 import { runComponentAgent } from './component-agent.ts';
 import { configServerPlace, pointingTo } from './config-server.ts';
-import { type DataDir, openDataDir } from './data-dir.ts';
+import { type DataDir, openDataDir } from './data/data-dir.ts';
 import { type FleetWatch, watchFleet } from './fleet-watch.ts';
 import { CUSTOM_POOL, customClass, nodeLabelsOf, seedMachineConfig } from './machine-config.ts';
 import type { UpOptions } from './options.ts';

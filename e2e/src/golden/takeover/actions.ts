@@ -1,4 +1,4 @@
-import { isByHand, removedBySets } from './deletions.ts';
+import { isByHand, removedBySets } from './recordings/deletions.ts';
 import { KINDS, placeOf } from './recordings/kinds.ts';
 import { type Recorded, type State, sectionsOf } from './recordings/recording.ts';
 import { rolledBackTo } from './rollback.ts';

@@ -4,7 +4,7 @@ import { updateReasonOf } from './actions.ts';
 import { objectsIn } from './recordings/lives.ts';
 import { Names } from './recordings/names.ts';
 import type { Recorded } from './recordings/recording.ts';
-import type { Stage } from './stage.ts';
+import type { Stage } from './stage/stage.ts';
 
 /** How long a node's agent waits to be asked, in virtual milliseconds. */
 const AGENT_PATIENCE_MS = 30_000;

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import type { KubeObject } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { sameContract } from './comparison/same-contract.ts';
 import type { Lens } from './recordings/lives.ts';
 import { type History, readHistories } from './recordings/recording.ts';
+import { sameContract } from './same-contract.ts';
 import { takeOver } from './take-over.ts';
 
 const histories = await readHistories(fileURLToPath(new URL('../../../testdata/takeover', import.meta.url)));

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GoldenSet, Outcome } from '../common/set.ts';
-import { sameContract } from './comparison/same-contract.ts';
 import { readHistories } from './recordings/recording.ts';
+import { sameContract } from './same-contract.ts';
 import { takeOver } from './take-over.ts';
 
 /** Histories of the original's clusters: each state taken over by our controllers, and each played on ours from the start. */

@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { sameContract } from './comparison/same-contract.ts';
 import type { Pace } from './recordings/cloud.ts';
-import { put } from './recordings/load.ts';
-import { type Deed, record } from './recordings/record.ts';
 import { type History, parseHistory, type Recorded, readHistories } from './recordings/recording.ts';
-import { Stage } from './stage.ts';
+import { sameContract } from './same-contract.ts';
+import { put } from './stage/load.ts';
+import { type Deed, record } from './stage/record.ts';
+import { Stage } from './stage/stage.ts';
 import { takeOver } from './take-over.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { Action, Step } from './actions.ts';
 import type { Cast } from './cast.ts';
-import { put, type Uids } from './recordings/load.ts';
 import type { Recorded } from './recordings/recording.ts';
-import type { Stage } from './stage.ts';
+import { put, type Uids } from './stage/load.ts';
+import type { Stage } from './stage/stage.ts';
 
 /** Does what was done from outside, when it was done. */
 export async function play(stage: Stage, cast: Cast, steps: readonly Step[], uids: Uids): Promise<void> {

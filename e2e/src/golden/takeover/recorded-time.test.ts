@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { type Change, changing, type Raw, type RawState } from './comparison/vary.ts';
 import { type History, parseHistory } from './recordings/recording.ts';
-import { Stage } from './stage.ts';
+import { Stage } from './stage/stage.ts';
 import { takeOver } from './take-over.ts';
 
 /** Recordings that are changed so that only the time, or the choice made at that time, tells right from wrong. */

@@ -1,4 +1,4 @@
-import { countOf, involvedOf } from './deletions.ts';
+import { countOf, involvedOf } from './recordings/deletions.ts';
 import type { Recorded, State } from './recordings/recording.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

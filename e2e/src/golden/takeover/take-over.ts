@@ -7,13 +7,13 @@ import { lost } from './comparison/identity.ts';
 import { RULES } from './comparison/rules.ts';
 import { play } from './play.ts';
 import { type Lens, objectsIn, PLAIN } from './recordings/lives.ts';
-import { load, type Uids } from './recordings/load.ts';
 import { Names } from './recordings/names.ts';
-import { paceOf, type RecordedPace } from './recordings/pace.ts';
 import type { History, Recorded, State } from './recordings/recording.ts';
-import { untilTimeout } from './recordings/timeouts.ts';
-import { complete, isAtRest, lastLeaving, machinesOf, without } from './rest.ts';
-import { Stage } from './stage.ts';
+import { load, type Uids } from './stage/load.ts';
+import { paceOf, type RecordedPace } from './stage/pace.ts';
+import { complete, isAtRest, lastLeaving, machinesOf, without } from './stage/rest.ts';
+import { Stage } from './stage/stage.ts';
+import { untilTimeout } from './stage/timeouts.ts';
 
 /** How long ours may take after the last action, in virtual milliseconds. */
 const PATIENCE_MS = 180_000;

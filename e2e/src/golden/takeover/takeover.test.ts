@@ -6,9 +6,9 @@ import { findSets } from '../sets.ts';
 import { carriedOn } from './comparison/carried-on.ts';
 import { EVENT_RULES } from './comparison/event-counts.ts';
 import { RULES } from './comparison/rules.ts';
-import { sameContract } from './comparison/same-contract.ts';
 import { widened } from './comparison/vary.ts';
 import { parseHistory, readHistories } from './recordings/recording.ts';
+import { sameContract } from './same-contract.ts';
 import { type Checked, type Reason, takeOver } from './take-over.ts';
 
 /** So many checks the recordings of this repository give: fewer mean that some are no longer run. */

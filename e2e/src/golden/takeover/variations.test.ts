@@ -2,9 +2,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { sampled } from '@mcm/kube/testing';
 import { describe, expect, test } from 'vitest';
-import { sameContract } from './comparison/same-contract.ts';
 import { type Change, changing, type Raw, type RawState, widened } from './comparison/vary.ts';
 import { type History, parseHistory } from './recordings/recording.ts';
+import { sameContract } from './same-contract.ts';
 import { takeOver } from './take-over.ts';
 
 /** Recordings as another recorder could have left them: nothing in the comparison may hang on these files. */

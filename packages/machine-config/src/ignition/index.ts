@@ -1,7 +1,9 @@
+export { compactIgnition } from './compact.ts';
 export { mergeIgnition } from './merge.ts';
 export { type ParsedIgnition, parseIgnition, parseIgnitionText, readIgnition, unifyIgnition } from './read.ts';
-export { validateIgnition } from './validate.ts';
-export { compactIgnition } from './values/compact.ts';
+export { textFile } from './text-file.ts';
+export { SERVED_VERSIONS, type ServedVersion, toIgnitionVersion } from './to-version.ts';
+export { validateIgnition } from './validation/validate.ts';
 export {
   DataUrlError,
   decodeContents,
@@ -10,7 +12,6 @@ export {
   parseDataUrl,
 } from './values/data-url.ts';
 export { IgnitionError, type Issue, printIssues } from './values/report.ts';
-export { textFile } from './values/text-file.ts';
 export {
   emptyIgnition,
   IGNITION_VERSION,
@@ -22,4 +23,3 @@ export {
   ignitionConfigSchema,
 } from './versions/schema.ts';
 export { type IgnitionV2, ignitionV2Schema } from './versions/schema-v2.ts';
-export { SERVED_VERSIONS, type ServedVersion, toIgnitionVersion } from './versions/to-version.ts';

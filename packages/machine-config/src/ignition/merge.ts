@@ -1,4 +1,4 @@
-import type { Plan } from './plan.ts';
+import type { Plan } from './plan/plan.ts';
 import { IGNITION_PLAN, type IgnitionConfig } from './versions/schema.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,12 +1,12 @@
-import { DecodeError, decode } from './decode.ts';
-import { validateIgnition } from './validate.ts';
+import { DecodeError, decode } from './plan/decode.ts';
+import { validateIgnition } from './validation/validate.ts';
+import { validateIgnitionV2 } from './validation/validate-v2.ts';
 import { IgnitionError, type Issue, printIssues } from './values/report.ts';
 import { deduplicateV2 } from './versions/deduplicate-v2.ts';
 import { decoderOfRest } from './versions/older-decoders.ts';
 import { IGNITION_VERSION, type IgnitionConfig } from './versions/schema.ts';
 import type { IgnitionV2 } from './versions/schema-v2.ts';
 import { translateV2 } from './versions/translate-v2.ts';
-import { validateIgnitionV2 } from './versions/validate-v2.ts';
 import { planOfVersion, type ReadableVersion, readVersion, SUPPORTED_VERSIONS } from './versions/versions.ts';
 
 /** A valid config in its own version. */

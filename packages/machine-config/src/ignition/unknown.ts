@@ -1,5 +1,5 @@
 import { unknownField } from '../kinds/unknown-fields.ts';
-import type { Plan } from './plan.ts';
+import type { Plan } from './plan/plan.ts';
 import { planOfVersion, readVersion } from './versions/versions.ts';
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

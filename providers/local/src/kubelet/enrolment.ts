@@ -3,8 +3,8 @@ import type { IgnitionConfig } from '@mcm/machine-config';
 import { requestCertificate } from './certificate/request-certificate.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { type ConfigPointer, fetchFirstConfig } from './first-boot.ts';
-import type { KubeletCertificate } from './memory.ts';
-import { type BootConfig, UserDataError } from './user-data.ts';
+import type { KubeletCertificate } from './node/memory.ts';
+import { type BootConfig, UserDataError } from './node/user-data.ts';
 
 /** An API server, and as whom to talk to it. */
 export interface ApiAddress {

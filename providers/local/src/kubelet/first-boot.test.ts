@@ -13,7 +13,7 @@ import { expect, test } from 'vitest';
 import { MemoryStore } from '../cloud/store/memory-store.ts';
 import { type JoinRigOptions, joinRig, type StartPlane } from '../testing/join-rig.ts';
 import type { ApiTransport } from './enrolment.ts';
-import { parseUserData } from './user-data.ts';
+import { parseUserData } from './node/user-data.ts';
 
 const withKinds: StartPlane = (options) => startControlPlane({ ...options, crds: [...crds, ...machineConfigCrds] });
 const SERVER = 'https://config.test:22623';

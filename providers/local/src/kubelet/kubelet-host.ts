@@ -3,7 +3,7 @@ import { type KubeletBehaviour, layerBehaviour } from '../machine/behaviour.ts';
 import type { BootOptions, Instance, InstanceHost, KubeletControl, MachineType } from '../machine/model.ts';
 import { type Access, Enrolment, type EnrolmentOptions } from './enrolment.ts';
 import { HollowKubelet } from './kubelet.ts';
-import type { KubeletMemory } from './memory.ts';
+import type { KubeletMemory } from './node/memory.ts';
 
 /** What runs the hollow kubelets of a cloud. */
 export interface KubeletHostOptions extends Pick<EnrolmentOptions, 'nodeCluster' | 'connect'> {

@@ -19,12 +19,12 @@ import { StatusReporter } from './agents/status-reporter.ts';
 import { UpdateAgent } from './agents/update-agent.ts';
 import type { Access, Enrolment } from './enrolment.ts';
 import { firstMachine } from './first-boot.ts';
-import { Life } from './life.ts';
-import type { KubeletMemory } from './memory.ts';
-import { draftNode, KUBELET_VERSION, type NodeFacts, nodeLabels, nodeStatus } from './node-object.ts';
+import { Life } from './node/life.ts';
+import type { KubeletMemory } from './node/memory.ts';
+import { draftNode, KUBELET_VERSION, type NodeFacts, nodeLabels, nodeStatus } from './node/node-object.ts';
+import { type BootConfig, parseUserData, UserDataError } from './node/user-data.ts';
 import { PodRunner } from './pods/pod-runner.ts';
 import { StaticPods } from './pods/static-pods.ts';
-import { type BootConfig, parseUserData, UserDataError } from './user-data.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 
 export interface KubeletOptions {

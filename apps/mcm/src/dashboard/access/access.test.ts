@@ -6,9 +6,9 @@ import { crds } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { createClient, handlerTransport, realClock, seededRandom } from '@mcm/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isLoopback } from '../remote.ts';
 import { serveDashboard } from '../serve.ts';
 import type { DashboardServer } from '../server.ts';
-import { isLoopback } from './remote.ts';
 
 let plane: ControlPlane;
 let dashboard: DashboardServer;

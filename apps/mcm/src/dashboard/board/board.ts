@@ -11,9 +11,6 @@ import {
   type PoolRow,
 } from '@mcm/dashboard';
 import { type Clock, controllerOf, errorText, type Informer, type KubeObject, type Logger, type Node } from '@mcm/kube';
-import type { Controllers } from '../controllers.ts';
-import type { Drains } from '../drains.ts';
-import { gapSentences } from '../gaps.ts';
 import { Lives } from '../history/lives.ts';
 import { Samples } from '../history/samples.ts';
 import { Successors } from '../history/successors.ts';
@@ -21,8 +18,11 @@ import { deploymentRow, type JudgedDeployment } from '../rows/deployment-row.ts'
 import { type AroundMachine, type JudgedRow, machineRow } from '../rows/machine-row.ts';
 import { classRow, poolRow } from '../rows/other-rows.ts';
 import { brieflyVisible } from '../rows/text.ts';
-import type { Sources } from '../sources.ts';
+import type { Controllers } from './controllers.ts';
+import type { Drains } from './drains.ts';
 import { Events } from './events.ts';
+import { gapSentences } from './gaps.ts';
+import type { Sources } from './sources.ts';
 import { Table } from './table.ts';
 
 /** The most samples of a rollout, and the most rollouts with samples. Together they take at most 20 MB. */

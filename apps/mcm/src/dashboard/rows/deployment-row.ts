@@ -2,7 +2,7 @@ import { type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 import { isComplete } from '@mcm/core';
 import type { DeploymentRow, RolloutState } from '@mcm/dashboard';
 import { type ControllerHealth, doesAct } from '../../controllers/health.ts';
-import { troublesOf } from '../../explain/conditions.ts';
+import { troublesOf } from '../../explain/reasons/conditions.ts';
 import { BLOCKED_LIMIT_MS } from './machine-row.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 

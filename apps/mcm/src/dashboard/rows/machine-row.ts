@@ -4,7 +4,7 @@ import type { Level, MachineRow, Stage } from '@mcm/dashboard';
 import { controllerOf, type Node } from '@mcm/kube';
 import { type ControllerHealth, doesAct } from '../../controllers/health.ts';
 import { isPastDrain, machineWait, sinceOf } from '../../explain/machine/machine-wait.ts';
-import { waitUnder } from '../../explain/stopped-controllers.ts';
+import { waitUnder } from '../../explain/reasons/stopped-controllers.ts';
 import { phaseName } from '../../screen/fleet.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 

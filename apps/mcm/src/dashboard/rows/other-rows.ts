@@ -2,7 +2,7 @@ import type { MachineClass } from '@mcm/api';
 import type { ClassRow, EventRow, PoolRow } from '@mcm/dashboard';
 import type { EventObject } from '@mcm/kube';
 import type { MachineConfigPool } from '@mcm/machine-config';
-import { brief } from '../../explain/brief.ts';
+import { brief } from '../../explain/reasons/brief.ts';
 import { classZone } from './machine-row.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 

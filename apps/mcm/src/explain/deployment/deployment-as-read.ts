@@ -2,9 +2,9 @@ import { type MachineDeployment, selectorMatches } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { ownedBy, type ReadableSurroundings } from '../../cluster/deployment-reading.ts';
 import type { ControllerHealth } from '../../controllers/health.ts';
+import { explanationUnder } from '../reasons/stopped-controllers.ts';
 import type { MachineSettings } from '../settings/machine-settings.ts';
 import type { ManagerSettings } from '../settings/manager-settings.ts';
-import { explanationUnder } from '../stopped-controllers.ts';
 import { type DeploymentExplanation, explainDeployment, stoppedBy, withoutStep } from './deployment.ts';
 
 interface Around {

@@ -30,12 +30,12 @@ import type { Node } from '@mcm/kube';
 import type { DeploymentReading, FullReading } from '../../cluster/deployment-reading.ts';
 import { type QuarantinedVm, quarantinedIn } from '../../cluster/quarantine.ts';
 import type { ControllerHealth } from '../../controllers/health.ts';
-import { troublesOf } from '../conditions.ts';
 import { type MachineWait, machineWait } from '../machine/machine-wait.ts';
-import { replacementHolds } from '../replacement-holds.ts';
+import { troublesOf } from '../reasons/conditions.ts';
+import { replacementHolds } from '../reasons/replacement-holds.ts';
+import { explanationUnder, managerHold } from '../reasons/stopped-controllers.ts';
 import { ASSUMED, type MachineSettings } from '../settings/machine-settings.ts';
 import type { ManagerSettings } from '../settings/manager-settings.ts';
-import { explanationUnder, managerHold } from '../stopped-controllers.ts';
 import { curesOf, inPlaceCures } from './deployment-cures.ts';
 import { disruptionCures, disruptionLines } from './disruption.ts';
 

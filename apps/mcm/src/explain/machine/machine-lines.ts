@@ -2,8 +2,8 @@ import { formatDurationMs, parseTime } from '@mcm/api';
 import { unreadLines } from '../../cluster/allowed.ts';
 import { quarantineLines } from '../../cluster/quarantine.ts';
 import { controllerLines } from '../../controllers/health.ts';
-import { drainLines } from '../drain-lines.ts';
-import { evidenceLines, keptVmLines } from '../evidence-lines.ts';
+import { drainLines } from '../reasons/drain-lines.ts';
+import { evidenceLines, keptVmLines } from '../reasons/evidence-lines.ts';
 import type { DrainPreview, LivingMachine, MachineExplanation } from './machine.ts';
 import { type MachineWait, waitLine } from './machine-wait.ts';
 

@@ -10,7 +10,7 @@ import {
   type UndrainablePolicy,
   undrainablePolicyOf,
 } from '@mcm/core';
-import { brief } from '../brief.ts';
+import { brief } from '../reasons/brief.ts';
 
 /** The current activity or wait of a machine, and its deadline. */
 export interface MachineWait {

@@ -43,12 +43,12 @@ import { type QuarantinedVm, quarantinedIn, quarantineLines } from '../../cluste
 import { UserError } from '../../command/errors.ts';
 import { type ControllerHealth, notActing } from '../../controllers/health.ts';
 import { readControllers } from '../../controllers/read.ts';
-import { brief } from '../brief.ts';
-import { deletionCauseOf } from '../deletion-cause.ts';
-import { readReplacementContext, replacementHolds } from '../replacement-holds.ts';
+import { brief } from '../reasons/brief.ts';
+import { deletionCauseOf } from '../reasons/deletion-cause.ts';
+import { readReplacementContext, replacementHolds } from '../reasons/replacement-holds.ts';
+import { managerHold, waitUnder } from '../reasons/stopped-controllers.ts';
 import { type MachineSettings, readMachineSettings } from '../settings/machine-settings.ts';
 import { readManagerSettings } from '../settings/manager-settings.ts';
-import { managerHold, waitUnder } from '../stopped-controllers.ts';
 import { machineCures } from './machine-cures.ts';
 import { type MachineWait, machineWait, refusalOf, sinceOf } from './machine-wait.ts';
 import { configOf } from './node-config.ts';

@@ -1,5 +1,5 @@
-import { alertsWithLinks } from '../chart/alerts.ts';
 import { grafanaFiles } from '../grafana/files.ts';
+import { alertsWithLinks } from './alerts.ts';
 import { CONFIG_APP, CONFIG_METRICS_PORT, CONFIG_SELECTOR } from './machine-config.ts';
 import { type InstallSettings, labelsOf, selectorOf, shared } from './settings.ts';
 

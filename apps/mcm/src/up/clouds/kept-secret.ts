@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import type { DataDir } from '../data-dir.ts';
+import type { DataDir } from '../data/data-dir.ts';
 
 /** A secret of a data directory, created once. */
 export function keptSecret(data: DataDir, name: string, make: () => string): string {

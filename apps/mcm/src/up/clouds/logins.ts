@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto';
 import { createAuthority } from '@mcm/control-plane';
 import { realClock } from '@mcm/kube';
-import type { DataDir } from '../data-dir.ts';
+import type { DataDir } from '../data/data-dir.ts';
 import { keptSecret } from './kept-secret.ts';
 import type { SecretsByName } from './provider.ts';
 

@@ -1,6 +1,6 @@
 import type { MachineClass } from '@mcm/api';
 import type { Draft } from '@mcm/kube';
-import type { DataDir } from '../data-dir.ts';
+import type { DataDir } from '../data/data-dir.ts';
 
 /** Values of `mcm up --provider`. */
 export const PROVIDERS = ['local', 'aws', 'azure', 'gcp'] as const;

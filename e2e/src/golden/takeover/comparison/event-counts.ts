@@ -1,5 +1,5 @@
 import type { KubeObject } from '@mcm/kube';
-import { countOf, involvedOf } from '../deletions.ts';
+import { countOf, involvedOf } from '../recordings/deletions.ts';
 import type { Names } from '../recordings/names.ts';
 import type { Recorded } from '../recordings/recording.ts';
 

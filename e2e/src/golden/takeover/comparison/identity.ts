@@ -1,8 +1,8 @@
 import type { Machine } from '@mcm/api';
 import type { KubeObject } from '@mcm/kube';
-import type { Uids } from '../recordings/load.ts';
 import type { Recorded, State } from '../recordings/recording.ts';
-import { machinesOf } from '../rest.ts';
+import type { Uids } from '../stage/load.ts';
+import { machinesOf } from '../stage/rest.ts';
 
 const PRIORITY = 'machinepriority.machine.sapcloud.io';
 const PRESERVE = 'node.machine.sapcloud.io/preserve';

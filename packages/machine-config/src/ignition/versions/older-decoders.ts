@@ -1,5 +1,5 @@
-import { DecodeError, decode } from '../decode.ts';
-import type { Plan } from '../plan.ts';
+import { DecodeError, decode } from '../plan/decode.ts';
+import type { Plan } from '../plan/plan.ts';
 import { IGNITION_V2_PLAN } from './schema-v2.ts';
 import { IGNITION_V1_PLAN, planOfVersion, type ReadableVersion } from './versions.ts';
 

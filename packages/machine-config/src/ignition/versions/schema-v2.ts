@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { planOf } from '../plan.ts';
+import { planOf } from '../plan/plan.ts';
 
 // The part of Ignition 2.2 that this package reads. Source: coreos/ignition v0.35, config/v2_2/types/schema.go.
 

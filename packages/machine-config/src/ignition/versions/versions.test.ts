@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { parseIgnition } from '../read.ts';
+import { toIgnitionVersion } from '../to-version.ts';
 import { parseGoUrl, queryValues } from '../values/go-url.ts';
 import { IgnitionError } from '../values/report.ts';
-import { toIgnitionVersion } from './to-version.ts';
 
 /** The problems of a config of version 3.`minor`: '' for none. */
 function problems(minor: number, config: object): string {

@@ -1,4 +1,4 @@
-import { type FieldPlan, objectPlan, type Plan, planOf } from '../plan.ts';
+import { type FieldPlan, objectPlan, type Plan, planOf } from '../plan/plan.ts';
 import { parseGoUrl } from '../values/go-url.ts';
 import { IGNITION_PLAN } from './schema.ts';
 import { ignitionV1Schema } from './schema-v1.ts';

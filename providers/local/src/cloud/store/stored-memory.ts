@@ -1,4 +1,4 @@
-import type { KubeletMemory, KubeletState } from '../../kubelet/memory.ts';
+import type { KubeletMemory, KubeletState } from '../../kubelet/node/memory.ts';
 import type { CloudStore } from './store.ts';
 
 const KIND = 'kubelet';

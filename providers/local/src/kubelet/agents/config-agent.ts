@@ -13,7 +13,7 @@ import {
   wantedDisk,
 } from '@mcm/machine-config';
 import type { KubeletBehaviour } from '../../machine/behaviour.ts';
-import type { Life } from '../life.ts';
+import type { Life } from '../node/life.ts';
 
 /** What of a machine's disk outlives the cloud's process. */
 export interface StoredMachine {

@@ -1,5 +1,5 @@
 import { type Clock, isAlreadyExists, isNotFound, type KubeClient, leases, type Random } from '@mcm/kube';
-import type { Life } from '../life.ts';
+import type { Life } from '../node/life.ts';
 
 /** Defaults of the kubelet: `nodeLeaseDurationSeconds`, and a quarter of it between renewals. */
 const DURATION_SECONDS = 40;

@@ -1,6 +1,6 @@
 import { type Clock, type Condition, isNotFound, type KubeClient, type Node, nodes, type Random } from '@mcm/kube';
-import type { Life } from '../life.ts';
-import { carryTransitions, type NodeFacts, nodeConditions } from '../node-object.ts';
+import type { Life } from '../node/life.ts';
+import { carryTransitions, type NodeFacts, nodeConditions } from '../node/node-object.ts';
 
 /** `nodeStatusReportFrequency`: an unchanged status is written this often. */
 const HEARTBEAT_MS = 5 * 60_000;

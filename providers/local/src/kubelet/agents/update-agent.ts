@@ -1,7 +1,7 @@
 import { Annotations, InPlaceUpdateReasons, Labels, NodeConditions, UpdateResults } from '@mcm/api';
 import { type Informer, isConflict, isNotFound, type KubeClient, type Node, nodes } from '@mcm/kube';
 import type { KubeletBehaviour } from '../../machine/behaviour.ts';
-import type { Life } from '../life.ts';
+import type { Life } from '../node/life.ts';
 
 export interface UpdateAgentOptions {
   readonly client: KubeClient;

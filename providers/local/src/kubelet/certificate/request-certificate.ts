@@ -1,5 +1,5 @@
 import type { KubeClient, KubeObject, ResourceClient, ResourceDefinition } from '@mcm/kube';
-import type { KubeletCertificate } from '../memory.ts';
+import type { KubeletCertificate } from '../node/memory.ts';
 import { makeSigningRequest } from './signing-request.ts';
 
 interface CertificateSigningRequest extends KubeObject {

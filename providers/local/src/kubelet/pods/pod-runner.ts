@@ -1,6 +1,6 @@
 import { type Change, type Clock, isConflict, isNotFound, type KubeClient, keyOf, type Pod, pods } from '@mcm/kube';
 import type { KubeletBehaviour } from '../../machine/behaviour.ts';
-import type { Life } from '../life.ts';
+import type { Life } from '../node/life.ts';
 import { type PodStep, planPod } from './plan-pod.ts';
 import { endedStatus, readyStatus, runningStatus } from './pod-status.ts';
 

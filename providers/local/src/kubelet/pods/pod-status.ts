@@ -1,5 +1,5 @@
 import type { Condition, Pod } from '@mcm/kube';
-import { timestamp } from '../node-object.ts';
+import { timestamp } from '../node/node-object.ts';
 
 export interface PodPlace {
   readonly hostIp: string;

@@ -1,5 +1,5 @@
 import { type Change, type Draft, isAlreadyExists, type KubeClient, type Node, type Pod, pods } from '@mcm/kube';
-import type { Life } from '../life.ts';
+import type { Life } from '../node/life.ts';
 import { MIRROR_ANNOTATION } from './project-pod.ts';
 
 /** A pod that the machine runs by itself, without an API server. */

@@ -8,7 +8,7 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
 } from '@mcm/kube';
-import type { Life } from '../life.ts';
+import type { Life } from '../node/life.ts';
 
 export interface VolumeManagerOptions {
   readonly client: KubeClient;

@@ -1,0 +1,79 @@
+import type { Machine, MachineDeployment } from '@mcm/api';
+import type { ControllerRow, ControllerState, Level } from '@mcm/dashboard';
+import type { Informer } from '@mcm/kube';
+import type { ControllerHealth } from '../../controllers/health.ts';
+import type { ControllerWatch } from '../../controllers/watch.ts';
+import { brieflyVisible, millisOf } from '../rows/text.ts';
+
+/** The objects whose namespaces have controllers. */
+interface Fleet {
+  readonly deployments: Pick<Informer<MachineDeployment>, 'store'>;
+  readonly machines: Pick<Informer<Machine>, 'store'>;
+}
+
+/** A controller without a Lease may run without leader election, so it is not drawn as a problem. */
+const LEVEL_OF: Readonly<Record<ControllerState, Level>> = {
+  acts: 'ready',
+  stopped: 'failed',
+  behind: 'blocked',
+  unknown: 'leaving',
+};
+
+/** The health of the controllers of each watched namespace, as of the last {@link Controllers.assess}. */
+export class Controllers {
+  readonly #watch: ControllerWatch;
+  readonly #namespace: string | undefined;
+  #known: ReadonlyMap<string, readonly ControllerHealth[]> = new Map();
+
+  /** @param namespace undefined: all */
+  constructor(watch: ControllerWatch, namespace: string | undefined) {
+    this.#watch = watch;
+    this.#namespace = namespace;
+  }
+
+  /** The health of the controllers of a namespace; empty before the first assessment. */
+  of(namespace: string): readonly ControllerHealth[] {
+    return this.#known.get(namespace) ?? [];
+  }
+
+  /** Assesses all controllers. Returns the namespaces with a change. */
+  assess(fleet: Fleet): ReadonlySet<string> {
+    const deployments = byNamespace(fleet.deployments.store.list());
+    const machines = byNamespace(fleet.machines.store.list());
+    const namespaces =
+      this.#namespace === undefined
+        ? new Set([...deployments.keys(), ...machines.keys(), ...this.#watch.namespaces()])
+        : new Set([this.#namespace]);
+    const next = new Map(
+      [...namespaces].sort().map((name) => {
+        const objects = { deployments: deployments.get(name) ?? [], machines: machines.get(name) ?? [] };
+        return [name, this.#watch.assess(name, objects)];
+      }),
+    );
+    this.#watch.keep(namespaces);
+    const changed = [...new Set([...this.#known.keys(), ...namespaces])].filter(
+      (name) => JSON.stringify(this.#known.get(name)) !== JSON.stringify(next.get(name)),
+    );
+    this.#known = next;
+    return new Set(changed);
+  }
+
+  rows(): readonly ControllerRow[] {
+    return [...this.#known].flatMap(([ns, all]) => all.map((health) => rowOf(ns, health)));
+  }
+}
+
+const byNamespace = <T extends Machine | MachineDeployment>(all: readonly T[]): ReadonlyMap<string, readonly T[]> =>
+  Map.groupBy(all, ({ metadata }) => metadata.namespace ?? '');
+
+const rowOf = (ns: string, { name, state, since, holder, reason, effects }: ControllerHealth): ControllerRow => ({
+  key: `${ns}/${name}`,
+  ns,
+  name,
+  state,
+  holder: brieflyVisible(holder ?? ''),
+  since: millisOf(since) ?? 0,
+  level: LEVEL_OF[state],
+  why: brieflyVisible(reason),
+  effects,
+});

@@ -1,0 +1,127 @@
+import { Labels, type Machine, type MachineClass } from '@mcm/api';
+import { type DrainExplanation, type FollowedDrain, followDrain, type MachineDefaults } from '@mcm/core';
+import type { DrainRow } from '@mcm/dashboard';
+import type { InformerRuntime, KubeClient } from '@mcm/kube';
+import { needsText } from '../../cluster/allowed.ts';
+import { BLOCKED_LIMIT_MS } from '../rows/machine-row.ts';
+import { brieflyVisible, millisOf } from '../rows/text.ts';
+
+/** The number of drains whose pods are watched. Each one needs a few watches. */
+const MOST_WATCHED = 10;
+
+interface Watch {
+  readonly drain: FollowedDrain;
+  readonly node: string;
+  ready: boolean;
+  /** The most pods that were seen. */
+  pods: number;
+  blockedSince: number | undefined;
+  readonly end: AbortController;
+}
+
+/** The inputs of watched drains. */
+export interface DrainOptions {
+  readonly target: KubeClient;
+  readonly runtime: InformerRuntime;
+  readonly signal: AbortSignal;
+  /** Called when a watched drain changed. */
+  readonly onChange: () => void;
+  /** The settings of the machine controller, as far as they are known. */
+  readonly defaults: () => MachineDefaults;
+  readonly classOf: (machine: Machine) => MachineClass | undefined;
+}
+
+const nodeOf = ({ metadata }: Machine): string => metadata.labels?.[Labels.Node] ?? '';
+const keyOf = ({ metadata }: Machine): string => `${metadata.namespace ?? ''}/${metadata.name}`;
+
+const byDeletion = (a: Machine, b: Machine): number =>
+  (a.metadata.deletionTimestamp ?? '').localeCompare(b.metadata.deletionTimestamp ?? '') ||
+  a.metadata.name.localeCompare(b.metadata.name);
+
+/** Watches the objects that each drain depends on, until the drain ends. */
+export class Drains {
+  readonly #options: DrainOptions;
+  readonly #watches = new Map<string, Watch>();
+  #machines: readonly Machine[] = [];
+
+  constructor(options: DrainOptions) {
+    this.#options = options;
+  }
+
+  /** Sets the machines that are being deleted. The oldest ten with a Node are watched. */
+  follow(going: readonly Machine[]): void {
+    this.#machines = going
+      .filter((machine) => nodeOf(machine) !== '')
+      .toSorted(byDeletion)
+      .slice(0, MOST_WATCHED);
+    const wanted = new Map(this.#machines.map((machine) => [machine.metadata.uid, nodeOf(machine)]));
+    for (const [uid, watch] of this.#watches) {
+      if (wanted.get(uid) === watch.node) continue;
+      watch.end.abort(new Error('the drain is over'));
+      this.#watches.delete(uid);
+    }
+    for (const [uid, node] of wanted) if (!this.#watches.has(uid)) this.#watches.set(uid, this.#begin(node));
+  }
+
+  #begin(node: string): Watch {
+    const { target, runtime, signal, onChange } = this.#options;
+    const end = new AbortController();
+    const until = AbortSignal.any([signal, end.signal]);
+    const drain = followDrain({ target, nodeName: node, runtime, signal: until, onChange });
+    const watch: Watch = { drain, node, ready: false, pods: 0, blockedSince: undefined, end };
+    drain.synced.then(
+      () => {
+        watch.ready = true;
+        onChange();
+      },
+      () => undefined, // The promise rejects when the watch ends.
+    );
+    return watch;
+  }
+
+  /** The explanation of a watched drain. Makes no request. */
+  explain(machine: Machine): DrainExplanation | undefined {
+    const watch = this.#watches.get(machine.metadata.uid);
+    const { classOf, defaults } = this.#options;
+    return watch?.ready ? watch.drain.explain(machine, classOf(machine), defaults()) : undefined;
+  }
+
+  /** The reasons that block a drain; empty if it is not watched. */
+  blockersOf(machine: Machine): readonly string[] {
+    return this.explain(machine)?.blockers.map(({ text }) => text) ?? [];
+  }
+
+  /** The kinds that may not be read, with the missing permissions. */
+  unseen(machine: Machine): readonly string[] {
+    return (this.#watches.get(machine.metadata.uid)?.drain.refused() ?? []).flatMap(({ resource, refused }) =>
+      refused ? [`${resource} may not be read: needs ${needsText(refused)}`] : [],
+    );
+  }
+
+  /** The rows of the watched drains. */
+  rows(now: number): readonly DrainRow[] {
+    return this.#machines.flatMap((machine) => this.#row(machine, now) ?? []);
+  }
+
+  #row(machine: Machine, now: number): DrainRow | undefined {
+    const watch = this.#watches.get(machine.metadata.uid);
+    if (watch === undefined) return undefined;
+    const explanation = this.explain(machine);
+    const left = explanation?.pods.filter(({ fate }) => fate !== 'stays').length ?? -1;
+    const told = explanation?.blockers.map(({ text }) => text) ?? [];
+    watch.pods = Math.max(watch.pods, left);
+    watch.blockedSince = told.length > 0 ? (watch.blockedSince ?? now) : undefined;
+    const long = watch.blockedSince !== undefined && now - watch.blockedSince >= BLOCKED_LIMIT_MS;
+    return {
+      key: keyOf(machine),
+      ns: machine.metadata.namespace ?? '',
+      name: machine.metadata.name,
+      node: watch.node,
+      left,
+      pods: watch.pods,
+      blockers: [...told, ...this.unseen(machine)].map(brieflyVisible),
+      level: told.length === 0 ? 'leaving' : long ? 'failed' : 'blocked',
+      since: millisOf(machine.metadata.deletionTimestamp) ?? now,
+    };
+  }
+}

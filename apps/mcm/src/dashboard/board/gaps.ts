@@ -1,0 +1,71 @@
+import { type Clock, errorText, type Informer, type KubeObject } from '@mcm/kube';
+import { needsText } from '../../cluster/allowed.ts';
+import { visible } from '../rows/text.ts';
+
+/** Data that is missing or outdated. */
+export interface Gaps {
+  /** Kinds that have not been read yet. */
+  readonly missing: readonly string[];
+  /** The missing permission of each kind that may not be read. */
+  readonly refused: ReadonlyMap<string, string>;
+  /** Kinds that are not watched at the moment, and the time of the last answer for them. */
+  readonly stale: { readonly kinds: readonly string[]; readonly since: Date } | undefined;
+  /** Why the last attempt to read a missing or outdated kind failed. */
+  readonly why: string | undefined;
+}
+
+type Kind = Pick<Informer<KubeObject>, 'resource' | 'synced' | 'refused' | 'sinceDataMs'>;
+
+/** Tracks the kinds that cannot be watched. */
+export class GapKeeper {
+  readonly #clock: Clock;
+  readonly #failing = new Map<string, unknown>();
+  readonly #onChange: () => void;
+
+  constructor(clock: Clock, onChange: () => void) {
+    this.#clock = clock;
+    this.#onChange = onChange;
+  }
+
+  /** For `InformerRuntime.outage`. */
+  readonly outage = (resource: string, failure: unknown): void => {
+    const before = this.#failing.has(resource);
+    if (failure === undefined) this.#failing.delete(resource);
+    else this.#failing.set(resource, failure);
+    if (before !== (failure !== undefined)) this.#onChange();
+  };
+
+  of(kinds: readonly Kind[]): Gaps {
+    const refused = kinds.flatMap((kind) => (kind.refused ? [[kind.resource, needsText(kind.refused)] as const] : []));
+    const others = kinds.filter((kind) => kind.refused === undefined);
+    const failing = others.filter(({ resource }) => this.#failing.has(resource));
+    const stale = failing.filter(({ synced }) => synced);
+    const heardMs = Math.min(...stale.map((kind) => kind.sinceDataMs()));
+    const [first] = failing;
+    return {
+      missing: others.filter(({ synced }) => !synced).map(({ resource }) => resource),
+      refused: new Map(refused),
+      stale:
+        stale.length === 0
+          ? undefined
+          : { kinds: stale.map(({ resource }) => resource), since: new Date(this.#clock.now().getTime() - heardMs) },
+      why: first && errorText(this.#failing.get(first.resource)),
+    };
+  }
+}
+
+const instant = (at: Date): string => `${at.toISOString().slice(0, 19)}Z`;
+
+/** Sentences about the missing data, the cause, and the missing permissions. */
+export function gapSentences({ missing, refused, stale, why = '' }: Gaps): readonly string[] {
+  return [
+    ...(stale
+      ? [
+          `No connection to the API server: ${stale.kinds.join(', ')} are shown as of ${instant(stale.since)}. The dashboard reconnects automatically.`,
+        ]
+      : []),
+    ...(missing.length > 0 ? [`Not read yet: ${missing.join(', ')}.`] : []),
+    ...((stale || missing.length > 0) && why !== '' ? [`The last answer: ${visible(why)}`] : []),
+    ...[...refused].map(([kind, needs]) => `${kind} may not be read: needs ${needs}.`),
+  ];
+}

@@ -1,0 +1,39 @@
+import { Annotations, type Machine, type MachineSet, machineSets, TRIGGERED_DELETION_PRIORITY, TRUE } from '@mcm/api';
+import { causeIn, DeletionCauses } from '@mcm/core';
+import { type EventObject, events, ignoreNotFound, type KubeClient } from '@mcm/kube';
+import { ifAllowed } from '../../cluster/allowed.ts';
+
+interface Target {
+  readonly client: KubeClient;
+  readonly namespace: string;
+}
+
+/** Used when no event or annotation of a controller names a cause. */
+const BY_HAND = 'manual (no event or mark of a controller names another cause; events expire)';
+
+/**
+ * The cause of a deletion: from the event of its MachineSet, else from the machine itself. Undefined if the machine is
+ * not being deleted, or if the caller may not read the objects.
+ */
+export async function deletionCauseOf(
+  { client, namespace }: Target,
+  machine: Machine,
+  unread: Set<string>,
+): Promise<string | undefined> {
+  const { deletionTimestamp, name, ownerReferences, annotations = {} } = machine.metadata;
+  if (deletionTimestamp === undefined) return undefined;
+  if (annotations[Annotations.DeletedForHealth] === TRUE) return DeletionCauses.Unhealthy;
+  const owner = ownerReferences?.find(({ controller }) => controller);
+  if (!owner) return BY_HAND;
+  const fieldSelector = `involvedObject.kind=MachineSet,involvedObject.name=${owner.name},reason=SuccessfulDelete`;
+  const said = await ifAllowed(client.resource<EventObject>(events, namespace).list({ fieldSelector }), unread);
+  const [cause] = (said?.items ?? []).flatMap(({ message }) => causeIn(message ?? '', name) ?? []);
+  if (cause !== undefined) return cause;
+  if (Number(annotations[Annotations.Priority]) === TRIGGERED_DELETION_PRIORITY) return DeletionCauses.Autoscaler;
+  const set = await ifAllowed(
+    ignoreNotFound(client.resource<MachineSet>(machineSets, namespace).get(owner.name)),
+    unread,
+  );
+  if (said === null || set === null) return undefined;
+  return set?.metadata.uid === owner.uid && !set.metadata.deletionTimestamp ? BY_HAND : DeletionCauses.OwnerDeleted;
+}

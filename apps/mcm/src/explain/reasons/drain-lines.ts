@@ -1,0 +1,112 @@
+import { formatDurationMs, formatTime } from '@mcm/api';
+import type { DrainExplanation } from '@mcm/core';
+import { columns } from '../../output/columns.ts';
+
+const FATES: Readonly<Record<DrainExplanation['pods'][number]['fate'], string>> = {
+  evict: 'is evicted now',
+  delete: 'is deleted without grace',
+  leaving: 'is terminating',
+  turn: 'waits for its turn',
+  blocked: 'is blocked',
+  stays: 'stays',
+};
+
+/** The steps of a drain or of its preview as lines of text. */
+export function drainLines(drain: DrainExplanation, now: Date): string[] {
+  const rows = drain.pods.map(({ pod, fate, because, ends, volumes, budgets }) => [
+    `  ${pod}`,
+    FATES[fate],
+    [
+      // The blocker is printed below, once for all its pods.
+      ...(fate === 'blocked' ? [] : [ends ? `it is to end by ${formatTime(ends.by)}` : because]),
+      ...volumes.map((volume) => `volume ${volume}`),
+      ...budgets.map((budget) => `budget ${budget}`),
+    ].join(', '),
+  ]);
+  const blockers = blockerLines(drain.blockers);
+  return [
+    drain.pods.length === 0
+      ? `node ${drain.node} has no pods`
+      : `pods of node ${drain.node}, in the order in which they go:`,
+    ...columns(rows),
+    ...waitLines(drain, now),
+    ...(blockers.length > 0 ? ['blocked by:', ...blockers] : []),
+    ...deadlines(drain, now),
+  ];
+}
+
+/** The number of pods that a blocker names. The list above has all of them. */
+const NAMED = 5;
+
+/** Pods and volumes that need no action, and their deadlines. */
+function waitLines({ pods, detaching = [] }: DrainExplanation, now: Date): string[] {
+  const leaving = pods.filter(({ fate }) => fate === 'leaving');
+  const ends = leaving.flatMap((pod) => (pod.ends ? [pod.ends] : []));
+  const last = ends.toSorted((a, b) => b.by.getTime() - a.by.getTime())[0];
+  const until = last
+    ? `, ${ends.length > 1 ? 'the last ' : ''}by ${formatTime(last.by)} (${inTime(last.by, now)}); from ${formatTime(last.overdueFrom)} it counts as one that does not end`
+    : '';
+  const lines = [
+    ...(leaving.length > 0
+      ? [
+          `  - ${named(
+            leaving.map(({ pod }) => pod),
+            'pod',
+          )} to end${until}`,
+        ]
+      : []),
+    ...(detaching.length > 0
+      ? [
+          `  - ${named(detaching, 'volume')} to come off the node, no longer than the detach timeout; see kubectl get volumeattachments`,
+        ]
+      : []),
+  ];
+  return lines.length > 0 ? ['waits for:', ...lines] : [];
+}
+
+function named(names: readonly string[], noun: string): string {
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
+  return `${noun}${names.length > 1 ? 's' : ''} ${names.slice(0, NAMED).join(', ')}${more}`;
+}
+
+/** The blockers of the drain. Pods with the same blocker are grouped. */
+function blockerLines(blockers: DrainExplanation['blockers']): string[] {
+  const groups = new Map<string, string[]>();
+  for (const { text, hint, pods = [] } of blockers) {
+    const pod = pods.length === 1 ? (pods[0] ?? '') : '';
+    const alike = `${(pod && text.replaceAll(pod, POD)) || text}${hint ? `; ${(pod && hint.replaceAll(pod, POD)) || hint}` : ''}`;
+    groups.set(alike, [...(groups.get(alike) ?? []), pod]);
+  }
+  return [...groups].flatMap(([alike, pods]) => {
+    if (pods.length === 1) return [`  - ${alike.replaceAll(POD, pods[0] ?? '')}`];
+    const more = pods.length > NAMED ? ` and ${pods.length - NAMED} more` : '';
+    const names = `${pods.slice(0, NAMED).join(', ')}${more}`;
+    const text = [`pod "${POD}"`, `pod ${POD}`, POD].reduce((rest, one) => rest.replaceAll(one, 'each'), alike);
+    return [`  - ${pods.length} pods: ${text}`, `    (${names})`];
+  });
+}
+
+/** A placeholder for the name of a pod. No text contains it. */
+const POD = '\u0000';
+
+function inTime(at: Date, now: Date): string {
+  const left = at.getTime() - now.getTime();
+  return left > 0 ? `in ${formatDurationMs(Math.ceil(left / 1_000) * 1_000)}` : 'now';
+}
+
+function deadlines({ drained, pods, deletesFrom, overAt, policy }: DrainExplanation, now: Date): string[] {
+  if (drained) return ['nothing is left to evict'];
+  // Waits for volumes have their own timeout, which the status of the machine shows.
+  if (pods.every(({ fate }) => fate === 'stays')) return [];
+  const ends = {
+    Force: 'the remaining pods are deleted without a grace period',
+    Quarantine: 'eviction stops; the node stays cordoned until its pods end by themselves',
+    Hold: 'nothing is forced: eviction continues without a limit',
+  }[policy];
+  // Print only one time if both times are equal.
+  const twice = deletesFrom && inTime(deletesFrom, now) === inTime(overAt, now);
+  return [
+    ...(deletesFrom && !twice ? [`pods that could not be evicted are deleted ${inTime(deletesFrom, now)}`] : []),
+    `the time to drain is over ${inTime(overAt, now)}: ${ends}`,
+  ];
+}

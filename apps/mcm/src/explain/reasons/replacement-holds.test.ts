@@ -1,0 +1,137 @@
+import {
+  API_VERSION,
+  crds,
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineClasses,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { guardsOf, SAFEGUARD_DEFAULTS } from '@mcm/core';
+import { createClient, handlerTransport, type Node, type ResourceClient, seededRandom, VirtualClock } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { explainMachine } from '../machine/machine.ts';
+import { type ReplacementContext, replacementHolds } from './replacement-holds.ts';
+
+const NOW = new Date('2026-01-01T12:00:00Z');
+const OLD = new Date(NOW.getTime() - 9 * 60_000).toISOString();
+const CLASS = { metadata: { name: 'small', namespace: 'test' } } as never;
+
+const machine = (name: string, phase: string, annotations: object = {}): Machine =>
+  ({
+    metadata: {
+      ...{ name, namespace: 'test', uid: name, labels: { name: 'pool', node: name }, annotations },
+      ownerReferences: [{ apiVersion: API_VERSION, kind: 'MachineSet', name: 's', uid: 's', controller: true }],
+    },
+    spec: { class: { kind: 'MachineClass', name: 'small' } },
+    status: { currentStatus: { phase, lastUpdateTime: OLD }, conditions: [{ type: 'Ready', status: 'Unknown' }] },
+  }) as unknown as Machine;
+
+const set = (metadata: object = {}, spec: object = {}): MachineSet =>
+  ({
+    metadata: { name: 's', uid: 's', ...metadata },
+    spec: { template: { spec: { class: { name: 'small' } } }, ...spec },
+  }) as unknown as MachineSet;
+
+const guards = (fleet: readonly Machine[], classes: readonly never[] = [CLASS]) =>
+  guardsOf({ machines: fleet, classes, nodes: undefined }, SAFEGUARD_DEFAULTS, NOW);
+
+const sick = machine('sick', 'Unknown');
+const fleet = (...phases: string[]): Machine[] => [sick, ...phases.map((phase, i) => machine(`m${i}`, phase))];
+const seen = (all: readonly Machine[]): ReplacementContext => ({ fleet: all, guards: guards(all), set: set() });
+
+test('nothing prevents the replacement of the only unhealthy machine of a set', () => {
+  expect(replacementHolds(sick, seen(fleet('Running', 'Running', 'Running')))).toEqual([]);
+  expect(replacementHolds(sick, {})).toEqual([]);
+});
+
+const paused = { metadata: {}, spec: { paused: true } } as MachineDeployment;
+const going = { metadata: { deletionTimestamp: OLD }, spec: {} } as MachineDeployment;
+const kept = {
+  metadata: { name: 'sick', annotations: { 'node.machine.sapcloud.io/preserve': 'when-failed' } },
+} as unknown as Node;
+
+test.for<[what: string, context: ReplacementContext, holds: string]>([
+  ['a deleted deployment', { deployment: going, set: set() }, 'its MachineDeployment is being deleted'],
+  ['a deleted set', { set: set({ deletionTimestamp: OLD }) }, 'MachineSet s is being deleted'],
+  ['a frozen set', { set: set({ labels: { freeze: 'True' } }) }, 'MachineSet s is frozen'],
+  [
+    'a set that must not refill',
+    { set: set({ labels: { 'node.machine.sapcloud.io/scale-up-disabled': 'true' } }) },
+    'MachineSet s has the label node.machine.sapcloud.io/scale-up-disabled',
+  ],
+  ['a paused rollout', { deployment: paused, set: set() }, 'the rollout is paused and its template is not proven'],
+  ['a request to preserve it', { set: set(), node: kept }, 'it is preserved'],
+  [
+    'the preservation of a set',
+    { set: set({}, { autoPreserveFailedMachineMax: 2 }) },
+    'it is one of 2 Failed machines that its MachineSet preserves',
+  ],
+  ['a missing class', { set: set(), guards: guards([], []) }, 'there is no MachineClass "small"'],
+  [
+    'the limit of replacements',
+    seen(fleet('Running', 'Running', 'Running', 'Terminating')),
+    '1 of its deployment or set is being replaced or created, and --max-unhealthy-replacements allows 1',
+  ],
+  [
+    'an open circuit breaker',
+    seen(fleet('Unknown', 'Unknown', 'Running')),
+    'the circuit breaker is open: 3 of 4 machines of the cluster are unreachable',
+  ],
+])('a replacement is not announced because of %s', ([_what, context, holds]) => {
+  expect(replacementHolds(sick, context)).toEqual([holds]);
+});
+
+test('explain reads and prints the reasons against a replacement', async () => {
+  const clock = new VirtualClock({ start: NOW });
+  const plane = await startControlPlane({ clock, crds, controllers: false });
+  const client = createClient({
+    transport: handlerTransport((request) => plane.fetch(request)),
+    userAgent: 'test',
+    clock,
+  });
+  const NS = 'default';
+  const template = { metadata: { labels: { app: 'a' } }, spec: { class: { kind: 'MachineClass', name: 'small' } } };
+  const selector = { matchLabels: { app: 'a' } };
+  const create = <T>(api: { create: (object: never) => Promise<T> }, object: object): Promise<T> =>
+    api.create(object as never);
+  const owner = (kind: string, { metadata: { name, uid } }: { metadata: { name: string; uid: string } }) => [
+    { apiVersion: API_VERSION, kind, name, uid, controller: true },
+  ];
+  const body = {
+    metadata: { name: 'small', namespace: NS },
+    providerSpec: {},
+    secretRef: { name: 'small', namespace: NS },
+  };
+  await create(client.resource(machineClasses, NS), body);
+  const deployment = await create(client.resource(machineDeployments, NS), {
+    metadata: { name: 'pool', namespace: NS },
+    spec: { replicas: 1, selector, template, paused: true },
+  });
+  const owned = await create(client.resource(machineSets, NS), {
+    metadata: {
+      name: 'pool-a',
+      namespace: NS,
+      labels: { app: 'a' },
+      ownerReferences: owner('MachineDeployment', deployment),
+    },
+    spec: { replicas: 1, selector, template },
+  });
+  const api: ResourceClient<Machine> = client.resource<Machine>(machines, NS);
+  await create(api, {
+    metadata: { name: 'm', namespace: NS, labels: { app: 'a' }, ownerReferences: owner('MachineSet', owned) },
+    spec: template.spec,
+  });
+  const status = { currentStatus: { phase: 'Unknown', lastUpdateTime: NOW.toISOString() } };
+  await api.patch('m', { type: 'merge', body: { status } }, { subresource: 'status' });
+  const { signal } = new AbortController();
+  const target = { client, target: client, namespace: NS, name: 'm', clock, random: seededRandom(1), signal };
+  const explanation = await explainMachine(target);
+  await plane.close();
+  expect(explanation.there && explanation.waitsFor?.deadline?.then).toBe(
+    'it may be Failed, but it is not replaced as long as the rollout is paused and its template is not proven',
+  );
+});

@@ -1,0 +1,128 @@
+import {
+  isFrozen,
+  Labels,
+  type Machine,
+  type MachineClass,
+  type MachineDeployment,
+  type MachineSet,
+  machineClasses,
+  machineDeployments,
+  machineSets,
+  machines,
+  PreserveValues,
+} from '@mcm/api';
+import {
+  countReplacements,
+  effectiveValue,
+  type Guards,
+  guardsOf,
+  replacementGroup,
+  replacementLimit,
+  type SafeguardSettings,
+} from '@mcm/core';
+import { ignoreNotFound, type KubeClient, type Node } from '@mcm/kube';
+import { ifAllowed, readNodes } from '../../cluster/allowed.ts';
+
+/** The data that decides whether a Failed machine is replaced. Absent data is unknown. */
+export interface ReplacementContext {
+  readonly set?: MachineSet;
+  readonly deployment?: MachineDeployment;
+  /** The machines of its namespace. */
+  readonly fleet?: readonly Machine[];
+  readonly guards?: Guards;
+  readonly node?: Node;
+}
+
+/** The reasons that prevent a replacement now, each as a clause after "as long as". Pure. */
+export function replacementHolds(machine: Machine, context: ReplacementContext): readonly string[] {
+  return [...ofOwners(context), ...ofPreservation(machine, context), ...ofGuards(machine, context)];
+}
+
+function ofOwners({ set, deployment }: ReplacementContext): readonly string[] {
+  if (deployment?.metadata.deletionTimestamp) return ['its MachineDeployment is being deleted'];
+  if (!set) return [];
+  const { name, deletionTimestamp, labels } = set.metadata;
+  if (deletionTimestamp) return [`MachineSet ${name} is being deleted`];
+  return [
+    ...(isFrozen(set) ? [`MachineSet ${name} is frozen`] : []),
+    ...(labels?.[Labels.ScaleUpDisabled] === undefined
+      ? []
+      : [`MachineSet ${name} has the label ${Labels.ScaleUpDisabled}`]),
+    ...(deployment?.spec.paused ? ['the rollout is paused and its template is not proven'] : []),
+  ];
+}
+
+function ofPreservation(machine: Machine, { set, node }: ReplacementContext): readonly string[] {
+  // A preserved Failed machine is already printed with its expiry.
+  if (machine.status?.currentStatus?.phase === 'Failed') return [];
+  const wish = effectiveValue(machine, node);
+  if (wish === PreserveValues.False) return [];
+  const isAsked = (Object.values(PreserveValues) as readonly string[]).includes(wish);
+  if (isAsked || machine.status?.currentStatus?.preserveExpiryTime) return ['it is preserved'];
+  const most = set?.spec.autoPreserveFailedMachineMax ?? 0;
+  return most > 0 ? [`it is one of ${most} Failed machines that its MachineSet preserves`] : [];
+}
+
+function ofGuards(machine: Machine, { set, fleet, guards }: ReplacementContext): readonly string[] {
+  if (!guards) return [];
+  const className = set?.spec.template.spec.class.name;
+  const lacksClass = className !== undefined && !guards.hasClass(className);
+  const open = guards.breakerOf(machine);
+  const group = fleet?.filter((one) => replacementGroup(one) === replacementGroup(machine)) ?? [];
+  const others = countReplacements(
+    group.filter(({ metadata }) => metadata.uid !== machine.metadata.uid),
+    { making: true },
+  );
+  const limit = replacementLimit(guards.maxUnhealthyReplacements, group.length);
+  return [
+    ...(lacksClass ? [`there is no MachineClass "${className}"`] : []),
+    ...(open
+      ? [
+          `the circuit breaker is open: ${open.unreachable} of ${open.joined} machines of the ${open.scope} are unreachable`,
+        ]
+      : []),
+    ...(others >= limit
+      ? [
+          `${others} of its deployment or set ${others === 1 ? 'is' : 'are'} being replaced or created, and --max-unhealthy-replacements allows ${limit}`,
+        ]
+      : []),
+  ];
+}
+
+interface Target {
+  readonly client: KubeClient;
+  /** Client for the target cluster. */
+  readonly target: KubeClient;
+  readonly namespace: string;
+}
+
+/** Reads the context of one machine; `unread` gets the refusals. */
+export async function readReplacementContext(
+  { client, target, namespace }: Target,
+  machine: Machine,
+  node: Node | undefined,
+  settings: SafeguardSettings,
+  { now, unread }: { readonly now: Date; readonly unread: Set<string> },
+): Promise<ReplacementContext> {
+  const owner = machine.metadata.ownerReferences?.find(({ controller }) => controller);
+  if (!owner) return {};
+  const sets = client.resource<MachineSet>(machineSets, namespace);
+  const [set, fleet, classes, nodes] = await Promise.all([
+    ifAllowed(ignoreNotFound(sets.get(owner.name)), unread),
+    ifAllowed(client.resource<Machine>(machines, namespace).list(), unread),
+    ifAllowed(client.resource<MachineClass>(machineClasses, namespace).list(), unread),
+    readNodes(target, unread),
+  ]);
+  const above = set?.metadata.ownerReferences?.find(({ controller }) => controller);
+  const deployments = client.resource<MachineDeployment>(machineDeployments, namespace);
+  const deployment = above && (await ifAllowed(ignoreNotFound(deployments.get(above.name)), unread));
+  return {
+    ...(set ? { set } : {}),
+    ...(deployment ? { deployment } : {}),
+    ...(fleet ? { fleet: fleet.items } : {}),
+    ...(fleet && classes
+      ? { guards: guardsOf({ machines: fleet.items, classes: classes.items, nodes }, settings, now) }
+      : {}),
+    ...(node ? { node } : {}),
+  };
+}

@@ -1,0 +1,106 @@
+import { API_VERSION, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { describe, expect, test } from 'vitest';
+import type { ControllerHealth, ControllerName } from '../../controllers/health.ts';
+import { viewFleet } from '../../screen/fleet.ts';
+import { FleetLines } from '../../screen/lines.ts';
+import { fleetTree, treeLines } from '../../tree/tree.ts';
+import { explainDeployment } from '../deployment/deployment.ts';
+import { deploymentLines } from '../deployment/deployment-lines.ts';
+
+const NOW = new Date('2026-01-01T12:00:00Z');
+const at = (minutes: number): string => new Date(NOW.getTime() + minutes * 60_000).toISOString();
+const meta = (name: string, kind?: string, owner?: string) => ({
+  ...{ name, namespace: 'test', uid: `uid-${name}`, resourceVersion: '1', generation: 1, creationTimestamp: at(-600) },
+  ...(owner && {
+    ownerReferences: [
+      { apiVersion: API_VERSION, kind: kind ?? '', name: owner, uid: `uid-${owner}`, controller: true },
+    ],
+  }),
+});
+const template = { metadata: { labels: { app: 'pool' } }, spec: { class: { kind: 'MachineClass', name: 'small' } } };
+const selector = { matchLabels: { app: 'pool' } };
+const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
+const deployment = {
+  ...{ apiVersion: API_VERSION, kind: 'MachineDeployment', metadata: meta('pool') },
+  spec: { replicas: 3, selector, template, strategy },
+} as MachineDeployment;
+const set = {
+  ...{ apiVersion: API_VERSION, kind: 'MachineSet', metadata: meta('pool-a', 'MachineDeployment', 'pool') },
+  spec: { replicas: 2, selector, template },
+} as MachineSet;
+const machine = {
+  ...{ apiVersion: API_VERSION, kind: 'Machine', metadata: meta('m-1', 'MachineSet', 'pool-a') },
+  spec: template.spec,
+  status: {
+    currentStatus: { phase: 'Unknown', lastUpdateTime: at(-5) },
+    lastOperation: { description: 'Machine m-1 is unhealthy - changing MachinePhase to Unknown' },
+  },
+} as Machine;
+
+const stopped = (name: ControllerName): ControllerHealth => ({
+  ...{ name, state: 'stopped', since: at(-3), reason: 'its leader host_1 does not renew Lease test/x' },
+  ...{ effects: ['nothing is done'], unprocessed: [] },
+});
+const explain = (controllers: readonly ControllerHealth[]) => {
+  const fleet = [machine];
+  const machines = new Map([[set.metadata.uid, fleet]]);
+  return explainDeployment({ deployment, sets: [set], machines, fleet, controllers }, NOW);
+};
+const linesOf = (controllers: readonly ControllerHealth[]): string =>
+  deploymentLines(explain(controllers), NOW).join('\n');
+
+describe('explain', () => {
+  test('announces the next step and the replacement as long as the controllers act', () => {
+    expect(linesOf([])).toContain('set pool-a goes from 2 to 3 machines');
+    expect(linesOf([])).toContain('it may be Failed and replaced');
+  });
+
+  test('announces nothing that a stopped manager would do', () => {
+    const lines = linesOf([stopped('machine-controller-manager')]);
+    expect(lines).toContain('  next   nothing: machine-controller-manager does not act\n');
+    expect(lines).toContain(
+      '  - machine-controller-manager does not act since 2026-01-01T11:57:00Z (3m)\n      its leader host_1 does not renew Lease test/x\n      nothing is done',
+    );
+    expect(lines).not.toMatch(/goes from|and replaced/);
+    expect(lines).toContain(
+      'it may be Failed, but it is not replaced as long as machine-controller-manager does not act',
+    );
+  });
+
+  test('announces no deadline of a stopped machine controller', () => {
+    const lines = linesOf([stopped('machine-controller')]);
+    expect(lines).toContain('machine-controller does not act; last report: it is unhealthy');
+    expect(lines).not.toContain('it may be Failed');
+    expect(lines).toContain('set pool-a goes from 2 to 3 machines');
+  });
+
+  test('a manager that is behind with one deployment has no next step only for that one', () => {
+    const behind = (name: string): ControllerHealth => ({
+      ...stopped('machine-controller-manager'),
+      ...{ state: 'behind', unprocessed: [name] },
+    });
+    expect(explain([behind('pool')]).next).toBe('nothing: machine-controller-manager does not act');
+    expect(explain([behind('other')]).changes).toEqual(['set pool-a goes from 2 to 3 machines']);
+  });
+});
+
+test('the tree shows the last report of a stopped machine controller as such', () => {
+  const source = { deployments: [deployment], sets: [set], machines: [machine], nodes: undefined };
+  const linesUnder = (controllers: readonly ControllerHealth[]) =>
+    treeLines(fleetTree(source, { controllersIn: () => controllers }), false, NOW).join('\n');
+  expect(linesUnder([stopped('machine-controller')])).toContain('– machine-controller does not act; last report: ');
+  expect(linesUnder([])).not.toContain('last report');
+});
+
+test('the lines of up report once that a controller stopped, and that it acts again', () => {
+  const lines = new FleetLines();
+  const next = (controllers: readonly ControllerHealth[]) =>
+    lines.next(viewFleet([deployment], [set], [machine], [], controllers), NOW);
+  next([]);
+  expect(next([stopped('machine-controller-manager')])).toEqual([
+    expect.stringMatching(/^machine-controller-manager does not act since /),
+    '  nothing is done',
+  ]);
+  expect(next([stopped('machine-controller-manager')])).toEqual([]);
+  expect(next([])).toEqual(['machine-controller-manager acts again']);
+});

@@ -1,0 +1,47 @@
+import { type ControllerHealth, doesAct, notActing } from '../../controllers/health.ts';
+
+const MANAGER = 'machine-controller-manager';
+const MACHINES = 'machine-controller';
+
+/** A wait with an announced result. */
+interface Wait {
+  readonly phase: string;
+  readonly doing: string;
+  readonly deadline?: unknown;
+}
+
+/**
+ * The wait of a machine without the actions of a stopped machine controller. Its text is only the last report, and no
+ * deadline has a result.
+ */
+export function waitUnder<T extends Wait>(wait: T, controllers: readonly ControllerHealth[]): T {
+  if (doesAct(controllers, MACHINES)) return wait;
+  const { deadline: _, ...rest } = wait;
+  return { ...rest, doing: `${MACHINES} does not act; last report: ${wait.doing}` } as T;
+}
+
+/** A clause after "as long as", if no controller replaces machines. */
+export const managerHold = (controllers: readonly ControllerHealth[], deployment?: string): readonly string[] =>
+  doesAct(controllers, MANAGER, deployment) ? [] : [`${MANAGER} does not act`];
+
+/** The parts of an explanation that announce the actions of controllers. */
+interface Announcing {
+  readonly name: string;
+  readonly next: string;
+  readonly changes: readonly string[];
+  readonly waitsFor: readonly Wait[];
+}
+
+/** The explanation of a deployment without the next step of a manager that does not act. */
+export function explanationUnder<T extends Announcing>(
+  explanation: T,
+  controllers: readonly ControllerHealth[],
+): T & { readonly controllers: readonly ControllerHealth[] } {
+  const acts = doesAct(controllers, MANAGER, explanation.name);
+  return {
+    ...explanation,
+    ...(acts ? {} : { next: `nothing: ${MANAGER} does not act`, changes: [] }),
+    waitsFor: explanation.waitsFor.map((wait) => waitUnder(wait, controllers)),
+    controllers: notActing(controllers),
+  };
+}

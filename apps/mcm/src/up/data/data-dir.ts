@@ -1,0 +1,141 @@
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { makeFolder } from '@mcm/kube';
+import { UserError } from '../../command/errors.ts';
+
+/** The version of the layout of a data directory. A directory with another version is refused. */
+const FORMAT = 1;
+const MARKER = 'mcm.json';
+
+/** The state of `mcm up` in the data directory. */
+export interface InstanceState {
+  readonly format: number;
+  /** The process that owns the directory, or the last owner. */
+  readonly pid: number;
+  /** RFC 3339. */
+  readonly startedAt: string;
+  readonly apiPort?: number;
+  /** The first fleet was created. It is not created again, even if the user deleted it. */
+  readonly seeded?: boolean;
+  /** The name of the provider, or the module of its driver; absent: local. */
+  readonly provider?: string;
+  /** Whether the machine-config-controller runs too. */
+  readonly machineConfig?: boolean;
+  /** The port of the config server; absent: machines get their configuration after they have joined. */
+  readonly configPort?: number;
+  /** The address of the cloud at the last start. */
+  readonly cloudAddress?: string;
+}
+
+/** A data directory that only this process may use, until `release`. */
+export interface DataDir {
+  readonly path: string;
+  readonly state: InstanceState | undefined;
+  file(...parts: string[]): string;
+  write(state: InstanceState): void;
+  release(): void;
+}
+
+/**
+ * Opens or creates the directory and takes its lock.
+ * @throws {UserError} if the directory is not writable, foreign, of another layout, or in use. It is not changed then.
+ */
+export function openDataDir(path: string): DataDir {
+  const root = resolve(path);
+  makeDirectory(root);
+  const state = readState(root);
+  if (!state && readdirSync(root).some((name) => !name.startsWith('lock.sqlite'))) {
+    throw new UserError(`--data-dir ${root} contains files of other programs: use an empty or a new directory`);
+  }
+  const lock = takeLock(root);
+  if (!lock)
+    throw new UserError(
+      `another mcm${pidOf(state)} runs on ${root}: stop it with "mcm down", or use another --data-dir`,
+    );
+  return {
+    path: root,
+    state,
+    file: (...parts) => join(root, ...parts),
+    write: (next) => writeState(root, next),
+    release: () => lock.close(),
+  };
+}
+
+/**
+ * The state of a directory without its lock; `running` says whether a living process holds the lock.
+ * @throws {UserError} if it is not a directory, or not a data directory of this program
+ */
+export function inspectDataDir(path: string): { readonly state: InstanceState; readonly running: boolean } | undefined {
+  const root = resolve(path);
+  const there = statSync(root, { throwIfNoEntry: false });
+  if (there?.isDirectory() === false) throw new UserError(`--data-dir ${root} must be the directory of an instance`);
+  const state = there && readState(root);
+  if (!state) return undefined;
+  const lock = takeLock(root);
+  lock?.close();
+  return { state, running: lock === undefined };
+}
+
+function makeDirectory(root: string): void {
+  try {
+    makeFolder(root, 0o700);
+    accessSync(root, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new UserError(`--data-dir ${root} cannot be used: ${reason(error)}; use another`);
+  }
+}
+
+function readState(root: string): InstanceState | undefined {
+  const file = join(root, MARKER);
+  if (!existsSync(file)) return undefined;
+  let state: unknown;
+  try {
+    state = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new UserError(`${file} cannot be read (${reason(error)}): restore it or use another --data-dir`);
+  }
+  const format = (state as Partial<InstanceState> | null)?.format;
+  if (format !== FORMAT)
+    throw new UserError(
+      `${root} has layout ${String(format)}, but this mcm supports layout ${FORMAT}: use another --data-dir`,
+    );
+  return state as InstanceState;
+}
+
+/** Writes to a new file and renames it, so that a crash leaves either the old or the new state. */
+function writeState(root: string, state: InstanceState): void {
+  const file = join(root, MARKER);
+  writeFileSync(`${file}.new`, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
+
+/** An exclusive SQLite transaction, which the operating system releases when the process ends. */
+function takeLock(root: string): DatabaseSync | undefined {
+  let lock: DatabaseSync | undefined;
+  try {
+    lock = new DatabaseSync(join(root, 'lock.sqlite'));
+    lock.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
+    return lock;
+  } catch (error) {
+    lock?.close();
+    if (/locked|busy/i.test(reason(error))) return undefined;
+    throw new UserError(`${join(root, 'lock.sqlite')} is not a lock of mcm (${reason(error)}): use another --data-dir`);
+  }
+}
+
+/** The text of a file; undefined if it does not exist. */
+export const readIfThere = (file: string): string | undefined =>
+  existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+
+const pidOf = (state: InstanceState | undefined): string => (state ? ` (process ${state.pid})` : '');
+const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));

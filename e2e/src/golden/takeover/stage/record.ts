@@ -1,0 +1,58 @@
+import type { KubeObject } from '@mcm/kube';
+import type { Recorded } from '../recordings/recording.ts';
+import type { Stage } from './stage.ts';
+
+/** Something that a user does, and what the recording says of it. */
+export interface Deed {
+  /** Seconds since the start. */
+  readonly at: number;
+  readonly after: string;
+  act(stage: Stage): Promise<void>;
+}
+
+/** How often the recorder looks, in seconds. */
+const LOOK_EVERY_S = 0.4;
+
+/**
+ * Records histories of our own controllers in the form of the original's recordings. They contain actions that the recordings do not have, to test
+ * that these are recognized.
+ */
+export async function record(stage: Stage, deeds: readonly Deed[], until: number): Promise<string> {
+  const states: object[] = [];
+  const known = new Map<string, string>();
+  let after = '';
+  const look = async (): Promise<void> => {
+    const all: KubeObject[] = [
+      ...(await stage.objects()),
+      ...(await stage.events()).map((event) => ({ ...event, kind: 'Event' })),
+    ];
+    const keyOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name}`;
+    const now = new Map(all.map((object) => [keyOf(object), object]));
+    const changed = all.filter((object) => known.get(keyOf(object)) !== versionOf(object));
+    const gone = [...known.keys()].filter((key) => !now.has(key));
+    known.clear();
+    for (const [key, object] of now) known.set(key, versionOf(object));
+    if (changed.length > 0 || gone.length > 0)
+      states.push({ at: stage.seconds, after, changed: changed.map(withoutManagedFields), gone });
+  };
+  const waiting = [...deeds];
+  while (stage.seconds < until) {
+    const next = waiting[0];
+    if (next && stage.seconds >= next.at) {
+      after = next.after;
+      await next.act(stage);
+      waiting.shift();
+      await stage.clock.advance(50);
+    } else await stage.clock.advance(LOOK_EVERY_S * 1_000);
+    await look();
+  }
+  return JSON.stringify({ scenario: 'own', states });
+}
+
+const versionOf = ({ metadata: { uid, resourceVersion } }: KubeObject): string => `${uid}/${resourceVersion}`;
+
+function withoutManagedFields(object: KubeObject): Recorded {
+  const { managedFields: _left, ...metadata } = object.metadata as KubeObject['metadata'] & { managedFields?: unknown };
+  const apiVersion = object.kind.startsWith('Machine') ? 'machine.sapcloud.io/v1alpha1' : 'v1';
+  return { ...object, apiVersion: object.apiVersion ?? apiVersion, metadata };
+}

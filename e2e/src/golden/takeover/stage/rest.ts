@@ -1,0 +1,57 @@
+import { conditionsOf, isFields, operationOf } from '../actions.ts';
+import type { Recorded, State } from '../recordings/recording.ts';
+
+export const machinesOf = (state: State): readonly Recorded[] =>
+  [...state.objects.values()].filter(({ kind }) => kind === 'Machine');
+
+/** Whether nothing was under way: every machine is there to stay, and its node is ready. */
+export const isAtRest = (state: State): boolean =>
+  machinesOf(state).every(
+    (machine) =>
+      machine.metadata.deletionTimestamp === undefined &&
+      conditionsOf(machine).some(({ status, type }) => type === 'Ready' && status === 'True'),
+  );
+
+/** The original reconciles again within this time in seconds. An object without a change for longer waits for an action. */
+const QUIET_S = 20;
+
+/** Reasons of `Progressing` that say that nothing is under way. */
+const ARRIVED = new Set(['NewMachineSetAvailable', 'DeploymentPaused']);
+
+/** Whether everything waited for the user's next action: idle, waiting for an agent, or without a change for long. */
+export function isSettled(end: State, nextAt: number): boolean {
+  if (nextAt - end.at >= QUIET_S) return true;
+  const phases = machinesOf(end).map(phaseOf);
+  const awaitsAgent = phases.includes('InPlaceUpdating') && !phases.includes('InPlaceUpdateSuccessful');
+  const hasArrived = [...end.objects.values()]
+    .filter(({ kind }) => kind === 'MachineDeployment')
+    .every((deployment) => ARRIVED.has(reasonOf(deployment, 'Progressing') ?? ''));
+  return isAtRest(end) && (awaitsAgent || hasArrived);
+}
+
+const reasonOf = (object: Recorded, type: string): string | undefined =>
+  conditionsOf(object).find((condition) => condition.type === type)?.reason;
+
+const phaseOf = ({ status }: Recorded): unknown =>
+  isFields(status) && isFields(status.currentStatus) ? status.currentStatus.phase : undefined;
+
+/** The part of a history with a complete end. A history that was cut off during the work of its last action ends before that action. */
+export function complete(states: readonly State[]): readonly State[] {
+  const last = states.at(-1);
+  const before = states.at(-2);
+  return last && before && before.after !== last.after && !isAtRest(last) ? states.slice(0, -1) : states;
+}
+
+/** Machines that were just leaving, when that is all that was under way; undefined otherwise. */
+export function lastLeaving(end: State): readonly Recorded[] | undefined {
+  const leaving = machinesOf(end).filter(
+    (machine) => machine.metadata.deletionTimestamp !== undefined && operationOf(machine)?.state === 'Processing',
+  );
+  return leaving.length > 0 && isAtRest({ ...end, objects: without(end, leaving) }) ? leaving : undefined;
+}
+
+/** The objects of a state without some machines and their nodes. */
+export function without({ objects }: State, machines: readonly Recorded[]): State['objects'] {
+  const gone = new Set(machines.flatMap(({ metadata: { name, labels } }) => [name, labels?.node ?? name]));
+  return new Map([...objects].filter(([key]) => !gone.has(key.replace(/^(Machine|Node)\//, ''))));
+}

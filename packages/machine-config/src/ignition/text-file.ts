@@ -1,0 +1,12 @@
+import { encodeBase64DataUrl } from './values/data-url.ts';
+import type { IgnitionFile } from './versions/schema.ts';
+
+const MODE = 0o644;
+
+/** A text file of a generated MachineConfig: readable for all, never compressed, replaces an existing file. */
+export const textFile = (path: string, text: string): IgnitionFile => ({
+  path,
+  mode: MODE,
+  overwrite: true,
+  contents: { source: encodeBase64DataUrl(text), compression: '' },
+});

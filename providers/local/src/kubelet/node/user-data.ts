@@ -1,0 +1,118 @@
+import { DataUrlError } from '@mcm/machine-config';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import { type KubeletBehaviour, kubeletBehaviour } from '../../machine/behaviour.ts';
+import { type ConfigPointer, pointerOf, pointerSchema } from '../first-boot.ts';
+import type { StaticPod } from '../pods/static-pods.ts';
+
+/** What a machine's user data tells its kubelet. */
+export interface BootConfig {
+  /** URL of the API server; absent: the one that the cloud's process was started with. */
+  readonly server?: string;
+  /** Certificate authority of the API server, PEM. */
+  readonly ca?: string;
+  /** `<id>.<secret>`. */
+  readonly token?: string;
+  /** Default: the instance's name. */
+  readonly nodeName?: string;
+  readonly nodeLabels?: Readonly<Record<string, string>>;
+  readonly taints?: readonly { readonly key: string; readonly value?: string | undefined; readonly effect: string }[];
+  /** Pods that the machine runs by itself. */
+  readonly staticPods?: readonly StaticPod[];
+  /** Where the machine's files come from, of machines with a config daemon. */
+  readonly pointer?: ConfigPointer;
+  readonly behaviour: KubeletBehaviour;
+}
+
+/** User data that cannot be used; the message goes to the machine's console. */
+export class UserDataError extends Error {
+  override readonly name = 'UserDataError';
+}
+
+const settings = z.looseObject({
+  server: z.url({ protocol: /^https?$/ }).optional(),
+  certificateAuthority: z.string().optional(),
+  certificateAuthorityData: z.base64().optional(),
+  bootstrapToken: z.string().optional(),
+  nodeName: z.string().min(1).optional(),
+  nodeLabels: z.record(z.string(), z.string()).optional(),
+  taints: z
+    .array(z.looseObject({ key: z.string().min(1), value: z.string().optional(), effect: z.string().min(1) }))
+    .optional(),
+  staticPods: z
+    .array(z.looseObject({ name: z.string().min(1), namespace: z.string().optional(), image: z.string().optional() }))
+    .optional(),
+  ignition: pointerSchema.optional(),
+  behaviour: kubeletBehaviour.optional(),
+});
+
+const TOKEN = /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/;
+const SERVER = /https:\/\/[\w.:[\]-]+(?:\/[\w./-]*)?/;
+const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
+
+/**
+ * Reads user data: a YAML or JSON mapping (with or without a first line such as `#cloud-config`) whose settings stand at
+ * the top or under `kubelet:`; anything else is taken for a script, in which the first bootstrap token, https address
+ * and certificate are looked for. The mapping may be an Ignition config as well, which points to the machine's own.
+ * @throws {UserDataError}
+ */
+export function parseUserData(text: string): BootConfig {
+  if (text.trim() === '') return { behaviour: {} };
+  const mapping = text.startsWith('#!') ? undefined : parseMapping(text);
+  if (mapping === undefined) return scan(text);
+  const { kubelet } = mapping;
+  const fields = typeof kubelet === 'object' && kubelet !== null ? { ...mapping, ...kubelet } : mapping;
+  const parsed = settings.safeParse(fields);
+  if (parsed.success) return fromSettings(parsed.data);
+  const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  throw new UserDataError(`user data: ${problems.join('; ')}`);
+}
+
+function parseMapping(text: string): Readonly<Record<string, unknown>> | undefined {
+  const document = parseDocument(text);
+  if (document.errors.length > 0) return undefined;
+  const value: unknown = document.toJS();
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : undefined;
+}
+
+function fromSettings(found: z.infer<typeof settings>): BootConfig {
+  const { server, certificateAuthority, certificateAuthorityData, bootstrapToken, nodeName, nodeLabels, taints } =
+    found;
+  const ca =
+    certificateAuthority ??
+    (certificateAuthorityData === undefined ? undefined : Buffer.from(certificateAuthorityData, 'base64').toString());
+  return {
+    ...(server === undefined ? {} : { server }),
+    ...(ca === undefined ? {} : { ca }),
+    ...(bootstrapToken === undefined ? {} : { token: bootstrapToken }),
+    ...(nodeName === undefined ? {} : { nodeName }),
+    ...(nodeLabels === undefined ? {} : { nodeLabels }),
+    ...(taints === undefined ? {} : { taints }),
+    ...(found.staticPods === undefined ? {} : { staticPods: found.staticPods }),
+    ...pointed(found),
+    behaviour: found.behaviour ?? {},
+  };
+}
+
+function pointed({ ignition }: z.infer<typeof settings>): Pick<BootConfig, 'pointer'> {
+  try {
+    const pointer = ignition && pointerOf(ignition);
+    return pointer ? { pointer } : {};
+  } catch (error) {
+    if (!(error instanceof DataUrlError)) throw error;
+    const field = 'ignition.security.tls.certificateAuthorities';
+    throw new UserDataError(`user data: ${field}: ${error.message}`, { cause: error });
+  }
+}
+
+function scan(text: string): BootConfig {
+  const [server, ca, token] = [SERVER, PEM, TOKEN].map((pattern) => pattern.exec(text)?.[0]);
+  return {
+    ...(server === undefined ? {} : { server }),
+    ...(ca === undefined ? {} : { ca }),
+    ...(token === undefined ? {} : { token }),
+    behaviour: {},
+  };
+}
