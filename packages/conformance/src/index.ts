@@ -2,7 +2,8 @@ export { type CommandHost, conformanceCommand } from './command.ts';
 export { type ConformanceConfig, conformanceConfig, readConfig } from './config.ts';
 export { junitXml, outcomeText, summaryText } from './report.ts';
 export { type Outcome, type Report, type RunOptions, runConformance, SCENARIOS } from './run.ts';
-export { Failure, type Scenario, Skip } from './stage/scenario.ts';
+export { Failure, Skip } from './stage/outcome.ts';
+export type { Scenario } from './stage/scenario.ts';
 export { type SpecCase, type UnknownFieldCase, unknownFieldCases, wrongTypes } from './stage/spec-cases.ts';
 export type {
   ConformanceTarget,

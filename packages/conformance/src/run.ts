@@ -5,7 +5,8 @@ import { deletion } from './scenarios/deletion.ts';
 import { lookup } from './scenarios/lookup.ts';
 import { manners } from './scenarios/manners.ts';
 import { refusals } from './scenarios/refusals.ts';
-import { Failure, type Scenario, Skip } from './stage/scenario.ts';
+import { Failure, Skip } from './stage/outcome.ts';
+import type { Scenario } from './stage/scenario.ts';
 import { Stage } from './stage/stage.ts';
 import type { ConformanceTarget, World } from './stage/target.ts';
 

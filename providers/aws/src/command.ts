@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { processContext, runMachineController } from '@mcm/core/driver';
 import { type AwsDriverOptions, createAwsDriver } from './driver/driver.ts';
+import { checkEnvironment } from './ec2/check-environment.ts';
 import { loadSdk } from './ec2/client.ts';
-import { checkEnvironment, type Environment } from './ec2/environment.ts';
+import type { Environment } from './ec2/environment.ts';
 import { awsFlags, awsSettings } from './ec2/settings.ts';
 import { readSharedConfig } from './ec2/shared-config.ts';
 

@@ -1,28 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
-/** One step of a battery case; the battery's README describes the fields. */
-export interface Step {
-  readonly request?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-  readonly text?: string;
-  readonly capture?: Readonly<Record<string, string>>;
-  readonly quiet?: boolean;
-  readonly watch?: string;
-  readonly events?: string;
-  readonly eventually?: { readonly until: Readonly<Record<string, unknown>>; readonly every?: number };
-  readonly answer?: Answer;
-}
-
-/** A normalized answer, as the battery stores it. */
-export interface Answer {
-  readonly status?: number;
-  readonly contentType?: string;
-  readonly body?: unknown;
-  readonly text?: string;
-}
+import type { Answer, Step } from './requests/step.ts';
 
 export interface Case {
   readonly name: string;

@@ -1,8 +1,9 @@
 import { seededRandom } from '@mcm/kube';
-import type { Case, Step } from './battery.ts';
+import type { Case } from './battery.ts';
 import { createDraw } from './requests/draw.ts';
 import type { Kind, Samples } from './requests/kinds.ts';
 import type { Schemas } from './requests/schema.ts';
+import type { Step } from './requests/step.ts';
 import { createValid, isGuarded, nextSteps, review, type Source } from './requests/steps.ts';
 
 /** Requests of a case: enough for objects to meet, few enough that one difference hides little. */

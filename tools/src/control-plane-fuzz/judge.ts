@@ -1,5 +1,6 @@
-import type { Answer, Case, Failure, Step } from './battery.ts';
+import type { Case, Failure } from './battery.ts';
 import { isJsonObject } from './requests/json.ts';
+import type { Answer, Step } from './requests/step.ts';
 
 /** The first difference of a case. */
 export interface Difference {

@@ -1,6 +1,7 @@
-import type { Case, Player, Step } from './battery.ts';
+import type { Case, Player } from './battery.ts';
 import { type Difference, firstDifference } from './judge.ts';
 import { isJsonObject } from './requests/json.ts';
+import type { Step } from './requests/step.ts';
 
 /** The maximum number of smaller cases that are sent to the servers. */
 const TRIALS = 150;

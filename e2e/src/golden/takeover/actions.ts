@@ -1,16 +1,8 @@
 import { isByHand, removedBySets } from './recordings/deletions.ts';
+import { type Condition, conditionsOf, type Fields, isFields } from './recordings/fields.ts';
 import { KINDS, placeOf } from './recordings/kinds.ts';
 import { type Recorded, type State, sectionsOf } from './recordings/recording.ts';
 import { rolledBackTo } from './rollback.ts';
-
-export type Fields = Readonly<Record<string, unknown>>;
-
-/** A thing said of a node or a machine. */
-export interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason?: string;
-}
 
 interface Target {
   readonly kind: string;
@@ -57,9 +49,6 @@ const MARKED = 'machine.sapcloud.io/marked-for-deletion-time';
 const SAID_BY_CONTROLLERS = new Set(['Terminating', 'InPlaceUpdate', 'Preserved', 'NodeTermination']);
 
 const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** A merge patch that turns `before` into `after`. */
 function mergePatch(before: unknown, after: unknown): unknown {
   if (!isFields(before) || !isFields(after)) return after;
@@ -248,15 +237,6 @@ function withdrawals(before: State, state: State): readonly Action[] {
     return [{ do: 'merge', ...targetOf(object), body: { metadata: Object.fromEntries(meta) } }];
   });
 }
-
-export const conditionsOf = (object: Recorded | undefined): readonly Condition[] => {
-  const status = object?.status;
-  return isFields(status) && Array.isArray(status.conditions) ? (status.conditions as Condition[]) : [];
-};
-
-/** What a machine's controller did last with it. */
-export const operationOf = ({ status }: Recorded): Fields | undefined =>
-  isFields(status) && isFields(status.lastOperation) ? status.lastOperation : undefined;
 
 /** How far the in-place update of a node is. */
 export const updateReasonOf = (node: Recorded): string | undefined =>

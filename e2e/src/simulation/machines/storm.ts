@@ -1,6 +1,6 @@
 import type { FaultRule } from '@mcm/provider-local';
 import type { FailingOperation } from '../network/misfortunes.ts';
-import type { Mishap } from '../network/network.ts';
+import type { Mishap } from '../network/mishaps.ts';
 
 /** The fault with which a history begins. Further faults may follow. */
 export type Storm =

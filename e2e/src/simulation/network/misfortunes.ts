@@ -1,6 +1,6 @@
 import type { Cloud, FaultRule, OrderedFault } from '@mcm/provider-local';
 import type { Dice } from '../script/dice.ts';
-import type { Chances, Mishap } from './network.ts';
+import type { Chances, Mishap } from './mishaps.ts';
 
 /** Faults of a request. */
 const MISHAPS: readonly Mishap[] = ['conflict', 'throttled', 'internal', 'lost', 'killed before', 'killed after'];

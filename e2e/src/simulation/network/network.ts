@@ -8,29 +8,12 @@ import {
 } from '@mcm/kube';
 import { Hearing } from './hearing.ts';
 import { lateBody } from './late-body.ts';
+import type { Chances, Mishap } from './mishaps.ts';
 import { withShortcuts } from './shortcuts.ts';
 import { Fate, PROFILES, type Profile, type ProfileName, WATCH_MS } from './weather.ts';
 
 /** The sender of a request: one of the two controllers, or the simulated kubelets together. */
 export type Caller = 'manager' | 'machine-controller' | 'kubelets';
-
-/** Faults of a request to the API server or the cloud. */
-export type Mishap =
-  /** Refused with 409 and without effect: another client wrote first. */
-  | 'conflict'
-  /** Refused with 429 and a Retry-After. */
-  | 'throttled'
-  /** Answered with 500 and without effect. */
-  | 'internal'
-  /** Executed, but the connection is lost before the answer. */
-  | 'lost'
-  /** The caller dies before it sends the request. */
-  | 'killed before'
-  /** The caller dies after the request was executed and before its answer. */
-  | 'killed after';
-
-/** Probabilities of faults, each from 0 to 1 for one request. */
-export type Chances = Readonly<Partial<Record<Mishap, number>>>;
 
 export interface NetworkOptions {
   readonly clock: Clock;

@@ -1,5 +1,5 @@
 import { seededRandom } from '@mcm/kube';
-import type { Chances } from './network.ts';
+import type { Chances } from './mishaps.ts';
 
 /** Latencies and faults of requests and watches, in addition to those of acts. */
 export interface Profile {

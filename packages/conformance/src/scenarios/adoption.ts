@@ -1,4 +1,5 @@
-import { expect, type Scenario, Skip } from '../stage/scenario.ts';
+import { expect, Skip } from '../stage/outcome.ts';
+import type { Scenario } from '../stage/scenario.ts';
 import type { Stage } from '../stage/stage.ts';
 
 /** The VMs with a machine's name in the listing of the driver. */

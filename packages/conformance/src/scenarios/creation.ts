@@ -1,4 +1,5 @@
-import { expect, type Scenario, Skip } from '../stage/scenario.ts';
+import { expect, Skip } from '../stage/outcome.ts';
+import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 
 /** The requests of one undisturbed creation. */

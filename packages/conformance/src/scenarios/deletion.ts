@@ -1,4 +1,5 @@
-import { expect, type Scenario } from '../stage/scenario.ts';
+import { expect } from '../stage/outcome.ts';
+import type { Scenario } from '../stage/scenario.ts';
 import type { Stage } from '../stage/stage.ts';
 import { requestsOfCreation } from './creation.ts';
 

@@ -1,4 +1,5 @@
-import { expect, type Scenario, Skip } from '../stage/scenario.ts';
+import { expect, Skip } from '../stage/outcome.ts';
+import type { Scenario } from '../stage/scenario.ts';
 import type { Stage } from '../stage/stage.ts';
 import { VOLUME_SOURCES } from '../stage/volume-sources.ts';
 import type { Fate } from '../stage/wire.ts';

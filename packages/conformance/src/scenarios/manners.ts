@@ -1,6 +1,7 @@
 import { driverReference, shortestSecret } from '@mcm/core';
+import { expect } from '../stage/outcome.ts';
 import { listenToOutput } from '../stage/output.ts';
-import { expect, type Scenario } from '../stage/scenario.ts';
+import type { Scenario } from '../stage/scenario.ts';
 import { wrongTypes } from '../stage/spec-cases.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 import type { HttpAnswer } from '../stage/target.ts';

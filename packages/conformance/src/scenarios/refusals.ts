@@ -1,6 +1,7 @@
 import type { Machine } from '@mcm/api';
 import type { MachineError } from '@mcm/core';
-import { expect, type Scenario, Skip } from '../stage/scenario.ts';
+import { expect, Skip } from '../stage/outcome.ts';
+import type { Scenario } from '../stage/scenario.ts';
 import { isSoon, type Process, type Stage } from '../stage/stage.ts';
 import type { HttpAnswer } from '../stage/target.ts';
 import { requestsOfCreation } from './creation.ts';

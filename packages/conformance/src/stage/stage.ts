@@ -9,7 +9,7 @@ import {
   MachineError,
 } from '@mcm/core';
 import { createMemoryLogger, type MemoryLogger, type Random, type Secret, sleep } from '@mcm/kube';
-import { Failure } from './scenario.ts';
+import { Failure } from './outcome.ts';
 import type { ConformanceTarget, World } from './target.ts';
 import { type SeenRequest, Wire } from './wire.ts';
 

@@ -9,8 +9,9 @@ import type {
 import type { Clock, Random } from '@mcm/kube';
 import type { AwsCredentials } from '../spec/schemas.ts';
 import { Attempts } from './attempts.ts';
+import { checkEnvironment } from './check-environment.ts';
 import { keySourceOf } from './credentials.ts';
-import { checkEnvironment, type Environment, maxAttemptsOf } from './environment.ts';
+import { type Environment, maxAttemptsOf } from './environment.ts';
 import { ownKeys } from './own-keys.ts';
 import { reachOf } from './reach.ts';
 import { createRequestHandler, type RequestHandlerOptions } from './request-handler.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { checkEnvironment, type Environment, maxAttemptsOf } from './environment.ts';
+import { checkEnvironment } from './check-environment.ts';
+import { type Environment, maxAttemptsOf } from './environment.ts';
 
 /** Variables that the SDK would quietly ignore. */
 

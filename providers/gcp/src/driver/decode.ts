@@ -1,6 +1,7 @@
 import type { MachineClass } from '@mcm/api';
 import { type DecodedInput, type DriverInput, MachineError, readGoJson, specTypeProblems } from '@mcm/core/driver';
-import { type AccountRules, accountField, readAccount, WrongAccount } from '../login/account.ts';
+import { accountField, readAccount } from '../login/account.ts';
+import { type AccountRules, WrongAccount } from '../login/accounts.ts';
 import { GcpCredentials, GcpProviderSpec } from '../spec/schemas.ts';
 import { secretProblems, specProblems } from './validate.ts';
 

@@ -18,7 +18,8 @@ import {
 import { type Clock, sleep } from '@mcm/kube';
 import { Gce, type Instance, type Operation } from '../gce/client.ts';
 import { Refusal } from '../gce/refusal.ts';
-import { type Account, readAccount } from '../login/account.ts';
+import { readAccount } from '../login/account.ts';
+import type { Account } from '../login/accounts.ts';
 import type { TokenOptions } from '../login/token-options.ts';
 import { createTokenSource } from '../login/tokens.ts';
 import { PUBLIC_UNIVERSE } from '../login/universe.ts';

@@ -1,6 +1,6 @@
 import { type MachineCode, MachineError, TokenRefused, TokenUnavailable } from '@mcm/core/driver';
 import { Refusal } from '../gce/refusal.ts';
-import { WrongAccount } from '../login/account.ts';
+import { WrongAccount } from '../login/accounts.ts';
 
 /** An operation that has ended in errors. */
 export class OperationFailed extends Error {

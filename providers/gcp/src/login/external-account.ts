@@ -5,7 +5,7 @@ import {
   type Impersonation,
   type SubjectSource,
   WrongAccount,
-} from './account.ts';
+} from './accounts.ts';
 import { parse } from './parse.ts';
 import { type AllowedSources, allowsPath, allowsUrl, NO_SOURCES } from './sources.ts';
 import { PUBLIC_UNIVERSE } from './universe.ts';

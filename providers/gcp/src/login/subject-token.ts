@@ -1,7 +1,7 @@
 import { askForText, TokenRefused } from '@mcm/core/driver';
 import { z } from 'zod';
 import { parseJson } from '../gce/json.ts';
-import type { ExternalAccount, SubjectSource } from './account.ts';
+import type { ExternalAccount, SubjectSource } from './accounts.ts';
 import { signedIdentity } from './aws-identity.ts';
 import type { TokenOptions } from './token-options.ts';
 

@@ -1,6 +1,6 @@
 import { askForToken, signJwt, type Token, TokenRefused, type TokenSource, tokenSource } from '@mcm/core/driver';
 import { z } from 'zod';
-import type { Account, ExternalAccount, HostAccount, Impersonation, ServiceAccount } from './account.ts';
+import type { Account, ExternalAccount, HostAccount, Impersonation, ServiceAccount } from './accounts.ts';
 import { subjectToken } from './subject-token.ts';
 import type { TokenOptions } from './token-options.ts';
 

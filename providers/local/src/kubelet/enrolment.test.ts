@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { createMemoryLogger, seededRandom, type TransportRequest, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { type ApiAddress, Enrolment } from './enrolment.ts';
+import { Enrolment } from './enrolment.ts';
+import type { ApiAddress } from './node/api-address.ts';
 
 const boot = { server: 'https://api', token: 'abcdef.0123456789abcdef', behaviour: {} };
 const { signal } = new AbortController();

@@ -2,19 +2,11 @@ import type { KubeClient, OutageLog, Transport } from '@mcm/kube';
 import type { IgnitionConfig } from '@mcm/machine-config';
 import { requestCertificate } from './certificate/request-certificate.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import { type ConfigPointer, fetchFirstConfig } from './first-boot.ts';
+import { fetchFirstConfig } from './first-boot.ts';
+import type { ApiAddress, ApiTransport } from './node/api-address.ts';
 import type { KubeletCertificate } from './node/memory.ts';
+import type { ConfigPointer } from './node/pointer.ts';
 import { type BootConfig, UserDataError } from './node/user-data.ts';
-
-/** An API server, and as whom to talk to it. */
-export interface ApiAddress {
-  readonly server: string;
-  readonly ca?: string;
-  readonly clientCertificate?: KubeletCertificate;
-}
-
-/** A transport to the API server; closing it, where it can be, ends its connections. */
-export type ApiTransport = Transport & { close?(): Promise<void> };
 
 /** Ready credentials that all kubelets share. */
 export interface NodeCluster {

@@ -12,7 +12,7 @@ import {
 import { expect, test } from 'vitest';
 import { MemoryStore } from '../cloud/store/memory-store.ts';
 import { type JoinRigOptions, joinRig, type StartPlane } from '../testing/join-rig.ts';
-import type { ApiTransport } from './enrolment.ts';
+import type { ApiTransport } from './node/api-address.ts';
 import { parseUserData } from './node/user-data.ts';
 
 const withKinds: StartPlane = (options) => startControlPlane({ ...options, crds: [...crds, ...machineConfigCrds] });

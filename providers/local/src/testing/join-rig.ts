@@ -13,7 +13,7 @@ import {
 } from '@mcm/kube';
 import type { CloudOptions } from '../cloud/create-cloud.ts';
 import { createLocalCloud, type LocalCloud } from '../cloud/local-cloud.ts';
-import type { ApiTransport } from '../kubelet/enrolment.ts';
+import type { ApiTransport } from '../kubelet/node/api-address.ts';
 import type { KubeletBehaviour } from '../machine/behaviour.ts';
 import { type CloudRig, cloudRigAround } from './cloud-rig.ts';
 

@@ -1,10 +1,10 @@
-import type { Step } from '../battery.ts';
 import type { Draw } from './draw.ts';
 import { bodyOf, isJsonObject, type Json, type JsonObject, raw } from './json.ts';
 import type { Kind, Samples } from './kinds.ts';
 import { mutateOnce } from './mutate.ts';
 import { applyOf, jsonPatchOf, mergePatchOf, strategicPatchOf } from './patches.ts';
 import type { Schemas } from './schema.ts';
+import type { Step } from './step.ts';
 import { makeValue } from './values.ts';
 
 /** What the steps of a case are drawn from. */

@@ -1,6 +1,6 @@
 import { Annotations, formatDurationMs, isForceDeletion, Labels, type Machine } from '@mcm/api';
 import { CALL_RETRIES, type DrainExplanation, type MachineDefaults } from '@mcm/core';
-import type { LivingMachine } from './machine.ts';
+import type { LivingMachine } from './living-machine.ts';
 import { isPastDrain } from './machine-wait.ts';
 
 /** Data about a machine from outside the Machine object. */

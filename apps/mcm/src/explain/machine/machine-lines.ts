@@ -4,7 +4,8 @@ import { quarantineLines } from '../../cluster/quarantine.ts';
 import { controllerLines } from '../../controllers/health.ts';
 import { drainLines } from '../reasons/drain-lines.ts';
 import { evidenceLines, keptVmLines } from '../reasons/evidence-lines.ts';
-import type { DrainPreview, LivingMachine, MachineExplanation } from './machine.ts';
+import type { LivingMachine } from './living-machine.ts';
+import type { DrainPreview, MachineExplanation } from './machine.ts';
 import { type MachineWait, waitLine } from './machine-wait.ts';
 
 /** The explanation of a machine as lines of text. */

@@ -12,7 +12,6 @@ import {
   type BirthStage,
   birthStages,
   type DrainExplanation,
-  type ErrorKind,
   errorKindOf,
   type KeptEvidence,
   type KeptVm,
@@ -39,7 +38,7 @@ import {
 } from '@mcm/kube';
 import { ifAllowed } from '../../cluster/allowed.ts';
 import { getNamed } from '../../cluster/missing.ts';
-import { type QuarantinedVm, quarantinedIn, quarantineLines } from '../../cluster/quarantine.ts';
+import { quarantinedIn, quarantineLines } from '../../cluster/quarantine.ts';
 import { UserError } from '../../command/errors.ts';
 import { type ControllerHealth, notActing } from '../../controllers/health.ts';
 import { readControllers } from '../../controllers/read.ts';
@@ -49,8 +48,9 @@ import { readReplacementContext, replacementHolds } from '../reasons/replacement
 import { managerHold, waitUnder } from '../reasons/stopped-controllers.ts';
 import { type MachineSettings, readMachineSettings } from '../settings/machine-settings.ts';
 import { readManagerSettings } from '../settings/manager-settings.ts';
+import type { LivingMachine, MachineEvent } from './living-machine.ts';
 import { machineCures } from './machine-cures.ts';
-import { type MachineWait, machineWait, refusalOf, sinceOf } from './machine-wait.ts';
+import { machineWait, refusalOf, sinceOf } from './machine-wait.ts';
 import { configOf } from './node-config.ts';
 
 /** A machine of a cluster, and the clients to read it. */
@@ -82,44 +82,6 @@ const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
 
 /** The number of events that the output shows with a machine. */
 const EVENTS_TOLD = 5;
-
-/** A machine that exists. */
-export interface LivingMachine {
-  readonly phase: string;
-  /** RFC 3339: the start of its phase, or of its creation if it has not joined yet. */
-  readonly since?: string;
-  /** The expiry of its preservation, or the request for one. */
-  readonly preserved?: string;
-  readonly providerID: string | null;
-  readonly node: { readonly name: string | null; readonly state: string };
-  readonly class: { readonly name: string; readonly missing: boolean };
-  /** The cause of its deletion; absent if it is not being deleted. */
-  readonly deletionCause?: string;
-  /** The controllers that do not act. The explanation announces no action of them. */
-  readonly controllers: readonly ControllerHealth[];
-  /** Its activity or wait, and the deadline; null: none. */
-  readonly waitsFor: MachineWait | null;
-  /** The last error of the cloud. */
-  readonly cause?: { readonly code?: string } & Partial<ErrorKind>;
-  /** The progress of a machine that has not joined yet; absent if it has joined. */
-  readonly birth?: readonly BirthStage[];
-  readonly cures: readonly string[];
-  /** Requests on the machine that have no effect. */
-  readonly askedInVain: readonly string[];
-  /** VMs of its class that have no Machine and wait for a user. */
-  readonly quarantinedVms: readonly QuarantinedVm[];
-  readonly drain?: DrainExplanation;
-  readonly events: readonly MachineEvent[];
-  /** Flags of the machine controller that change deadlines, or a note that they are not known. */
-  readonly remarks: readonly string[];
-}
-
-interface MachineEvent {
-  readonly at: string;
-  readonly type: string;
-  readonly reason: string;
-  readonly message: string;
-}
 
 /** Why a machine is in its state. For a deleted machine, the stored data of its failure. */
 export type MachineExplanation = KeptOfMachine &

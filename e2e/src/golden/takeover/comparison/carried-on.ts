@@ -1,4 +1,4 @@
-import { isFields } from '../actions.ts';
+import { isFields } from '../recordings/fields.ts';
 import type { Recorded } from '../recordings/recording.ts';
 import type { Rule } from './rules.ts';
 

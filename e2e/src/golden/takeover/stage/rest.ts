@@ -1,4 +1,4 @@
-import { conditionsOf, isFields, operationOf } from '../actions.ts';
+import { conditionsOf, isFields, operationOf } from '../recordings/fields.ts';
 import type { Recorded, State } from '../recordings/recording.ts';
 
 export const machinesOf = (state: State): readonly Recorded[] =>

@@ -1,4 +1,3 @@
-import { checkDuplicates } from '../duplicates.ts';
 import { type At, Trail } from '../plan/trail.ts';
 import { extensionOf, pathProblem } from '../values/paths.ts';
 import type { Issue } from '../values/report.ts';
@@ -14,6 +13,7 @@ import {
   type IgnitionResource,
   type IgnitionUnit,
 } from '../versions/schema.ts';
+import { checkDuplicates } from './duplicates.ts';
 import {
   type Add,
   checkDisk,

@@ -3,7 +3,6 @@ import {
   DaemonDriver,
   type DaemonHost,
   DaemonPaths,
-  type DiskImage,
   type MachineConfig,
   MemoryDisk,
   NodeDaemon,
@@ -14,13 +13,7 @@ import {
 } from '@mcm/machine-config';
 import type { KubeletBehaviour } from '../../machine/behaviour.ts';
 import type { Life } from '../node/life.ts';
-
-/** What of a machine's disk outlives the cloud's process. */
-export interface StoredMachine {
-  readonly disk: DiskImage;
-  readonly boots: number;
-  readonly commandLine: string;
-}
+import type { StoredMachine } from '../node/memory.ts';
 
 export interface ConfigAgentOptions {
   readonly client: KubeClient;

@@ -1,5 +1,5 @@
+import type { DiskImage } from '@mcm/machine-config';
 import type { KubeletBehaviour } from '../../machine/behaviour.ts';
-import type { StoredMachine } from '../agents/config-agent.ts';
 
 /** A kubelet's own credentials, as its disk would keep them. PEM. */
 export interface KubeletCertificate {
@@ -25,4 +25,11 @@ export interface KubeletMemory {
   get(instanceId: string): KubeletState | undefined;
   put(instanceId: string, state: KubeletState): void;
   remove(instanceId: string): void;
+}
+
+/** What of a machine's disk outlives the cloud's process. */
+export interface StoredMachine {
+  readonly disk: DiskImage;
+  readonly boots: number;
+  readonly commandLine: string;
 }

@@ -2,8 +2,7 @@ import { DataUrlError } from '@mcm/machine-config';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { type KubeletBehaviour, kubeletBehaviour } from '../../machine/behaviour.ts';
-import { type ConfigPointer, pointerOf, pointerSchema } from '../first-boot.ts';
-import type { StaticPod } from '../pods/static-pods.ts';
+import { type ConfigPointer, pointerOf, pointerSchema } from './pointer.ts';
 
 /** What a machine's user data tells its kubelet. */
 export interface BootConfig {
@@ -115,4 +114,11 @@ function scan(text: string): BootConfig {
     ...(token === undefined ? {} : { token }),
     behaviour: {},
   };
+}
+
+/** A pod that the machine runs by itself, without an API server. */
+export interface StaticPod {
+  readonly name: string;
+  readonly namespace?: string | undefined;
+  readonly image?: string | undefined;
 }

@@ -1,13 +1,7 @@
 import { type Change, type Draft, isAlreadyExists, type KubeClient, type Node, type Pod, pods } from '@mcm/kube';
 import type { Life } from '../node/life.ts';
+import type { StaticPod } from '../node/user-data.ts';
 import { MIRROR_ANNOTATION } from './project-pod.ts';
-
-/** A pod that the machine runs by itself, without an API server. */
-export interface StaticPod {
-  readonly name: string;
-  readonly namespace?: string | undefined;
-  readonly image?: string | undefined;
-}
 
 export interface StaticPodsOptions {
   readonly client: KubeClient;

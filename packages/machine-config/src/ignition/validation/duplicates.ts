@@ -1,5 +1,5 @@
-import type { FieldPlan, Plan } from './plan/plan.ts';
-import type { Add } from './validation/validate-storage.ts';
+import type { FieldPlan, Plan } from '../plan/plan.ts';
+import type { Add } from './validate-storage.ts';
 
 type ObjectPlan = Extract<Plan, { kind: 'object' }>;
 type ListPlan = Extract<Plan, { kind: 'list' }>;

@@ -1,0 +1,21 @@
+import type { Recorded } from './recording.ts';
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const conditionsOf = (object: Recorded | undefined): readonly Condition[] => {
+  const status = object?.status;
+  return isFields(status) && Array.isArray(status.conditions) ? (status.conditions as Condition[]) : [];
+};
+
+/** What a machine's controller did last with it. */
+export const operationOf = ({ status }: Recorded): Fields | undefined =>
+  isFields(status) && isFields(status.lastOperation) ? status.lastOperation : undefined;
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** A thing said of a node or a machine. */
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+}

@@ -1,0 +1,43 @@
+import { decodeContents } from '@mcm/machine-config';
+import { z } from 'zod';
+
+/** Where a machine's first configuration is, as the Ignition config of its user data points there. */
+export interface ConfigPointer {
+  /** Origin of the config server. */
+  readonly server: string;
+  /** Path of the pool's configuration. */
+  readonly path: string;
+  /** Certificate authority of the server, PEM. */
+  readonly ca?: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export const resource = z.looseObject({
+  source: z.url({ protocol: /^https?$/ }),
+  httpHeaders: z.array(z.looseObject({ name: z.string().min(1), value: z.string().optional() })).optional(),
+});
+
+/** The part of an Ignition config that points to another one. */
+export const pointerSchema = z.looseObject({
+  config: z.looseObject({ merge: z.array(resource).optional(), replace: resource.optional() }).optional(),
+  security: z
+    .looseObject({
+      tls: z.looseObject({ certificateAuthorities: z.array(z.looseObject({ source: z.string() })).optional() }),
+    })
+    .optional(),
+});
+
+/** The first config that is pointed to; undefined: there is none. @throws DataUrlError for a CA that cannot be read */
+export function pointerOf({ config, security }: z.infer<typeof pointerSchema>): ConfigPointer | undefined {
+  const target = config?.replace ?? config?.merge?.[0];
+  if (!target) return undefined;
+  const { origin, pathname, search } = new URL(target.source);
+  const authorities = security?.tls.certificateAuthorities ?? [];
+  const headers = (target.httpHeaders ?? []).map(({ name, value = '' }) => [name.toLowerCase(), value]);
+  return {
+    ...{ server: origin, path: `${pathname}${search}`, headers: Object.fromEntries(headers) },
+    ...(authorities.length > 0 && {
+      ca: authorities.map(({ source }) => Buffer.from(decodeContents(source, undefined)).toString('utf8')).join('\n'),
+    }),
+  };
+}
