@@ -5,7 +5,7 @@ import { filterSearch, readFilters } from './filters.ts';
 export const path = signal(location.pathname);
 
 /** Shows another page of the dashboard. */
-export function go(href: string): void {
+function go(href: string): void {
   const target = new URL(href, location.href);
   history.pushState(null, '', target);
   if (target.search !== '') readFilters(target.searchParams);

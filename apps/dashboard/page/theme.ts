@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals';
 
-export const THEMES = ['system', 'light', 'dark'] as const;
+const THEMES = ['system', 'light', 'dark'] as const;
 type Theme = (typeof THEMES)[number];
 
 const STORED = 'mcm-theme';

@@ -15,7 +15,7 @@ import {
 } from '@mcm/kube';
 
 /** The webhooks of this binary by path, as the installed configurations name them. */
-export const webhookHandlers = (control: KubeClient): Readonly<Record<string, AdmissionHandler>> => ({
+const webhookHandlers = (control: KubeClient): Readonly<Record<string, AdmissionHandler>> => ({
   '/default': admitDefaults,
   '/validate': admitValid(async (namespace): Promise<readonly MachineDeployment[]> => {
     const { items } = await control.resource(machineDeployments, namespace).list();

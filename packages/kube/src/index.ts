@@ -9,29 +9,66 @@ export {
 export { issueAuthority, issueServing } from './admission/self-made/issue.ts';
 export { keepSelfMadeCertificates, type SelfMadeOptions } from './admission/self-made/keep.ts';
 export { type AdmissionServer, type ServingPair, startAdmissionServer } from './admission/server.ts';
-export * from './base/backoff.ts';
+export { type BackoffOptions, backoffMs } from './base/backoff.ts';
 export { errorText } from './base/error-text.ts';
 export { nearest } from './base/nearest.ts';
 export { createOutageLog, type OutageLog } from './base/outage-log.ts';
-export * from './base/random.ts';
+export { type Random, randomString, seededRandom } from './base/random.ts';
 export { conformingClient } from './client/conforming-client.ts';
 export { type ClientOptions, createClient, userAgent } from './client/create-client.ts';
 export { type EvictedPod, type Eviction, evictPod } from './client/evict-pod.ts';
 export type { RequestSample } from './client/exchange.ts';
 export type { RateLimit } from './client/rate-limit.ts';
 export { unreached } from './client/unreached.ts';
-export * from './clock/clock.ts';
+export { type Clock, pause, realClock, sleep, type Timer } from './clock/clock.ts';
 export { VirtualClock, type VirtualClockOptions } from './clock/virtual-clock.ts';
-export * from './contract/client.ts';
-export * from './contract/controller.ts';
-export * from './contract/errors.ts';
-export * from './contract/informer.ts';
-export * from './contract/logger.ts';
-export * from './contract/objects.ts';
-export * from './contract/recorder.ts';
+export type {
+  DeleteOptions,
+  ItemOptions,
+  KubeClient,
+  List,
+  ListOptions,
+  Patch,
+  RequestOptions,
+  ResourceClient,
+  ResourceReader,
+  ResourceWriter,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from './contract/client.ts';
+export { again, type Controller, done, type Outcome, type Reconcile, soonest } from './contract/controller.ts';
+export {
+  ignoreNotFound,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isGone,
+  isInvalid,
+  isNotFound,
+  isNotSent,
+  isTooManyRequests,
+  KubeError,
+  type StatusBody,
+} from './contract/errors.ts';
+export type { Change, Informer, InformerOptions, Store } from './contract/informer.ts';
+export type { Logger } from './contract/logger.ts';
+export {
+  controllerOf,
+  type Draft,
+  type Key,
+  type KubeObject,
+  keyOf,
+  makeKey,
+  type ObjectMeta,
+  type OwnerReference,
+  type ResourceDefinition,
+  splitKey,
+} from './contract/objects.ts';
+export type { EventOptions, EventRecorder } from './contract/recorder.ts';
 export { type LeaseVacancy, ServerHistory } from './contract/server-history.ts';
 export { conform, type Fault, type Shape } from './contract/shape.ts';
-export * from './contract/transport.ts';
+export type { Transport, TransportRequest, TransportResponse } from './contract/transport.ts';
 export { type ClusterConfig, ConfigError } from './credentials/cluster-config.ts';
 export type { FilesNews } from './credentials/follow-files.ts';
 export { IN_CLUSTER, type LoadOptions, loadKubeconfig } from './credentials/load-kubeconfig.ts';
@@ -51,7 +88,20 @@ export {
   featureGatesFlag,
   registerFeatures,
 } from './flags/feature-gates.ts';
-export * from './flags/flag.ts';
+export {
+  booleanFlag,
+  durationFlag,
+  type Flag,
+  type Flags,
+  type FlagValues,
+  flagGroup,
+  ignoredFlag,
+  integerFlag,
+  integersFlag,
+  listFlag,
+  numberFlag,
+  textFlag,
+} from './flags/flag.ts';
 export { variableOf } from './flags/given.ts';
 export { type Parsed, type Program, parseFlags } from './flags/parse-flags.ts';
 export { createInformer, type InformerRuntime } from './informer/create-informer.ts';
@@ -100,5 +150,40 @@ export { type Span, type SpanEvent, type SpanValue, spanIdOf, traceIdOf } from '
 export { registerSpanMetrics } from './tracing/span-metrics.ts';
 export { handlerTransport } from './transports/handler.ts';
 export { type UndiciTransport, type UndiciTransportOptions, undiciTransport } from './transports/undici.ts';
-export * from './types/core.ts';
-export * from './types/groups.ts';
+export {
+  type Condition,
+  type ConfigMap,
+  configMaps,
+  type EventObject,
+  events,
+  isReady,
+  type Node,
+  namespaces,
+  nodes,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  type PodVolume,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  type Secret,
+  secrets,
+  type Taint,
+} from './types/core.ts';
+export {
+  type CsiNode,
+  csiNodes,
+  type LabelSelector,
+  type Lease,
+  leases,
+  mutatingWebhookConfigurations,
+  type PodDisruptionBudget,
+  type PriorityClass,
+  podDisruptionBudgets,
+  priorityClasses,
+  type VolumeAttachment,
+  validatingWebhookConfigurations,
+  volumeAttachments,
+  type WebhookConfiguration,
+} from './types/groups.ts';

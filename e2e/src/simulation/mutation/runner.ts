@@ -36,7 +36,7 @@ const ORDER = ['none', 'lan', 'hostile', 'slow'] as const satisfies readonly Pro
 const CASE_MS = 300_000;
 
 /** The cases that can detect a mutant, in the order of the runs. */
-export function* casesOf({ suites, firstSeed = 1 }: Mutant, seeds: number): Generator<Case> {
+function* casesOf({ suites, firstSeed = 1 }: Mutant, seeds: number): Generator<Case> {
   for (let index = 0; index < seeds; index += 1) {
     const profile = ORDER[index % Object.keys(PROFILES).length] ?? 'none';
     for (const suite of suites) yield { suite, seed: firstSeed + index, profile };

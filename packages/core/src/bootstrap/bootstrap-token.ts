@@ -3,7 +3,7 @@ import { BootstrapTokens, formatTime, type Machine } from '@mcm/api';
 import { type Draft, type Random, randomString, type Secret } from '@mcm/kube';
 
 /** How much longer than the creation timeout a token is valid, for a VM that joins at the last moment. */
-export const TOKEN_MARGIN_MS = 5 * 60_000;
+const TOKEN_MARGIN_MS = 5 * 60_000;
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 

@@ -33,7 +33,7 @@ function interested(set: MachineSet, context: ControllerContext): Key[] {
 }
 
 /** Keys of deployments that a change of a set concerns (docs/compatibility/rules-deployments.md §1.1). Status counts do not matter. */
-export function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerContext): Key[] {
+function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerContext): Key[] {
   const { object } = change;
   if (change.type === 'deleted') return controllerOf(object) === undefined ? [] : interested(object, context);
   if (change.type === 'added') return interested(object, context);

@@ -1,4 +1,4 @@
-export type { Failure, InstanceEvidence } from '../driver/contract/bundle.ts';
+export type { Failure } from '../driver/contract/bundle.ts';
 export { type Known, scrub } from '../driver/secrets/evidence-text.ts';
 export { type KeptVm, type KeptVmOptions, readKeptVms } from './kept-vms.ts';
 export { type KeptEvidence, readEvidence } from './read.ts';

@@ -34,9 +34,9 @@ export interface KeptVm {
 }
 
 /** Label of every record, with a hash of the class. Evidence has another label, because its oldest objects are deleted. */
-export const KEPT_CLASS_LABEL = 'kept-vm.machine.sapcloud.io/class';
+const KEPT_CLASS_LABEL = 'kept-vm.machine.sapcloud.io/class';
 /** Label of every record, with the machine. */
-export const KEPT_MACHINE_LABEL = 'kept-vm.machine.sapcloud.io/machine';
+const KEPT_MACHINE_LABEL = 'kept-vm.machine.sapcloud.io/machine';
 
 export interface KeptVmsOptions extends KeptVmOptions {
   readonly control: KubeClient;

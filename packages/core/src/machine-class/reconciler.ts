@@ -46,7 +46,7 @@ export interface ClassReconcilerOptions {
  * Names the fields of the nodeTemplate that are missing or invalid; '' if there are none. The CRDs of this project refuse
  * such a class, those of the original store it. Machines need no nodeTemplate; the cluster-autoscaler scales from zero by it.
  */
-export function nodeTemplateProblems(machineClass: MachineClass): string {
+function nodeTemplateProblems(machineClass: MachineClass): string {
   const problems = validateMachineClass(machineClass).filter(({ path }) => /^nodeTemplate\b/.test(path));
   const text = formatFieldErrors(problems);
   return text && `${text}; correct it, or the cluster-autoscaler cannot scale from zero by this class`;

@@ -31,7 +31,7 @@ export type SpecPatch = Record<string, unknown>;
 /**
  * Merge patch that changes the map or object `from` to `to`, with null for removed keys. Undefined if they are equal.
  */
-export function mergeDiff(from: object | undefined, to: object | undefined): SpecPatch | null | undefined {
+function mergeDiff(from: object | undefined, to: object | undefined): SpecPatch | null | undefined {
   if (semanticEqual(from, to)) return undefined;
   if (to === undefined) return null;
   const before = (from ?? {}) as Readonly<Record<string, unknown>>;

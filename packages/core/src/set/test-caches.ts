@@ -5,7 +5,7 @@ import { type ControllerContext, machineIndexes, machineSetIndexes } from '../co
 type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
 /** A cache whose changes a test sends, for code that only handles changes. */
-export class FixedCache<T extends KubeObject> {
+class FixedCache<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #handlers: ((change: Change<T>) => void)[] = [];
   readonly #indexes: Indexes<T>;

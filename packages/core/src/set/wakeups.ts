@@ -23,7 +23,7 @@ export function changedHands(old: KubeObject, object: KubeObject): boolean {
 }
 
 /** True if the change of a machine can affect an action or the status of its set or deployment. */
-export function machineMatters(old: Machine, machine: Machine): boolean {
+function machineMatters(old: Machine, machine: Machine): boolean {
   const lastFailure = ({ status }: Machine) =>
     status?.lastOperation?.state === 'Failed' ? status.lastOperation.description : undefined;
   return (
@@ -55,7 +55,7 @@ function interestedSets(machine: Machine, context: ControllerContext): Key[] {
 }
 
 /** Keys of sets that a change of a machine concerns (docs/compatibility/rules-deployments.md §7.1). */
-export function setsOfMachineChange(change: Change<Machine>, context: ControllerContext): Key[] {
+function setsOfMachineChange(change: Change<Machine>, context: ControllerContext): Key[] {
   const { object } = change;
   if (change.type !== 'updated') {
     return change.type === 'deleted' && controllerOf(object) === undefined ? [] : interestedSets(object, context);

@@ -5,7 +5,7 @@ import type { Stage, StageObserver } from '../metrics/machine.ts';
 import { failureIn } from './machine-change.ts';
 
 /** Attribute by which a driver's call finds the trace of its machine. */
-export const MACHINE_UID = 'machine.uid';
+const MACHINE_UID = 'machine.uid';
 
 /** Converts the life of machines to spans: one trace for each machine, from its creation to its deletion. */
 export interface LifeTracer {

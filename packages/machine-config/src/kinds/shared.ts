@@ -24,7 +24,7 @@ export const objectReferenceSchema = crd(
 export type ObjectReference = z.infer<typeof objectReferenceSchema>;
 
 /** A condition of a kind of this group. */
-export const conditionSchema = z
+const conditionSchema = z
   .object({ type: text('Type of the condition.'), ...CONDITION_FIELDS })
   .meta({ description: 'A condition.' });
 

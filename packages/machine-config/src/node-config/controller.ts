@@ -69,9 +69,7 @@ export function createNodeConfigController<T extends NodeConfig>(
 }
 
 /** Whether a change of a pool can change its node configs or their validity. */
-export function selectionChanged(
-  change: Change<{ metadata: { labels?: unknown }; spec?: { nodeSelector?: unknown } }>,
-) {
+function selectionChanged(change: Change<{ metadata: { labels?: unknown }; spec?: { nodeSelector?: unknown } }>) {
   if (change.type !== 'updated') return true;
   const text = ({ metadata, spec }: typeof change.object) => JSON.stringify([metadata.labels, spec?.nodeSelector]);
   return text(change.old) !== text(change.object);

@@ -7,7 +7,7 @@ export type TemplateTree = ReadonlyMap<string, string>;
 const COMMON = 'common';
 
 /** The result of a template. */
-export type TemplateKind = 'files' | 'units' | 'extensions';
+type TemplateKind = 'files' | 'units' | 'extensions';
 
 /** The effective templates of one MachineConfig, by base name, in order. */
 export interface ChosenTemplates {

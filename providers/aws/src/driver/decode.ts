@@ -3,7 +3,7 @@ import { type DecodedInput, type DriverInput, MachineError, readGoJson, specType
 import { AwsCredentials, AwsProviderSpec } from '../spec/schemas.ts';
 import { validate } from './validate.ts';
 
-export const PROVIDER = 'AWS';
+const PROVIDER = 'AWS';
 
 /**
  * Provider spec and Secret of a class, in the order of checks, with the codes and texts of the original: another provider

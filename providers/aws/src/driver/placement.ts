@@ -4,7 +4,7 @@ import { foldGoJson, MachineError } from '@mcm/core/driver';
 import { z } from 'zod';
 import type { AwsProviderSpec } from '../spec/schemas.ts';
 
-export const PLACEMENT_ANNOTATION = 'machine.sapcloud.io/awsPlacement';
+const PLACEMENT_ANNOTATION = 'machine.sapcloud.io/awsPlacement';
 
 /** EC2's Placement, as the annotation may hold it: keys in any letter case. */
 const annotated = z.object({

@@ -3,8 +3,8 @@ import type { AwsCredentials, AwsProviderSpec, BlockDevice, NetworkInterface } f
 
 /** Marks the root disk among the block devices; its name at EC2 is the image's. */
 export const ROOT_DEVICE = '/root';
-export const CLUSTER_TAG = 'kubernetes.io/cluster/';
-export const ROLE_TAG = 'kubernetes.io/role/';
+const CLUSTER_TAG = 'kubernetes.io/cluster/';
+const ROLE_TAG = 'kubernetes.io/role/';
 
 /** How paths of the Secret begin, in the original's words. */
 const SECRET = 'secretRef';

@@ -42,7 +42,7 @@ const XML_CODE = /<(?:\w+:)?[cC]ode>\s*(\w+)\s*<\/(?:\w+:)?[cC]ode>/;
  * The code and message of an error. A header beats the body, as in Azure's SDKs; a body may be JSON, with or without
  * `error` around it, or XML.
  */
-export function readError(text: string, headers: Headers | undefined): { code: string; message: string } {
+function readError(text: string, headers: Headers | undefined): { code: string; message: string } {
   const value = parseJson(text);
   const around = wrapped.safeParse(value).data;
   const error = inner.safeParse(around?.error ?? around?.['odata.error'] ?? value).data;

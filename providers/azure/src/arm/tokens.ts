@@ -7,10 +7,10 @@ import type { CloudAddresses } from './clouds.ts';
 import { causeOf } from './login-causes.ts';
 
 /** How an application proves its identity: a secret, a file with a workload's own token, or PEM of certificate and key. */
-export type Proof = { readonly secret: string } | { readonly tokenFile: string } | { readonly certificate: string };
+type Proof = { readonly secret: string } | { readonly tokenFile: string } | { readonly certificate: string };
 
 /** An application of a tenant. */
-export interface Application {
+interface Application {
   readonly managed: false;
   readonly tenant: string;
   readonly clientId: string;
@@ -18,7 +18,7 @@ export interface Application {
 }
 
 /** An identity that Azure gives to the host of this process. */
-export interface ManagedIdentity {
+interface ManagedIdentity {
   readonly managed: true;
   /** Of a user-assigned identity; empty: the system-assigned one. */
   readonly clientId: string;

@@ -10,7 +10,7 @@ import {
 import { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 import { machineSetProblem, secretProblems, specProblems } from './validate.ts';
 
-export const PROVIDER = 'Azure';
+const PROVIDER = 'Azure';
 
 const invalid = (message: string): MachineError => new MachineError('InvalidArgument', message);
 

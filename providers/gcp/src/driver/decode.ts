@@ -5,7 +5,7 @@ import { type AccountRules, WrongAccount } from '../login/accounts.ts';
 import { GcpCredentials, GcpProviderSpec } from '../spec/schemas.ts';
 import { secretProblems, specProblems } from './validate.ts';
 
-export const PROVIDER = 'GCP';
+const PROVIDER = 'GCP';
 
 /** How the original begins what it says of a call. */
 export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'>): string {

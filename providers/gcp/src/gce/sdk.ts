@@ -52,7 +52,7 @@ interface Running extends Call {
 const calls = new AsyncLocalStorage<Running>();
 
 /** Google's SDK could not write a request, or not read an answer. Its own error quotes them, with the user data. */
-export class SdkFailed extends Error {
+class SdkFailed extends Error {
   override readonly name = 'SdkFailed';
 }
 

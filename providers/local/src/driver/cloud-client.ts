@@ -5,7 +5,7 @@ import { fromAnswer, fromFailure } from './errors.ts';
 import { json } from './json.ts';
 
 /** An instance as the cloud's API tells it. */
-export const cloudInstance = z.looseObject({
+const cloudInstance = z.looseObject({
   id: z.string(),
   name: z.string(),
   zone: z.string(),

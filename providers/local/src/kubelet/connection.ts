@@ -18,7 +18,7 @@ import {
 } from '@mcm/kube';
 import { projectPod } from './pods/project-pod.ts';
 
-export const KUBELET_USER_AGENT = 'kubelet/v1.36.0 (hollow)';
+const KUBELET_USER_AGENT = 'kubelet/v1.36.0 (hollow)';
 
 export interface ConnectionOptions {
   /** Carries each request's own credentials, or none where the transport has them. */
@@ -104,7 +104,7 @@ export class Connection {
 }
 
 /** The same transport, with every request as the token's user. */
-export const withToken =
+const withToken =
   (transport: Transport, token: string): Transport =>
   (request) =>
     transport({ ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } });

@@ -33,7 +33,7 @@ export interface Instance {
   console: string;
 }
 
-export type VolumeState = 'available' | 'attaching' | 'attached' | 'detaching';
+type VolumeState = 'available' | 'attaching' | 'attached' | 'detaching';
 
 /** A volume of the cloud. */
 export interface Volume {

@@ -3,7 +3,7 @@ import { type Cloud, type CloudOptions, createCloud } from '../cloud/create-clou
 import type { InstanceState } from '../machine/model.ts';
 
 /** An instance as the API tells it. */
-export interface ToldInstance {
+interface ToldInstance {
   readonly id: string;
   readonly name: string;
   readonly state: InstanceState;
@@ -14,7 +14,7 @@ export interface ToldInstance {
 }
 
 /** What an answer holds: a resource, a list, a console or an error, each with its own fields alone. */
-export interface ToldBody extends ToldInstance {
+interface ToldBody extends ToldInstance {
   readonly items: readonly ToldInstance[];
   readonly nextPageToken?: string;
   /** Of a console: what the instance printed. */
@@ -22,7 +22,7 @@ export interface ToldBody extends ToldInstance {
   readonly error: { readonly code: string; readonly message: string };
 }
 
-export interface CallAnswer {
+interface CallAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: ToldBody;

@@ -18,12 +18,12 @@ import type { KubeletBehaviour } from '../machine/behaviour.ts';
 import { type CloudRig, cloudRigAround } from './cloud-rig.ts';
 
 /** An API server in process, as `@mcm/control-plane` starts one: tests hand its `startControlPlane` in. */
-export interface Plane {
+interface Plane {
   fetch(request: Request): Promise<Response>;
   close(): Promise<void>;
 }
 
-export interface LoggedCall {
+interface LoggedCall {
   readonly method: string;
   readonly verb: string;
   readonly resource: string;

@@ -22,7 +22,7 @@ import { semanticEqual } from '../../values/semantic-equal.ts';
 const HISTORY_LENGTH = 20;
 
 /** The annotations of the deployment that its current set also has. */
-export const copiedAnnotations = (deployment: MachineDeployment): Record<string, string> =>
+const copiedAnnotations = (deployment: MachineDeployment): Record<string, string> =>
   Object.fromEntries(
     Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => !ANNOTATIONS_NOT_COPIED.has(key)),
   );

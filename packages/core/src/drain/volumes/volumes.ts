@@ -18,7 +18,7 @@ export interface MoveStage {
  * What a moving pod with volumes waits for; undefined: it has arrived, or does not return. A pod that does not end
  * keeps its place only as long as its volumes would, so it does not delay the others until the end of the drain.
  */
-export function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage | undefined {
+function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage | undefined {
   const { goneAt, detachedAt, returns, volumes } = move;
   if (!goneAt) {
     const dueAt = o.pods.find((pod) => pod.uid === uid)?.dueAt;

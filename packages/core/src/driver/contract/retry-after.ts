@@ -1,5 +1,5 @@
 /** The longest accepted wait from a cloud or a proxy. All machines of an account wait for it. */
-export const LONGEST_RETRY_AFTER_MS = 3_600_000;
+const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
 /** Headers with a wait in milliseconds: of Azure, of older Azure services, of AWS. */
 const IN_MS = ['retry-after-ms', 'x-ms-retry-after-ms', 'x-amz-retry-after'];

@@ -8,7 +8,7 @@ import type { CallKind, CallMemory, CallOutcome } from '../model/observation.ts'
 /** The result of a successful call. */
 export type CallResult = Extract<CallOutcome, { ok: true }>;
 
-export interface CallObserver {
+interface CallObserver {
   began(machine: Machine, kind: CallKind, inputs: string): void;
   ended(machine: Machine, kind: CallKind, inputs: string, outcome: CallOutcome): void;
 }

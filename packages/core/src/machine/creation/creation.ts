@@ -223,10 +223,10 @@ function sayFailed(o: MachineObservation, call: SettledCall, description: string
   return [{ do: 'writeStatus', status, event }];
 }
 
-export const creationFailed = (error: MachineError): string =>
+const creationFailed = (error: MachineError): string =>
   `${DescriptionTexts.CloudProviderMessage}${printMachineError(error)}`;
 
-export const initializationFailed = (error: MachineError): string =>
+const initializationFailed = (error: MachineError): string =>
   `Provider error: ${printMachineError(error)}. ${DescriptionTexts.InstanceInitialization}`;
 
 /** CrashLoopBackOff until the creation timeout, Failed after it. */

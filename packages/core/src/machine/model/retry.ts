@@ -7,8 +7,8 @@ export interface Backoff {
 }
 
 /** Times from machine-controller-manager, pkg/util/provider/machineutils/utils.go. */
-export const SHORT_RETRY_MS = 5_000;
-export const MEDIUM_RETRY_MS = 180_000;
+const SHORT_RETRY_MS = 5_000;
+const MEDIUM_RETRY_MS = 180_000;
 export const LONG_RETRY_MS = 600_000;
 
 // Transient errors start at the 5 s of the original. The growing wait limits the load on a cloud that stays

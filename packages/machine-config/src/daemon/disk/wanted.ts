@@ -6,7 +6,7 @@ import type { Entry, WantedFile } from './disk.ts';
 import { installLinks } from './unit-links.ts';
 
 /** Content from two sources: the config, and the file on the disk before any config. */
-export interface AppendedFile extends Omit<WantedFile, 'content'> {
+interface AppendedFile extends Omit<WantedFile, 'content'> {
   /** Undefined: the original file. */
   readonly base: Uint8Array | undefined;
   readonly append: Uint8Array;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 /** How entries of two lists are matched. */
-export interface ListRule {
+interface ListRule {
   /** Key of an entry. Entries with the same key are merged. */
   readonly key?: (entry: never) => string;
   /** The name of a group of lists of one object with common keys: an entry of one list removes that of another. */

@@ -28,7 +28,7 @@ export async function readBody<T>(context: Context, schema: z.ZodType<T>): Promi
 const tooLarge = (): CloudError => new CloudError('RequestTooLarge', `A body may have ${MAX_BODY_BYTES} bytes.`);
 
 /** @throws {CloudError} InvalidParameter naming each wrong field */
-export function check<T>(schema: z.ZodType<T>, value: unknown): T {
+function check<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`);

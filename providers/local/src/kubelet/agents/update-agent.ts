@@ -24,7 +24,7 @@ const FAILURE = 'ordered at the local cloud';
 const { Successful, Failed } = UpdateResults;
 
 /** The result that a node's agent has to report and has not reported; undefined: nothing to do. */
-export function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string | undefined {
+function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string | undefined {
   const { update = 'succeed' } = behaviour;
   if (!node || update === 'hang') return undefined;
   const reason = node.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate)?.reason;

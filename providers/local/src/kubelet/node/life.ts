@@ -4,7 +4,7 @@ import { type Clock, sleep } from '@mcm/kube';
 const ANSWER_GRACE_MS = 5_000;
 
 /** Thrown by waits of a life that has ended; ends whatever was waiting. */
-export class LifeEnded extends Error {
+class LifeEnded extends Error {
   override readonly name = 'LifeEnded';
 }
 

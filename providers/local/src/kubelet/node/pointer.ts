@@ -12,7 +12,7 @@ export interface ConfigPointer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export const resource = z.looseObject({
+const resource = z.looseObject({
   source: z.url({ protocol: /^https?$/ }),
   httpHeaders: z.array(z.looseObject({ name: z.string().min(1), value: z.string().optional() })).optional(),
 });

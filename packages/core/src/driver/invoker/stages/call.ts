@@ -26,7 +26,7 @@ export interface Call {
 }
 
 /** Inner stages write it, and outer stages read it after the call has failed. */
-export interface Progress {
+interface Progress {
   /** The request was passed to the driver. Errors before that come from the class, its Secrets or this process. */
   sent: boolean;
   /** The Secrets that the request was made with. A Secret may change during the call. */
