@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { apiReportFiles } from './api-report.ts';
-import { declarationsIn } from './declaration-text.ts';
+import { declarationsIn } from './text/declaration-text.ts';
 
 const texts = (...lines: string[]): string[] => declarationsIn(lines.join('\n')).map(({ text }) => text);
 

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { declarationsIn, withoutComments } from './declaration-text.ts';
 import { ROOT } from './sources.ts';
+import { declarationsIn, withoutComments } from './text/declaration-text.ts';
 
 /** `export … from '…'`: a star, a named star or a list. */
 const PASSED_ON = /^export (?:type )?(\*(?: as \w+)?|\{[^}]*\}) from '([^']+)'/gm;

@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
-import { GENERATED, table } from './markdown.ts';
 import { ROOT } from './sources.ts';
+import { GENERATED, table } from './text/markdown.ts';
 
 /** Why each package of others is there that a published one depends on: what it does that should not be done here. */
 const WHY: Readonly<Record<string, string>> = {

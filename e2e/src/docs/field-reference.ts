@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { GENERATED, table } from './markdown.ts';
 import { ROOT } from './sources.ts';
+import { GENERATED, table } from './text/markdown.ts';
 
 /** What is read of a structural schema. */
 interface Schema {

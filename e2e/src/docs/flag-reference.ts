@@ -7,7 +7,7 @@ import { awsFlags } from '@mcm/provider-aws';
 import { azureFlags } from '@mcm/provider-azure';
 import { gcpFlags } from '@mcm/provider-gcp';
 import { localFlags } from '@mcm/provider-local';
-import { GENERATED, table } from './markdown.ts';
+import { GENERATED, table } from './text/markdown.ts';
 
 /** The flags of a program, grouped as in its `--help`. */
 function sections(flags: Flags): string {

@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { GENERATED, table } from './markdown.ts';
 import { ROOT, trackedFiles } from './sources.ts';
+import { GENERATED, table } from './text/markdown.ts';
 
 const SOURCE = 'docs/contributing/folders.yaml';
 const Layers = z.array(

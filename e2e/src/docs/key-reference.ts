@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { GENERATED, table } from './markdown.ts';
 import { ROOT } from './sources.ts';
+import { GENERATED, table } from './text/markdown.ts';
 
 /** The files that hold the keys of labels and annotations, by the heading of their keys. */
 const FILES = {

@@ -12,7 +12,7 @@ import {
 } from '@mcm/kube';
 import { registerPoolMetrics } from '@mcm/machine-config';
 import { registerConfigServerMetrics } from '@mcm/machine-config-controller';
-import { GENERATED, table } from './markdown.ts';
+import { GENERATED, table } from './text/markdown.ts';
 
 const store = { list: () => [], get: () => undefined, byIndex: () => [], countByIndex: () => 0, size: 0 };
 const empty = { store, onChange: () => () => undefined, synced: true };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { generatedPages } from './generated.ts';
 import { knownMetrics } from './metric-reference.ts';
-import { askedBy } from './promql.ts';
+import { askedBy } from './text/promql.ts';
 
 const known = knownMetrics();
 /** What Prometheus adds when it scrapes a pod, and what the parts of a histogram have. */

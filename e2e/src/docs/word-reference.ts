@@ -22,7 +22,7 @@ import {
   POOL_CONDITIONS,
   TEMPLATE_CONDITIONS,
 } from '@mcm/machine-config';
-import { GENERATED, table } from './markdown.ts';
+import { GENERATED, table } from './text/markdown.ts';
 
 /** Adds links to the runbooks and how-tos that the code names. */
 const linked = (text = ''): string =>
