@@ -8,5 +8,5 @@ export type { DeploymentPlan } from './plan/plan.ts';
 export { planAll } from './plan/run.ts';
 export type { ProgramState } from './screen/render.ts';
 export { type Provider, providerFor } from './up/clouds/index.ts';
+export { userDataFor } from './up/data/user-data.ts';
 export { Program, type ProgramSpec } from './up/processes.ts';
-export { userDataFor } from './up/user-data.ts';

@@ -17,6 +17,7 @@ import { simulateNodes } from './clouds/simulated-nodes.ts';
 import { runComponentAgent } from './component-agent.ts';
 import { configServerPlace, pointingTo } from './config-server.ts';
 import { type DataDir, openDataDir } from './data/data-dir.ts';
+import { userDataFor } from './data/user-data.ts';
 import { type FleetWatch, watchFleet } from './fleet-watch.ts';
 import { CUSTOM_POOL, customClass, nodeLabelsOf, seedMachineConfig } from './machine-config.ts';
 import type { UpOptions } from './options.ts';
@@ -30,7 +31,6 @@ import {
 } from './programs.ts';
 import { type Reporter, reporterFor } from './reporter.ts';
 import { FIRST_FLEET, installKinds, seedFleet, writeSecret } from './seed.ts';
-import { userDataFor } from './user-data.ts';
 
 /** Streams of the terminal, and the signal that stops everything. */
 export interface UpIo {

@@ -13,7 +13,7 @@ import {
 } from '@mcm/kube';
 import { type Instance, KubeletHost, MemoryStore, storedMemory } from '@mcm/provider-local';
 import { isPastDrain } from '../../explain/machine/machine-wait.ts';
-import { userDataFor } from '../user-data.ts';
+import { userDataFor } from '../data/user-data.ts';
 
 /** Connections that all kubelets share. */
 const CONNECTIONS = 16;
