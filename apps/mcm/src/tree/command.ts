@@ -10,7 +10,8 @@ export function addTree(program: Command, surroundings: CommandSurroundings): vo
     .command('tree')
     .description('show deployments with their sets, machines, VMs and nodes, and the problem of each')
     .argument('[deployment...]', 'only this deployment: NAME, TYPE/NAME or TYPE NAME')
-    .option('--all', 'also old sets without machines');
+    .option('--all', 'also old sets without machines')
+    .option('-w, --watch', 'print the tree again after each change, until Ctrl-C');
   withOutput(withCluster(withSelector(withAllNamespaces(tree), 'machinedeployments'))).action(
     async (words: string[], flags: TreeFlags) => {
       if (words.length > 0 && (flags.allNamespaces || flags.selector !== undefined))

@@ -1,5 +1,4 @@
 import {
-  Labels,
   type Machine,
   type MachineDeployment,
   type MachineSet,
@@ -7,14 +6,18 @@ import {
   machineSets,
   machines,
 } from '@mcm/api';
-import { controllerOf, type KubeObject, type Node, type ResourceDefinition, realClock } from '@mcm/kube';
+import { type KubeObject, type ResourceDefinition, realClock } from '@mcm/kube';
 import { ifAllowed, readNodes } from '../cluster/allowed.ts';
 import { type Cluster, inCluster } from '../cluster/cluster.ts';
 import { type AskFlags, nameOf } from '../cluster/cluster-options.ts';
 import { readDeployment } from '../cluster/deployment-reading.ts';
 import { type Telling, tell } from '../cluster/told.ts';
+import type { CommandSurroundings } from '../command/surroundings.ts';
 import { type ControllerHealth, controllerLines } from '../controllers/health.ts';
 import { readControllers } from '../controllers/read.ts';
+import { eachFormatted } from '../output/format.ts';
+import { followTree } from './follow.ts';
+import { nodesOf, ofDeployments } from './narrow.ts';
 import { fleetTree, type TreeSource, treeLines } from './tree.ts';
 
 /** The flags of `mcm tree`. */
@@ -22,13 +25,19 @@ export type TreeFlags = AskFlags & {
   readonly allNamespaces?: true;
   readonly selector?: string;
   readonly all?: true;
+  readonly watch?: true;
 };
 
 /** `mcm tree`. */
-export const tellTree = (deployment: string | undefined, flags: TreeFlags, telling: Telling): Promise<void> =>
+export const tellTree = (
+  deployment: string | undefined,
+  flags: TreeFlags,
+  telling: Telling & Pick<CommandSurroundings, 'signal' | 'random'>,
+): Promise<void> =>
   inCluster(flags, 'tree', async (cluster) => {
     const unread = new Set<string>();
     const { allNamespaces = false, all = false } = flags;
+    if (flags.watch) return watchTree(cluster, deployment, flags, telling);
     const source =
       deployment === undefined
         ? await readTree(cluster, flags, unread)
@@ -40,6 +49,36 @@ export const tellTree = (deployment: string | undefined, flags: TreeFlags, telli
     const before = controllerLines([...health.values()].flat(), now);
     tell(telling, flags.output, { model, unread, before }, (told, wide) => treeLines(told, wide, now));
   });
+
+/** Prints the tree after each change. */
+async function watchTree(
+  cluster: Cluster,
+  deployment: string | undefined,
+  { output, allNamespaces, all, selector }: TreeFlags,
+  telling: Telling & Pick<CommandSurroundings, 'signal' | 'random'>,
+): Promise<void> {
+  const name = deployment === undefined ? undefined : nameOf('MachineDeployment', deployment);
+  // A name that does not exist is an error now, and not an empty tree.
+  if (name !== undefined) await readDeployment(cluster.client, cluster.namespace, name);
+  const scope = {
+    allNamespaces: allNamespaces === true,
+    all: all === true,
+    ...(selector !== undefined && { selector }),
+    ...(name !== undefined && { name }),
+  };
+  const options = { ...scope, clock: realClock, random: telling.random, signal: telling.signal() };
+  let isFirst = true;
+  await followTree(cluster, options, ({ model, health }) => {
+    const now = realClock.now();
+    const separator =
+      isFirst || output === 'json' || output === 'yaml' ? [] : ['', `${now.toISOString().slice(0, 19)}Z`];
+    isFirst = false;
+    const head = controllerLines(health, now);
+    const lines = [...separator, ...head, ...treeLines(model, output === 'wide', now)];
+    for (const line of output === 'json' || output === 'yaml' ? eachFormatted(output, model, '') : lines)
+      telling.say(telling.draw(line));
+  });
+}
 
 /** The health of the controllers of each namespace with objects. */
 async function healthOf(
@@ -66,11 +105,6 @@ async function readOne({ client, target, namespace }: Cluster, name: string, unr
   return { deployments: [deployment], sets, machines: owned, nodes: nodesOf(owned, all) };
 }
 
-const nodesOf = (fleet: readonly Machine[], all: readonly Node[] | undefined): readonly Node[] | undefined => {
-  const names = new Set(fleet.map(({ metadata }) => metadata.labels?.[Labels.Node]));
-  return all?.filter(({ metadata }) => names.has(metadata.name));
-};
-
 /** The objects of one namespace or of all. With a selector, only those of the selected deployments. */
 async function readTree(
   { client, target, namespace }: Cluster,
@@ -86,8 +120,6 @@ async function readTree(
     listed<Machine>(machines),
     readNodes(target, unread),
   ]);
-  if (selector === undefined) return { deployments, sets, machines: fleet, nodes };
-  const own = sets.filter((set) => deployments.some(({ metadata }) => metadata.uid === controllerOf(set)?.uid));
-  const ofSets = fleet.filter((machine) => own.some(({ metadata }) => metadata.uid === controllerOf(machine)?.uid));
-  return { deployments, sets: own, machines: ofSets, nodes: nodesOf(ofSets, nodes) };
+  const source = { deployments, sets, machines: fleet, nodes };
+  return selector === undefined ? source : ofDeployments(source);
 }

@@ -16,6 +16,8 @@ export interface Branch {
   readonly namespace?: string;
   /** A short text: `3/3 available`, `Running`, `Ready`. */
   readonly state: string;
+  /** The numbers of the state, of deployments and sets. */
+  readonly numbers?: Readonly<Record<string, number>>;
   /** RFC 3339: the start of a temporary state of a machine. */
   readonly since?: string;
   /** RFC 3339, only for machines. */
@@ -123,6 +125,11 @@ function branchOfDeployment(deployment: MachineDeployment, children: readonly Br
     kind: 'MachineDeployment',
     name: metadata.name,
     state: words.join(', '),
+    numbers: {
+      desired: spec.replicas ?? 1,
+      available: status?.availableReplicas ?? 0,
+      updated: status?.updatedReplicas ?? 0,
+    },
     ...without(troubleOf(deployment)),
     more: { strategy: spec.strategy?.type ?? 'RollingUpdate', class: spec.template.spec.class.name ?? '' },
     children,
@@ -139,6 +146,7 @@ function branchOfSet(set: MachineSet, children: readonly Branch[]): Branch {
       `${status?.readyReplicas ?? 0}/${spec.replicas ?? 0} ready, revision ${revisionOf(set) ?? '?'}`,
       ...going(metadata),
     ].join(', '),
+    numbers: { desired: spec.replicas ?? 0, ready: status?.readyReplicas ?? 0, revision: revisionOf(set) ?? 0 },
     ...without(bad && (bad.message ?? bad.reason ?? bad.type)),
     more: { class: spec.template.spec.class.name ?? '' },
     children,

@@ -25,10 +25,6 @@ test.each([
   [{ port: 'abc' }, '--port must be a whole number from 0 to 65535, not "abc"'],
   [{ port: '65536' }, '--port must be a whole number from 0 to 65535, not "65536"'],
   [{ machines: '-1' }, '--machines must be a whole number from 0 to 10000, not "-1"'],
-  [
-    { provider: 'hetzner' },
-    '--provider hetzner: must be local, aws, azure, gcp, or the file, the folder or the installed package of a driver',
-  ],
   [{ machines: '1.5' }, '--machines must be a whole number from 0 to 10000, not "1.5"'],
 ])('%j is refused with the name of the flag', (flags, message) => {
   expect(() => compileUpOptions(flags, true)).toThrow(message);

@@ -1,6 +1,5 @@
 import { UserError } from '../command/errors.ts';
 import { DEFAULT_DATA_DIR } from '../command/surroundings.ts';
-import { providerName } from './clouds/index.ts';
 
 /** The flags of `mcm up` as text. */
 export interface UpFlags {
@@ -21,7 +20,7 @@ export interface UpOptions {
   readonly port: number | undefined;
   /** Replicas of the first deployment; undefined: 3 at the first start, unchanged later. */
   readonly machines: number | undefined;
-  /** Undefined: the provider of the directory, else local. */
+  /** A name, or a driver of another author; undefined: the provider of the directory, else local. */
   readonly provider: string | undefined;
   /** Whether the machine-config-controller runs too; undefined: as at the first start. */
   readonly machineConfig: boolean | undefined;
@@ -33,12 +32,12 @@ export interface UpOptions {
 const MAX_MACHINES = 10_000;
 
 /** @throws {UserError} with the flag and its valid values. */
-export function compileUpOptions(flags: UpFlags, terminal: boolean, from: string = process.cwd()): UpOptions {
+export function compileUpOptions(flags: UpFlags, terminal: boolean): UpOptions {
   return {
     dataDir: flags.dataDir ?? DEFAULT_DATA_DIR,
     port: integer('--port', flags.port, 0, 65_535) || undefined,
     machines: integer('--machines', flags.machines, 0, MAX_MACHINES),
-    provider: flags.provider === undefined ? undefined : providerName(flags.provider, from),
+    provider: flags.provider,
     machineConfig: flags.machineConfig,
     exitWhenReady: flags.exitWhenReady ?? false,
     live: terminal && flags.tty !== false && !flags.quiet,

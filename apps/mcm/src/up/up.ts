@@ -12,7 +12,7 @@ import { machineConfigCrds } from '@mcm/machine-config';
 import { UserError } from '../command/errors.ts';
 import { version } from '../command/version.ts';
 import { isSettled } from '../screen/fleet.ts';
-import { type Provider, providerFor } from './clouds/index.ts';
+import { type Provider, providerFor, providerName } from './clouds/index.ts';
 import { simulateNodes } from './clouds/simulated-nodes.ts';
 import { runComponentAgent } from './component-agent.ts';
 import { configServerPlace, pointingTo } from './config-server.ts';
@@ -46,7 +46,10 @@ export interface UpIo {
  * has its desired state.
  * @throws {UserError} if the user can fix the problem; all started programs are stopped first.
  */
-export async function up(options: UpOptions, io: UpIo): Promise<void> {
+export async function up(given: UpOptions, io: UpIo): Promise<void> {
+  // A driver that does not exist is an error before a directory is created.
+  const provider = given.provider === undefined ? undefined : providerName(given.provider, process.cwd());
+  const options = { ...given, provider };
   const data = openDataDir(options.dataDir);
   data.write({ ...data.state, format: 1, pid: process.pid, startedAt: realClock.now().toISOString() });
   const running: Program[] = [];

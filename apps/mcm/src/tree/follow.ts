@@ -1,0 +1,120 @@
+import {
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import {
+  type Clock,
+  createInformer,
+  type Informer,
+  type KubeObject,
+  type Node,
+  nodes,
+  pause,
+  type Random,
+  silentLogger,
+} from '@mcm/kube';
+import type { Cluster } from '../cluster/cluster.ts';
+import { type ControllerHealth, notActing } from '../controllers/health.ts';
+import { ControllerWatch } from '../controllers/watch.ts';
+import { ofDeployments } from './narrow.ts';
+import { type Branch, fleetTree, type TreeSource } from './tree.ts';
+
+/** The time between two looks at a changed fleet. A burst of changes is one tree. */
+const GAP_MS = 1_000;
+/** A controller that stops causes no event. */
+const LOOK_MS = 2_000;
+
+/** One look at a fleet: the tree, and the health of the controllers. */
+export interface Look {
+  readonly model: readonly Branch[];
+  readonly health: readonly ControllerHealth[];
+}
+
+/** What a watched tree shows. */
+export interface FollowOptions {
+  readonly allNamespaces: boolean;
+  readonly all: boolean;
+  /** Only deployments with these labels. */
+  readonly selector?: string;
+  /** Only this deployment. */
+  readonly name?: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+}
+
+/** Watches a fleet, and shows each tree that differs from the one before, until the signal aborts. */
+export async function followTree(
+  { client, target, namespace }: Pick<Cluster, 'client' | 'target' | 'namespace'>,
+  { allNamespaces, all, selector, name, clock, random, signal }: FollowOptions,
+  show: (look: Look) => void,
+): Promise<void> {
+  let wake = Promise.withResolvers<void>();
+  const onChange = (): void => wake.resolve();
+  const runtime = { clock, random, log: silentLogger };
+  const scope = allNamespaces ? {} : { namespace };
+  const own = { ...runtime, ...scope };
+  const watched = {
+    deployments: createInformer<MachineDeployment>(client, machineDeployments, {
+      ...own,
+      ...(selector !== undefined && { labelSelector: selector }),
+      ...(name !== undefined && { fieldSelector: `metadata.name=${name}` }),
+    }),
+    sets: createInformer<MachineSet>(client, machineSets, own),
+    machines: createInformer<Machine>(client, machines, own),
+    nodes: createInformer<Node>(target, nodes, runtime),
+  };
+  const informers = Object.values(watched) as readonly Informer<KubeObject>[];
+  const within = allNamespaces ? undefined : namespace;
+  const controllers = new ControllerWatch({ ...runtime, client, namespace: within, signal, onChange });
+  for (const informer of informers) {
+    informer.onChange(onChange);
+    informer.onRefused(onChange);
+    void informer.run(signal);
+  }
+  controllers.run();
+  const isKnown = (): boolean => informers.every(({ synced, refused }) => synced || refused !== undefined);
+  let before = '';
+  while (!signal.aborted) {
+    if (isKnown()) {
+      const look = lookAt();
+      // Times alone are no change.
+      const text = JSON.stringify([look.model, notActing(look.health)]);
+      if (text !== before) show(look);
+      before = text;
+    }
+    await pause(clock, GAP_MS, signal);
+    await Promise.race([wake.promise, pause(clock, LOOK_MS, signal)]);
+    wake = Promise.withResolvers<void>();
+  }
+  signal.throwIfAborted();
+
+  function lookAt(): Look {
+    const read: TreeSource = {
+      deployments: watched.deployments.store.list(),
+      sets: watched.sets.store.list(),
+      machines: watched.machines.store.list(),
+      nodes: watched.nodes.refused === undefined ? watched.nodes.store.list() : undefined,
+    };
+    const source = selector === undefined && name === undefined ? read : ofDeployments(read);
+    const isIn = (ns: string) => (object: KubeObject) => object.metadata.namespace === ns;
+    const names = allNamespaces
+      ? new Set([...source.deployments, ...source.machines].map(({ metadata }) => metadata.namespace ?? ''))
+      : new Set([namespace]);
+    const health = new Map(
+      [...names].sort().map((ns) => {
+        const objects = {
+          deployments: source.deployments.filter(isIn(ns)),
+          machines: source.machines.filter(isIn(ns)),
+        };
+        return [ns, controllers.assess(ns, objects)] as const;
+      }),
+    );
+    const controllersIn = (ns: string): readonly ControllerHealth[] => health.get(ns) ?? [];
+    return { model: fleetTree(source, { controllersIn, allNamespaces, all }), health: [...health.values()].flat() };
+  }
+}

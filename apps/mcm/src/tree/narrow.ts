@@ -1,0 +1,18 @@
+import { Labels, type Machine } from '@mcm/api';
+import { controllerOf, type Node } from '@mcm/kube';
+import type { TreeSource } from './tree.ts';
+
+/** The nodes of these machines. */
+export const nodesOf = (fleet: readonly Machine[], all: readonly Node[] | undefined): readonly Node[] | undefined => {
+  const names = new Set(fleet.map(({ metadata }) => metadata.labels?.[Labels.Node]));
+  return all?.filter(({ metadata }) => names.has(metadata.name));
+};
+
+/** The deployments, and of the other objects only those that belong to them. */
+export function ofDeployments({ deployments, sets, machines, nodes }: TreeSource): TreeSource {
+  const uids = new Set(deployments.map(({ metadata }) => metadata.uid));
+  const own = sets.filter((set) => uids.has(controllerOf(set)?.uid ?? ''));
+  const ofOwn = new Set(own.map(({ metadata }) => metadata.uid));
+  const ofSets = machines.filter((machine) => ofOwn.has(controllerOf(machine)?.uid ?? ''));
+  return { deployments, sets: own, machines: ofSets, nodes: nodesOf(ofSets, nodes) };
+}
