@@ -65,6 +65,17 @@ export const instanceElement = (
     tagSet: items(Object.entries(each.tags ?? {}), ([key, value]) => elements({ key, value })),
   });
 
+/** The console of an instance, in base64. */
+export function consoleOutput(cloud: Ec2State, { InstanceId: id = '' }: Params): readonly Element[] {
+  const found = cloud.instances.find(({ instanceId }) => instanceId === id);
+  if (!found) throw unknownId(id);
+  return elements({
+    instanceId: id,
+    timestamp: new Date(cloud.now).toISOString(),
+    output: Buffer.from(cloud.power.console?.(id) ?? '').toString('base64'),
+  });
+}
+
 export function describeInstances(cloud: Ec2State, params: Params, rule?: ScriptRule): readonly Element[] {
   const ids = listOf(params, 'InstanceId');
   if (ids.length > 0 && params.MaxResults !== undefined)

@@ -5,7 +5,15 @@ import { noPower, type Power } from '../machines/power.ts';
 import { answer as response } from '../server/answer.ts';
 import type { Emulator, ListedResource } from '../server/emulator.ts';
 import { Kept } from '../server/kept.ts';
-import { assignPrefixes, describeImages, describeInstances, modifyInterface, settle, terminate } from './actions.ts';
+import {
+  assignPrefixes,
+  consoleOutput,
+  describeImages,
+  describeInstances,
+  modifyInterface,
+  settle,
+  terminate,
+} from './actions.ts';
 import { runInstances } from './launch.ts';
 import type { CloudInstance, CloudVolume, LooseInterface, ScriptRule } from './model.ts';
 import { Ec2Error, listOf, type Params } from './params.ts';
@@ -211,6 +219,8 @@ export class Ec2Endpoint implements Emulator, Ec2State {
           return describeImages(this, params, rule);
         case 'DescribeInstances':
           return describeInstances(this, params, rule);
+        case 'GetConsoleOutput':
+          return consoleOutput(this, params);
         case 'RunInstances':
           return runInstances(this, params, region, fault);
         case 'TerminateInstances':

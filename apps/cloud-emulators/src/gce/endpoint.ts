@@ -29,7 +29,8 @@ export interface GceEndpointOptions {
 }
 
 const ORIGIN = 'https://compute.googleapis.com';
-const PATH = /^\/compute\/v1\/projects\/([^/]+)\/zones\/([^/]+)\/(instances|operations)(?:\/([^/]+?)(\/wait)?)?$/;
+const PATH =
+  /^\/compute\/v1\/projects\/([^/]+)\/zones\/([^/]+)\/(instances|operations)(?:\/([^/]+?)(\/wait|\/serialPort)?)?$/;
 /** A wait for an operation ends after this time, in any state of the operation. */
 const LONGEST_WAIT_MS = 120_000;
 const TOKEN = '/token';
@@ -109,6 +110,8 @@ export class GceEndpoint implements Emulator {
         return this.#list(at, url.searchParams);
       case 'GET instances/':
         return this.#get(at, name);
+      case 'GET instances//serialPort':
+        return this.#serialPort(at, name, url.searchParams);
       case 'DELETE instances/':
         return this.#delete(at, name, requestId, fault);
       default:
@@ -192,6 +195,29 @@ export class GceEndpoint implements Emulator {
   #get({ project, zone }: { project: string; zone: string }, name: string): TransportResponse {
     const found = this.#instances.get(project, zone, name);
     return found ? json(200, told(found)) : absent(`projects/${project}/zones/${zone}/instances/${name}`);
+  }
+
+  /** The console of a VM is its first port. `start` counts from the end if it is negative. */
+  #serialPort(
+    { project, zone }: { project: string; zone: string },
+    name: string,
+    query: URLSearchParams,
+  ): TransportResponse {
+    const found = this.#instances.get(project, zone, name);
+    const path = `projects/${project}/zones/${zone}/instances/${name}`;
+    if (!found) return absent(path);
+    if (found.status !== 'RUNNING') return refusal(400, 'resourceNotReady', `The resource '${path}' is not ready`);
+    const port = query.get('port') ?? '1';
+    if (!/^[1-4]$/.test(port)) return refusal(400, 'invalid', `Invalid value for field 'port': '${port}'.`);
+    const all = Buffer.from(port === '1' ? (this.#options.power?.console?.(found.id) ?? '') : '');
+    const from = Number(query.get('start') ?? 0);
+    const start = Math.min(Math.max(from < 0 ? all.length + from : from, 0), all.length);
+    return json(200, {
+      kind: 'compute#serialPortOutput',
+      selfLink: `${API}/${path}/serialPort`,
+      contents: all.subarray(start).toString(),
+      ...{ start: String(start), next: String(all.length) },
+    });
   }
 
   #list({ project, zone }: { project: string; zone: string }, query: URLSearchParams): TransportResponse {

@@ -12,12 +12,15 @@ export interface HollowKubeletOptions extends Pick<KubeletHostOptions, 'connect'
 
 /** What every emulated machine type gives its node. */
 const SHAPE = { cpus: 4, memoryGi: 16, gpus: 0 };
+/** Clouds keep about this much of a console. */
+const CONSOLE_LENGTH = 65_536;
 
 /** Power that boots a hollow kubelet in each VM: it joins with the bootstrap token of the VM's user data. */
 export function hollowKubelets(options: HollowKubeletOptions): Power & { close(): Promise<void> } {
   const { store, ...rest } = options;
   const { log } = options;
   const host = new KubeletHost({ ...rest, memory: storedMemory(store) });
+  const consoles = new Map<string, string>();
   return {
     on: (vm, resumed) => {
       const instance = {
@@ -30,10 +33,15 @@ export function hollowKubelets(options: HollowKubeletOptions): Power & { close()
         console: '',
       };
       const machineType = { name: vm.machineType, ...SHAPE };
-      const console = (line: string): void => log.info('Console', { vm: vm.id, line });
+      const console = (line: string): void => {
+        log.info('Console', { vm: vm.id, line });
+        consoles.set(vm.id, `${consoles.get(vm.id) ?? ''}${line}\n`.slice(-CONSOLE_LENGTH));
+      };
       host.boot(instance, machineType, { resumed, orders: [], console });
     },
+    console: (id) => consoles.get(id) ?? '',
     off: (id) => {
+      consoles.delete(id);
       host.halt(id).then(
         () => host.forget(id),
         (error: unknown) => log.error('Simulated kubelet did not stop', { vm: id, error }),

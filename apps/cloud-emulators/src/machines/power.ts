@@ -19,6 +19,8 @@ export interface Power {
   /** @param resumed the VM was running already when the emulator's own process started again */
   on(vm: PoweredVm, resumed: boolean): void;
   off(id: string): void;
+  /** The newest part of the console of a VM. Absent: VMs have no console. */
+  console?(id: string): string;
 }
 
 /** Instances that are only entries: nothing runs behind them. */
