@@ -79,6 +79,93 @@ export async function startRealApiServer(assets: string, options: RealApiServerO
     }
 }
 
+/** A program of the API server. */
+interface Child {
+  readonly name: string;
+  readonly child: ChildProcess;
+}
+
+const etcdFlags = (dir: string, etcd: string, peer: string): readonly string[] => [
+  `--data-dir=${join(dir, 'etcd')}`,
+  `--listen-client-urls=${etcd}`,
+  `--advertise-client-urls=${etcd}`,
+  `--listen-peer-urls=${peer}`,
+  `--initial-cluster=default=${peer}`,
+  `--initial-advertise-peer-urls=${peer}`,
+  '--unsafe-no-fsync',
+];
+
+/** Files and addresses of the API server. */
+interface ApiServerFiles {
+  readonly dir: string;
+  readonly etcd: string;
+  readonly port: number;
+  readonly key: string;
+  readonly tokens: string;
+  readonly serviceCidr: string;
+  readonly auditPolicy: string;
+  readonly auditLog: string;
+}
+
+const apiServerFlags = ({
+  dir,
+  etcd,
+  port,
+  key,
+  tokens,
+  serviceCidr,
+  auditPolicy,
+  auditLog,
+}: ApiServerFiles): readonly string[] => [
+  `--etcd-servers=${etcd}`,
+  `--secure-port=${port}`,
+  '--bind-address=127.0.0.1',
+  `--cert-dir=${join(dir, 'certs')}`,
+  `--service-account-key-file=${key}`,
+  `--service-account-signing-key-file=${key}`,
+  '--service-account-issuer=https://kubernetes.default.svc',
+  `--token-auth-file=${tokens}`,
+  '--authorization-mode=Node,RBAC',
+  '--enable-bootstrap-token-auth',
+  `--service-cluster-ip-range=${serviceCidr}`,
+  '--allow-privileged=true',
+  `--audit-policy-file=${auditPolicy}`,
+  `--audit-log-path=${auditLog}`,
+];
+
+/** Waits for the API server. @throws Error with the end of the log of a program that ended, or of one that is too slow */
+async function untilReady(
+  assets: string,
+  dir: string,
+  children: readonly Child[],
+  ready: () => Promise<boolean>,
+  end: number,
+): Promise<void> {
+  while (!(await ready())) {
+    const ended = children.find(({ child }) => child.exitCode !== null);
+    if (ended || Date.now() > end) {
+      const name = ended?.name ?? 'kube-apiserver';
+      const log = readFileSync(join(dir, `${name}.log`), 'utf8').slice(-2_000);
+      const what = ended ? `ended with ${ended.child.exitCode}` : `is not ready after ${START_MS / 1000} s`;
+      throw new Error(`${join(assets, name)} ${what}: ${log}`);
+    }
+    await sleep(realClock, LOOK_EVERY_MS);
+  }
+}
+
+/** The kubeconfig of the administrator. */
+function kubeconfigOf(dir: string, url: string, token: string): string {
+  // The certificate is self-signed, and the file contains its CA.
+  const authority = readFileSync(join(dir, 'certs', 'apiserver.crt')).toString('base64');
+  return `apiVersion: v1
+kind: Config
+clusters: [{name: real, cluster: {server: "${url}", certificate-authority-data: ${authority}}}]
+users: [{name: admin, user: {token: ${token}}}]
+contexts: [{name: real, context: {cluster: real, user: admin}}]
+current-context: real
+`;
+}
+
 async function startOnce(
   assets: string,
   end: number,
@@ -98,7 +185,7 @@ async function startOnce(
   const key = file('service-accounts.key', privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
   const auditLog = join(dir, 'audit.log');
 
-  const children: { readonly name: string; readonly child: ChildProcess }[] = [];
+  const children: Child[] = [];
   const start = (name: string, args: readonly string[]): void => {
     const log = openSync(join(dir, `${name}.log`), 'w');
     children.push({ name, child: spawn(join(assets, name), args, { stdio: ['ignore', log, log] }) });
@@ -113,52 +200,15 @@ async function startOnce(
     }
     rmSync(dir, { recursive: true, force: true });
   };
-  start('etcd', [
-    `--data-dir=${join(dir, 'etcd')}`,
-    `--listen-client-urls=${etcd}`,
-    `--advertise-client-urls=${etcd}`,
-    `--listen-peer-urls=${peer}`,
-    `--initial-cluster=default=${peer}`,
-    `--initial-advertise-peer-urls=${peer}`,
-    '--unsafe-no-fsync',
-  ]);
-  start('kube-apiserver', [
-    `--etcd-servers=${etcd}`,
-    `--secure-port=${port}`,
-    '--bind-address=127.0.0.1',
-    `--cert-dir=${join(dir, 'certs')}`,
-    `--service-account-key-file=${key}`,
-    `--service-account-signing-key-file=${key}`,
-    '--service-account-issuer=https://kubernetes.default.svc',
-    `--token-auth-file=${file('tokens.csv', `${token},admin,admin,"system:masters"\n`)}`,
-    '--authorization-mode=Node,RBAC',
-    '--enable-bootstrap-token-auth',
-    `--service-cluster-ip-range=${serviceCidr}`,
-    '--allow-privileged=true',
-    `--audit-policy-file=${file('audit-policy.yaml', AUDIT_POLICY)}`,
-    `--audit-log-path=${auditLog}`,
-  ]);
-
-  while (!(await isReady(url, token))) {
-    const ended = children.find(({ child }) => child.exitCode !== null);
-    if (ended || Date.now() > end) {
-      const name = ended?.name ?? 'kube-apiserver';
-      const log = readFileSync(join(dir, `${name}.log`), 'utf8').slice(-2_000);
-      await stop();
-      const what = ended ? `ended with ${ended.child.exitCode}` : `is not ready after ${START_MS / 1000} s`;
-      throw new Error(`${join(assets, name)} ${what}: ${log}`);
-    }
-    await sleep(realClock, LOOK_EVERY_MS);
-  }
-  // The certificate is self-signed, and the file contains its CA.
-  const authority = readFileSync(join(dir, 'certs', 'apiserver.crt')).toString('base64');
-  const kubeconfig = `apiVersion: v1
-kind: Config
-clusters: [{name: real, cluster: {server: "${url}", certificate-authority-data: ${authority}}}]
-users: [{name: admin, user: {token: ${token}}}]
-contexts: [{name: real, context: {cluster: real, user: admin}}]
-current-context: real
-`;
+  start('etcd', etcdFlags(dir, etcd, peer));
+  const tokens = file('tokens.csv', `${token},admin,admin,"system:masters"\n`);
+  const auditPolicy = file('audit-policy.yaml', AUDIT_POLICY);
+  start('kube-apiserver', apiServerFlags({ dir, etcd, port, key, tokens, serviceCidr, auditPolicy, auditLog }));
+  await untilReady(assets, dir, children, () => isReady(url, token), end).catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
+  const kubeconfig = kubeconfigOf(dir, url, token);
   if (controllers && existsSync(join(assets, 'kube-controller-manager')))
     start('kube-controller-manager', [
       `--kubeconfig=${file('kubeconfig', kubeconfig)}`,

@@ -39,8 +39,32 @@ export function createProgram({ stdout, ...given }: ProgramSurroundings): Comman
     warn: (line) => program.configureOutput().writeErr?.(`${line}\n`),
     ...given,
   };
-  const { say, random, signal, draw } = surroundings;
+  const { say } = surroundings;
 
+  addUp(program, surroundings, stdout);
+  addDown(program, surroundings);
+  addStatus(program, surroundings);
+  addLogs(program, surroundings);
+  addCloud(program, say);
+  addRollout(program, surroundings);
+  addExplain(program, surroundings);
+  addDrain(program, surroundings);
+  addPlan(program, surroundings);
+  addTree(program, surroundings);
+  addEvents(program, surroundings);
+  addDebug(program, surroundings);
+  addCompletion(program, say);
+  addDashboard(program, surroundings);
+  addInstall(program, surroundings);
+  addProvider(program, say);
+  addConfig(program, say);
+
+  addVersion(program, surroundings);
+  addHelp(program);
+  return program;
+}
+
+function addUp(program: Command, { random, signal, draw }: CommandSurroundings, stdout: NodeJS.WriteStream): void {
   program
     .command('up')
     .description('start a control plane, a local cloud, both controllers and a first fleet')
@@ -70,7 +94,9 @@ export function createProgram({ stdout, ...given }: ProgramSurroundings): Comman
         draw,
       });
     });
+}
 
+function addDown(program: Command, { say }: CommandSurroundings): void {
   withOutput(
     program
       .command('down')
@@ -81,7 +107,9 @@ export function createProgram({ stdout, ...given }: ProgramSurroundings): Comman
     const stopped = await down(flags.dataDir);
     for (const line of formatted(flags.output, { stopped }, () => [stopped ? 'stopped' : 'not running'])) say(line);
   });
+}
 
+function addStatus(program: Command, { say }: CommandSurroundings): void {
   withOutput(
     program
       .command('status')
@@ -91,22 +119,9 @@ export function createProgram({ stdout, ...given }: ProgramSurroundings): Comman
     const { tellStatus } = await import('./up/status.ts');
     await tellStatus(flags.dataDir, flags.output, say);
   });
+}
 
-  addLogs(program, surroundings);
-  addCloud(program, say);
-  addRollout(program, surroundings);
-  addExplain(program, surroundings);
-  addDrain(program, surroundings);
-  addPlan(program, surroundings);
-  addTree(program, surroundings);
-  addEvents(program, surroundings);
-  addDebug(program, surroundings);
-  addCompletion(program, say);
-  addDashboard(program, surroundings);
-  addInstall(program, surroundings);
-  addProvider(program, say);
-  addConfig(program, say);
-
+function addVersion(program: Command, { say }: CommandSurroundings): void {
   withOutput(
     program.command('version').description('print the version; wide also prints the version of Node.js'),
   ).action((flags: { output: OutputFormat }) => {
@@ -116,6 +131,4 @@ export function createProgram({ stdout, ...given }: ProgramSurroundings): Comman
     ]);
     for (const line of lines) say(line);
   });
-  addHelp(program);
-  return program;
 }

@@ -1,11 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { crds, type MachineDeployment, machineClasses, machineDeployments } from '@mcm/api';
+import { crds, type MachineClass, type MachineDeployment, machineClasses, machineDeployments } from '@mcm/api';
 import { Program, userDataFor } from '@mcm/cli';
 import {
   type Clock,
   createClient,
+  type Draft,
   type KubeClient,
   type KubeObject,
   loadKubeconfig,
@@ -71,6 +72,57 @@ export interface StackOptions {
   readonly resolve?: (module: string) => string;
 }
 
+/** Creates the Secret of the first class. */
+async function createCredentials(client: KubeClient, endpoint: string, kubeconfig: string): Promise<void> {
+  const userData = userDataFor(kubeconfig);
+  const secretData = { endpoint, token: TOKEN, userData };
+  await client.resource(secrets, NAMESPACE).create({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'local-credentials', namespace: NAMESPACE },
+    data: Object.fromEntries(
+      Object.entries(secretData).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+    ),
+  });
+}
+
+const classNamed = (name: string): Draft<MachineClass> => ({
+  apiVersion: 'machine.sapcloud.io/v1alpha1',
+  kind: 'MachineClass',
+  metadata: { name, namespace: NAMESPACE },
+  provider: 'local',
+  secretRef: { name: 'local-credentials', namespace: NAMESPACE },
+  nodeTemplate: {
+    capacity: { cpu: '2', gpu: '0', memory: '4Gi' },
+    instanceType: 'small',
+    region: 'local',
+    zone: 'local-a',
+  },
+  providerSpec: {
+    image: 'hollow:v1',
+    instanceType: 'small',
+    zone: 'local-a',
+    tags: { 'kubernetes.io/cluster/bench': '1', 'kubernetes.io/role/node': '1' },
+  },
+});
+
+const deploymentOf = (
+  name: string,
+  replicas: number,
+  machineClass: string,
+  strategy: object,
+): Draft<MachineDeployment> => ({
+  apiVersion: 'machine.sapcloud.io/v1alpha1',
+  kind: 'MachineDeployment',
+  metadata: { name, namespace: NAMESPACE },
+  spec: {
+    replicas,
+    selector: { matchLabels: { name } },
+    strategy: { type: 'RollingUpdate', rollingUpdate: strategy },
+    template: { metadata: { labels: { name } }, spec: { class: { kind: 'MachineClass', name: machineClass } } },
+  },
+});
+
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const { clock = realClock, resolve = (module: string) => import.meta.resolve(module) } = options;
   const dir = mkdtempSync(join(tmpdir(), 'mcm stack '));
@@ -108,16 +160,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const client = createClient({ transport, userAgent: 'mcm-bench', clock });
   if (plane) for (const crd of crds) await client.resource(CRDS).create(crd);
 
-  const userData = userDataFor(readFileSync(kubeconfigFile, 'utf8'));
-  const secretData = { endpoint, token: TOKEN, userData };
-  await client.resource(secrets, NAMESPACE).create({
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name: 'local-credentials', namespace: NAMESPACE },
-    data: Object.fromEntries(
-      Object.entries(secretData).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
-    ),
-  });
+  await createCredentials(client, endpoint, readFileSync(kubeconfigFile, 'utf8'));
 
   const controllersFile = join(dir, 'controllers.kubeconfig');
   const account = await installedAccount(client, NAMESPACE, readFileSync(kubeconfigFile, 'utf8'));
@@ -152,38 +195,12 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     kubeconfig: kubeconfigFile,
     logs: dir,
     async makeClass(name) {
-      await client.resource(machineClasses, NAMESPACE).create({
-        apiVersion: 'machine.sapcloud.io/v1alpha1',
-        kind: 'MachineClass',
-        metadata: { name, namespace: NAMESPACE },
-        provider: 'local',
-        secretRef: { name: 'local-credentials', namespace: NAMESPACE },
-        nodeTemplate: {
-          capacity: { cpu: '2', gpu: '0', memory: '4Gi' },
-          instanceType: 'small',
-          region: 'local',
-          zone: 'local-a',
-        },
-        providerSpec: {
-          image: 'hollow:v1',
-          instanceType: 'small',
-          zone: 'local-a',
-          tags: { 'kubernetes.io/cluster/bench': '1', 'kubernetes.io/role/node': '1' },
-        },
-      });
+      await client.resource(machineClasses, NAMESPACE).create(classNamed(name));
     },
     async makeDeployment(name, replicas, machineClass, strategy = { maxSurge: '10%', maxUnavailable: 0 }) {
-      await client.resource<MachineDeployment>(machineDeployments, NAMESPACE).create({
-        apiVersion: 'machine.sapcloud.io/v1alpha1',
-        kind: 'MachineDeployment',
-        metadata: { name, namespace: NAMESPACE },
-        spec: {
-          replicas,
-          selector: { matchLabels: { name } },
-          strategy: { type: 'RollingUpdate', rollingUpdate: strategy },
-          template: { metadata: { labels: { name } }, spec: { class: { kind: 'MachineClass', name: machineClass } } },
-        },
-      });
+      await client
+        .resource<MachineDeployment>(machineDeployments, NAMESPACE)
+        .create(deploymentOf(name, replicas, machineClass, strategy));
     },
     async startControllers() {
       await Promise.all([manager.start(), machineController.start()]);

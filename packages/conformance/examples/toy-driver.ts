@@ -37,33 +37,43 @@ const Refusal = z.object({ error: z.object({ code: z.string(), message: z.string
 const Server = z.object({ id: z.string(), name: z.string() });
 const Page = z.object({ servers: z.array(Server), next: z.number().optional() });
 
+/** Sends a request of a call, and reads the answer or the error of the cloud. */
+async function send<T>(
+  cloud: ReturnType<DriverContext['connect']>,
+  { credentials, signal }: DriverRequest<Spec, Credentials>,
+  schema: z.ZodType<T>,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<T> {
+  const headers = { authorization: `Bearer ${credentials.token}`, 'content-type': 'application/json' };
+  const request = { method, path, headers, signal, ...(body ? { body: JSON.stringify(body) } : {}) };
+  const response = await cloud(request).catch((cause: unknown) => {
+    throw new MachineError('Unavailable', 'the cloud cannot be reached', { cause });
+  });
+  const answer = parseJson(await response.text());
+  const parsed = schema.safeParse(answer);
+  if (response.status < 300 && parsed.success) return parsed.data;
+  // A 404 that is not the cloud's own is some proxy's: it must never be read as "there is no such server".
+  const refused = Refusal.safeParse(answer).data?.error;
+  const code = CODES[refused?.code ?? ''] ?? 'Unavailable';
+  const seconds = Number(response.headers.get('retry-after') ?? 0);
+  throw new MachineError(code, refused?.message ?? `an answer that is none: ${response.status}`, {
+    ...(seconds > 0 ? { retryAfterMs: seconds * 1_000 } : {}),
+  });
+}
+
 /** A driver is made once a process. Time, randomness and the way to the cloud come from outside, so that a test can hold them. */
 export function createDriver({ connect }: DriverContext) {
   const cloud = connect(ENDPOINT);
 
-  async function call<T>(
-    { credentials, signal }: DriverRequest<Spec, Credentials>,
+  const call = <T>(
+    request: DriverRequest<Spec, Credentials>,
     schema: z.ZodType<T>,
     method: string,
     path: string,
     body?: object,
-  ): Promise<T> {
-    const headers = { authorization: `Bearer ${credentials.token}`, 'content-type': 'application/json' };
-    const request = { method, path, headers, signal, ...(body ? { body: JSON.stringify(body) } : {}) };
-    const response = await cloud(request).catch((cause: unknown) => {
-      throw new MachineError('Unavailable', 'the cloud cannot be reached', { cause });
-    });
-    const answer = parseJson(await response.text());
-    const parsed = schema.safeParse(answer);
-    if (response.status < 300 && parsed.success) return parsed.data;
-    // A 404 that is not the cloud's own is some proxy's: it must never be read as "there is no such server".
-    const refused = Refusal.safeParse(answer).data?.error;
-    const code = CODES[refused?.code ?? ''] ?? 'Unavailable';
-    const seconds = Number(response.headers.get('retry-after') ?? 0);
-    throw new MachineError(code, refused?.message ?? `an answer that is none: ${response.status}`, {
-      ...(seconds > 0 ? { retryAfterMs: seconds * 1_000 } : {}),
-    });
-  }
+  ): Promise<T> => send(cloud, request, schema, method, path, body);
 
   async function listAll(request: DriverRequest<Spec, Credentials>, filter = ''): Promise<z.infer<typeof Server>[]> {
     const found = [];

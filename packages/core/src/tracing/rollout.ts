@@ -48,97 +48,49 @@ function attributesOf({ deployment: { metadata, spec }, revision }: Rollout): Re
   };
 }
 
-/**
- * Turns rollouts into spans, from what the caches tell and without a write: one trace a rollout, its ids derived from the
- * deployment's uid and revision, so that whoever leads next goes on with it. Below the root: each machine that was made
- * and runs, each that went or failed meanwhile, pauses, and the moment at which no progress was made for too long.
- */
-export function traceRollouts(exporter: SpanExporter, clock: Clock, sources: RolloutSources): void {
-  const { deployments, sets, machines } = sources;
-  /** When a rollout was seen to begin, by the deployment's uid; who starts in its middle has not seen it. */
-  const began = new Map<string, number>();
-  const pausedSince = new Map<string, number>();
-  const now = (): number => clock.now().getTime();
-  const traceOf = ({ deployment, revision }: Rollout): string =>
-    traceIdOf('rollout', deployment.metadata.uid, revision);
-  const rootOf = ({ deployment, revision }: Rollout): string => spanIdOf('rollout', deployment.metadata.uid, revision);
+/** The time, the span's name and its additional attributes. */
+interface Told {
+  readonly name: string;
+  readonly startMs: number;
+  readonly more?: Record<string, SpanValue>;
+  readonly error?: string | undefined;
+}
 
-  const tell = (
-    rollout: Rollout,
-    span: { name: string; startMs: number; more?: Record<string, SpanValue>; error?: string | undefined },
-  ): void => {
-    const { name, startMs, more = {}, error } = span;
-    const told: Span = {
-      traceId: traceOf(rollout),
-      spanId: spanIdOf(rootOf(rollout), name, String(startMs)),
-      parentId: rootOf(rollout),
-      name,
-      kind: 'internal',
-      startMs,
-      endMs: now(),
-      attributes: { ...attributesOf(rollout), ...more },
-      ...(error === undefined ? {} : { error }),
-    };
-    exporter.export(told);
-  };
+const traceOf = ({ deployment, revision }: Rollout): string => traceIdOf('rollout', deployment.metadata.uid, revision);
+const rootOf = ({ deployment, revision }: Rollout): string => spanIdOf('rollout', deployment.metadata.uid, revision);
 
-  /** The rollout of a machine; undefined if none is in progress. */
-  const rolloutOf = (machine: Machine): Rollout | undefined => {
-    const namespace = machine.metadata.namespace ?? '';
-    const set = sets.store.get(makeKey(namespace, controllerOf(machine)?.name ?? ''));
-    const deployment = set && deployments.store.get(makeKey(namespace, controllerOf(set)?.name ?? ''));
-    return deployment && !hasArrived(deployment) ? { deployment, revision: revisionOf(deployment) } : undefined;
-  };
+class RolloutTracer {
+  readonly #exporter: SpanExporter;
+  readonly #clock: Clock;
+  readonly #sources: RolloutSources;
+  /** When a rollout started, by the UID of the deployment. A process that starts during the rollout does not know it. */
+  readonly #began = new Map<string, number>();
+  readonly #pausedSince = new Map<string, number>();
 
-  const startOf = ({ deployment, revision }: Rollout): number => {
-    const { uid } = deployment.metadata;
-    const seen = began.get(uid);
-    if (seen !== undefined) return seen;
-    const set = sets.store.list().find((one) => controllerOf(one)?.uid === uid && revisionOf(one) === revision);
-    return timeOf(set?.metadata.creationTimestamp, now());
-  };
+  constructor(exporter: SpanExporter, clock: Clock, sources: RolloutSources) {
+    this.#exporter = exporter;
+    this.#clock = clock;
+    this.#sources = sources;
+  }
 
-  const arrived = (rollout: Rollout): void => {
-    const startMs = startOf(rollout);
-    began.delete(rollout.deployment.metadata.uid);
-    exporter.export({
-      traceId: traceOf(rollout),
-      spanId: rootOf(rollout),
-      name: `rollout ${rollout.deployment.metadata.name}`,
-      kind: 'internal',
-      startMs,
-      endMs: now(),
-      attributes: attributesOf(rollout),
-    });
-  };
-
-  deployments.onChange((change: Change<MachineDeployment>) => {
+  onDeployment(change: Change<MachineDeployment>): void {
     const { object } = change;
     const { uid } = object.metadata;
-    const rollout: Rollout = { deployment: object, revision: revisionOf(object) };
     if (change.type === 'deleted') {
-      began.delete(uid);
-      pausedSince.delete(uid);
+      this.#began.delete(uid);
+      this.#pausedSince.delete(uid);
       return;
     }
+    const rollout: Rollout = { deployment: object, revision: revisionOf(object) };
     const before = change.type === 'updated' ? change.old : undefined;
     const wasUnderWay = before !== undefined && !hasArrived(before);
-    if (!hasArrived(object) && before !== undefined && !wasUnderWay) began.set(uid, now());
-    if (object.spec.paused && !before?.spec.paused && before !== undefined) pausedSince.set(uid, now());
-    const paused = pausedSince.get(uid);
-    if (!object.spec.paused && paused !== undefined) {
-      pausedSince.delete(uid);
-      if (wasUnderWay) tell(rollout, { name: 'paused', startMs: paused });
-    }
-    if (wasUnderWay && hasArrived(object)) arrived(rollout);
-    const stuck = ConditionReasons.ProgressDeadlineExceeded;
-    if (wasUnderWay && progressReason(object) === stuck && progressReason(before) !== stuck) {
-      const error = object.status?.conditions?.find(({ type }) => type === 'Progressing')?.message ?? stuck;
-      tell(rollout, { name: 'stuck', startMs: now(), error });
-    }
-  });
+    if (!hasArrived(object) && before !== undefined && !wasUnderWay) this.#began.set(uid, this.#now());
+    this.#onPause(rollout, before, wasUnderWay);
+    if (wasUnderWay && hasArrived(object)) this.#exportRoot(rollout);
+    if (wasUnderWay) this.#onDeadline(rollout, before);
+  }
 
-  machines.onChange((change: Change<Machine>) => {
+  onMachine(change: Change<Machine>): void {
     const { object } = change;
     const { name, uid, creationTimestamp, deletionTimestamp } = object.metadata;
     const before = change.type === 'updated' ? phaseOf(change.old) : '';
@@ -146,11 +98,92 @@ export function traceRollouts(exporter: SpanExporter, clock: Clock, sources: Rol
     const failure = failureIn(change);
     const goes = change.type === 'deleted';
     if (!runs && failure === undefined && !goes) return;
-    const rollout = rolloutOf(object);
+    const rollout = this.#rolloutOf(object);
     if (rollout === undefined) return;
+    const now = this.#now();
     const more = { 'machine.name': name, 'machine.uid': uid, 'machine.class': object.spec.class.name ?? '' };
-    if (runs) tell(rollout, { name: `machine ${name} comes`, startMs: timeOf(creationTimestamp, now()), more });
-    if (goes) tell(rollout, { name: `machine ${name} goes`, startMs: timeOf(deletionTimestamp, now()), more });
-    if (failure !== undefined) tell(rollout, { name: `machine ${name} fails`, startMs: now(), more, error: failure });
-  });
+    if (runs) this.#export(rollout, { name: `machine ${name} comes`, startMs: timeOf(creationTimestamp, now), more });
+    if (goes) this.#export(rollout, { name: `machine ${name} goes`, startMs: timeOf(deletionTimestamp, now), more });
+    if (failure !== undefined)
+      this.#export(rollout, { name: `machine ${name} fails`, startMs: now, more, error: failure });
+  }
+
+  #onPause(rollout: Rollout, before: MachineDeployment | undefined, wasUnderWay: boolean): void {
+    const { metadata, spec } = rollout.deployment;
+    const { uid } = metadata;
+    if (spec.paused && !before?.spec.paused && before !== undefined) this.#pausedSince.set(uid, this.#now());
+    const startMs = this.#pausedSince.get(uid);
+    if (spec.paused || startMs === undefined) return;
+    this.#pausedSince.delete(uid);
+    if (wasUnderWay) this.#export(rollout, { name: 'paused', startMs });
+  }
+
+  #onDeadline(rollout: Rollout, before: MachineDeployment): void {
+    const { deployment } = rollout;
+    const stuck = ConditionReasons.ProgressDeadlineExceeded;
+    if (progressReason(deployment) !== stuck || progressReason(before) === stuck) return;
+    const error = deployment.status?.conditions?.find(({ type }) => type === 'Progressing')?.message ?? stuck;
+    this.#export(rollout, { name: 'stuck', startMs: this.#now(), error });
+  }
+
+  #now(): number {
+    return this.#clock.now().getTime();
+  }
+
+  #export(rollout: Rollout, { name, startMs, more = {}, error }: Told): void {
+    const span: Span = {
+      traceId: traceOf(rollout),
+      spanId: spanIdOf(rootOf(rollout), name, String(startMs)),
+      parentId: rootOf(rollout),
+      name,
+      kind: 'internal',
+      startMs,
+      endMs: this.#now(),
+      attributes: { ...attributesOf(rollout), ...more },
+      ...(error === undefined ? {} : { error }),
+    };
+    this.#exporter.export(span);
+  }
+
+  #exportRoot(rollout: Rollout): void {
+    const { name, uid } = rollout.deployment.metadata;
+    const startMs = this.#startOf(rollout);
+    this.#began.delete(uid);
+    this.#exporter.export({
+      traceId: traceOf(rollout),
+      spanId: rootOf(rollout),
+      name: `rollout ${name}`,
+      kind: 'internal',
+      startMs,
+      endMs: this.#now(),
+      attributes: attributesOf(rollout),
+    });
+  }
+
+  /** The rollout of a machine; undefined if none is in progress. */
+  #rolloutOf(machine: Machine): Rollout | undefined {
+    const { deployments, sets } = this.#sources;
+    const namespace = machine.metadata.namespace ?? '';
+    const set = sets.store.get(makeKey(namespace, controllerOf(machine)?.name ?? ''));
+    const deployment = set && deployments.store.get(makeKey(namespace, controllerOf(set)?.name ?? ''));
+    return deployment && !hasArrived(deployment) ? { deployment, revision: revisionOf(deployment) } : undefined;
+  }
+
+  #startOf({ deployment, revision }: Rollout): number {
+    const { uid } = deployment.metadata;
+    const all = this.#sources.sets.store.list();
+    const set = all.find((one) => controllerOf(one)?.uid === uid && revisionOf(one) === revision);
+    return this.#began.get(uid) ?? timeOf(set?.metadata.creationTimestamp, this.#now());
+  }
+}
+
+/**
+ * Turns rollouts into spans, from the caches and without a write. A rollout is one trace. Its ids are derived from the UID of the deployment
+ * and the revision, so the next leader continues the trace. Below the root are: each machine that was created and runs, each that was deleted or
+ * failed, pauses, and the time at which the progress deadline expired.
+ */
+export function traceRollouts(exporter: SpanExporter, clock: Clock, sources: RolloutSources): void {
+  const tracer = new RolloutTracer(exporter, clock, sources);
+  sources.deployments.onChange((change) => tracer.onDeployment(change));
+  sources.machines.onChange((change) => tracer.onMachine(change));
 }

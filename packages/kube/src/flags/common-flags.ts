@@ -24,9 +24,9 @@ export interface CommonDefaults {
   readonly features?: Features;
 }
 
-/** The flags of every controller binary. Names and defaults are those of Go MCM, unless the help says otherwise. */
-export const commonFlags = (defaults: CommonDefaults) => ({
-  ...flagGroup('Configuration', {
+/** Configuration of the process and of its controllers. */
+const configurationFlags = (defaults: CommonDefaults) =>
+  flagGroup('Configuration', {
     config: textFlag({
       placeholder: '<file>',
       default: '',
@@ -52,30 +52,35 @@ export const commonFlags = (defaults: CommonDefaults) => ({
       names: defaults.controllers,
       help: `overrides --concurrent-syncs for single controllers: ${defaults.controllers.join(', ') || 'none here'}`,
     }),
+  });
+
+/** Access to the clusters. */
+const CLUSTERS = flagGroup('Clusters', {
+  'target-kubeconfig': textFlag({
+    placeholder: '<path>',
+    default: '',
+    help: 'kubeconfig of the cluster of the nodes; "inClusterConfig" (default) for the cluster of the pod, "none" for machines without nodes',
   }),
-  ...flagGroup('Clusters', {
-    'target-kubeconfig': textFlag({
-      placeholder: '<path>',
-      default: '',
-      help: 'kubeconfig of the cluster of the nodes; "inClusterConfig" (default) for the cluster of the pod, "none" for machines without nodes',
-    }),
-    'control-kubeconfig': textFlag({
-      placeholder: '<path>',
-      default: '',
-      help: 'kubeconfig of the cluster of the machine objects; "inClusterConfig" for the cluster of the pod; default: the target cluster',
-    }),
-    'kube-api-qps': numberFlag({
-      min: 0,
-      default: 0,
-      help: 'requests per second to each API server; 0: no limit in the client',
-    }),
-    'kube-api-burst': integerFlag({
-      min: 0,
-      default: 30,
-      help: 'burst of requests above --kube-api-qps, if that is set',
-    }),
+  'control-kubeconfig': textFlag({
+    placeholder: '<path>',
+    default: '',
+    help: 'kubeconfig of the cluster of the machine objects; "inClusterConfig" for the cluster of the pod; default: the target cluster',
   }),
-  ...flagGroup('Leader election', {
+  'kube-api-qps': numberFlag({
+    min: 0,
+    default: 0,
+    help: 'requests per second to each API server; 0: no limit in the client',
+  }),
+  'kube-api-burst': integerFlag({
+    min: 0,
+    default: 30,
+    help: 'burst of requests above --kube-api-qps, if that is set',
+  }),
+});
+
+/** The Lease of the leader. */
+const electionFlags = (defaults: CommonDefaults) =>
+  flagGroup('Leader election', {
     'leader-elect': booleanFlag({
       default: defaults.leaderElect ?? true,
       help: 'work only while this process holds the Lease',
@@ -96,8 +101,11 @@ export const commonFlags = (defaults: CommonDefaults) => ({
       help: 'time between two attempts to acquire or renew the Lease',
     }),
     'leader-elect-resource-lock': textFlag({ default: 'leases', oneOf: ['leases'], help: 'kind of the lock object' }),
-  }),
-  ...flagGroup('Health, metrics and logs', {
+  });
+
+/** Ports, metrics and logs. */
+const observationFlags = (defaults: CommonDefaults) =>
+  flagGroup('Health, metrics and logs', {
     port: integerFlag({
       min: 0,
       max: 65_535,
@@ -136,7 +144,10 @@ export const commonFlags = (defaults: CommonDefaults) => ({
       help: 'minimum level of log lines on standard error; PUT /debug/log-level changes it at run time',
     }),
     v: integerFlag({ short: 'v', min: 0, default: 0, help: 'klog verbosity; 4 and above set --log-level=debug' }),
-  }),
+  });
+
+/** Flags of Go MCM without a use here. */
+const IGNORED = {
   'cloud-provider': ignoredFlag('<text>', 'each program has a fixed provider'),
   'min-resync-period': ignoredFlag('<duration>', 'caches are not replayed, because watches miss no change'),
   'contention-profiling': ignoredFlag('[true|false]', 'there are no locks to profile'),
@@ -144,6 +155,15 @@ export const commonFlags = (defaults: CommonDefaults) => ({
   'controller-start-interval': ignoredFlag('<duration>', 'the original ignores it too'),
   vmodule: ignoredFlag('<patterns>', 'use --log-level'),
   'log-flush-frequency': ignoredFlag('<duration>', 'lines are written immediately'),
+};
+
+/** The flags of every controller binary. Names and defaults are those of Go MCM, unless the help says otherwise. */
+export const commonFlags = (defaults: CommonDefaults) => ({
+  ...configurationFlags(defaults),
+  ...CLUSTERS,
+  ...electionFlags(defaults),
+  ...observationFlags(defaults),
+  ...IGNORED,
 });
 
 /** The flags of every binary. */

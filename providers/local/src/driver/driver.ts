@@ -74,15 +74,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
     create: async (request): Promise<CreatedInstance> => {
       const inPods = podsFor(request);
       if (inPods) return inPods.create(request);
-      const cloud = clientFor(request);
-      const until = clock.now().getTime() + LIMIT_MS;
-      let instance = await cloud.create(launchBody(request), request.signal);
-      while (instance.state === 'pending') {
-        requireTime(clock, until, `instance ${instance.id} is still pending`);
-        instance = await cloud.untilRunning(instance.id, request.signal);
-      }
-      if (instance.state !== 'running') throw ended(instance);
-      return describe(instance);
+      return describe(await launch(clientFor(request), request, clock));
     },
 
     status: async (request): Promise<FoundInstance> => {
@@ -97,15 +89,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
     delete: async (request) => {
       const inPods = podsFor(request);
       if (inPods) return inPods.delete(request);
-      const cloud = clientFor(request);
-      const until = clock.now().getTime() + LIMIT_MS;
-      for (const id of await idsToDelete(cloud, request, clock)) {
-        for (;;) {
-          const instance = await ignoreAbsent(cloud.terminate(id, request.signal));
-          if (!instance || instance.state === 'terminated') break;
-          requireTime(clock, until, `instance ${id} is still ${instance.state}`);
-        }
-      }
+      await terminateAll(clientFor(request), request, clock);
       return undefined;
     },
 
@@ -138,6 +122,34 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
     // Pods have no volumes that a drain could wait for.
     volumeIds: (sources) => sources.map(({ csi }) => (backend === 'pod' ? undefined : csi?.volumeHandle)),
   });
+}
+
+/** Creates the instance of a machine, and waits until it runs. */
+async function launch(
+  cloud: CloudClient,
+  request: Parameters<typeof launchBody>[0],
+  clock: Clock,
+): Promise<CloudInstance> {
+  const until = clock.now().getTime() + LIMIT_MS;
+  let instance = await cloud.create(launchBody(request), request.signal);
+  while (instance.state === 'pending') {
+    requireTime(clock, until, `instance ${instance.id} is still pending`);
+    instance = await cloud.untilRunning(instance.id, request.signal);
+  }
+  if (instance.state !== 'running') throw ended(instance);
+  return instance;
+}
+
+/** Terminates all instances of a machine, and waits until they are terminated. */
+async function terminateAll(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<void> {
+  const until = clock.now().getTime() + LIMIT_MS;
+  for (const id of await idsToDelete(cloud, request, clock)) {
+    for (;;) {
+      const instance = await ignoreAbsent(cloud.terminate(id, request.signal));
+      if (!instance || instance.state === 'terminated') break;
+      requireTime(clock, until, `instance ${id} is still ${instance.state}`);
+    }
+  }
 }
 
 /** One client for each address and token; keeps connections alive between calls. */

@@ -198,6 +198,49 @@ const MONITORING = part(false, 'Objects of the Prometheus operator, and the Graf
   }),
 });
 
+/** Parts of the installation that can be left out. */
+const partFields = (shares: number | string): Fields => ({
+  rbac: part(true, 'ServiceAccount and roles in the control cluster.'),
+  targetRbac: part(
+    true,
+    'Roles in the target cluster. If it is a different cluster, set this to false and run there: mcm install --part=target',
+  ),
+  webhooks: part(true, 'Admission webhooks for defaults and validation, with self-signed certificates.'),
+  workload: part(true, 'The Deployment, and its Service.'),
+  podDisruptionBudget: part(true, 'Limits evictions of the pods. Needs workload.', {
+    maxUnavailable: value('Number of pods that can be evicted at the same time.', 1, COUNT),
+  }),
+  networkPolicy: part(true, 'Egress is allowed for DNS and for the ports 443 and 6443.', {
+    egress: value(
+      'Other destinations, as in a NetworkPolicy: a proxy, a collector of traces, an API server on another port.',
+      [],
+      {
+        type: 'array',
+        items: closed({ to: { type: 'array', items: ANYTHING }, ports: { type: 'array', items: ANYTHING } }),
+      },
+    ),
+  }),
+  fairness: part(true, 'A reserved share of the capacity of the API server.', {
+    shares: value('Concurrency shares. With many installations in one cluster, use a smaller number.', shares, {
+      type: 'integer',
+      minimum: 1,
+    }),
+  }),
+  machineConfig: part(false, 'The machine-config-controller, with its CRDs and roles.'),
+  machineConfigTarget: part(
+    false,
+    'Roles of the machine-config-controller and of the machine-config-daemon in the target cluster.',
+  ),
+  machineConfigDaemon: part(
+    false,
+    'The machine-config-daemon as a privileged pod on each node, if systemd does not start it. Needs machineConfigTarget.',
+  ),
+  policies: part(
+    false,
+    'Refuses manual changes of provider IDs and of the finalizer, which would lose a VM. Needs kubeconfigs.control inClusterConfig.',
+  ),
+});
+
 /** All values, in the order of the file. */
 function values(): Fields {
   const { replicas, kubeconfigs, shares, configController, configDaemon, resources } = DEFAULT_INSTALL;
@@ -270,45 +313,7 @@ function values(): Fields {
         closed({ cpu: QUANTITY, memory: QUANTITY, memoryLimit: QUANTITY }),
       ),
     ),
-    rbac: part(true, 'ServiceAccount and roles in the control cluster.'),
-    targetRbac: part(
-      true,
-      'Roles in the target cluster. If it is a different cluster, set this to false and run there: mcm install --part=target',
-    ),
-    webhooks: part(true, 'Admission webhooks for defaults and validation, with self-signed certificates.'),
-    workload: part(true, 'The Deployment, and its Service.'),
-    podDisruptionBudget: part(true, 'Limits evictions of the pods. Needs workload.', {
-      maxUnavailable: value('Number of pods that can be evicted at the same time.', 1, COUNT),
-    }),
-    networkPolicy: part(true, 'Egress is allowed for DNS and for the ports 443 and 6443.', {
-      egress: value(
-        'Other destinations, as in a NetworkPolicy: a proxy, a collector of traces, an API server on another port.',
-        [],
-        {
-          type: 'array',
-          items: closed({ to: { type: 'array', items: ANYTHING }, ports: { type: 'array', items: ANYTHING } }),
-        },
-      ),
-    }),
-    fairness: part(true, 'A reserved share of the capacity of the API server.', {
-      shares: value('Concurrency shares. With many installations in one cluster, use a smaller number.', shares, {
-        type: 'integer',
-        minimum: 1,
-      }),
-    }),
-    machineConfig: part(false, 'The machine-config-controller, with its CRDs and roles.'),
-    machineConfigTarget: part(
-      false,
-      'Roles of the machine-config-controller and of the machine-config-daemon in the target cluster.',
-    ),
-    machineConfigDaemon: part(
-      false,
-      'The machine-config-daemon as a privileged pod on each node, if systemd does not start it. Needs machineConfigTarget.',
-    ),
-    policies: part(
-      false,
-      'Refuses manual changes of provider IDs and of the finalizer, which would lose a VM. Needs kubeconfigs.control inClusterConfig.',
-    ),
+    ...partFields(shares),
     monitoring: MONITORING,
   };
 }

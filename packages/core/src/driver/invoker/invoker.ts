@@ -1,4 +1,4 @@
-import { type Machine, machineClasses, USER_DATA_KEY } from '@mcm/api';
+import { type Machine, type MachineClass, machineClasses, USER_DATA_KEY } from '@mcm/api';
 import { errorText } from '@mcm/kube';
 import { checkInstance, checkListing } from '../contract/answers.ts';
 import type { CreatedInstance, VolumeSource } from '../contract/driver.ts';
@@ -34,7 +34,7 @@ const KIND = machineClasses.kind;
 export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, Credentials>): DriverInvoker {
   const { driver, caches, log } = options;
   const lookup = lookupOf(caches, driver.credentialsSchema);
-  const { classOf, classOrThrow, secretsOf, secretsOfMachine } = lookup;
+  const { classOf, secretsOf, secretsOfMachine } = lookup;
   const send = createSender(options, lookup);
   const orBySiblings = createSiblingCalls({ driver, fallback: options.fallback, ...lookup, log });
 
@@ -44,18 +44,8 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     onOverdue: OnOverdue | undefined,
     work: (call: MachineCall<Spec, Credentials>) => Promise<T>,
   ): Promise<T> =>
-    send(
-      {
-        name,
-        subject: `${name} of machine ${machine.metadata.name}`,
-        machine,
-        classNow: () => classOf(machine),
-        requireClass: () => classOrThrow(machine),
-        secretsNow: () => secretsOfMachine(machine),
-        onOverdue,
-        progress: { sent: false },
-      },
-      (call) => work({ secrets: call.secrets, request: { ...call.request, machine } }),
+    send(callForMachine(lookup, name, machine, onOverdue), (call) =>
+      work({ secrets: call.secrets, request: { ...call.request, machine } }),
     );
 
   const unimplemented = (method: string): MachineError =>
@@ -65,12 +55,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
   };
 
   return {
-    can: {
-      initialize: driver.initialize !== undefined,
-      status: driver.status !== undefined,
-      list: driver.list !== undefined,
-      evidence: driver.evidence !== undefined,
-    },
+    can: capabilitiesOf(driver),
     classOf,
     inputsOf: (machine) =>
       `${machine.spec.class.kind} ${inputs(classOf(machine), (key) => caches.secrets.store.get(key))}`,
@@ -108,21 +93,55 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     secretsOf: secretsOfMachine,
     volumeIdOf: (source) => volumeIdOf(options, source),
     list: (machineClass, onOverdue) =>
-      send(
-        {
-          name: 'list',
-          subject: `list of class ${machineClass.metadata.name}`,
-          machine: undefined,
-          classNow: () => machineClass,
-          requireClass: () => machineClass,
-          secretsNow: () => secretsOf(machineClass),
-          onOverdue,
-          progress: { sent: false },
-        },
-        async ({ request }) => checkListing(driver.name, (await driver.list?.(request)) ?? absent('list')),
+      send(callForClass(lookup, machineClass, onOverdue), async ({ request }) =>
+        checkListing(driver.name, (await driver.list?.(request)) ?? absent('list')),
       ),
   };
 }
+
+/** The optional calls that a driver implements. */
+const capabilitiesOf = ({
+  initialize,
+  status,
+  list,
+  evidence,
+}: Partial<Record<DriverCall, unknown>>): DriverInvoker['can'] => ({
+  initialize: initialize !== undefined,
+  status: status !== undefined,
+  list: list !== undefined,
+  evidence: evidence !== undefined,
+});
+
+type Lookup = Pick<ReturnType<typeof lookupOf>, 'classOf' | 'classOrThrow' | 'secretsOf' | 'secretsOfMachine'>;
+
+/** A call for one machine. Its class and Secrets are read when a stage needs them. */
+const callForMachine = (
+  { classOf, classOrThrow, secretsOfMachine }: Lookup,
+  name: Exclude<DriverCall, 'list'>,
+  machine: Machine,
+  onOverdue: OnOverdue | undefined,
+): Call => ({
+  name,
+  subject: `${name} of machine ${machine.metadata.name}`,
+  machine,
+  classNow: () => classOf(machine),
+  requireClass: () => classOrThrow(machine),
+  secretsNow: () => secretsOfMachine(machine),
+  onOverdue,
+  progress: { sent: false },
+});
+
+/** The call that lists the VMs of a class. */
+const callForClass = ({ secretsOf }: Lookup, machineClass: MachineClass, onOverdue: OnOverdue | undefined): Call => ({
+  name: 'list',
+  subject: `list of class ${machineClass.metadata.name}`,
+  machine: undefined,
+  classNow: () => machineClass,
+  requireClass: () => machineClass,
+  secretsNow: () => secretsOf(machineClass),
+  onOverdue,
+  progress: { sent: false },
+});
 
 /** The stages of each call, from the outermost to the driver. */
 function createSender<Spec, Credentials>(

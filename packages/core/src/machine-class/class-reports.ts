@@ -1,0 +1,71 @@
+import { type EventReason, formatFieldErrors, type MachineClass, validateMachineClass } from '@mcm/api';
+import { again, type Clock, done, type EventRecorder, type Key, type Outcome } from '@mcm/kube';
+
+/**
+ * Names the fields of the nodeTemplate that are missing or invalid; '' if there are none. The CRDs of this project refuse
+ * such a class, those of the original store it. Machines need no nodeTemplate; the cluster-autoscaler scales from zero by it.
+ */
+function nodeTemplateProblems(machineClass: MachineClass): string {
+  const problems = validateMachineClass(machineClass).filter(({ path }) => /^nodeTemplate\b/.test(path));
+  const text = formatFieldErrors(problems);
+  return text && `${text}; correct it, or the cluster-autoscaler cannot scale from zero by this class`;
+}
+
+/** How long a class may be incomplete before it is reported. */
+const PATIENCE_MS = 30_000;
+
+/** What the reports of a class need. */
+interface ClassReportsOptions {
+  readonly clock: Clock;
+  readonly recorder: EventRecorder<EventReason>;
+  readonly check: (machineClass: MachineClass) => readonly string[];
+  /** Fields of a class that have no effect. */
+  readonly unknownFields: (machineClass: MachineClass) => readonly string[];
+}
+
+/** Reports the problems of each class in events, once, and the end of its problems. */
+export class ClassReports {
+  readonly #options: ClassReportsOptions;
+  readonly #told = new Map<Key, string>();
+  /** Since when a class has unreported problems. A Secret may be created a moment after its class. */
+  readonly #since = new Map<Key, number>();
+  readonly #warned = { UnknownField: new Map<Key, string>(), InvalidClass: new Map<Key, string>() };
+
+  constructor(options: ClassReportsOptions) {
+    this.#options = options;
+  }
+
+  /** Reports the problems of a class that is not being deleted, and when to look again. */
+  report(key: Key, machineClass: MachineClass): Outcome {
+    this.#warn(key, machineClass, 'UnknownField', this.#options.unknownFields(machineClass).join('; '));
+    this.#warn(key, machineClass, 'InvalidClass', nodeTemplateProblems(machineClass));
+    const problems = this.#options.check(machineClass).join('; ');
+    if (!problems) this.#since.delete(key);
+    if (problems === (this.#told.get(key) ?? '')) return done;
+    const now = this.#options.clock.now().getTime();
+    if (problems && !this.#since.has(key)) this.#since.set(key, now);
+    const waitMs = problems ? (this.#since.get(key) ?? now) + PATIENCE_MS - now : 0;
+    if (waitMs > 0) return again(waitMs);
+    this.#told.set(key, problems);
+    if (problems)
+      this.#options.recorder.event(machineClass, 'Warning', 'InvalidClass', `No VM can be made: ${problems}`);
+    else
+      this.#options.recorder.event(machineClass, 'Normal', 'ClassIsValid', 'What was wrong with the class is mended');
+    return done;
+  }
+
+  /** Forgets a deleted class. */
+  forget(key: Key): void {
+    for (const texts of Object.values(this.#warned)) texts.delete(key);
+    this.#told.delete(key);
+    this.#since.delete(key);
+  }
+
+  /** Reports problems that do not prevent the creation of VMs. */
+  #warn(key: Key, machineClass: MachineClass, reason: 'UnknownField' | 'InvalidClass', text: string): void {
+    const warned = this.#warned[reason];
+    if (text === (warned.get(key) ?? '')) return;
+    warned.set(key, text);
+    if (text) this.#options.recorder.event(machineClass, 'Warning', reason, text);
+  }
+}
