@@ -123,29 +123,43 @@ const deploymentOf = (
   },
 });
 
+type ProgramOf = (name: string, module: string, args: string[], env?: Record<string, string>) => Program;
+
+/** Starts a control plane, or a real API server if the environment names one. Writes the kubeconfig of an administrator. */
+async function startServer(program: ProgramOf, kubeconfigFile: string, flags: readonly string[]) {
+  if (isRealAsked()) {
+    const real = await startApiServer({ crds });
+    writeFileSync(kubeconfigFile, real.kubeconfig(), { mode: 0o600 });
+    return { real, plane: undefined };
+  }
+  const own = ['--memory', '--port=0', `--kubeconfig=${kubeconfigFile}`];
+  const plane = program('control-plane', '@mcm/control-plane/main', [...own, ...flags]);
+  await plane.start();
+  return { real: undefined, plane };
+}
+
+/** The requests of the controllers that the server refused, by verb and resource. */
+const refusalsIn = (requests: RequestLogReader): readonly string[] =>
+  requests
+    .read()
+    .filter((request) => request.code === 403 && ofControllers(request))
+    .map(({ verb, resource, subresource, name }) => `${verb} ${resource}/${subresource} ${name}`);
+
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const { clock = realClock, resolve = (module: string) => import.meta.resolve(module) } = options;
   const dir = mkdtempSync(join(tmpdir(), 'mcm stack '));
   const kubeconfigFile = join(dir, 'kubeconfig');
   const requestLog = join(dir, 'requests.jsonl');
-  const program = (name: string, module: string, args: string[], env: Record<string, string> = {}): Program =>
+  const program: ProgramOf = (name, module, args, env = {}) =>
     new Program(
       { name, module: resolve(module), args, env, logFile: join(dir, `${name}.log`) },
       { clock, onChange: () => undefined },
     );
 
-  const real = isRealAsked() ? await startApiServer({ crds }) : undefined;
-  const plane = real
-    ? undefined
-    : program('control-plane', '@mcm/control-plane/main', [
-        '--memory',
-        '--port=0',
-        `--kubeconfig=${kubeconfigFile}`,
-        `--request-log=${requestLog}`,
-        ...(options.planeFlags ?? []),
-      ]);
-  if (real) writeFileSync(kubeconfigFile, real.kubeconfig(), { mode: 0o600 });
-  await plane?.start();
+  const { real, plane } = await startServer(program, kubeconfigFile, [
+    `--request-log=${requestLog}`,
+    ...(options.planeFlags ?? []),
+  ]);
   // Kubelets have ready credentials, as the nodes had with which the original was measured: the figures are the controllers'.
   const cloud = program(
     'local-cloud',
@@ -187,11 +201,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     machineController,
     isAudited: real === undefined || real.auditLog !== undefined,
     requests: openLog(),
-    refused: () =>
-      openLog()
-        .read()
-        .filter((request) => request.code === 403 && ofControllers(request))
-        .map(({ verb, resource, subresource, name }) => `${verb} ${resource}/${subresource} ${name}`),
+    refused: () => refusalsIn(openLog()),
     kubeconfig: kubeconfigFile,
     logs: dir,
     async makeClass(name) {
