@@ -137,3 +137,45 @@ test('a plan predicts the deleted machines with their order, and the created mac
     { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 2) },
   );
 }, 600_000);
+
+test.each([
+  [1, 1],
+  [5, 2],
+])(
+  'a plan of a new pool of %d machines has the duration of the real creation, and names its assumptions',
+  async (replicas, seed) => {
+    const joinDelay = 90 * SECOND;
+    const world = await World.start({ seed, kubelets: { joinDelay } });
+    try {
+      const { admin, clock } = world;
+      const labels = { name: 'new' };
+      const template = { metadata: { labels }, ...classOf('blue') };
+      const file = {
+        ...{ apiVersion: API_VERSION, kind: 'MachineDeployment', metadata: { name: 'new', namespace: NAMESPACE } },
+        spec: { replicas, selector: { matchLabels: labels }, template },
+      };
+      const surroundings = { clock, random: seededRandom(1), signal: new AbortController().signal };
+      const cluster = { client: admin, target: admin, namespace: NAMESPACE };
+      const plansWith = async (given: object) =>
+        (await planAll(cluster, { deployments: [file as never], classes: [] }, given, surroundings))[0];
+      const plan = await plansWith({ join: joinDelay });
+      expect(plan).toMatchObject({ complete: true, machines: { made: replicas, deleted: 0, updated: 0 } });
+      expect(plan?.assumes[0]).toBe('a new machine joins after 1m30s, from --join-time');
+      expect((await plansWith({}))?.assumes[0]).toBe(
+        'a new machine joins after 5m0s, the default of --join-time: no machine has joined yet',
+      );
+      const from = clock.now().getTime();
+      await world.createDeployment(replicas);
+      await world.untilSettled(replicas, 'blue');
+      const tookMs = clock.now().getTime() - from;
+      const [, minutes = '0', seconds = '0'] = /^(?:(\d+)m)?(\d+)s$/.exec(plan?.lasts ?? '') ?? [];
+      const plannedMs = Number(minutes) * MINUTE + Number(seconds) * SECOND;
+      // The VM, the join and the first report of the kubelet take some seconds more.
+      expect(tookMs - plannedMs).toBeGreaterThanOrEqual(0);
+      expect(tookMs - plannedMs).toBeLessThan(15 * SECOND);
+    } finally {
+      await world.close();
+    }
+  },
+  600_000,
+);

@@ -1,4 +1,4 @@
-import { Labels, type Machine } from '@mcm/api';
+import { formatDurationMs, Labels, type Machine } from '@mcm/api';
 import type { DrainExplanation, SimulatedDurations } from '@mcm/core';
 import type { Node } from '@mcm/kube';
 import { isPastDrain } from '../explain/machine/machine-wait.ts';
@@ -11,16 +11,68 @@ export interface GivenDurations {
   readonly update?: number;
 }
 
-/** The median join time of machines with a node; undefined: no machine has joined. */
-export function joinedIn(machines: readonly Machine[], nodes: readonly Node[], className?: string): number | undefined {
+/** The join times of machines with a node, in milliseconds. */
+function joinTimes(machines: readonly Machine[], nodes: readonly Node[], className?: string): readonly number[] {
   const created = new Map(nodes.map(({ metadata }) => [metadata.name, Date.parse(metadata.creationTimestamp)]));
-  const took = machines.flatMap(({ metadata, spec }) => {
+  return machines.flatMap(({ metadata, spec }) => {
     const joined = created.get(metadata.labels?.[Labels.Node] ?? '');
     const ms = joined === undefined ? -1 : joined - Date.parse(metadata.creationTimestamp);
     // The VM of a node that is older than its machine was adopted.
     return ms >= 0 && (className === undefined || spec.class.name === className) ? [ms] : [];
   });
-  return took.toSorted((a, b) => a - b)[Math.floor(took.length / 2)];
+}
+
+const median = (times: readonly number[]): number | undefined =>
+  times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)];
+
+/** The median join time of machines with a node; undefined: no machine has joined. */
+export const joinedIn = (
+  machines: readonly Machine[],
+  nodes: readonly Node[],
+  className?: string,
+): number | undefined => median(joinTimes(machines, nodes, className));
+
+/** The number of steps that have an assumed duration. */
+interface Steps {
+  readonly made: number;
+  readonly deleted: number;
+  readonly updated: number;
+}
+
+const rounded = (ms: number): string => formatDurationMs(Math.round(ms / 1_000) * 1_000);
+
+/** The assumed durations of the steps of a plan, with the origin of each. */
+export function durationLines(
+  { machines, nodes }: { readonly machines: readonly Machine[]; readonly nodes: readonly Node[] },
+  given: GivenDurations,
+  className: string,
+  { made, deleted, updated }: Steps,
+): readonly string[] {
+  const from = (flag: string, value: number | undefined, guess: number): string =>
+    value === undefined ? `${rounded(guess)}, the default of ${flag}` : `${rounded(value)}, from ${flag}`;
+  return [
+    ...(made > 0 ? [`a new machine joins after ${joinLine(machines, nodes, given, className)}`] : []),
+    ...(deleted + updated > 0
+      ? [`a drain that nothing blocks takes ${from('--drain-time', given.drain, GUESSES.drain)}`]
+      : []),
+    ...(deleted > 0 ? [`the deletion of a VM takes ${rounded(GUESSES.remove)}`] : []),
+    ...(updated > 0 ? [`an in-place update takes ${from('--update-time', given.update, GUESSES.update)}`] : []),
+  ];
+}
+
+function joinLine(
+  machines: readonly Machine[],
+  nodes: readonly Node[],
+  given: GivenDurations,
+  className: string,
+): string {
+  if (given.join !== undefined) return `${rounded(given.join)}, from --join-time`;
+  const [own, all] = [joinTimes(machines, nodes, className), joinTimes(machines, nodes)];
+  const ofOwn = median(own);
+  if (ofOwn !== undefined) return `${rounded(ofOwn)}, the median of ${own.length} of class ${className}`;
+  const ofAll = median(all);
+  if (ofAll !== undefined) return `${rounded(ofAll)}, the median of ${all.length} of other classes`;
+  return `${rounded(GUESSES.join)}, the default of --join-time: no machine has joined yet`;
 }
 
 /**

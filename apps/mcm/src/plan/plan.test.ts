@@ -203,6 +203,11 @@ describe('mcm plan', () => {
     expect(fewer?.steps.map(({ action, name }) => `${action} ${name}`)).toEqual(['delete m-0', 'delete m-1']);
     const [more] = await plan(file('small', 5));
     expect(more).toMatchObject({ machines: { made: 2, deleted: 0 }, lasts: '3m0s', complete: true });
+    expect(fewer?.assumes.slice(0, 2)).toEqual([
+      'a drain that nothing blocks takes 1m0s, from --drain-time',
+      'the deletion of a VM takes 1m0s',
+    ]);
+    expect(more?.assumes[0]).toBe('a new machine joins after 3m0s, the median of 3 of class small');
   });
 
   test('names the pod and the budget that block a drain, and includes the wait', async () => {

@@ -16,7 +16,7 @@ import { waitLines } from '../explain/deployment/deployment-lines.ts';
 import { isPastDrain, machineWait } from '../explain/machine/machine-wait.ts';
 import type { MachineSettings } from '../explain/settings/machine-settings.ts';
 import type { ManagerSettings } from '../explain/settings/manager-settings.ts';
-import { durationsOf, type GivenDurations } from './durations.ts';
+import { durationLines, durationsOf, type GivenDurations } from './durations.ts';
 
 /** A step of a plan. */
 interface PlannedStep {
@@ -85,7 +85,8 @@ export async function planDeployment(
   const known = lasting(drains);
   const asAssumed = looked.every((machine) => known.gone(machine) === assumed.gone(machine));
   const simulation = asAssumed ? before : simulated(source, known, now);
-  return described(source, simulation, drains, { unseen: disrupted.length - (seen === null ? 0 : looked.length), now });
+  const unseen = disrupted.length - (seen === null ? 0 : looked.length);
+  return described(source, simulation, drains, { unseen, given, now });
 }
 
 /** Machines of the deployment that are being deleted and whose nodes may still have pods. */
@@ -122,11 +123,12 @@ function described(
   source: PlanSource,
   simulation: Simulation,
   drains: ReadonlyMap<string, DrainExplanation>,
-  { unseen, now }: { readonly unseen: number; readonly now: Date },
+  { unseen, given, now }: { readonly unseen: number; readonly given: GivenDurations; readonly now: Date },
 ): DeploymentPlan {
   const { deployment, ofMachines } = source;
   const count = (wanted: PlannedStep['action']): number =>
     simulation.steps.filter(({ action }) => action === wanted).length;
+  const machines = { made: count('make'), deleted: count('delete'), updated: count('hand over') };
   const { end, because } = simulation;
   const { classProblem } = source;
   const noVm =
@@ -134,8 +136,8 @@ function described(
       ? undefined
       : `MachineClass ${deployment.spec.template.spec.class.name}: no VM can be created: ${classProblem}`;
   const complete = simulation.complete && noVm === undefined;
-  const stuck = [...end.machines.values()].flatMap((machines) =>
-    machines.flatMap((machine) => machineWait(machine, undefined, ofMachines.defaults) ?? []),
+  const stuck = [...end.machines.values()].flatMap((ofSet) =>
+    ofSet.flatMap((machine) => machineWait(machine, undefined, ofMachines.defaults) ?? []),
   );
   return {
     name: deployment.metadata.name,
@@ -144,7 +146,7 @@ function described(
     steps: simulation.steps.map(({ afterMs, ...step }) => ({ after: estimate(afterMs), ...step })),
     lasts: estimate(simulation.lastsMs),
     complete,
-    machines: { made: count('make'), deleted: count('delete'), updated: count('hand over') },
+    machines,
     leastAvailable: simulation.leastAvailable,
     most: simulation.most,
     ends: complete
@@ -156,7 +158,15 @@ function described(
       ...waitLines(stuck, now),
       ...drainBlockers(drains),
     ],
-    assumes: assumptions(source, unseen),
+    assumes: [
+      ...durationLines(
+        { machines: source.fleet, nodes: source.nodes ?? [] },
+        given,
+        deployment.spec.template.spec.class.name ?? '',
+        machines,
+      ),
+      ...assumptions(source, unseen),
+    ],
   };
 }
 
