@@ -8,6 +8,7 @@ import {
   NodeAnnotations,
 } from '@mcm/machine-config';
 import type { Network } from '../network/network.ts';
+import { BOUNDS } from '../record/bounds.ts';
 import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
 import { HandoverVerifier } from '../verifiers/handover-verifier.ts';
@@ -322,15 +323,15 @@ class PoolHistory {
     const { world } = this.#config;
     try {
       await world.clock.advance(MINUTE);
-      await world.until(() => this.#isHealed(), 4 * 60 * MINUTE);
+      await world.until(() => this.#isHealed(), BOUNDS.healed.ms);
       await world.untilSettled(this.#replicas, this.#class);
     } catch (error) {
       world.reporter.violate(`never recovered: ${await this.#standing()}: ${String(error).slice(0, 200)}`);
       return;
     }
-    await world.clock.advance(15 * MINUTE);
+    await world.clock.advance(BOUNDS.poolQuiet.ms);
     const before = world.reporter.history.length;
-    await world.clock.advance(15 * MINUTE);
+    await world.clock.advance(BOUNDS.poolQuiet.ms);
     const writes = world.reporter.history
       .slice(before)
       .flatMap(({ text }) =>

@@ -2,6 +2,7 @@ import { Labels } from '@mcm/api';
 import { nodes } from '@mcm/kube';
 import { type Draw, danger, faultyCloud, lostVm } from '../network/misfortunes.ts';
 import type { Caller } from '../network/network.ts';
+import { BOUNDS } from '../record/bounds.ts';
 import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
 import { DEPLOYMENT } from '../world/fleet.ts';
@@ -15,13 +16,6 @@ const MAX_REPLICAS = 4;
 const MAX_SICK_REPLICAS = 7;
 const MAX_LARGE_REPLICAS = 10;
 const MAX_PAUSE_MS = 60_000;
-/** Maximum wait after all faults are removed: a health timeout, then a deletion every 10 minutes, then a creation. */
-const CALM_MS = 2 * 3_600_000;
-/** Time for the last status of sets and deployment. */
-const LAST_WRITES_MS = 60_000;
-const QUIET_MS = 600_000;
-/** Time until a watch that delivers nothing is opened again. */
-const SILENCE_MS = 160_000;
 
 const MAX_ROLL_MS = 30_000;
 /** Duration of the last pause after all faults are removed. */
@@ -144,7 +138,7 @@ export class RandomHistory {
   /** Starts an in-place update first, so that the history contains one. */
   async #beginUpdate(): Promise<void> {
     const world = this.#world;
-    await world.untilAllSettled(this.#wanted, CALM_MS);
+    await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
     await this.#roll();
     if (this.#byHand) {
       await world.until(async () => (await this.#candidates()).length > 0);
@@ -157,7 +151,7 @@ export class RandomHistory {
   async #beginPause(): Promise<void> {
     const world = this.#world;
     if (!this.#inPlace) {
-      await world.untilAllSettled(this.#wanted, CALM_MS);
+      await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
       await this.#roll();
     }
     await world.clock.advance(this.#dice.number(MAX_ROLL_MS));
@@ -187,11 +181,11 @@ export class RandomHistory {
       await world.change({ paused: false });
     }
     if (this.#byHand) this.#selectAgainAndAgain();
-    if (this.#silenced || world.network.silencesWatches) await world.clock.advance(SILENCE_MS);
-    await world.untilAllSettled(this.#wanted, CALM_MS);
-    await world.clock.advance(LAST_WRITES_MS);
+    if (this.#silenced || world.network.silencesWatches) await world.clock.advance(BOUNDS.reopened.ms);
+    await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
+    await world.clock.advance(BOUNDS.lastWrites.ms);
     const written = world.writes.length;
-    await world.clock.advance(QUIET_MS);
+    await world.clock.advance(BOUNDS.quiet.ms);
     for (const write of world.writes.slice(written)) world.reporter.violate(`written though all was done: ${write}`);
     await world.untilAllSettled(this.#wanted, 1);
   }

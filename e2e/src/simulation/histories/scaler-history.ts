@@ -3,6 +3,7 @@ import { Autoscaler, SCALER_FORMS, type ScalerForm } from '@mcm/api/testing';
 import { isConflict, nodes, sleep, type Transport } from '@mcm/kube';
 import { danger } from '../network/misfortunes.ts';
 import type { Caller } from '../network/network.ts';
+import { BOUNDS } from '../record/bounds.ts';
 import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
 import { ScalerVerifier } from '../verifiers/scaler-verifier.ts';
@@ -17,10 +18,6 @@ const MAX_REPLICAS = 7;
 const MAX_ACTS = 12;
 const MAX_PAUSE_MS = 40_000;
 const MAX_CUT_MS = 90_000;
-const CALM_MS = 2 * 3_600_000;
-/** Time until a watch that delivers nothing is opened again. */
-const SILENCE_MS = 160_000;
-const QUIET_MS = 600_000;
 /** Maximum latency of a controller's request in each direction. */
 const MAX_WIRE_MS = 200;
 
@@ -184,9 +181,9 @@ class ScalerHistory {
     const world = this.#world;
     world.reporter.note('act', 'all is well from now on');
     world.network.calm();
-    if (this.#silenced || world.network.silencesWatches) await world.clock.advance(SILENCE_MS);
-    await world.untilSettled(this.#replicas, 'blue', CALM_MS);
-    await world.clock.advance(QUIET_MS);
+    if (this.#silenced || world.network.silencesWatches) await world.clock.advance(BOUNDS.reopened.ms);
+    await world.untilSettled(this.#replicas, 'blue', BOUNDS.settled.ms);
+    await world.clock.advance(BOUNDS.quiet.ms);
     await world.untilSettled(this.#replicas, 'blue', 1);
     if (!this.#atOnce) return;
     for (const { metadata } of await world.machines()) {

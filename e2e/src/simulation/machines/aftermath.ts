@@ -1,28 +1,10 @@
 import { Annotations, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { BOUNDS } from '../record/bounds.ts';
 import { DRAIN_TIMEOUT_MS, type MachineWorld } from './machine-world.ts';
 import { StatusVerifier } from './status-verifier.ts';
 
 const MINUTE = 60_000;
-/** Time until a watch that delivers nothing is opened again. */
-const SILENCE_MS = 200_000;
-/** A shorter outage freezes no controller. */
-const FREEZE_MS = 30_000;
-/** A frozen controller requests the API servers once a minute, and checks health 30 s after both have answered. */
-const THAW_MS = 95_000;
-/** A client that was refused tries again within this. */
-const RECONNECT_MS = 25_000;
-/** Maximum time until a machine is Running or Failed after all faults are removed: a driver call without an answer, then a creation. */
-const CALM_MS = 60 * MINUTE;
-/** Maximum life of a VM without a Machine: two passes that confirm it, and the two hours of its drain. */
-const ORPHAN_MS = 160 * MINUTE;
-/** Maximum life of a bootstrap token: two hours of creation, and a margin. */
-const TOKEN_MS = 180 * MINUTE;
-/** Longer than each periodic reconcile, but shorter than a drain. */
-const BLOCKED_MS = 260_000;
-const QUIET_MS = 10 * MINUTE;
-/** While other machines are stuck, a machine is created or deleted within this time after its kubelet joined. */
-const PROMPT_MS = 5_000;
 
 const phaseOf = (machine: Machine | undefined): string => machine?.status?.currentStatus?.phase || 'new';
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
@@ -45,7 +27,7 @@ export class Aftermath {
   async verify(silenced: boolean, cutMs: number): Promise<void> {
     const { network } = this.#world;
     await this.#calm(silenced || network.silencesWatches);
-    if (cutMs > FREEZE_MS || network.losesAnswers) await this.#world.clock.advance(THAW_MS);
+    if (cutMs > BOUNDS.frozen.ms || network.losesAnswers) await this.#world.clock.advance(BOUNDS.thawed.ms);
     await this.#promptBesideStuck();
     await this.#quiet();
     await this.#end();
@@ -60,7 +42,7 @@ export class Aftermath {
     world.killOldest();
     await world.removeOtherFinalizers();
     for (const name of world.hollow.names) world.hollow.silence(name, false);
-    await world.clock.advance(silenced ? SILENCE_MS : RECONNECT_MS);
+    await world.clock.advance(silenced ? BOUNDS.machinesReopened.ms : BOUNDS.reconnected.ms);
     await this.#until(
       'every machine is Running, Failed, or reports what it waits for',
       () => {
@@ -73,7 +55,7 @@ export class Aftermath {
         );
         return [...described, ...this.#strays()];
       },
-      world.oracle.hasLost ? ORPHAN_MS : CALM_MS,
+      world.oracle.hasLost ? BOUNDS.orphanGone.ms : BOUNDS.atRest.ms,
     );
   }
 
@@ -113,7 +95,7 @@ export class Aftermath {
     ];
   }
 
-  async #until(what: string, missing: () => readonly string[], maxMs = CALM_MS): Promise<number> {
+  async #until(what: string, missing: () => readonly string[], maxMs = BOUNDS.atRest.ms): Promise<number> {
     const { clock, reporter } = this.#world;
     const done = (): boolean => {
       for (const text of this.#status.look()) reporter.violate(`(f) ${text}`);
@@ -145,11 +127,15 @@ export class Aftermath {
     await world.createMachine('prompt', { class: { kind: 'MachineClass', name: 'green' } });
     const prompt = () => world.machines().find(({ metadata }) => metadata.name === 'prompt');
     const isRunning = () => (phaseOf(prompt()) === 'Running' ? [] : [phaseOf(prompt())]);
-    await this.#until('(g) a machine is created while others are stuck', isRunning, hollow.joinDelayMs + PROMPT_MS);
+    await this.#until(
+      '(g) a machine is created while others are stuck',
+      isRunning,
+      hollow.joinDelayMs + BOUNDS.prompt.ms,
+    );
     const empty = world.eyes.pods.store.byIndex('node', 'prompt').length === 0;
     await world.deleteMachine('prompt');
     const isGone = () => (prompt() ? [saidBy(prompt() as Machine)] : []);
-    const maxMs = empty ? PROMPT_MS : DRAIN_TIMEOUT_MS + MINUTE;
+    const maxMs = empty ? BOUNDS.prompt.ms : DRAIN_TIMEOUT_MS + MINUTE;
     await this.#until('(g) a machine is deleted while others are stuck', isGone, maxMs);
     world.cloud.faults.clear();
   }
@@ -166,7 +152,7 @@ export class Aftermath {
       reporter.violate(`(f) ${name} waits for a budget and does not report it: ${saidBy(machine)}`);
     const podsOf = (): string => String(eyes.pods.store.byIndex('node', name).map(({ metadata }) => metadata.uid));
     const before = podsOf();
-    await clock.advance(BLOCKED_MS);
+    await clock.advance(BOUNDS.blocked.ms);
     // A machine that joined in the meantime makes evictions possible, so the status changes.
     if (podsOf() !== before) return;
     const about = writes.slice(written).filter((write) => write.split('/').includes(name));
@@ -179,7 +165,7 @@ export class Aftermath {
     // Longer than the deadlines of drains and of calls without an answer.
     await world.clock.advance(DRAIN_TIMEOUT_MS + 10 * MINUTE);
     const written = world.writes.length;
-    await world.clock.advance(QUIET_MS);
+    await world.clock.advance(BOUNDS.quiet.ms);
     for (const write of world.writes.slice(written))
       world.reporter.violate(`(i) written after everything was complete: ${write}`);
   }
@@ -197,7 +183,7 @@ export class Aftermath {
     );
     // If its deletion was refused or its process was killed, the cleanup deletes an expired token.
     const tokens = () => world.eyes.tokens.store.list().map(({ metadata }) => `token ${metadata.name} is left`);
-    await this.#until('no token outlives its machine for long', tokens, TOKEN_MS);
+    await this.#until('no token outlives its machine for long', tokens, BOUNDS.tokenGone.ms);
     for (const leak of await world.leaks()) world.reporter.violate(`(h) ${leak}`);
   }
 }

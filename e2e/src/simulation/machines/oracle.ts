@@ -1,18 +1,10 @@
 import type { Machine } from '@mcm/api';
 import type { Change, Clock, Node, Pod } from '@mcm/kube';
 import type { Instance } from '@mcm/provider-local';
+import { BOUNDS } from '../record/bounds.ts';
 import type { Reporter } from '../record/reporter.ts';
 import type { App } from './apps.ts';
 import type { Eyes } from './eyes.ts';
-
-/** Time after the grace period of a pod until it is deleted without grace. */
-const OVERSTAY_MS = 30_000;
-/** If a node is NotReady for longer, its pods are deleted without grace. */
-const UNRESPONSIVE_MS = 300_000;
-const DETACH_MS = 120_000;
-const SLACK_MS = 1_000;
-/** The drain of a VM without a Machine has the default drain timeout: no spec sets another one. */
-const ORPHAN_DRAIN_MS = 7_200_000;
 
 /** Finalizer of another controller. */
 export const OTHER_FINALIZER = 'example.com/other';
@@ -162,7 +154,7 @@ export class Oracle {
       this.#boundAt.get(uid) ?? Number.POSITIVE_INFINITY,
     );
     const forced = /^(1|t|T|TRUE|true|True)$/.test(label(machine, 'force-deletion') ?? '');
-    if (!forced && this.#now() > since + UNRESPONSIVE_MS + this.#o.lagMs('pods', 'machines')) {
+    if (!forced && this.#now() > since + BOUNDS.unresponsive.ms + this.#o.lagMs('pods', 'machines')) {
       this.#violate('c', `pod ${name} is force-deleted on ${pod.spec.nodeName} without an earlier eviction request`);
     }
   }
@@ -218,7 +210,7 @@ export class Oracle {
   /** Whether pods of the machine's node may be deleted without an eviction. */
   #mayForce(machine: Machine): boolean {
     const deleted = millis(machine.metadata.deletionTimestamp);
-    const now = this.#now() + this.#aheadMs + SLACK_MS;
+    const now = this.#now() + this.#aheadMs + BOUNDS.slack.ms;
     if (/^(1|t|T|TRUE|true|True)$/.test(label(machine, 'force-deletion') ?? '')) return true;
     if (now >= deleted + this.#o.drainTimeoutMs) return true;
     const { nodes } = this.#o.eyes;
@@ -229,15 +221,15 @@ export class Oracle {
   /** The same for a Node whose machine was lost. */
   #mayForceOrphan(node: string): boolean {
     const cordonedAt = this.#orphanCordonedAt.get(node) ?? Number.POSITIVE_INFINITY;
-    const isOverdue = this.#now() + this.#aheadMs + SLACK_MS >= cordonedAt + ORPHAN_DRAIN_MS;
+    const isOverdue = this.#now() + this.#aheadMs + BOUNDS.slack.ms >= cordonedAt + BOUNDS.orphanDrain.ms;
     return isOverdue || this.#isUnresponsive(node);
   }
 
   /** A controller with an outdated cache of the Node still treats it as unreachable. */
   #isUnresponsive(node: string): boolean {
     const { since, until } = this.#unready.get(node) ?? { since: Number.POSITIVE_INFINITY, until: 0 };
-    const now = this.#now() + this.#aheadMs + SLACK_MS;
-    return until > this.#now() - this.#o.lagMs('nodes') && now >= since + UNRESPONSIVE_MS;
+    const now = this.#now() + this.#aheadMs + BOUNDS.slack.ms;
+    return until > this.#now() - this.#o.lagMs('nodes') && now >= since + BOUNDS.unresponsive.ms;
   }
 
   /** (c) and (e): a VM is about to be deleted. */
@@ -271,7 +263,7 @@ export class Oracle {
     const attached = eyes.attachments.store.byIndex('node', node).map(({ spec }) => spec.source.persistentVolumeName);
     if (
       attached.length > 0 &&
-      this.#now() + this.#aheadMs < goneAt + DETACH_MS &&
+      this.#now() + this.#aheadMs < goneAt + BOUNDS.detached.ms &&
       (this.#attachedAt.get(node) ?? 0) < since
     ) {
       this.#violate('e', `the VM of ${name} is deleted with ${attached} attached`);
@@ -304,7 +296,7 @@ export class Oracle {
     if (verb === 'delete') {
       if (machine) this.#verifyNeverRequested(machine, pod);
       // A pod that exceeds its grace period by half a minute is deleted without it.
-      const due = millis(pod.metadata.deletionTimestamp) + OVERSTAY_MS;
+      const due = millis(pod.metadata.deletionTimestamp) + BOUNDS.overstay.ms;
       const mayForce = machine ? this.#mayForce(machine) : this.#mayForceOrphan(node);
       if (!mayForce && !(this.#now() + this.#aheadMs >= due)) {
         this.#violate('d', `pod ${pod.metadata.name} is deleted instead of evicted, without a reason`);

@@ -1,12 +1,7 @@
 import type { Machine } from '@mcm/api';
 import type { Clock } from '@mcm/kube';
+import { BOUNDS } from '../record/bounds.ts';
 import type { Eyes } from './eyes.ts';
-
-/**
- * The maximum time for which the status of a machine in deletion may stay empty without progress. It is the sum of the grace period of a pod, half a
- * minute of delay, and the pause after a refused eviction.
- */
-const WITHOUT_STATUS_MS = 90_000;
 
 /** The name of the object that the deletion waits for, a failure, or the start of the VM deletion. */
 const SAYS = /Waiting: \S+ \S+|Drain failed due to - \S+|Initiate VM deletion/;
@@ -40,7 +35,7 @@ export class StatusVerifier {
       this.#seen.set(uid, { state, since: now, told: false });
       return [];
     }
-    if (seen.told || now < seen.since + WITHOUT_STATUS_MS) return [];
+    if (seen.told || now < seen.since + BOUNDS.withoutStatus.ms) return [];
     this.#seen.set(uid, { ...seen, told: true });
     return [`${name} has waited for ${(now - seen.since) / 1_000} s and does not say for what: "${description}"`];
   }

@@ -1,8 +1,6 @@
 import { isReadyPhase, type Machine, parseDurationMs } from '@mcm/api';
 import { type Clock, controllerOf } from '@mcm/kube';
-
-/** Default creation timeout, after which nothing waits for a new machine. */
-const PATIENCE_MS = 20 * 60_000;
+import { BOUNDS } from './bounds.ts';
 
 /** One failed machine that was deleted and must be replaced. */
 interface Repair {
@@ -32,7 +30,7 @@ const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ??
 const setOf = (machine: Machine): string => controllerOf(machine)?.uid ?? '';
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 const isAvailable = (machine: Machine): boolean => !isGoing(machine) && isReadyPhase(phaseOf(machine) as never);
-const patienceOf = ({ spec }: Machine): number => parseDurationMs(spec.creationTimeout ?? '') ?? PATIENCE_MS;
+const patienceOf = ({ spec }: Machine): number => parseDurationMs(spec.creationTimeout ?? '') ?? BOUNDS.patience.ms;
 
 /** The time after which nothing waits for the machine. Its creation time has a precision of seconds. */
 const lateAt = (machine: Machine): number => Date.parse(machine.metadata.creationTimestamp) + patienceOf(machine);

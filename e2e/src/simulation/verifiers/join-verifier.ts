@@ -1,13 +1,12 @@
 import { Annotations, Labels, type Machine, machines } from '@mcm/api';
 import { createInformer, type Node, nodes, seededRandom, silentLogger } from '@mcm/kube';
 import { NodeAnnotations } from '@mcm/machine-config';
+import { BOUNDS } from '../record/bounds.ts';
 import type { World } from '../world/world.ts';
 
 const { CurrentConfig, DesiredConfig, DesiredDrain, State } = NodeAnnotations;
 const AWAY = new Set(['', 'Pending', 'Unknown', 'Failed', 'Terminating', 'CrashLoopBackOff']);
 const LEFT_ALONE = new Set(['Terminating', 'Failed', 'InPlaceUpdating']);
-/** The autoscaler waits ten minutes before it removes a node, so the protection may start with this delay. */
-const PROTECTION_MS = 10_000;
 
 /** The limits of pools, by the `name` label of their machines. Machines without a pool are ignored. */
 export interface JoinRules {
@@ -177,9 +176,9 @@ export class JoinVerifier {
     const key = `bare ${node.metadata.uid}`;
     if (!this.#since.has(key) || this.#rules.protects === false) return;
     this.#world.clock.setTimeout(() => {
-      if (!this.#holds(key, PROTECTION_MS)) return;
+      if (!this.#holds(key, BOUNDS.protected.ms)) return;
       this.#since.delete(key);
       this.#world.reporter.violate(`${node.metadata.name} is in use, and the autoscaler may remove it`);
-    }, PROTECTION_MS);
+    }, BOUNDS.protected.ms);
   }
 }

@@ -1,0 +1,115 @@
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** A rule of the simulation with its limit in virtual time. */
+export interface Bound {
+  /** What is violated after this time. */
+  readonly rule: string;
+  /** The kinds of histories. */
+  readonly suites: string;
+  /** Milliseconds of virtual time. */
+  readonly ms: number;
+}
+
+const FLEETS = 'fleets, `scaler`';
+const MACHINES = '`machines`';
+const POOLS = '`pools`, `join`, `config-leases`';
+
+/**
+ * All limits of the verifiers. A verifier has no other time limit, except the latencies and silences of the weather profile (`Network.lagMs`).
+ * `docs/contributing/simulation.md` lists them.
+ */
+export const BOUNDS = {
+  settled: {
+    suites: FLEETS,
+    ms: 2 * HOUR,
+    rule: 'without faults, a fleet has its size and class, all machines run, and nothing is left over',
+  },
+  lastWrites: {
+    suites: FLEETS,
+    ms: MINUTE,
+    rule: 'sets and deployment get their last status after the fleet is complete',
+  },
+  quiet: {
+    suites: 'all',
+    ms: 10 * MINUTE,
+    rule: 'no write without a change, in this time after everything is complete',
+  },
+  reopened: { suites: FLEETS, ms: 160 * SECOND, rule: 'a watch that delivers nothing is opened again' },
+  patience: {
+    suites: FLEETS,
+    ms: 20 * MINUTE,
+    rule: 'a replacement without its own creation timeout uses the budget for this time',
+  },
+  atRest: {
+    suites: MACHINES,
+    ms: HOUR,
+    rule: 'without faults, a machine is Running or Failed, or reports what it waits for',
+  },
+  orphanGone: { suites: MACHINES, ms: 160 * MINUTE, rule: 'a VM without a Machine is drained and deleted' },
+  tokenGone: { suites: MACHINES, ms: 3 * HOUR, rule: 'a bootstrap token is deleted' },
+  machinesReopened: {
+    suites: MACHINES,
+    ms: 200 * SECOND,
+    rule: 'a watch that delivers nothing is opened again, and a pass is complete',
+  },
+  reconnected: { suites: MACHINES, ms: 25 * SECOND, rule: 'a client that was refused tries again' },
+  frozen: { suites: MACHINES, ms: 30 * SECOND, rule: 'a shorter outage of the API server freezes no controller' },
+  thawed: { suites: MACHINES, ms: 95 * SECOND, rule: 'a frozen controller works again after the API server answers' },
+  prompt: {
+    suites: MACHINES,
+    ms: 5 * SECOND,
+    rule: 'a machine is created or deleted while others are stuck, after its kubelet joined',
+  },
+  blocked: { suites: MACHINES, ms: 260 * SECOND, rule: 'a drain that a budget blocks writes nothing for this time' },
+  withoutStatus: { suites: MACHINES, ms: 90 * SECOND, rule: 'a machine in deletion reports what it waits for' },
+  overstay: {
+    suites: MACHINES,
+    ms: 30 * SECOND,
+    rule: 'a pod is deleted without grace only this long after its grace period',
+  },
+  unresponsive: {
+    suites: MACHINES,
+    ms: 5 * MINUTE,
+    rule: 'pods of a NotReady Node are deleted without eviction only after this time',
+  },
+  detached: {
+    suites: MACHINES,
+    ms: 2 * MINUTE,
+    rule: 'a VM with attached volumes is deleted only this long after its last pod with volumes',
+  },
+  orphanDrain: {
+    suites: MACHINES,
+    ms: 2 * HOUR,
+    rule: 'pods of a VM without a Machine are deleted without eviction only after this time',
+  },
+  slack: { suites: MACHINES, ms: SECOND, rule: 'deadlines in objects have a precision of one second' },
+  healed: {
+    suites: POOLS,
+    ms: 4 * HOUR,
+    rule: 'without faults, all nodes of a pool have its configuration and are schedulable',
+  },
+  poolQuiet: {
+    suites: POOLS,
+    ms: 15 * MINUTE,
+    rule: 'no write of the machine-config-controller in this time, after the same time of rest',
+  },
+  protected: {
+    suites: '`join` with protection',
+    ms: 10 * SECOND,
+    rule: 'a node in use is protected from the autoscaler',
+  },
+} as const satisfies Readonly<Record<string, Bound>>;
+
+const UNITS = [
+  [HOUR, 'h'],
+  [MINUTE, 'min'],
+  [SECOND, 's'],
+] as const;
+
+/** The time as text, in the largest unit without a remainder. */
+export function boundText({ ms }: Bound): string {
+  const [size, unit] = UNITS.find(([length]) => ms % length === 0) ?? [1, 'ms'];
+  return `${ms / size} ${unit}`;
+}
