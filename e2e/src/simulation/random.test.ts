@@ -9,6 +9,8 @@ const CASES = [
   ...seedsOf('sick', 8),
   ...seedsOf('in-place', 6),
   ...seedsOf('large', 2),
+  ...seedsOf('crds', 3),
+  ...seedsOf('disks', 3),
 ];
 
 test.each(CASES)('$suite $seed: the desired fleet is reached and stays under any fault', async (one) => {

@@ -7,8 +7,10 @@ import type { WorldOptions } from '../world/world.ts';
  * - `pauses`: the user pauses rollouts, and also scales for odd seeds.
  * - `leases`: two processes of each controller compete for a Lease, and the leaders are frozen and continue later.
  * - `large`: five deployments of three classes, with up to 50 machines.
+ * - `crds`: CRDs get and lose a version, and the CRD of the deployments is deleted and created again.
+ * - `disks`: the local cloud and the control plane store their data in files. The cloud is often killed, and its last write is incomplete.
  */
-export const FLEET_MODES = ['rolls', 'sick', 'in-place', 'pauses', 'leases', 'large'] as const;
+export const FLEET_MODES = ['rolls', 'sick', 'in-place', 'pauses', 'leases', 'large', 'crds', 'disks'] as const;
 export type FleetMode = (typeof FLEET_MODES)[number];
 
 type Strategy = Pick<WorldOptions, 'inPlace' | 'maxSurge' | 'maxUnavailable' | 'maxUnhealthyReplacements'>;
@@ -16,10 +18,13 @@ type Strategy = Pick<WorldOptions, 'inPlace' | 'maxSurge' | 'maxUnavailable' | '
 const hasInPlace = (mode: FleetMode | 'scaler', seed: number): boolean =>
   mode === 'in-place' || (mode === 'pauses' && seed % 5 >= 3);
 
+/** Whether users mark no machines as Failed, and do not pause. */
+export const isPlainMode = (mode: FleetMode): boolean => ['rolls', 'leases', 'crds', 'disks'].includes(mode);
+
 /** The rollout strategy of a history. */
 export function strategyOf(mode: FleetMode | 'scaler', seed: number): Strategy {
   const surge = seed % 3;
-  const isPlain = mode === 'rolls' || mode === 'leases';
+  const isPlain = mode !== 'scaler' && isPlainMode(mode);
   const limits = { maxSurge: surge, maxUnavailable: surge === 0 ? 1 + (isPlain ? 0 : seed % 2) : seed % 2 };
   // In every fourth history several failed machines may be replaced at the same time.
   const several = { maxUnhealthyReplacements: !isPlain && seed % 4 === 3 ? 2 : 1 };

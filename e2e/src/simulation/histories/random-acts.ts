@@ -5,9 +5,10 @@ import type { Caller } from '../network/network.ts';
 import { BOUNDS } from '../record/bounds.ts';
 import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
+import { createCrd, deleteCrd, EXCHANGED, exchangeVersion, isGone } from '../world/crd-exchange.ts';
 import { DEPLOYMENT } from '../world/fleet.ts';
 import type { ProcessName, Wanted, World } from '../world/world.ts';
-import { type FleetMode, strategyOf } from './modes.ts';
+import { type FleetMode, isPlainMode, strategyOf } from './modes.ts';
 import type { HistoryOptions } from './outcome.ts';
 
 /** Number of acts before the faults are removed. */
@@ -24,6 +25,8 @@ const LULL_MS = 900_000;
 /** Interval in which the user selects nodes after all faults are removed, if the strategy requires it. */
 const SELECT_EVERY_MS = 60_000;
 
+const DEPLOYMENTS_CRD = 'machinedeployments.machine.sapcloud.io';
+
 const PROCESSES: readonly ProcessName[] = ['manager', 'machine-controller'];
 const GROUPS: readonly (readonly Caller[])[] = [
   ['manager'],
@@ -38,7 +41,16 @@ const MISFORTUNES = [
 ] as const;
 const FREEZES = ['freeze', 'freeze', 'freeze', 'freeze', 'freeze', 'freeze'] as const;
 const LEASE_ACTS = [...OFTEN, ...FREEZES, ...FREEZES, ...MISFORTUNES] as const;
-type ActName = (typeof LEASE_ACTS)[number] | 'sicken' | 'agents' | 'select' | 'pause again';
+const CRD_ACTS = [...OFTEN, ...MISFORTUNES, ...Array<'exchange'>(6).fill('exchange'), 'delete CRD'] as const;
+const DISK_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'restart cloud'>(6).fill('restart cloud')] as const;
+type ActName = (typeof LEASE_ACTS)[number] | (typeof CRD_ACTS)[number] | 'sicken' | 'agents' | 'select' | 'pause again';
+
+/** Acts of the modes with own lists. */
+const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
+  leases: LEASE_ACTS,
+  crds: CRD_ACTS,
+  disks: DISK_ACTS,
+};
 
 /** The desired state of a deployment. */
 type Wish = { -readonly [key in keyof Wanted]-?: Wanted[key] };
@@ -72,7 +84,7 @@ export class RandomHistory {
     const inPlace = strategyOf(mode, seed).inPlace;
     this.#inPlace = inPlace !== undefined;
     this.#byHand = inPlace === 'Manual';
-    this.#sick = mode !== 'rolls' && mode !== 'leases';
+    this.#sick = !isPlainMode(mode);
     this.#pauses = mode === 'pauses';
     if (this.#pauses) this.#first.replicas = MAX_REPLICAS;
     const isLarge = mode === 'large';
@@ -82,7 +94,7 @@ export class RandomHistory {
       for (const [name, replicas] of MORE_FLEETS) this.#wanted.push({ name, replicas, machineClass: 'blue' });
     this.#script = new Script({
       dice: this.#dice,
-      acts: mode === 'leases' ? LEASE_ACTS : this.#acts(seed),
+      acts: ACTS_OF[mode] ?? this.#acts(seed),
       maxPauseMs: MAX_PAUSE_MS,
       wait: (ms) => world.clock.advance(ms),
       act: (name) => this.#act(name as ActName),
@@ -131,6 +143,8 @@ export class RandomHistory {
       agents: () => this.#agents(),
       select: () => this.#select(),
       'pause again': () => this.#pauseAgain(),
+      exchange: () => this.#exchange(),
+      'delete CRD': () => this.#deleteCrd(),
     };
     await acts[name]();
   }
@@ -188,6 +202,30 @@ export class RandomHistory {
     await world.clock.advance(BOUNDS.quiet.ms);
     for (const write of world.writes.slice(written)) world.reporter.violate(`written though all was done: ${write}`);
     await world.untilAllSettled(this.#wanted, 1);
+    await world.verifyDisk();
+  }
+
+  /** A CRD gets another version, or loses it. */
+  async #exchange(): Promise<void> {
+    const name = this.#dice.one(EXCHANGED) ?? '';
+    this.#note(`${name} gets another version, or loses it`);
+    await exchangeVersion(this.#world.admin, name);
+  }
+
+  /** The CRD of the deployments is deleted with the fleet. Then the user creates both again. */
+  async #deleteCrd(): Promise<void> {
+    const { admin } = this.#world;
+    this.#note(`${DEPLOYMENTS_CRD} is deleted`);
+    for (const { name } of this.#wanted) this.#world.expectsNone(name);
+    await deleteCrd(admin, DEPLOYMENTS_CRD);
+    await this.#world.until(() => isGone(admin, DEPLOYMENTS_CRD));
+    await this.#world.clock.advance(this.#dice.pause(MAX_PAUSE_MS));
+    this.#note(`${DEPLOYMENTS_CRD} is created again`);
+    await createCrd(admin, DEPLOYMENTS_CRD);
+    for (const fleet of this.#wanted) {
+      await this.#world.createDeployment(fleet.replicas, fleet.name);
+      fleet.machineClass = 'blue';
+    }
   }
 
   #note(text: string): void {
@@ -349,7 +387,8 @@ export class RandomHistory {
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
   }
 
-  #restartCloud(): void {
+  async #restartCloud(): Promise<void> {
+    await this.#world.verifyDisk();
     const ms = this.#dice.pause(30_000);
     this.#note(`the cloud restarts, away for ${ms} ms`);
     this.#world.restartCloud(ms);

@@ -28,6 +28,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     kubelets: { joinDelay: mode === 'pauses' ? 2_000 * (2 + (seed % 7)) : 500 * (seed % 7) },
     ...strategyOf(mode, seed),
     ...(mode === 'large' ? { moreClasses: ['red'] } : {}),
+    disks: mode === 'disks',
     ...(mode === 'leases' ? { elections: true, ...options.elected } : {}),
     restartAfterMs: 1_000 * (seed % 11),
     ...(wrap ? { wrap } : {}),

@@ -1,6 +1,13 @@
 import { type Clock, handlerTransport, type Logger, type Random, type Transport } from '@mcm/kube';
-import { createLocalCloud, type KubeletBehaviour, type LocalCloud, MemoryStore } from '@mcm/provider-local';
+import {
+  type CloudStore,
+  createLocalCloud,
+  type KubeletBehaviour,
+  type LocalCloud,
+  MemoryStore,
+} from '@mcm/provider-local';
 import type { Reporter } from '../record/reporter.ts';
+import type { Disk } from './disk.ts';
 
 export interface CloudProcessOptions {
   readonly clock: Clock;
@@ -11,12 +18,14 @@ export interface CloudProcessOptions {
   readonly apiServer: Transport;
   /** Behavior of all simulated kubelets. */
   readonly kubelets: KubeletBehaviour;
+  /** The files of its store. Absent: its store is in memory, and no restart loses a write. */
+  readonly disk?: Disk | undefined;
 }
 
 /** The local cloud with its simulated kubelets, as a process that can stop and start again with its stored state. */
 export class CloudProcess {
   readonly #options: CloudProcessOptions;
-  readonly #store = new MemoryStore();
+  #store: CloudStore;
   /** IDs of all VMs so far, by the UID of their machine. */
   readonly #made = new Map<string, Set<string>>();
   #cloud: LocalCloud;
@@ -24,6 +33,7 @@ export class CloudProcess {
 
   constructor(options: CloudProcessOptions) {
     this.#options = options;
+    this.#store = options.disk?.openCloud() ?? new MemoryStore();
     this.#cloud = this.#start();
   }
 
@@ -59,9 +69,11 @@ export class CloudProcess {
   restart(downMs: number): void {
     if (this.#life.signal.aborted) return;
     this.#life.abort(new Error('read ECONNRESET'));
-    const { clock, reporter } = this.#options;
+    const { clock, reporter, disk } = this.#options;
+    disk?.crashCloud();
     const closed = this.#cloud.close();
     const start = (): void => {
+      if (disk) this.#store = disk.openCloud();
       this.#cloud = this.#start();
       this.#life = new AbortController();
     };

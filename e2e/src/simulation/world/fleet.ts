@@ -73,6 +73,11 @@ export class Fleet {
     this.#wish(replicas);
   }
 
+  /** A deployment is about to be deleted. */
+  expectsNone(name: string): void {
+    this.#wish(0, name);
+  }
+
   async deployment(): Promise<MachineDeployment> {
     return this.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).get(DEPLOYMENT);
   }

@@ -49,6 +49,8 @@ export interface WorldOptions {
   readonly secretData?: Readonly<Record<string, string>>;
   /** Offset of a process's time of day to that of the world, in milliseconds. Negative: behind. */
   readonly skewMs?: Partial<Record<ProcessName, number>>;
+  /** The local cloud and the control plane store their data in files, which crashes leave with an incomplete write. */
+  readonly disks?: boolean;
   /** Whether `World.restore` can restore backups of the cluster. */
   readonly restorable?: boolean;
   /** More kinds. */

@@ -23,6 +23,7 @@ import { Reporter } from '../record/reporter.ts';
 import { StepLimit } from '../record/step-limit.ts';
 import { CloudProcess } from './cloud-process.ts';
 import { Controllers } from './controllers.ts';
+import { Disk } from './disk.ts';
 import { Fleet } from './fleet.ts';
 import { asInstalled, makeRoles } from './installed-roles.ts';
 import { WorldEyes } from './world-eyes.ts';
@@ -72,9 +73,10 @@ export class World extends Fleet {
   readonly #eyes: WorldEyes;
   readonly #cloud: CloudProcess;
   readonly #controllers: Controllers;
+  readonly #disk: Disk | undefined;
   readonly #end = new AbortController();
 
-  private constructor(options: WorldOptions, clock: VirtualClock, plane: Plane) {
+  private constructor(options: WorldOptions, clock: VirtualClock, plane: Plane, disk: Disk | undefined) {
     const eyes = new WorldEyes();
     const lagMs = (): number => network.lagMs('manager', ...DECIDED_BY);
     const reporter = new Reporter(clock, {
@@ -99,6 +101,7 @@ export class World extends Fleet {
     this.#options = options;
     this.lagMs = lagMs;
     this.#plane = plane;
+    this.#disk = disk;
     this.#eyes = eyes;
     this.log = log;
     this.network = network;
@@ -110,6 +113,7 @@ export class World extends Fleet {
       reporter,
       apiServer: network.wire('kubelets', apiServer),
       kubelets: options.kubelets ?? {},
+      disk,
     });
     const random = seededRandom(seed + 2);
     const cloud = this.#cloud.transport();
@@ -130,10 +134,15 @@ export class World extends Fleet {
       },
     };
     const { port } = options;
+    const disk = options.disks ? new Disk(seededRandom((options.seed ?? 1) + 4)) : undefined;
     const plane = await (options.restorable
       ? startRestorablePlane(how)
-      : startControlPlane({ ...how, ...(port === undefined ? {} : { port }) }));
-    world = new World(options, clock, plane);
+      : startControlPlane({
+          ...how,
+          ...(port === undefined ? {} : { port }),
+          ...(disk === undefined ? {} : { store: { dir: disk.plane } }),
+        }));
+    world = new World(options, clock, plane, disk);
     await world.#furnish();
     await makeRoles(world.admin);
     await options.furnish?.(world.admin);
@@ -231,6 +240,13 @@ export class World extends Fleet {
   /** Restarts the process of the cloud. Its connections break, and it starts again with its stored state. A stopped process stays stopped. */
   restartCloud(downMs: number): void {
     this.#cloud.restart(downMs);
+  }
+
+  /** Checks that the files of the control plane contain everything that it acknowledged. */
+  async verifyDisk(): Promise<void> {
+    if (!this.#disk) return;
+    await this.clock.settle();
+    for (const loss of this.#disk.planeLosses(this.#plane.snapshot())) this.reporter.violate(loss);
   }
 
   /** Kills a process with SIGKILL. It is started again. */
@@ -352,5 +368,6 @@ export class World extends Fleet {
     // Requests of kubelets may be pending. After the step limit they get no answer.
     if (!this.steps.isOver) await this.clock.ended(this.cloud.close(), { maxMs: CLOSE_MS });
     await this.#plane.close();
+    this.#disk?.remove();
   }
 }

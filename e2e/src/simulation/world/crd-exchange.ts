@@ -1,0 +1,57 @@
+import { crds } from '@mcm/api';
+import { isNotFound, type KubeClient, type KubeObject, type ResourceDefinition } from '@mcm/kube';
+
+/** A kind of the API, as the API server stores it. */
+interface Definition extends KubeObject {
+  spec: {
+    readonly versions: readonly { readonly name: string; readonly served: boolean; readonly storage: boolean }[];
+  };
+}
+
+const definitions: ResourceDefinition<Definition> = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
+
+/** Names of the CRDs whose exchange keeps all objects. */
+export const EXCHANGED = crds
+  .map(({ metadata }) => metadata.name)
+  .filter((name) => name.endsWith('.machine.sapcloud.io'));
+const OTHER_VERSION = 'v1alpha2';
+
+/** Adds another served version to a CRD, or removes it. The stored version is not changed. The watches of the kind break. */
+export async function exchangeVersion(admin: KubeClient, name: string): Promise<void> {
+  const all = admin.resource(definitions);
+  const { spec } = await all.get(name);
+  const others = spec.versions.filter((version) => version.name !== OTHER_VERSION);
+  const [stored] = others;
+  const added =
+    others.length === spec.versions.length && stored ? [{ ...stored, name: OTHER_VERSION, storage: false }] : [];
+  await all.patch(name, { type: 'merge', body: { spec: { versions: [...others, ...added] } } });
+}
+
+/** Whether the CRD and its objects are deleted. */
+export async function isGone(admin: KubeClient, name: string): Promise<boolean> {
+  try {
+    await admin.resource(definitions).get(name);
+    return false;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    return true;
+  }
+}
+
+/** Deletes a CRD and starts the deletion of its objects. */
+export async function deleteCrd(admin: KubeClient, name: string): Promise<void> {
+  await admin.resource(definitions).delete(name);
+}
+
+/** Creates a CRD of this repository. */
+export async function createCrd(admin: KubeClient, name: string): Promise<void> {
+  const definition = crds.find(({ metadata }) => metadata.name === name);
+  if (!definition) throw new Error(`there is no CRD ${name}`);
+  await admin.resource(definitions).create(definition);
+}

@@ -1,0 +1,77 @@
+import { appendFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { ControlPlane } from '@mcm/control-plane';
+import type { Random } from '@mcm/kube';
+import { type CloudStore, openSqliteStore } from '@mcm/provider-local';
+
+/** Sizes of the log of SQLite, in bytes: its header, the header of a frame, and a page. */
+const LOG_HEADER = 32;
+const FRAME = 24 + 4_096;
+const CLOUD_FILES = ['cloud.sqlite'];
+const PLANE_FILES = ['store.sqlite'];
+
+/**
+ * The files of the local cloud and of the control plane. A crash leaves them as they are at that time, with an incomplete write at the end of the log.
+ */
+export class Disk {
+  readonly #base = mkdtempSync(join(tmpdir(), 'mcm-simulation-'));
+  readonly #random: Random;
+  #crashes = 0;
+  #cloud = join(this.#base, 'cloud');
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** Folder of the control plane. */
+  get plane(): string {
+    return join(this.#base, 'plane');
+  }
+
+  /** Opens the store of the local cloud. */
+  openCloud(): CloudStore {
+    return openSqliteStore(this.#cloud);
+  }
+
+  /** The local cloud dies. Its next process opens the files of this time, because the dying process may still write. */
+  crashCloud(): void {
+    this.#cloud = this.#torn(this.#cloud, CLOUD_FILES);
+  }
+
+  /** Sentences about objects of the control plane that a process after a crash would find lost, changed or in addition. */
+  planeLosses({ objects }: ReturnType<ControlPlane['snapshot']>): readonly string[] {
+    const database = new DatabaseSync(join(this.#torn(this.plane, PLANE_FILES), 'store.sqlite'));
+    const stored = new Map(
+      database
+        .prepare('SELECT resource, namespace, name, json FROM object')
+        .all()
+        .map(({ resource, namespace, name, json }) => [`${resource} ${namespace}/${name}`, String(json)]),
+    );
+    database.close();
+    const live = new Map(
+      objects.map(({ resource, record: { namespace, name, json } }) => [`${resource} ${namespace}/${name}`, json]),
+    );
+    return [...new Set([...stored.keys(), ...live.keys()])]
+      .filter((key) => stored.get(key) !== live.get(key))
+      .map((key) => `after a crash of the control plane, ${key} would be ${stored.has(key) ? 'wrong' : 'lost'}`);
+  }
+
+  /** A copy of the files in a new folder. The next frame of the log is only partly written. */
+  #torn(folder: string, files: readonly string[]): string {
+    this.#crashes += 1;
+    const copy = join(this.#base, `crash-${this.#crashes}`);
+    for (const name of files.flatMap((file) => [file, `${file}-wal`])) {
+      if (existsSync(join(folder, name))) cpSync(join(folder, name), join(copy, name));
+      if (!name.endsWith('-wal') || !existsSync(join(copy, name))) continue;
+      const first = readFileSync(join(copy, name)).subarray(LOG_HEADER, LOG_HEADER + FRAME);
+      appendFileSync(join(copy, name), first.subarray(0, Math.floor(this.#random.next() * first.length)));
+    }
+    return copy;
+  }
+
+  remove(): void {
+    rmSync(this.#base, { recursive: true, force: true });
+  }
+}
