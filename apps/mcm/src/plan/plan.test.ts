@@ -27,7 +27,7 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PLAN_EXIT } from '../command/exit-codes.ts';
 import { readObjects } from '../files/read.ts';
-import { drainMs, joinedIn } from './durations.ts';
+import { drainMs, durationLines, joinedIn } from './durations.ts';
 import { planLines } from './lines.ts';
 import { proposalsIn, proposed } from './proposal.ts';
 import { planAll, planExit } from './run.ts';
@@ -207,7 +207,7 @@ describe('mcm plan', () => {
       'a drain that nothing blocks takes 1m0s, from --drain-time',
       'the deletion of a VM takes 1m0s',
     ]);
-    expect(more?.assumes[0]).toBe('a new machine joins after 3m0s, the median of 3 of class small');
+    expect(more?.assumes[0]).toBe('a new machine joins after 3m0s, from --join-time');
   });
 
   test('names the pod and the budget that block a drain, and includes the wait', async () => {
@@ -371,6 +371,28 @@ test('a file is merged with the stored object as in kubectl apply', async () => 
   // The last file contained the field and this one does not: it gets the default, as in kubectl apply.
   expect(result.spec.replicas).toBe(DEFAULT_REPLICAS);
   expect(result.spec.template.spec.class.name).toBe('large');
+});
+
+test('a plan names the origin of each assumed duration', () => {
+  const machine = (name: string) =>
+    ({
+      metadata: { name, creationTimestamp: NOW.toISOString(), labels: { node: name } },
+      spec: { class: { name: 'small' } },
+    }) as unknown as Machine;
+  const node = (name: string, minutes: number) =>
+    ({ metadata: { name, creationTimestamp: new Date(NOW.getTime() + minutes * MINUTE).toISOString() } }) as Node;
+  const fleet = { machines: ['a', 'b', 'c'].map(machine), nodes: [node('a', 2), node('b', 9), node('c', 4)] };
+  const steps = { made: 1, deleted: 0, updated: 0 };
+  expect(durationLines(fleet, {}, 'small', steps)).toEqual([
+    'a new machine joins after 4m0s, the median of 3 of class small',
+  ]);
+  expect(durationLines(fleet, {}, 'large', steps)).toEqual([
+    'a new machine joins after 4m0s, the median of 3 of other classes',
+  ]);
+  expect(durationLines(fleet, { update: MINUTE }, 'small', { made: 0, deleted: 0, updated: 2 })).toEqual([
+    'a drain that nothing blocks takes 2m0s, the default of --drain-time',
+    'an in-place update takes 1m0s, from --update-time',
+  ]);
 });
 
 test('durations come from earlier machines and from the blockers of a drain', () => {
