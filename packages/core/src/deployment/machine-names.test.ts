@@ -54,6 +54,47 @@ describe('names of machines never repeat', () => {
   });
 });
 
+describe('a rollback of spec.rollbackTo', () => {
+  const numbers = (value: string) => ({ metadata: { annotations: { [Annotations.NextMachineNumbers]: value } } });
+
+  test('by mcm copies no count to the deployment', async () => {
+    await using world = await World.start(startControlPlane);
+    await world.deploy(2);
+    await world.until(() => world.complete(), 60);
+    await world.changeClass('large');
+    await world.until(() => world.complete(), 120);
+    await world.change({ spec: { rollbackTo: { revision: 1 } } });
+    await world.until(() => world.complete(), 120);
+    const { metadata, spec } = await world.deployment();
+    expect([spec.rollbackTo, spec.template.spec.class.name]).toEqual([undefined, 'small']);
+    expect(metadata.annotations?.[Annotations.NextMachineNumbers]).toBeUndefined();
+    expect((await world.sets()).map(recorded).sort()).toEqual(['20002', '20004']);
+  });
+
+  test('by the original copies a lower count to the current set, and no machine gets the name of another', async () => {
+    await using world = await World.start(startControlPlane);
+    await world.deploy(3);
+    await world.until(() => world.complete(), 60);
+    await world.changeClass('large');
+    await world.until(() => world.complete(), 120);
+    // The original copies the annotations of a set to the deployment, and from there to the current set.
+    await world.change(numbers('20001'));
+    const current = (await world.sets()).find(({ spec }) => spec.template.spec.class.name === 'large');
+    const client = world.keeper.resource(machineSets, NAMESPACE);
+    await client.patch(current?.metadata.name ?? '', { type: 'merge', body: numbers('20001') });
+    await world.restart();
+    await world.pass(5);
+    expect((await world.sets()).map(recorded)).toEqual(['20003', '20003']);
+    await world.deleteMachine((await world.machines())[0]?.metadata.name ?? '');
+    await world.pass(5);
+    await world.until(() => world.complete(), 60);
+    await world.changeClass('small');
+    await world.until(() => world.complete(), 120);
+    expect((await world.sets()).map(recorded).sort()).toEqual(['20004', '20006']);
+    expect(world.names.size).toBe(3 + 3 + 1 + 3);
+  });
+});
+
 /** A connection that breaks at one request of the manager. The process dies and sees no later answer. */
 class Break {
   requests = 0;
