@@ -152,7 +152,7 @@ describe('refusals', () => {
     [{ containers: [{ image: 'x' }] }, 500, 'map: map[image:x] does not contain declared merge key: name'],
     [{ labels: { $patch: 'odd' } }, 500, 'unknown patch type: odd in map: map[$patch:odd]'],
     [{ strategy: { $retainKeys: 'x' } }, 400, 'invalid patch format of retainKeys'],
-    [{ '$setElementOrder/containers': 'x' }, 400, 'invalid patch format of setElementOrder list'],
+    [{ '$setElementOrder/containers': 'x' }, 500, 'expected a []interface {}, but received a string'],
   ] as [JsonObject, number, string][])('%j', (change, code, message) => {
     expect(refusal({ ...three, labels: { a: '1' }, strategy: {} }, change)).toMatchObject({ code, message });
   });

@@ -22,5 +22,5 @@ export function applyStrategicMergePatch(target: JsonObject, patch: JsonObject, 
       message: `json: cannot unmarshal ${goTypeName(body)} into Go value of type map[string]interface {}`,
     });
   }
-  return cloneJson(mergeMaps(target, body, nodeOf(schema))) as JsonObject;
+  return mergeMaps(cloneJson(target), cloneJson(body), nodeOf(schema)) as JsonObject;
 }

@@ -1,4 +1,4 @@
-import { isRecord, put } from '../../apimachinery/objects/json-value.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
 
 /** Directives of a strategic merge patch. */
@@ -18,6 +18,19 @@ export function goPlain(value: unknown): string {
   return `map[${fields.join(' ')}]`;
 }
 
+export const GO_LIST = '[]interface {}';
+export const GO_MAP = 'map[string]interface {}';
+
+/** The name of the type that Go has for a JSON value. */
+export function goType(value: unknown): string {
+  if (value === null || value === undefined) return '%!s(<nil>)';
+  if (Array.isArray(value)) return GO_LIST;
+  if (isRecord(value)) return GO_MAP;
+  if (typeof value === 'boolean') return 'bool';
+  if (typeof value === 'string') return 'string';
+  return typeof value === 'bigint' || Number.isInteger(value) ? 'int64' : 'float64';
+}
+
 /** The error for a patch that contradicts the schema: 500 with only the message. */
 export const patchError = (message: string): StatusError => new StatusError({ code: 500, message });
 
@@ -31,19 +44,29 @@ export const noMergeKey = (item: unknown, key: string): StatusError =>
 export const unknownPatchType = (type: unknown, map: unknown): StatusError =>
   patchError(`unknown patch type: ${goPlain(type)} in map: ${goPlain(map)}`);
 
-/** The value of a patch for an absent field, without nulls. Undefined if `$patch` deletes it. Other directives remain. */
-export function plainValue(value: unknown): unknown {
-  if (Array.isArray(value)) {
-    return value.map(plainValue).filter((item) => item !== undefined);
+/** The error for a value of another type than the one that the patch library expects. */
+export const badType = (expected: string, actual: unknown): StatusError =>
+  patchError(`expected a ${expected}, but received a ${goType(actual)}`);
+
+/** Removes all fields that are null. Mutates. */
+export function discardNulls(value: unknown): void {
+  if (Array.isArray(value)) for (const item of value) discardNulls(item);
+  if (!isRecord(value)) return;
+  for (const key of Object.keys(value)) {
+    if (value[key] === null) delete value[key];
+    else discardNulls(value[key]);
   }
+}
+
+/** The value without the maps that have a `$patch`; undefined if it is one. Other directives remain. Mutates. */
+export function withoutDirectives(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isRecord(value)) return value;
   if (Object.hasOwn(value, PATCH)) return undefined;
-  const plain: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
-    const inner = value[key];
-    if (inner === null) continue;
-    const kept = plainValue(inner);
-    if (kept !== undefined) put(plain, key, kept);
+    const kept = withoutDirectives(value[key]);
+    if (kept === undefined) delete value[key];
+    else value[key] = kept;
   }
-  return plain;
+  return value;
 }

@@ -1,143 +1,145 @@
 import { isRecord, own, put } from '../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../schema/model/node.ts';
 import {
+  badType,
   DELETE_FROM_PRIMITIVE_LIST,
+  discardNulls,
   formatError,
+  GO_LIST,
+  GO_MAP,
   goPlain,
+  goType,
+  noMergeKey,
   PATCH,
   patchError,
-  plainValue,
   RETAIN_KEYS,
   SET_ELEMENT_ORDER,
   unknownPatchType,
+  withoutDirectives,
 } from './directives.ts';
-import { deleteScalars, inOrder, listRule, mergeLists } from './lists.ts';
+import { holdMaps, mergeLists } from './lists.ts';
+import { lookUp, lookUpList } from './lookup.ts';
+import { inOrder, sameKey } from './order.ts';
 
 type Fields = Record<string, unknown>;
 
-const childOf = (node: SchemaNode | undefined, key: string): SchemaNode | undefined =>
-  node?.properties.get(key) ?? node?.additional;
-
-const isReplaced = (node: SchemaNode | undefined): boolean =>
-  String(node?.schema['x-kubernetes-patch-strategy'] ?? '')
-    .split(',')
-    .includes('replace');
-
 /** `$retainKeys`: everything that the patch does not list goes. */
-function retainKeys(original: Fields, patch: Fields): Fields {
-  if (!Object.hasOwn(patch, RETAIN_KEYS)) return original;
+function retainKeys(original: Fields, patch: Fields): void {
+  if (!Object.hasOwn(patch, RETAIN_KEYS)) return;
   const keys = patch[RETAIN_KEYS];
+  delete patch[RETAIN_KEYS];
   if (!Array.isArray(keys)) throw formatError('invalid patch format of retainKeys');
   const listed = new Set<unknown>(keys);
   for (const [key, value] of Object.entries(patch)) {
-    const isDirective =
-      key === RETAIN_KEYS || key.startsWith(SET_ELEMENT_ORDER) || key.startsWith(DELETE_FROM_PRIMITIVE_LIST);
+    const isDirective = key.startsWith(SET_ELEMENT_ORDER) || key.startsWith(DELETE_FROM_PRIMITIVE_LIST);
     if (!isDirective && value !== null && !listed.has(key)) throw formatError('invalid patch format of retainKeys');
   }
-  const kept: Fields = {};
-  for (const key of Object.keys(original)) if (listed.has(key)) put(kept, key, original[key]);
-  return kept;
+  for (const key of Object.keys(original)) if (!listed.has(key)) delete original[key];
 }
 
-/** The items of the patch must stand in the order that `$setElementOrder` gives them. */
+/** Whether an item of the patch is the one of the order. @throws StatusError 500 for an item without its merge key */
+function isSame(item: unknown, other: unknown, mergeKey: string): boolean {
+  if (mergeKey === '') return sameKey(item, other);
+  for (const each of [item, other]) {
+    if (!isRecord(each)) throw badType(GO_MAP, each);
+    if (!Object.hasOwn(each, mergeKey)) throw noMergeKey(each, mergeKey);
+  }
+  return sameKey((item as Fields)[mergeKey], (other as Fields)[mergeKey]);
+}
+
+/** The items of the patch must have the order of `$setElementOrder`. @throws StatusError 500 */
 function checkOrder(items: readonly unknown[], order: readonly unknown[], mergeKey: string): void {
+  if (items.length === 0 || order.length === 0) return;
+  if (mergeKey !== '') for (const item of items) if (!isRecord(item)) throw badType(GO_MAP, item);
   const wanted = items.filter((item) => !isRecord(item) || !Object.hasOwn(item, PATCH));
-  const sorted = inOrder(wanted, order, [], mergeKey);
-  if (sorted.length !== wanted.length || sorted.some((item, at) => item !== wanted[at])) {
+  let at = 0;
+  for (const place of order) {
+    if (at >= wanted.length) break;
+    if (isSame(wanted[at], place, mergeKey)) at++;
+  }
+  if (at < wanted.length) {
     throw patchError(
       `The order in patch list:\n${goPlain(items)}\n doesn't match $setElementOrder list:\n${goPlain(order)}\n`,
     );
   }
 }
 
-/** The name of the type of an object, as Go's refusals show it. */
-const structOf = ({ schema: { $id } }: SchemaNode): string =>
-  typeof $id === 'string' ? ($id.split('.').at(-1) ?? '') : '';
+const listAt = (fields: Fields, key: string): readonly unknown[] | undefined => {
+  if (!Object.hasOwn(fields, key)) return undefined;
+  const list = fields[key];
+  if (!Array.isArray(list)) throw badType(GO_LIST, list);
+  return list;
+};
 
-/** An order is looked up in the type of the object, so it must be that of a list there. @throws StatusError 500 */
-function checkListField(node: SchemaNode | undefined, field: string): void {
-  if (node === undefined) return;
-  const child = node.properties.get(field);
-  if (child !== undefined) {
-    if (child.types[0] === 'array') return;
-    const type = child.properties.size > 0 ? 'struct' : child.types[0] === 'object' ? 'map' : (child.types[0] ?? '');
-    throw patchError(`expected slice or array type, but got: ${type}`);
-  }
-  if (node.properties.size > 0)
-    throw patchError(`unable to find api field in struct ${structOf(node)} for the json field "${field}"`);
-  if (node.additional !== undefined)
-    throw patchError('merging an object in json but data type is not struct, instead is: map');
-}
-
-/** Merges the lists that `$setElementOrder` speaks of; answers the fields that are done with. */
-function orderLists(result: Fields, patch: Fields, node: SchemaNode | undefined): Set<string> {
-  const done = new Set<string>();
+/** Merges the lists of the `$setElementOrder` directives, and removes both from the patch. */
+function orderLists(original: Fields, patch: Fields, node: SchemaNode | undefined): void {
   for (const directive of Object.keys(patch)) {
     if (!directive.startsWith(SET_ELEMENT_ORDER)) continue;
-    const field = directive.slice(SET_ELEMENT_ORDER.length);
     const order = patch[directive];
-    if (!Array.isArray(order)) throw formatError('invalid patch format of setElementOrder list');
-    const child = childOf(node, field);
-    const rule = listRule(child);
-    checkListField(node, field);
-    const deleted = own(patch, `${DELETE_FROM_PRIMITIVE_LIST}${field}`);
-    const before = own(result, field);
-    const original = Array.isArray(before) ? before : [];
-    const change = own(patch, field);
-    let merged: readonly unknown[] = deleted === undefined ? original : deleteScalars(original, deleted);
-    if (Array.isArray(change)) {
-      checkOrder(change, order, rule.mergeKey);
-      merged = mergeLists(merged, change, child, rule, mergeMaps);
-    } else if (change === null) {
-      delete result[field];
-      done.add(field);
-      continue;
-    }
-    if (Array.isArray(before) || Array.isArray(change))
-      put(result, field, inOrder(merged, order, original, rule.mergeKey));
-    done.add(field);
-    done.add(`${DELETE_FROM_PRIMITIVE_LIST}${field}`);
+    delete patch[directive];
+    if (!Array.isArray(order)) throw badType(GO_LIST, order);
+    const key = directive.slice(SET_ELEMENT_ORDER.length);
+    const before = listAt(original, key);
+    const change = listAt(patch, key);
+    const field = lookUpList(node, key);
+    checkOrder(change ?? [], order, field.mergeKey);
+    if (before === undefined && change === undefined) continue;
+    const merged =
+      change === undefined
+        ? (before ?? [])
+        : before === undefined
+          ? (withoutDirectives(change) as readonly unknown[])
+          : mergeLists(before, change, field, false, mergeMaps);
+    const areMaps = holdMaps(before ?? [], change ?? []);
+    put(original, key, inOrder(merged, order, before ?? [], field.mergeKey, areMaps));
+    delete patch[key];
   }
-  return done;
 }
 
-function mergeField(result: Fields, key: string, change: unknown, node: SchemaNode | undefined): void {
-  const before = own(result, key);
+/** Takes a value of the patch as it is, without nulls. */
+function take(original: Fields, key: string, value: unknown): void {
+  discardNulls(value);
+  const kept = withoutDirectives(value);
+  if (kept === undefined) delete original[key];
+  else put(original, key, kept);
+}
+
+function mergeField(
+  original: Fields,
+  key: string,
+  change: unknown,
+  deletes: boolean,
+  node: SchemaNode | undefined,
+): void {
   if (change === null) {
-    delete result[key];
-  } else if (isRecord(change) && isRecord(before)) {
-    const child = childOf(node, key);
-    put(result, key, isReplaced(child) ? plainValue(change) : mergeMaps(before, change, child));
-  } else if (Array.isArray(change) && Array.isArray(before)) {
-    const child = childOf(node, key);
-    put(result, key, mergeLists(before, change, child, listRule(child), mergeMaps));
-  } else {
-    const value = plainValue(change);
-    if (value !== undefined) put(result, key, value);
+    delete original[key];
+    return;
   }
+  const before = own(original, key);
+  if (!Object.hasOwn(original, key) || goType(before) !== goType(change)) {
+    if (!deletes) take(original, key, change);
+  } else if (isRecord(change) && isRecord(before)) {
+    const field = lookUp(node, key);
+    put(original, key, field.strategy === 'replace' ? change : mergeMaps(before, change, field.node));
+  } else if (Array.isArray(change) && Array.isArray(before)) {
+    put(original, key, mergeLists(before, change, lookUpList(node, key), deletes, mergeMaps));
+  } else put(original, key, change);
 }
 
-/** Merges a map of the patch into the original's. The original is not changed. */
+/** Merges a map of the patch into the original's. Mutates both. @throws StatusError 400, 422 or 500 */
 export function mergeMaps(original: Fields, patch: Fields, node: SchemaNode | undefined): Fields {
   if (Object.hasOwn(patch, PATCH)) {
     const { [PATCH]: directive, ...rest } = patch;
-    if (directive === 'replace') return plainValue(rest) as Fields;
+    if (directive === 'replace') return rest;
     if (directive === 'delete') return {};
     throw unknownPatchType(directive, patch);
   }
-  const result: Fields = {};
-  const retained = retainKeys(original, patch);
-  for (const key of Object.keys(retained)) put(result, key, retained[key]);
-  const done = orderLists(result, patch, node);
+  retainKeys(original, patch);
+  orderLists(original, patch, node);
   for (const key of Object.keys(patch)) {
-    if (done.has(key) || key === RETAIN_KEYS || key.startsWith(SET_ELEMENT_ORDER)) continue;
-    if (key.startsWith(DELETE_FROM_PRIMITIVE_LIST)) {
-      const field = key.slice(DELETE_FROM_PRIMITIVE_LIST.length);
-      const before = own(result, field);
-      if (Array.isArray(before)) put(result, field, deleteScalars(before, patch[key]));
-    } else {
-      mergeField(result, key, patch[key], node);
-    }
+    const deletes = key.startsWith(DELETE_FROM_PRIMITIVE_LIST);
+    const field = deletes ? key.slice(DELETE_FROM_PRIMITIVE_LIST.length) : key;
+    mergeField(original, field, patch[key], deletes, node);
   }
-  return result;
+  return original;
 }

@@ -1,0 +1,48 @@
+import type { SchemaNode } from '../../schema/model/node.ts';
+import { patchError } from './directives.ts';
+
+/** The schema of a field and its patch strategy. */
+export interface Field {
+  readonly node: SchemaNode | undefined;
+  /** `merge`, `replace` or ''. */
+  readonly strategy: string;
+  /** The key field of the items of a list; '' for lists of scalars. */
+  readonly mergeKey: string;
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+const fieldOf = (node: SchemaNode): Field => ({
+  node,
+  strategy:
+    text(node.schema['x-kubernetes-patch-strategy'])
+      .split(',')
+      .find((each) => each !== 'retainKeys') ?? '',
+  mergeKey: text(node.schema['x-kubernetes-patch-merge-key']),
+});
+
+/** The name of the type of an object, as Go's refusals show it. */
+const structOf = ({ schema: { $id } }: SchemaNode): string =>
+  typeof $id === 'string' ? ($id.split('.').at(-1) ?? '') : '';
+
+const goKind = (node: SchemaNode): string =>
+  node.types[0] === 'array' ? 'slice' : node.types[0] === 'object' ? 'map' : (node.types[0] ?? 'interface');
+
+/** Looks up a field in the type of an object. Only a structure has known fields. @throws StatusError 500 */
+export function lookUp(node: SchemaNode | undefined, name: string): Field {
+  if (node === undefined) return { node: undefined, strategy: '', mergeKey: '' };
+  const child = node.properties.get(name);
+  if (child !== undefined) return fieldOf(child);
+  if (node.additional !== undefined || node.types[0] !== 'object') {
+    throw patchError(`merging an object in json but data type is not struct, instead is: ${goKind(node)}`);
+  }
+  throw patchError(`unable to find api field in struct ${structOf(node)} for the json field "${name}"`);
+}
+
+/** Looks up a field that must be a list. @throws StatusError 500 */
+export function lookUpList(node: SchemaNode | undefined, name: string): Field {
+  const field = lookUp(node, name);
+  if (field.node === undefined || field.node.types[0] === 'array') return field;
+  // The real server names the kind of the object instead of that of the field.
+  throw patchError('expected slice or array type, but got: struct');
+}
