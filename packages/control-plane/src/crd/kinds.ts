@@ -103,6 +103,7 @@ function kindOfVersion(crd: ApiObject, version: Fields): CustomKindDefinition {
   return {
     group: text(spec.group),
     version: text(version.name),
+    versions: records(spec.versions).map(({ name }) => text(name)),
     kind,
     listKind: text(names.listKind) || `${kind}List`,
     plural: text(names.plural),

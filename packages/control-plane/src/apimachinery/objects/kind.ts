@@ -28,6 +28,8 @@ export interface JsonSchema {
 
 /** A column of `kubectl get`: a JSON path for custom kinds, a function for built-in ones. */
 export interface PrinterColumn {
+  /** The rows have the cell, but the Table has no definition of the column, as in the real server. */
+  readonly hidden?: boolean;
   readonly name: string;
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
   readonly format?: string;
@@ -115,6 +117,8 @@ export interface KindDefinition {
   };
   /** The warning in every answer for a deprecated version. */
   readonly deprecationWarning?: string;
+  /** The versions of a custom kind, including those that are not served. */
+  readonly versions?: readonly string[];
   /** The storage version of a custom kind, if it is a different one. */
   readonly storageVersion?: string;
   /** PUT without a resourceVersion is refused (custom kinds, leases). */
@@ -140,6 +144,8 @@ export interface KindDefinition {
    * @throws DecodeError (a StatusError 400) for a built-in kind when a value has the wrong type
    */
   readonly setDefaults?: (object: ApiObject) => void;
+  /** Changes the stored text of an object for its readers. A write starts from the stored text. */
+  readonly shownAs?: (text: string) => string;
   /** Defaults of a new object that apply only after it was stored and read. Validation does not see them. Mutates. */
   readonly defaultsOnRead?: (object: ApiObject) => void;
   /** Removes fields that a client may not set (status on create, …) and sets fields of the server. Mutates. */

@@ -4,7 +4,7 @@ import type { SchemaNode } from '../../schema/model/node.ts';
 import { isTracked, type Scope } from './compare.ts';
 import { fieldElement, itemElement, printElement } from './fields/fieldPath.ts';
 import { type FieldSet, fieldSet, isEmptySet, LEAF } from './fields/fieldSet.ts';
-import { fieldType, shapeOf } from './fields/types.ts';
+import { fieldType, isAnyScalar, isScalar, shapeOf } from './fields/types.ts';
 
 const MAX_DEPTH = 1000;
 
@@ -45,9 +45,10 @@ function scalarProblem(value: unknown, node: SchemaNode | undefined): string | u
   if (value === null || node === undefined || node.intOrString) return undefined;
   switch (node.types[0]) {
     case 'string':
+      if (isAnyScalar(node)) return isScalar(value) ? undefined : `expected any scalar, got &{${goPlain(value)}}`;
       return typeof value === 'string' ? undefined : `expected string, got ${dump(value)}`;
     case 'boolean':
-      return typeof value === 'boolean' ? undefined : `expected boolean, got ${dump(value)}`;
+      return typeof value === 'boolean' ? undefined : `expected boolean, got &{${goPlain(value)}}`;
     case 'integer':
     case 'number':
       return typeof value === 'number' || typeof value === 'bigint'
@@ -102,12 +103,12 @@ export class AppliedReader {
 
   /** Atomic values are checked below as well, but claimed as a whole. */
   private checkLeaf(value: unknown, node: SchemaNode | undefined, path: string, depth: number): void {
-    const isScalar = node !== undefined && SCALARS.has(node.types[0] ?? '');
-    if (Array.isArray(value) && !isScalar) {
+    const isSingle = node !== undefined && SCALARS.has(node.types[0] ?? '');
+    if (Array.isArray(value) && !isSingle) {
       value.forEach((item, at) => {
         this.readValue(item, node?.items, `${path}[${at}]`, depth + 1);
       });
-    } else if (isRecord(value) && !isScalar) {
+    } else if (isRecord(value) && !isSingle) {
       this.readMap(value, node, path, { isResource: false, depth, top: undefined });
     } else {
       const problem = scalarProblem(value, node);

@@ -7,7 +7,16 @@ import { AppliedReader } from './appliedSet.ts';
 import { compareObjects, type Scope } from './compare.ts';
 import { type Conflict, conflictError } from './conflicts.ts';
 import { entryTime, isSameManager, type Ownership, readEntries, writeEntries } from './fields/entries.ts';
-import { difference, EMPTY_SET, type FieldSet, intersection, isEmptySet, sameSet, union } from './fields/fieldSet.ts';
+import {
+  difference,
+  EMPTY_SET,
+  type FieldSet,
+  intersection,
+  isEmptySet,
+  parseFields,
+  sameSet,
+  union,
+} from './fields/fieldSet.ts';
 import { emptyObject } from './fields/skeleton.ts';
 import { isTyped } from './fields/typed.ts';
 import { KUBECTL, refreshLastApplied, takeableFields } from './lastApplied.ts';
@@ -95,6 +104,9 @@ function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope)
   });
 }
 
+/** Each configuration has a name, although no entry lists it. It holds the rest of the metadata in place. */
+const NAMED = parseFields({ 'f:metadata': { 'f:name': {} } });
+
 /** Metadata without a manager. It is not removed when a manager no longer applies it. */
 const SYSTEM_FIELDS = [
   'name',
@@ -159,7 +171,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   const current: ApiObject = { ...base, metadata };
   let result = mergeValues(current, live === undefined ? made(applied, input) : applied, node, true) as ApiObject;
   if (previous !== undefined) {
-    const owned = others.reduce((all, owner) => union(all, owner.set), claimed);
+    const owned = others.reduce((all, owner) => union(all, owner.set), union(claimed, NAMED));
     result = pruneDropped(result, previous.set, owned, node, true) as ApiObject;
     result.metadata = withSystemFields(result.metadata ?? {}, current.metadata, applied.metadata);
   }

@@ -2,8 +2,8 @@ import { emptiesOf } from '../../apimachinery/objects/empties.ts';
 import { equalJson, isRecord, own } from '../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../schema/model/node.ts';
 import { fieldElement, itemElement } from './fields/fieldPath.ts';
-import { type FieldSet, fieldSet, isEmptySet, LEAF } from './fields/fieldSet.ts';
-import { fieldType, shapeOf } from './fields/types.ts';
+import { type FieldSet, fieldSet, isEmptySet, LEAF, union } from './fields/fieldSet.ts';
+import { fieldType, type Shape, shapeOf } from './fields/types.ts';
 
 /** The result of a write: paths that were added or changed, and removed paths. */
 export interface Changes {
@@ -107,14 +107,17 @@ function compareMap(
 type Skip = (key: string) => boolean;
 const NONE: Skip = () => false;
 
-function index(list: unknown, node: SchemaNode): Map<string, unknown> {
-  const items = new Map<string, unknown>();
-  if (!Array.isArray(list)) return items;
-  for (const item of list) {
-    const element = itemElement(item, node);
-    if (!items.has(element)) items.set(element, item);
-  }
-  return items;
+/** The items of a list by their path elements. An element that repeats has all of its items. */
+function index(list: unknown, node: SchemaNode): Map<string, unknown[]> {
+  return Array.isArray(list) ? Map.groupBy(list, (item: unknown) => itemElement(item, node)) : new Map();
+}
+
+/** Items that repeat are one value: its path has the manager, and not the fields in it. */
+function compareItems(old: readonly unknown[], next: readonly unknown[], node: SchemaNode): Changes {
+  if (old.length <= 1 && next.length <= 1) return compareValues(old[0], next[0], node.items);
+  if (old.length > 1 && next.length > 1) return equalJson(old, next) ? NOTHING : CHANGED;
+  if (old.length > 1) return { changed: compareValues(undefined, next[0], node.items).changed, removed: LEAF };
+  return { changed: LEAF, removed: compareValues(old[0], undefined, node.items).removed };
 }
 
 function compareList(old: unknown, next: unknown, node: SchemaNode): Changes {
@@ -122,24 +125,32 @@ function compareList(old: unknown, next: unknown, node: SchemaNode): Changes {
   const before = index(old, node);
   const after = index(next, node);
   const gathering = new Gathering();
-  for (const [element, item] of after) gathering.add(element, compareValues(before.get(element), item, node.items));
-  for (const [element, item] of before) {
-    if (!after.has(element)) gathering.add(element, compareValues(item, undefined, node.items));
+  for (const element of new Set([...after.keys(), ...before.keys()])) {
+    gathering.add(element, compareItems(before.get(element) ?? [], after.get(element) ?? [], node));
   }
   return gathering.done(old, next);
 }
 
+function compareAs(shape: Shape, old: unknown, next: unknown, node: SchemaNode | undefined): Changes {
+  const isWhole = (value: unknown): boolean =>
+    (shape === 'list' ? !Array.isArray(value) : !isRecord(value)) || isEmpty(value);
+  if (shape === 'leaf' || (isWhole(old) && isWhole(next))) return compareLeaf(old, next);
+  if (shape === 'list' && node !== undefined) return compareList(old, next, node);
+  return compareMap(old, next, node, node?.embedded === true, NONE);
+}
+
+const both = (a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : union(a, b);
+
+/** Without a type, each value decides how it is compared: a list that becomes a map is changed itself, and by each new key. */
 function compareValues(old: unknown, next: unknown, node: SchemaNode | undefined): Changes {
   if (old === next) return NOTHING;
-  const value = next ?? old;
-  const shape = shapeOf(node, value);
-  if (shape === 'leaf' || (isEmpty(old) && isEmpty(next))) return compareLeaf(old, next);
-  if (shape === 'list' && node !== undefined) {
-    if (!Array.isArray(value) || (old != null && !Array.isArray(old))) return compareLeaf(old, next);
-    return compareList(old, next, node);
-  }
-  if (!isRecord(value) || (old != null && !isRecord(old))) return compareLeaf(old, next);
-  return compareMap(old, next, node, node?.embedded === true, NONE);
+  const before = shapeOf(node, old ?? next ?? {});
+  const after = shapeOf(node, next ?? old ?? {});
+  const changes = compareAs(after, old, next, node);
+  if (before === after) return changes;
+  const other = compareAs(before, old, next, node);
+  return { changed: both(other.changed, changes.changed), removed: both(other.removed, changes.removed) };
 }
 
 /** Compares two whole objects of a kind. Equal parts are skipped. */

@@ -78,11 +78,12 @@ const OTHER_GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
   ]),
 ]);
 
-/** Whether an entry has a version of the kind. The real server cannot compare other versions, and removes their managers. */
-function isOfKind({ apiVersion = '' }: ManagedFieldsEntry, { custom, group, kind }: KindDefinition): boolean {
+/** Whether an entry has a version of the kind. The real server cannot compare other versions. */
+function isOfKind({ apiVersion = '' }: ManagedFieldsEntry, kind: KindDefinition): boolean {
+  if (kind.custom) return kind.versions?.some((version) => apiVersion === `${kind.group}/${version}`) !== false;
   const slash = apiVersion.indexOf('/');
   const own = slash < 0 ? '' : apiVersion.slice(0, slash);
-  return custom === true || own === group || OTHER_GROUPS.get(kind)?.includes(own) === true;
+  return own === kind.group || OTHER_GROUPS.get(kind.kind)?.includes(own) === true;
 }
 
 /** Records a write with `changes`: it manages the changed fields, and removed fields lose their managers. */
@@ -120,9 +121,10 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const given = entriesOf(input);
   // An object whose managers were cleared has none until the next apply (skipNonAppliedManager).
   if (given.length === 0 && live?.metadata.uid !== undefined) return [];
-  const entries = given.every((entry) => isOfKind(entry, kind))
-    ? given
-    : given.filter((entry) => isOfKind(entry, kind));
+  const areOfKind = given.every((entry) => isOfKind(entry, kind));
+  // Other versions of a built-in kind lose their managers. Those of a custom kind are an error, after which the object has no managers.
+  if (kind.custom && !areOfKind) return [];
+  const entries = areOfKind ? given : given.filter((entry) => isOfKind(entry, kind));
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);
   const changes = compareObjects(live ?? emptyObject(kind), updated, node, scopeOf(kind, input.subresource));
   const before = readEntries(entries);

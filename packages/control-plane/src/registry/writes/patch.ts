@@ -21,7 +21,7 @@ import { checkPatched, normalize, strictMessage } from '../bodies/decode.ts';
 import { duplicateFields, repeatedField, unknownField } from '../bodies/duplicate-fields.ts';
 import { isOfResource, parseApiVersion, sameVersion, typeMetaProblem, unconvertible } from '../bodies/type-meta.ts';
 import { parseYamlText, repeatedKeys, yamlProblems } from '../bodies/yaml-body.ts';
-import { nameless, type Transformation, updateObject } from './update.ts';
+import { checkName, nameless, type Transformation, updateObject } from './update.ts';
 
 export type PatchType =
   | 'application/json-patch+json'
@@ -147,7 +147,7 @@ function decodePatched(
   const wrongType = typeMetaProblem(object);
   if (wrongType !== undefined) throw invalidPatch(shown(), wrongType);
   if (strategic === undefined && !served.kind.custom) {
-    if ((object.apiVersion ?? '') === '') throw unversioned(object, live, options, shown, call);
+    if ((object.apiVersion ?? '') === '') throw unversioned(object, live, served, kinds, options, shown, call);
     if ((object.kind ?? '') === '') object.kind = served.kind.kind;
   }
   if (parseApiVersion(object.apiVersion ?? '') === undefined) {
@@ -173,11 +173,20 @@ function decodePatched(
     if (options.fieldValidation === 'Warn') for (const problem of problems) call.warn(problem);
   }
   if (served.kind.custom && object.apiVersion === undefined) {
-    if ((object.metadata.name ?? '') === '') throw nameless(live.metadata.name ?? '');
+    checkName(object, { name: live.metadata.name ?? '' });
     throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
   }
   return object;
 }
+
+/** Kinds that the real server knows in every group. */
+const UNVERSIONED: ReadonlySet<string> = new Set([
+  'Status',
+  'APIVersions',
+  'APIGroupList',
+  'APIGroup',
+  'APIResourceList',
+]);
 
 /**
  * Without an apiVersion, the real server decodes the object in the internal version. That version has no field of a built-in kind with its
@@ -186,10 +195,24 @@ function decodePatched(
 function unversioned(
   object: ApiObject,
   live: ApiObject,
+  served: ServedKind,
+  kinds: KindRegistry,
   { fieldValidation }: WriteOptions,
   shown: () => string,
   call: Call,
 ): StatusError {
+  const { kind = '' } = object as Partial<ApiObject>;
+  if (kind !== '' && kind !== served.kind.kind) {
+    const { group, version } = served.kind;
+    const isOther = kinds.of(group, version).some((each) => each.kind.kind === kind || each.kind.listKind === kind);
+    const target = group === '' ? 'core' : (group.split('.')[0] ?? '');
+    const isUnversioned = UNVERSIONED.has(kind);
+    const why =
+      isOther || isUnversioned
+        ? `converting (${isUnversioned ? 'v1' : target}.${kind}) to (${target}.${served.kind.kind}): unknown conversion`
+        : `no kind "${kind}" is registered for the internal version of group "${group}" in scheme "pkg/runtime/scheme.go:111"`;
+    return invalidPatch(shown(), why);
+  }
   const unknown = Object.keys(object)
     .filter((field) => field !== 'apiVersion' && field !== 'kind')
     .sort()
@@ -337,6 +360,8 @@ function applyObject(
     return applied;
   };
   let isChecked = false;
+  // A custom object is stored with the nulls of its metadata until its next write.
+  let holdsNulls = false;
   const apply = (live: ApiObject | undefined): ApiObject => {
     const merged = serverSideApply({
       ...(live === undefined ? {} : { live }),
@@ -350,6 +375,7 @@ function applyObject(
     });
     if (!isChecked) checkRepeatedKeys(bytes, options, call);
     isChecked = true;
+    holdsNulls = served.kind.custom && Object.values(merged.metadata).includes(null);
     try {
       convertUntyped(() => {
         checkPatched(merged, served, true);
@@ -361,16 +387,17 @@ function applyObject(
     }
     return merged;
   };
-  return updateObject(
-    registry,
-    call,
-    target,
-    {
-      next: (live) => apply(live),
-      ...(target.subresource === '' || makesObject(target) ? { create: () => apply(undefined) } : {}),
-      managed: true,
-      patched: true,
-    },
-    options,
-  );
+  const transformation: Transformation = {
+    next: (live) => apply(live),
+    ...(target.subresource === '' || makesObject(target) ? { create: () => apply(undefined) } : {}),
+    managed: true,
+    patched: true,
+  };
+  return updateObject(registry, call, target, transformation, options).then((written) => {
+    if (holdsNulls && !options.dryRun) {
+      const record = registry.store.get(served.resource, target.namespace, target.name);
+      if (record !== undefined) registry.lacksDefaults(record);
+    }
+    return written;
+  });
 }

@@ -2,14 +2,6 @@ import { apiVersionOf, type KindDefinition } from '../../../apimachinery/objects
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { roundTrip } from '../../../resources/shape.ts';
 
-/** Kinds whose Go types are not in `shape.ts`. */
-const FURTHER: Readonly<Record<string, Record<string, unknown>>> = {
-  'apiextensions.k8s.io/CustomResourceDefinition': {
-    spec: { group: '', names: { plural: '', kind: '' }, scope: '', versions: null },
-    status: { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: null },
-  },
-};
-
 const skeletons = new WeakMap<KindDefinition, ApiObject>();
 
 /**
@@ -19,12 +11,7 @@ const skeletons = new WeakMap<KindDefinition, ApiObject>();
 export function emptyObject(kind: KindDefinition): ApiObject {
   let object = skeletons.get(kind);
   if (object === undefined) {
-    object = {
-      apiVersion: apiVersionOf(kind),
-      kind: kind.kind,
-      metadata: {},
-      ...FURTHER[`${kind.group}/${kind.kind}`],
-    };
+    object = { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata: {} };
     if (kind.model !== undefined) roundTrip(object, kind.model);
     skeletons.set(kind, object);
   }

@@ -1,7 +1,7 @@
 import { isRecord } from '../../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../../schema/model/node.ts';
 import { itemKeys } from './fieldPath.ts';
-import { fieldType } from './types.ts';
+import { fieldType, isAnyScalar, isScalar } from './types.ts';
 
 /** Whether a value, without what is in it, has the type that the schema gives. */
 function fits(value: unknown, node: SchemaNode): boolean {
@@ -12,8 +12,9 @@ function fits(value: unknown, node: SchemaNode): boolean {
     case 'array':
       return Array.isArray(value);
     case 'string':
+      return typeof value === 'string' || (isAnyScalar(node) && isScalar(value));
     case 'boolean':
-      return typeof value === node.types[0];
+      return typeof value === 'boolean';
     case 'integer':
     case 'number':
       return typeof value === 'number' || typeof value === 'bigint';

@@ -74,6 +74,12 @@ export function fieldType(node: SchemaNode | undefined, name: string, isResource
   return isFree(node) ? UNKNOWN : MISSING;
 }
 
+/** Whether a text has a format other than `byte`. Its type for managers is any scalar. */
+export const isAnyScalar = (node: SchemaNode): boolean =>
+  node.types[0] === 'string' && node.format !== '' && node.format !== 'byte';
+
+export const isScalar = (value: unknown): boolean => ['string', 'boolean', 'number', 'bigint'].includes(typeof value);
+
 const isAssociative = (node: SchemaNode): boolean =>
   node.listType === 'set' || (node.listType === 'map' && node.listMapKeys.length > 0);
 
