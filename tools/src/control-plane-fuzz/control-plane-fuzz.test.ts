@@ -121,9 +121,11 @@ test('a rule explains a continue token behind the last object that a selector se
     return ruleOf(found)?.name;
   };
   const selected = 'GET /api/v1/nodes?labelSelector=a%3Db&limit=1';
-  expect(difference(selected, '<continue>', undefined)).toBe('the end of a page by a selector');
-  expect(difference(selected, undefined, '<continue>')).toBeUndefined();
+  expect(difference(selected, '<continue>', undefined)).toBe('the end of a page among the objects of other cases');
+  expect(difference(selected, '', '<continue>')).toBe('the end of a page among the objects of other cases');
   expect(difference('GET /api/v1/nodes?limit=1', '<continue>', undefined)).toBeUndefined();
+  const own = 'GET /api/v1/namespaces/${ns}/pods?labelSelector=a%3Db&limit=1';
+  expect(difference(own, '<continue>', undefined)).toBeUndefined();
 });
 
 test('shrinking stops at the smallest case that the servers still differ in', async () => {

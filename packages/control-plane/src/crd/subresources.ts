@@ -78,6 +78,14 @@ const MAX_SELECTABLE = 8;
 /** Validates `selectableFields`: each is a field of the schema with a plain type, named once. */
 export function validateSelectableFields(fields: unknown, schema: unknown, path: string): StatusCause[] {
   const list = records(fields);
+  if (list.length > 0 && !isRecord(schema)) {
+    // The words of the real server, which means the opposite in one case.
+    const why =
+      path === 'spec.selectableFields'
+        ? 'validations.schema is included'
+        : '`version.schema.openAPIV3Schema` is not included';
+    return [invalid(path, '', `may only be set when ${why}`)];
+  }
   const causes: StatusCause[] = [];
   const seen = new Set<string>();
   list.forEach((entry, at) => {

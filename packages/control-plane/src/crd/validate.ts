@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { goQuote, invalid, notSupported, required } from '../apimachinery/errors/schema-causes.ts';
+import { given } from '../apimachinery/objects/empties.ts';
 import { stringifyJson } from '../apimachinery/objects/json.ts';
 import { equalJson, goJson, isRecord } from '../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
@@ -104,12 +105,12 @@ const MAX_VALID = 256;
 const validVersions = new Set<string>();
 
 /** Validates `spec.versions`. Versions that were valid before are valid again. */
-function validateVersions(given: unknown): StatusCause[] {
+function validateVersions(list: unknown): StatusCause[] {
   const hash = createHash('sha256')
-    .update(stringifyJson(given ?? null))
+    .update(stringifyJson(list ?? null))
     .digest('base64');
   if (validVersions.has(hash)) return [];
-  const causes = findVersionCauses(given);
+  const causes = findVersionCauses(list);
   if (causes.length === 0) {
     if (validVersions.size >= MAX_VALID) validVersions.clear();
     validVersions.add(hash);
@@ -117,8 +118,8 @@ function validateVersions(given: unknown): StatusCause[] {
   return causes;
 }
 
-function findVersionCauses(given: unknown): StatusCause[] {
-  const versions = records(given);
+function findVersionCauses(list: unknown): StatusCause[] {
+  const versions = records(list);
   const shared = new Set(SHARED.filter((word) => isShared(word, versions)));
   const own = SHARED.filter((word) => !shared.has(word));
   const causes = [
@@ -127,7 +128,7 @@ function findVersionCauses(given: unknown): StatusCause[] {
     ),
     ...versions.flatMap((version, at) => validateVersion(version, at, own)),
   ];
-  const dump = Array.isArray(given) ? `[${versions.map((version) => dumpVersion(version, shared)).join(',')}]` : 'null';
+  const dump = Array.isArray(list) ? `[${versions.map((version) => dumpVersion(version, shared)).join(',')}]` : 'null';
   const complain = (detail: string): void => {
     causes.push({ reason: 'FieldValueInvalid', message: `Invalid value: ${dump}: ${detail}`, field: 'spec.versions' });
   };
@@ -228,7 +229,7 @@ export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
     causes.push(invalid('spec.preserveUnknownFields', true, words));
   }
   causes.push(
-    ...validateVersions(spec.versions),
+    ...validateVersions(given(spec, 'versions')),
     ...validateNames(names, 'spec.names'),
     ...validateConversion(record(spec.conversion), 'spec.conversion'),
     ...(old === undefined ? [] : validateImmutable(spec, crd, old)),

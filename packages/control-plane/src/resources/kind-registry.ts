@@ -42,8 +42,14 @@ export class ServedKind {
     return this.kind.schema === undefined ? undefined : compileSchema(this.kind.schema, { celRules: false });
   }
 
+  /** The text of an object in this version, as its readers see it. Those of a subresource see the stored one. */
+  textOf(record: StoredRecord, subresource = ''): string {
+    const text = this.storedTextOf(record);
+    return subresource === '' ? (this.kind.shownAs?.(text) ?? text) : text;
+  }
+
   /** The stored text in this version. With conversion strategy `None`, only the apiVersion differs. */
-  textOf(record: StoredRecord): string {
+  storedTextOf(record: StoredRecord): string {
     const decode = this.kind.storedAs?.decode;
     if (decode !== undefined) return stringifyJson(decode(parseJson(record.json) as ApiObject));
     if (record.revision < this.#since) return this.#renew(record);

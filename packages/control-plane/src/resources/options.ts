@@ -283,7 +283,8 @@ export function readDeleteOptions(
   const preconditions = read('preconditions');
   const options: DeleteOptions = {
     dryRun: dryRunValues.length > 0,
-    gracePeriodSeconds: typeof grace === 'number' ? grace : parseInteger((grace as string | undefined) ?? null),
+    gracePeriodSeconds:
+      typeof grace === 'string' ? parseInteger(grace) : grace === undefined ? undefined : Number(grace),
     propagationPolicy:
       orphan === undefined ? known : orphan === true || orphan === 'true' || orphan === '1' ? 'Orphan' : 'Background',
     preconditions:
@@ -297,7 +298,7 @@ export function readDeleteOptions(
 }
 
 const TYPES_OF_DELETE: readonly (readonly [field: string, type: string, is: (value: unknown) => boolean])[] = [
-  ['gracePeriodSeconds', 'int64', Number.isSafeInteger],
+  ['gracePeriodSeconds', 'int64', (value) => typeof value === 'bigint' || Number.isSafeInteger(value)],
   ['orphanDependents', 'bool', (value) => typeof value === 'boolean'],
   ['propagationPolicy', 'v1.DeletionPropagation', (value) => typeof value === 'string'],
   ['dryRun', '[]string', (value) => Array.isArray(value) && value.every((item) => typeof item === 'string')],

@@ -114,9 +114,9 @@ export class Registry {
     return this.clock.now();
   }
 
-  /** The object of a record in the version of `served`. A copy of its own: the caller may change it. */
+  /** The stored object of a record in the version of `served`. A copy of its own: the caller may change it. */
   parse(served: ServedKind, record: StoredRecord): ApiObject {
-    return parseJson(served.textOf(record)) as ApiObject;
+    return parseJson(served.storedTextOf(record)) as ApiObject;
   }
 
   /** Writes an object. @throws StatusError 500 when it is larger than the store takes. */
@@ -136,9 +136,10 @@ export class Registry {
   }
 
   /** A written object as a dry run answers it: it has been through the version that is stored, too. */
-  preview(served: ServedKind, given: ApiObject): string {
+  preview(served: ServedKind, given: ApiObject, subresource = ''): string {
     const { object } = this.#inStorageVersion(served, given);
-    return renderObject({ ...object, apiVersion: served.apiVersion }, undefined);
+    const text = renderObject({ ...object, apiVersion: served.apiVersion }, undefined);
+    return subresource === '' ? (served.kind.shownAs?.(text) ?? text) : text;
   }
 
   /** Marks a record that a real server stores without a default, which each of its readers adds. */

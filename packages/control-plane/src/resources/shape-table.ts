@@ -1,10 +1,13 @@
 /**
- * How Go's types of the server encode their fields. A row is a structure: `owner: dropped|structures|kept|omitted`.
+ * How Go's types of the server encode their fields. A row is a structure: `owner: dropped|structures|kept|omitted|nulls`.
  *
  * - dropped: omitted when zero (`""`, 0, false, empty list or map)
  * - structures: always present, as `{}` when nothing is set
  * - kept: always present, as the zero value when nothing is set (null for lists, maps and times)
  * - omitted: structures and times that are omitted when nothing in them is set
+ * - nulls: always present, as null when not set
+ *
+ * A structure with many fields has several rows.
  *
  * Other fields are optional: present if they are set, with any value. Source: field types and `omitempty` / `omitzero` marks of k8s.io/api
  * and k8s.io/apimachinery v0.36.
@@ -39,6 +42,25 @@ admissionregistration.v1.ValidatingWebhookConfiguration: webhooks|metadata
 admissionregistration.v1.Validation: message messageExpression||expression
 admissionregistration.v1.Variable: ||name expression
 admissionregistration.v1.WebhookClientConfig: caBundle
+apiextensions.v1.CustomResourceColumnDefinition: format description priority||name type jsonPath
+apiextensions.v1.JSONSchemaProps: id $schema description type format title pattern enum required properties
+apiextensions.v1.CustomResourceConversion: ||strategy
+apiextensions.v1.JSONSchemaProps: exclusiveMaximum exclusiveMinimum uniqueItems allOf oneOf anyOf patternProperties
+apiextensions.v1.CustomResourceDefinition: |metadata spec status
+apiextensions.v1.CustomResourceDefinitionCondition: reason message observedGeneration||type status lastTransitionTime
+apiextensions.v1.CustomResourceDefinitionNames: singular shortNames listKind categories||plural kind
+apiextensions.v1.CustomResourceDefinitionSpec: preserveUnknownFields|names|group scope versions
+apiextensions.v1.CustomResourceDefinitionStatus: observedGeneration|acceptedNames|conditions storedVersions
+apiextensions.v1.CustomResourceDefinitionVersion: deprecated additionalPrinterColumns selectableFields||name served storage
+apiextensions.v1.JSONSchemaProps: definitions nullable x-kubernetes-embedded-resource x-kubernetes-int-or-string
+apiextensions.v1.CustomResourceSubresourceScale: ||specReplicasPath statusReplicasPath
+apiextensions.v1.ExternalDocumentation: description url
+apiextensions.v1.SelectableField: ||jsonPath
+apiextensions.v1.JSONSchemaProps: x-kubernetes-list-map-keys x-kubernetes-validations
+apiextensions.v1.ServiceReference: ||namespace name
+apiextensions.v1.ValidationRule: message messageExpression fieldPath||rule
+apiextensions.v1.WebhookClientConfig: caBundle
+apiextensions.v1.WebhookConversion: ||conversionReviewVersions
 apiregistration.v1.APIService: |metadata spec status
 apiregistration.v1.APIServiceCondition: reason message||type status
 apiregistration.v1.APIServiceSpec: caBundle group version insecureSkipTLSVerify||groupPriorityMinimum versionPriority
@@ -141,7 +163,7 @@ core.v1.AWSElasticBlockStoreVolumeSource: fsType partition readOnly||volumeID
 core.v1.AppArmorProfile: ||type
 core.v1.AttachedVolume: ||name devicePath
 core.v1.AzureDiskVolumeSource: ||diskName diskURI
-core.v1.AzureFilePersistentVolumeSource: readOnly||secretName shareName
+core.v1.AzureFilePersistentVolumeSource: readOnly||secretName shareName||secretNamespace
 core.v1.AzureFileVolumeSource: readOnly||secretName shareName
 core.v1.Binding: |metadata target
 core.v1.CSIPersistentVolumeSource: readOnly fsType volumeAttributes||driver volumeHandle
@@ -288,8 +310,8 @@ core.v1.ResourceQuotaStatus: hard used
 core.v1.ResourceRequirements: limits requests claims
 core.v1.ResourceStatus: resources||name
 core.v1.SELinuxOptions: user role type level
-core.v1.ScaleIOPersistentVolumeSource: sslEnabled protectionDomain storagePool storageMode volumeName fsType readOnly||gateway system
-core.v1.ScaleIOVolumeSource: sslEnabled protectionDomain storagePool storageMode volumeName fsType readOnly||gateway system
+core.v1.ScaleIOPersistentVolumeSource: sslEnabled protectionDomain storagePool storageMode volumeName fsType readOnly||gateway system||secretRef
+core.v1.ScaleIOVolumeSource: sslEnabled protectionDomain storagePool storageMode volumeName fsType readOnly||gateway system||secretRef
 core.v1.ScopeSelector: matchExpressions
 core.v1.ScopedResourceSelectorRequirement: values||scopeName operator
 core.v1.SeccompProfile: ||type
@@ -315,8 +337,8 @@ core.v1.Toleration: key operator value effect
 core.v1.TopologySelectorLabelRequirement: ||key values
 core.v1.TopologySelectorTerm: matchLabelExpressions
 core.v1.TopologySpreadConstraint: matchLabelKeys||maxSkew topologyKey whenUnsatisfiable
-core.v1.TypedLocalObjectReference: ||kind name
-core.v1.TypedObjectReference: ||kind name
+core.v1.TypedLocalObjectReference: ||kind name||apiGroup
+core.v1.TypedObjectReference: ||kind name||apiGroup
 core.v1.Volume: ||name
 core.v1.VolumeDevice: ||name devicePath
 core.v1.VolumeMount: readOnly subPath subPathExpr||name mountPath

@@ -40,7 +40,7 @@ class Mismatch extends Error {
 /** Decodes a value. `owner` is its Go structure, `path` its path from the root of the object. */
 type Reader = (value: unknown, owner: string, path: string) => unknown;
 
-type Mode = 'optional' | 'dropped' | 'structure' | 'kept' | 'omitted';
+type Mode = 'optional' | 'dropped' | 'structure' | 'kept' | 'omitted' | 'null';
 
 interface Field {
   readonly name: string;
@@ -155,10 +155,23 @@ function readNumber(value: unknown, owner: string, path: string): unknown {
   throw mismatch(value, owner, path, 'float64');
 }
 
+/** A list of bytes, which Go's decoder reads too, in base64. */
+function readByteList(list: readonly unknown[], owner: string, path: string): string {
+  const bytes = list.map((item) => {
+    const value = item ?? 0;
+    if (typeof value !== 'number') throw mismatch(value, owner, path, 'uint8');
+    const isByte = Number.isInteger(value) && value >= 0 && (isConverting || value < 256);
+    if (!isByte) throw mismatch(value, owner, path, 'uint8', `number ${numberText(value)}`);
+    return value % 256;
+  });
+  return Buffer.from(bytes).toString('base64');
+}
+
 /** Decodes base64, with Go's error for the first invalid byte. */
 function readBytes(text: unknown, owner: string, path: string): unknown {
   // A null value is an empty byte slice.
   if (text === null) return '';
+  if (Array.isArray(text)) return readByteList(text, owner, path);
   if (typeof text !== 'string') throw mismatch(text, owner, path, '[]uint8');
   if (text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return text;
   const bare = text.replaceAll(/[\r\n]/g, '');
@@ -220,14 +233,18 @@ export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | '
   }
 }
 
+/** The error for a time that is no text. The converter leaves times to their own decoder. */
+export const noTime = (value: unknown): string =>
+  `json: cannot unmarshal ${goKind(value)} into Go value of type string`;
+
 /** A time in UTC with seconds, or (micro times) with microseconds. */
 const readTime =
   (micro: boolean): Reader =>
   (value, owner, path) => {
-    const text = readString(value, owner, path) as string;
+    if (typeof value !== 'string') throw new Mismatch(mismatch(value, owner, path, 'string').message, noTime(value));
     let time: GoTime;
     try {
-      time = parseGoTime(text, micro);
+      time = parseGoTime(value, micro);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       throw new Mismatch(error.message);
@@ -339,7 +356,7 @@ const isZero = (value: unknown): boolean => {
   return false;
 };
 
-const MODES: readonly Mode[] = ['dropped', 'structure', 'kept', 'omitted'];
+const MODES: readonly Mode[] = ['dropped', 'structure', 'kept', 'omitted', 'null'];
 
 let shapes: Map<string, Map<string, Mode>> | undefined;
 
@@ -349,7 +366,7 @@ function shapeOf(owner: string): ReadonlyMap<string, Mode> | undefined {
     shapes = new Map();
     for (const row of SHAPES.trim().split('\n')) {
       const [name = '', columns = ''] = row.split(': ');
-      const modes = new Map<string, Mode>();
+      const modes = shapes.get(name) ?? new Map<string, Mode>();
       for (const [at, fields] of columns.split('|').entries()) {
         for (const field of fields.split(' ')) if (field !== '') modes.set(field, MODES[at] ?? 'optional');
       }
@@ -398,6 +415,7 @@ function readField(record: Record<string, unknown>, field: Field, owner: string,
   const value = record[name];
   if (value === undefined || value === null) {
     if (mode === 'kept') record[name] = field.zero;
+    else if (mode === 'null') record[name] = null;
     else if (mode === 'structure') record[name] = field.read({}, owner, path);
     else if (value === null) delete record[name];
     return;

@@ -2,6 +2,7 @@ import { badRequest, jsonTypeOf } from '../apimachinery/errors/errors.ts';
 import { jsonProblem } from '../apimachinery/errors/json-problem.ts';
 import type { ServerRequest } from '../apimachinery/http/exchange.ts';
 import { bodyType, PROTOBUF, typeAlone, unsupportedBody, unsupportedByRouter } from '../apimachinery/http/negotiate.ts';
+import { parseJson } from '../apimachinery/objects/json.ts';
 import { decodeProtobuf, envelopeProblem } from '../protobuf/index.ts';
 import { parseBody, unrecognized } from '../registry/bodies/body.ts';
 import { checkTypeMeta } from '../registry/bodies/type-meta.ts';
@@ -72,7 +73,7 @@ function plainOptions(bytes: Uint8Array, type: string): Record<string, unknown> 
 function jsonOptions(text: string): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     throw badRequest(`couldn't get version/kind; json parse error: ${jsonProblem(text)}`);
   }

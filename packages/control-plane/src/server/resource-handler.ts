@@ -251,7 +251,8 @@ export class ResourceHandler {
     await awaitVersion(this.#registry, parseResourceVersion(asked, failure), asked);
     const record = await this.#durable(() => this.#registry.store.get(served.resource, target.namespace, target.name));
     if (record === undefined) throw notFound(served.kind, target.name);
-    return answerText(viewObject(served.textOf(record), this.#view(context, format)), format, request);
+    const text = served.textOf(record, target.subresource);
+    return answerText(viewObject(text, this.#view(context, format)), format, request);
   }
 
   async #listOrWatch(context: Context): Promise<ServerResponse> {

@@ -16,7 +16,8 @@ type Cell = string | number | bigint | boolean | null;
 
 /** A column of a Table: its definition in the API and the function for its cells. */
 export interface TableColumn {
-  readonly definition: Record<string, unknown>;
+  /** Absent: the Table does not define the column. */
+  readonly definition?: Record<string, unknown>;
   readonly cell: (object: ApiObject, now: Date) => Cell;
 }
 
@@ -94,7 +95,9 @@ function builtinColumn(column: PrinterColumn): TableColumn {
   const isAge = column.type === 'date' && column.name !== 'Created At';
   const description = column.description ?? (column.type === 'date' ? CREATED_DESCRIPTION : '');
   return {
-    definition: define(column.name, isAge ? 'string' : column.type, description, column),
+    ...(column.hidden === true
+      ? {}
+      : { definition: define(column.name, isAge ? 'string' : column.type, description, column) }),
     cell: isAge ? (object, now) => ageOf(value(object, now), now) : value,
   };
 }

@@ -56,7 +56,7 @@ export function toTable(
     kind: 'Table',
     apiVersion: `meta.k8s.io/${options.version ?? 'v1'}`,
     metadata: options.listMeta ?? metadataOf(objects),
-    columnDefinitions: options.noHeaders ? null : columns.map((column) => column.definition),
+    columnDefinitions: options.noHeaders ? null : columns.flatMap(({ definition }) => definition ?? []),
     rows: withoutRows(kind, objects)
       ? null
       : objects.map((object) => {

@@ -4,11 +4,12 @@ import { labelValueProblems } from '../../apimachinery/errors/names.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { tidyMeta } from '../../apimachinery/objects/object-text.ts';
 import { isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
-import type { StatusCause } from '../../apimachinery/objects/status.ts';
+import { type StatusCause, StatusError } from '../../apimachinery/objects/status.ts';
 import type { Access, Authorizer, FieldDemand } from '../../apimachinery/users/authorizer.ts';
 import type { UserInfo } from '../../apimachinery/users/user.ts';
 import type { ReviewHandler } from '../../resources/registry.ts';
-import { fieldDemands } from '../../selectors/field-selector.ts';
+import { fieldDemands, parseTerms } from '../../selectors/field-selector.ts';
+import { labelDemands } from '../../selectors/label-selector.ts';
 import { answered, invalidReview } from './answer.ts';
 
 /** The path attributes in a refusal, as a Go structure. */
@@ -144,6 +145,48 @@ const subjectOf = (spec: Plain): UserInfo => ({
   extra: look(spec, 'extra') as Record<string, string[]>,
 });
 
+const KNOWN_OPERATORS: Readonly<Record<string, readonly string[]>> = {
+  fieldSelector: WITH_VALUES,
+  labelSelector: [...WITH_VALUES, ...WITHOUT_VALUES],
+};
+
+/** How many of the requirements of a selector can be evaluated, and whether others exist. */
+function readable(selector: Plain, field: string): { readonly some: boolean; readonly all: boolean } {
+  const raw = text(selector, 'rawSelector');
+  if (raw !== '') {
+    const parsed = parses(raw, field);
+    return { some: parsed, all: parsed };
+  }
+  const requirements = items(selector, 'requirements');
+  const isReadable = (requirement: Plain): boolean => {
+    const values = strings(requirement, 'values');
+    const isKnown = (KNOWN_OPERATORS[field] ?? []).includes(text(requirement, 'operator'));
+    return isKnown && (field === 'labelSelector' || values.length === 1);
+  };
+  return { some: requirements.some(isReadable), all: requirements.every(isReadable) };
+}
+
+function parses(raw: string, field: string): boolean {
+  try {
+    if (field === 'fieldSelector') parseTerms(raw);
+    else labelDemands(raw);
+    return true;
+  } catch (error) {
+    if (error instanceof StatusError) return false;
+    throw error;
+  }
+}
+
+/** The selectors that are not evaluated as a whole. */
+function selectorProblems(attributes: Plain): string[] {
+  return ['fieldSelector', 'labelSelector'].flatMap((field) => {
+    if (!isPlain(attributes[field])) return [];
+    const { some, all } = readable(look(attributes, field), field);
+    if (all) return [];
+    return [`spec.resourceAttributes.${field} ${some ? 'partially ' : ''}ignored due to parse error`];
+  });
+}
+
 /** Reviews for the caller itself, or for the subject in the spec. */
 export function accessReview(authorize: Authorizer, about: 'self' | 'subject' | 'local'): ReviewHandler {
   return ({ object, call }) => {
@@ -157,6 +200,12 @@ export function accessReview(authorize: Authorizer, about: 'self' | 'subject' | 
     ];
     if (causes.length > 0) throw invalidReview(causes);
     const { allowed, reason } = authorize(accessOf(about === 'self' ? call.user : subjectOf(spec), spec));
-    return answered(object, { spec, status: { allowed, ...(reason === '' ? {} : { reason }) } });
+    const evaluationError = selectorProblems(look(spec, 'resourceAttributes')).join('; ');
+    const status = {
+      allowed,
+      ...(reason === '' ? {} : { reason }),
+      ...(evaluationError === '' ? {} : { evaluationError }),
+    };
+    return answered(object, { spec, status });
   };
 }

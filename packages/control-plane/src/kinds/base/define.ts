@@ -17,8 +17,6 @@ export interface BuiltinKind
 /** A built-in kind. Its schema is put together when it is first looked at. */
 export const defineKind = (facts: BuiltinKind): KindDefinition => {
   const { model = `V1${facts.kind}`, setDefaults, ...rest } = facts;
-  // Definitions of custom kinds hold schemas, in which null and zero mean something.
-  const typed = facts.group !== 'apiextensions.k8s.io';
   return {
     version: 'v1',
     listKind: `${facts.kind}List`,
@@ -27,8 +25,7 @@ export const defineKind = (facts: BuiltinKind): KindDefinition => {
     ...rest,
     model,
     setDefaults(object) {
-      // What they hold is only read, so that a wrong type is found.
-      roundTrip(typed ? object : structuredClone(object), model);
+      roundTrip(object, model);
       setDefaults?.(object);
     },
     get schema(): JsonSchema {

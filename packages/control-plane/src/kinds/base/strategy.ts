@@ -8,6 +8,7 @@ export type Strategy = Pick<
   KindDefinition,
   | 'setDefaults'
   | 'defaultsOnRead'
+  | 'shownAs'
   | 'prepareForCreate'
   | 'prepareForUpdate'
   | 'validate'

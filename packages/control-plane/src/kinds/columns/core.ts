@@ -32,6 +32,13 @@ const address =
 
 const UNKNOWN = '<unknown>';
 
+/** The kernel of a node, with the architecture if it is known. */
+function kernelOf(node: ApiObject): string {
+  const kernel = textAt(node, 'status.nodeInfo.kernelVersion', UNKNOWN);
+  const architecture = textAt(node, 'status.nodeInfo.architecture');
+  return architecture === '' ? kernel : `${kernel} (${architecture})`;
+}
+
 export const nodeColumns: readonly PrinterColumn[] = [
   NAME,
   column('Status', nodeStatus, { doc: 'The status of the node' }),
@@ -45,7 +52,7 @@ export const nodeColumns: readonly PrinterColumn[] = [
   wide('OS-Image', (node) => textAt(node, 'status.nodeInfo.osImage', UNKNOWN), {
     doc: ['V1NodeSystemInfo', 'osImage'],
   }),
-  wide('Kernel-Version', (node) => textAt(node, 'status.nodeInfo.kernelVersion', UNKNOWN), {
+  wide('Kernel-Version', kernelOf, {
     doc: ['V1NodeSystemInfo', 'kernelVersion'],
   }),
   wide('Container-Runtime', (node) => textAt(node, 'status.nodeInfo.containerRuntimeVersion', UNKNOWN), {

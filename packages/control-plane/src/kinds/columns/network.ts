@@ -95,4 +95,5 @@ const parentOf = (object: ApiObject): string => {
 export const ipAddressColumns: readonly PrinterColumn[] = [
   NAME,
   column('ParentRef', parentOf, { doc: ['V1IPAddressSpec', 'parentRef'] }),
+  { ...AGE, hidden: true },
 ];

@@ -1,4 +1,4 @@
-import { forbiddenValue, invalidValue, requiredValue, tooLong } from '../../apimachinery/errors/errors.ts';
+import { forbiddenValue, invalidValue, jsonTypeOf, requiredValue, tooLong } from '../../apimachinery/errors/errors.ts';
 import { given } from '../../apimachinery/objects/empties.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
@@ -76,11 +76,12 @@ const NEEDED_KEYS: Readonly<Record<string, readonly string[]>> = {
 
 const ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
 
-/** Why a text is no JSON, in the words of Go's decoder as far as its first character tells. */
+/** Why a text is no JSON object, in the words of Go's decoder as far as its first character tells. */
 function jsonProblem(content: Buffer): string | undefined {
   try {
-    JSON.parse(content.toString('utf8'));
-    return undefined;
+    const value: unknown = JSON.parse(content.toString('utf8'));
+    if (value === null || isPlain(value)) return undefined;
+    return `json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type map[string]interface {}`;
   } catch {
     // A byte each, as Go shows it.
     const first = content

@@ -103,10 +103,17 @@ export function allocateAddresses(
 class NodePorts {
   readonly #uid: string;
   readonly #taken: Set<number>;
+  readonly #dryRun: boolean;
 
-  constructor(service: ApiObject) {
+  constructor(service: ApiObject, dryRun: boolean) {
+    this.#dryRun = dryRun;
     this.#uid = service.metadata.uid ?? '';
     this.#taken = new Set(items(look(service, 'spec'), 'ports').map(nodePortOf));
+  }
+
+  /** Whether a service may have the port. A dry run allocates nothing, so the range does not matter. */
+  allows(port: number): boolean {
+    return this.#dryRun || isInRange(port);
   }
 
   pick(index: number): number {
@@ -125,7 +132,7 @@ function initNodePorts(spec: Plain, ports: NodePorts): readonly StatusCause[] {
   const byPort = new Map<unknown, number>();
   const allocated = new Set<number>();
   const problemOf = (port: number): string | undefined => {
-    if (!isInRange(port)) return notInRange;
+    if (!ports.allows(port)) return notInRange;
     return allocated.has(port) ? 'provided port is already allocated' : undefined;
   };
   const all = items(spec, 'ports');
@@ -157,7 +164,7 @@ function updateNodePorts(spec: Plain, before: Plain, ports: NodePorts): readonly
     const own = nodePortOf(port);
     if (own === 0 && !picksNodePorts(spec)) continue;
     if (own === 0) port.nodePort = ports.pick(index);
-    else if (!known.has(own) && !isInRange(own)) {
+    else if (!known.has(own) && !ports.allows(own)) {
       return [invalidValue(`spec.ports[${index}].nodePort`, own, notInRange)];
     }
     const id = `${text(port, 'protocol')} ${nodePortOf(port)}`;
@@ -170,7 +177,7 @@ function updateNodePorts(spec: Plain, before: Plain, ports: NodePorts): readonly
 function allocateHealthPort(spec: Plain, ports: NodePorts): void {
   const given = number(spec, 'healthCheckNodePort') ?? 0;
   if (given === 0) spec.healthCheckNodePort = ports.pick(items(spec, 'ports').length + 1);
-  else if (!isInRange(given)) {
+  else if (!ports.allows(given)) {
     throw internalError(`failed to allocate requested HealthCheck NodePort ${given}: ${notInRange}`);
   }
 }
@@ -179,9 +186,13 @@ function allocateHealthPort(spec: Plain, ports: NodePorts): void {
  * Allocates the node ports of a service, or validates those that it names. @throws StatusError 500 when the health check
  * port is outside of the range
  */
-export function allocateNodePorts(service: ApiObject, before: Plain | undefined): readonly StatusCause[] {
+export function allocateNodePorts(
+  service: ApiObject,
+  before: Plain | undefined,
+  dryRun = false,
+): readonly StatusCause[] {
   const spec = child(service, 'spec');
-  const ports = new NodePorts(service);
+  const ports = new NodePorts(service, dryRun);
   if (spec.type === 'NodePort' || spec.type === 'LoadBalancer') {
     const causes = before === undefined ? initNodePorts(spec, ports) : updateNodePorts(spec, before, ports);
     if (causes.length > 0) return causes;

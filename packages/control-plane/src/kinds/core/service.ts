@@ -1,9 +1,11 @@
 import { invalid, invalidValue } from '../../apimachinery/errors/errors.ts';
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { subdomainProblems } from '../../apimachinery/errors/names.ts';
+import { parseJson } from '../../apimachinery/objects/json.ts';
 import type { StrategyContext } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { child, isPlain, items, look, type Plain, preset, text } from '../../apimachinery/objects/plain.ts';
+import { renderObject } from '../../apimachinery/objects/object-text.ts';
+import { child, items, look, type Plain, preset, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { ipProblems, parseAddress } from '../base/addresses.ts';
 import type { Strategy } from '../base/strategy.ts';
@@ -47,7 +49,7 @@ function allocate(service: ApiObject, context: StrategyContext, before?: Plain):
   const steps = [
     () => initFamilies(spec, before),
     () => allocateAddresses(service, context, before),
-    () => allocateNodePorts(service, before),
+    () => allocateNodePorts(service, before, context.dryRun),
   ];
   for (const step of steps) {
     const causes = step();
@@ -95,6 +97,21 @@ function balancerCauses(service: ApiObject, old: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
+/** The spec as its readers see it: with the list of addresses, and without a policy that an external name cannot have. */
+function readSpec(spec: Plain): Plain {
+  const shown = { ...spec };
+  normalizeAddresses(shown, undefined);
+  if (shown.type === 'ExternalName') delete shown.internalTrafficPolicy;
+  return shown;
+}
+
+function shownService(json: string): string {
+  // Other types are stored as they are shown.
+  if (!json.includes('"type":"ExternalName"')) return json;
+  const service = parseJson(json) as ApiObject;
+  return renderObject({ ...service, spec: readSpec(look(service, 'spec')) }, undefined);
+}
+
 export const serviceStrategy: Strategy = {
   setDefaults: defaultService,
   prepareForCreate(service, context) {
@@ -108,18 +125,18 @@ export const serviceStrategy: Strategy = {
   prepareForUpdate(service, old, context) {
     if (context.subresource !== '') return;
     const spec = child(service, 'spec');
-    const before = look(old, 'spec');
+    const before = readSpec(look(old, 'spec'));
     keepAllocated(spec, before);
     normalizeAddresses(spec, before);
     allocate(service, context, before);
     dropOfOldType(spec, before);
-    // A service without endpoints has no policy for them.
-    if (spec.type === 'ExternalName') delete spec.internalTrafficPolicy;
-    if (spec.type !== 'LoadBalancer' || !isPlain(service.status)) service.status = { loadBalancer: {} };
+    if (spec.type !== 'LoadBalancer') service.status = { ...look(service, 'status'), loadBalancer: {} };
   },
+  shownAs: shownService,
   validate: (service) => serviceCauses(service),
   validateUpdate(service, old, { subresource }) {
     if (subresource === 'status') return balancerCauses(service, old);
-    return [...changeCauses(look(service, 'spec'), look(old, 'spec')), ...serviceCauses(service, old)];
+    const shown = { ...old, spec: readSpec(look(old, 'spec')) };
+    return [...changeCauses(look(service, 'spec'), shown.spec), ...serviceCauses(service, shown)];
   },
 };

@@ -48,7 +48,7 @@ function controllerCauses(object: ApiObject): StatusCause[] {
     const why = '`selector` does not match template `labels`';
     causes.push(invalidValue('spec.template.metadata.labels', given(meta, 'labels'), why));
   }
-  return [...causes, ...templateCauses(spec, ['Always'])];
+  return [...causes, ...templateCauses(spec, ['Always'], 'ReplicationController')];
 }
 
 export const replicationControllerStrategy = strategy({

@@ -98,7 +98,7 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
   for (const [index, claim] of items(isNew ? spec : {}, 'volumeClaimTemplates').entries()) {
     claimSpecFindings(findings, look(claim, 'spec'), `spec.volumeClaimTemplates[${index}].spec`);
   }
-  findings.add(workloadCauses(withClaims(spec), { kind: 'statefulset', unreadable: '' }));
+  findings.add(workloadCauses(withClaims(spec), { kind: 'statefulset', unreadable: '', controller: 'StatefulSet' }));
   return findings.causes;
 }
 

@@ -26,9 +26,15 @@ export interface SelectorWords {
   readonly kind: string;
   /** The error for an invalid selector; null: none. */
   readonly unreadable: string | null;
+  /** The controller in the error for pods with an end, such as `ReplicaSet`. */
+  readonly controller?: string;
 }
 
-const DEPLOYMENT: SelectorWords = { kind: 'deployment', unreadable: 'invalid label selector' };
+const DEPLOYMENT: SelectorWords = {
+  kind: 'deployment',
+  unreadable: 'invalid label selector',
+  controller: 'ReplicaSet',
+};
 
 /**
  * Errors of the selector and template of a workload. The selector must exist, must not be empty, and must match the labels of the
@@ -51,11 +57,11 @@ export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): 
   }
   if (wrong.length > 0) {
     if (words.unreadable !== null) findings.invalid('spec.selector', shownSelector(selector), words.unreadable);
-    else findings.add(templateCauses(spec, ['Always']));
+    else findings.add(templateCauses(spec, ['Always'], words.controller));
     return findings.causes;
   }
   findings.add(matchCauses(selector, spec));
-  findings.add(templateCauses(spec, ['Always']));
+  findings.add(templateCauses(spec, ['Always'], words.controller));
   return findings.causes;
 }
 
@@ -80,8 +86,8 @@ export function templateMetaCauses(template: Plain, at: string): StatusCause[] {
   return findings.causes;
 }
 
-/** Errors of the pods in a template; `policies`: the allowed restart policies of the workload. */
-export function templateCauses(spec: Plain, policies: readonly string[]): StatusCause[] {
+/** Errors of the pods in a template. `policies`: the allowed restart policies. `controller`: a controller whose pods have no end. */
+export function templateCauses(spec: Plain, policies: readonly string[], controller?: string): StatusCause[] {
   const podSpec = look(spec, 'template', 'spec');
   const causes = [
     ...templateMetaCauses(look(spec, 'template'), 'spec.template'),
@@ -94,6 +100,10 @@ export function templateCauses(spec: Plain, policies: readonly string[]): Status
   const policy = text(podSpec, 'restartPolicy');
   if (!policies.includes(policy)) {
     causes.push(unsupportedValue('spec.template.spec.restartPolicy', policy, policies));
+  }
+  if (controller !== undefined && podSpec.activeDeadlineSeconds !== undefined) {
+    const why = `activeDeadlineSeconds in ${controller} is not Supported`;
+    causes.push(forbiddenValue('spec.template.spec.activeDeadlineSeconds', why));
   }
   return causes;
 }

@@ -5,7 +5,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { META_FIELDS } from '../../apimachinery/objects/object-text.ts';
 import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
 import type { WriteOptions } from '../../resources/options.ts';
-import { checkTime, converterComplaint, DecodeError } from '../../resources/shape.ts';
+import { checkTime, converterComplaint, DecodeError, noTime } from '../../resources/shape.ts';
 import { duplicateFields, problemsInOrder, repeatedField, unknownField } from './duplicate-fields.ts';
 import { coerceEmbedded } from './embedded.ts';
 import { parseMerging } from './merge-repeated.ts';
@@ -33,7 +33,8 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
     // The unstructured decoder of custom kinds starts at ObjectMeta, the typed one at the object.
     const shown = kind.custom ? path : `metadata.${path}`;
     const why = `json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field ObjectMeta.${shown} of type ${type}`;
-    return new DecodeError(why, { apiVersion: apiVersionOf(kind), kind: kind.kind }, converterComplaint(value, type));
+    const complaint = TIMES.has(path) ? noTime(value) : converterComplaint(value, type);
+    return new DecodeError(why, { apiVersion: apiVersionOf(kind), kind: kind.kind }, complaint);
   };
   const meta = body.metadata ?? {};
   if (!isRecord(meta)) {
@@ -44,7 +45,8 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
   body.metadata = meta;
   for (const [field, value] of Object.entries(meta)) {
     if (value === null) {
-      delete meta[field];
+      // An unknown field is one with any value.
+      if (META_FIELDS.has(field)) delete meta[field];
       continue;
     }
     const type = META_TYPES.get(field);
@@ -201,9 +203,10 @@ export function normalize(object: ApiObject, served: ServedKind, applied = false
   if (schema !== undefined) {
     unknown.push(...schema.prune(object));
     // Built-in kinds are converted to the form of the types of the real server, which have their own rules for nulls.
-    if (served.kind.custom || served.kind.group === 'apiextensions.k8s.io')
-      schema.setDefaults(object, { keepNulls: applied && served.kind.custom });
-    if (served.kind.custom) unknown.push(...coerceEmbedded(object, schema.node, applied));
+    if (served.kind.custom) {
+      schema.setDefaults(object, { keepNulls: applied });
+      unknown.push(...coerceEmbedded(object, schema.node, applied));
+    }
   }
   served.kind.setDefaults?.(object);
   return unknown;

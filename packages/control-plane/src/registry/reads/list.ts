@@ -216,7 +216,11 @@ export async function listRecords(registry: Registry, target: Target, options: L
     left: token?.left,
   });
   const last = page.records.at(-1);
-  const more = page.remaining > 0 && last !== undefined;
+  const isFull = last !== undefined && page.records.length === limit;
+  // The real server does not look whether the records that follow are selected.
+  const next = { namespace: namespaceOf(target), revision: at, after: last, limit: 1, left: 1 };
+  const more =
+    isFull && (page.remaining > 0 || (!all && find(registry, token, served.resource, next).records.length > 0));
   const left = all ? page.remaining : undefined;
   return {
     records: page.records,

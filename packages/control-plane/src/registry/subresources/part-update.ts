@@ -15,7 +15,7 @@ export async function partUpdate(request: SubresourceRequest): Promise<Subresour
   if (method === 'GET') {
     const record = registry.store.get(served.resource, target.namespace, target.name);
     if (record === undefined) throw notFound(served.kind, target.name);
-    return { status: 200, text: served.textOf(record) };
+    return { status: 200, text: served.storedTextOf(record) };
   }
   if (method === 'PUT') {
     const options = request.options('UpdateOptions');

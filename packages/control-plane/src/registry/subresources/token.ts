@@ -7,6 +7,7 @@ import {
   notFound,
 } from '../../apimachinery/errors/errors.ts';
 import { pathSegmentProblems } from '../../apimachinery/errors/names.ts';
+import { keepEmpties } from '../../apimachinery/objects/empties.ts';
 import type { ApiObject, Json } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { look, text } from '../../apimachinery/objects/plain.ts';
@@ -158,7 +159,7 @@ function sentRequest({ registry, target }: SubresourceRequest, decoded: ApiObjec
     kind: 'TokenRequest',
     apiVersion: 'authentication.k8s.io/v1',
     metadata: { ...decoded.metadata },
-    spec: { ...given, expirationSeconds: given.expirationSeconds ?? DEFAULT_SECONDS },
+    spec: keepEmpties({ ...given, expirationSeconds: given.expirationSeconds ?? DEFAULT_SECONDS }, given),
     ...(decoded.status === undefined ? {} : { status: decoded.status }),
   };
   matchNamespace(object, target);

@@ -46,7 +46,7 @@ export async function deleteObject(
     const marksItself = isNamespace(served.kind) || (served.kind.markForDeletion !== undefined && how !== 'listed');
     const options = marksItself ? pinnedOptions(served.kind, old, given) : given;
     // A second delete does not change a terminating namespace.
-    if (hasSpecFinalizers(old) && isDying(old)) return { gone: false, text: served.textOf(record), object: old };
+    if (hasSpecFinalizers(old) && isDying(old)) return { gone: false, text: served.storedTextOf(record), object: old };
     checkPreconditions(served.kind, old, options);
     if (how !== 'admitted') {
       await admitDelete(registry, call, target, how === 'listed' ? '' : target.name, old, options);
@@ -141,12 +141,14 @@ function finish(
   const waits = finalizers.length > 0 || hasSpecFinalizers(object);
   if (grace === 'none' && waits && !hasSpecFinalizers(object)) markAsDeleting(registry, object);
   const marked = grace === 'given' || waits;
-  const gone = !waits && (object.metadata.deletionGracePeriodSeconds ?? 0) <= 0;
+  // Without a grace period of its kind, one in the metadata means nothing.
+  const gone = !waits && (grace === 'none' || (object.metadata.deletionGracePeriodSeconds ?? 0) <= 0);
   if (options.dryRun) return { gone, text: gone ? served.textOf(record) : renderObject(object, undefined), object };
   let current = record;
   if (marked && !isMarkedSo(object, old)) current = registry.put(served, object);
   if (gone) current = registry.remove(served, current);
-  return { gone, text: served.textOf(current), object };
+  // Only a deleted object is shown as to readers.
+  return { gone, text: gone ? served.textOf(current) : served.storedTextOf(current), object };
 }
 
 /** Whether the mark of a delete equals the existing one. A first delete is never equal. */

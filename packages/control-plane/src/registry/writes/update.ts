@@ -128,12 +128,13 @@ async function attemptUpdate(
     return { text, created: false };
   }
   updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
+  const shown = (each: StoredRecord): string => served.textOf(each, subresource);
   const isSame = jsonEquals(strip(updated), strip(old));
   if (isSame && (options.dryRun || !registry.isWrittenAnyway(record))) {
-    return { text: served.textOf(record), created: false };
+    return { text: shown(record), created: false };
   }
-  if (options.dryRun) return { text: registry.preview(served, updated), created: false };
-  return { text: served.textOf(registry.put(served, updated)), created: false };
+  if (options.dryRun) return { text: registry.preview(served, updated, subresource), created: false };
+  return { text: shown(registry.put(served, updated)), created: false };
 }
 
 /** The part of an object for a comparison. Empty lists in the metadata count as absent. */
@@ -154,7 +155,7 @@ export const nameless = (name: string): StatusError =>
   badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
 
 /** The object must contain its name, although the URL has it too. */
-export function checkName({ metadata }: ApiObject, target: Target): void {
+export function checkName({ metadata }: ApiObject, target: Pick<Target, 'name'>): void {
   const name = metadata.name ?? '';
   if (name === '') throw nameless(target.name);
   if (name !== target.name) {
