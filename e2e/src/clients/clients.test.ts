@@ -1,0 +1,157 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readKnownFailures, surprises } from './known-failures.ts';
+import { readGinkgo, readGoTest } from './outcomes.ts';
+import { missingPrograms, runSuite } from './run-suite.ts';
+import { SUITES, type Suite } from './suites.ts';
+
+let dir: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'programs of clients '));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+/** A program of a suite, as a shell script. */
+function fake(path: string, script: string): void {
+  mkdirSync(dirname(join(dir, path)), { recursive: true });
+  writeFileSync(join(dir, path), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(dir, path), 0o755);
+}
+
+const suite = (path: string, results: 'ginkgo' | 'go-test'): Suite => ({
+  name: 's',
+  controllers: false,
+  programs: [{ path, cwd: '.', args: [], env: { ASKED: 'yes' }, results }],
+});
+
+const REPORT = [
+  {
+    SpecReports: [
+      { LeafNodeType: 'BeforeSuite', State: 'passed' },
+      { ContainerHierarchyTexts: ['Client', 'Create'], LeafNodeType: 'It', LeafNodeText: 'works', State: 'passed' },
+      { ContainerHierarchyTexts: ['Client'], LeafNodeType: 'It', LeafNodeText: 'breaks', State: 'panicked' },
+      { ContainerHierarchyTexts: ['Client'], LeafNodeType: 'It', LeafNodeText: 'later', State: 'pending' },
+      { ContainerHierarchyTexts: null, LeafNodeType: 'AfterSuite', LeafNodeText: '', State: 'timedout' },
+    ],
+  },
+];
+
+test('a report of Ginkgo has the results of specs and of failed setups', () => {
+  expect(readGinkgo(JSON.stringify(REPORT))).toEqual([
+    { name: 'Client Create works', passed: true },
+    { name: 'Client breaks', passed: false },
+    { name: 'AfterSuite', passed: false },
+  ]);
+  expect(() => readGinkgo('{}')).toThrow('must be a list');
+});
+
+test('the output of a Go test has each test once, and a test without a result failed', () => {
+  const output = [
+    '=== RUN   TestA',
+    '=== RUN   TestA/one',
+    '    --- PASS: TestA/one (0.00s)',
+    '=== RUN   TestA/two',
+    '    --- FAIL: TestA/two (0.00s)',
+    '--- FAIL: TestA (0.01s)',
+    '=== RUN   TestB',
+    '--- PASS: TestB (0.01s)',
+    '=== RUN   TestC',
+    '--- SKIP: TestC (0.00s)',
+    '=== RUN   TestD',
+    'panic: boom',
+  ].join('\n');
+  expect(readGoTest(output)).toEqual([
+    { name: 'TestA/one', passed: true },
+    { name: 'TestA/two', passed: false },
+    { name: 'TestB', passed: true },
+    { name: 'TestD', passed: false },
+  ]);
+});
+
+test('a change in either direction is a surprise', () => {
+  const outcomes = [
+    { name: 'a', passed: true },
+    { name: 'b', passed: false },
+  ];
+  expect(surprises(outcomes, { b: 'no kubelet' })).toEqual([]);
+  expect(surprises(outcomes, {})).toEqual(['failed: b']);
+  expect(surprises(outcomes, { a: 'r', b: 'r', c: 'r' })).toEqual([
+    'passed, but it is a known failure: a',
+    'is a known failure, but it did not run: c',
+  ]);
+  expect(surprises([], {})).toEqual(['no test ran']);
+});
+
+test('a known failure needs a reason', () => {
+  expect(readKnownFailures('s:\n  a: no kubelet\nt:\n')).toEqual({ s: { a: 'no kubelet' }, t: {} });
+  expect(() => readKnownFailures('s:\n  a: \n')).toThrow('known-failures.yaml: s: "a" must have a reason');
+});
+
+test('the known failures of the repository belong to suites', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../clients/known-failures.yaml'), 'utf8');
+  const names = SUITES.map(({ name }) => name);
+  expect(Object.keys(readKnownFailures(text)).filter((name) => !names.includes(name))).toEqual([]);
+});
+
+test('a program gets a cluster of its own, and its report is read', async () => {
+  writeFileSync(join(dir, 'report.json'), JSON.stringify(REPORT));
+  fake(
+    'x.test',
+    `grep -q client-certificate-data "$KUBECONFIG" || exit 7
+[ "$ASKED" = yes ] || exit 8
+for each in "$@"; do case $each in --ginkgo.json-report=*) cp report.json "\${each#*=}" ;; esac; done
+exit 1`,
+  );
+  expect(await runSuite(suite('x.test', 'ginkgo'), dir)).toEqual([
+    { name: 'x: Client Create works', passed: true },
+    { name: 'x: Client breaks', passed: false },
+    { name: 'x: AfterSuite', passed: false },
+  ]);
+});
+
+test('a program that ends with an error and without a failed test is a failure with the end of its output', async () => {
+  fake('x.test', 'echo "--- PASS: TestA (0.00s)"; echo "no cluster" >&2; exit 3');
+  expect(await runSuite(suite('x.test', 'go-test'), dir)).toEqual([
+    { name: 'x: TestA', passed: true },
+    { name: expect.stringMatching(/^x: ended with status 3: .*no cluster/), passed: false },
+  ]);
+});
+
+const MAIN = join(import.meta.dirname, 'main.ts');
+const clients = (args: readonly string[], env: Readonly<Record<string, string>>) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--conditions=source', MAIN, ...args], {
+    env: { ...process.env, MCM_CLIENTS: '', ...env },
+    encoding: 'utf8',
+  });
+  return { status, stdout, stderr };
+};
+
+test('the command runs what is present, prints the counts, and fails for a surprise', () => {
+  const names = SUITES.find(({ name }) => name === 'cluster-api')?.programs ?? [];
+  for (const { path, cwd } of names) {
+    fake(path, 'echo "--- PASS: TestA (0.00s)"');
+    mkdirSync(join(dir, cwd), { recursive: true });
+  }
+  const good = clients([], { MCM_CLIENTS: dir });
+  expect(good.stdout).toContain('cluster-api: 3 passed, 0 failed\n');
+  expect(good.stdout).toMatch(/^controller-runtime: not run, missing controller-runtime\/client\.test/m);
+  expect(good.status).toBe(0);
+  fake('cluster-api/machine.test', 'echo "--- FAIL: TestA (0.00s)"; exit 1');
+  const bad = clients(['cluster-api'], { MCM_CLIENTS: dir });
+  expect(bad.stdout).toContain('cluster-api: unexpected: failed: machine: TestA\ncluster-api: 2 passed, 1 failed\n');
+  expect(bad.status).toBe(1);
+});
+
+test('the command refuses unknown suites, an absent folder, and an absent suite that was named', () => {
+  expect(clients([], {})).toMatchObject({ status: 2, stderr: expect.stringContaining('set MCM_CLIENTS') });
+  expect(clients(['x'], { MCM_CLIENTS: dir }).stderr).toContain('no suite is named x; there are controller-runtime');
+  expect(clients(['conformance'], { MCM_CLIENTS: dir })).toMatchObject({
+    status: 1,
+    stdout: 'conformance: not run, missing conformance/e2e.test\n',
+  });
+  expect(missingPrograms(suite('x.test', 'ginkgo'), dir)).toEqual(['x.test']);
+});

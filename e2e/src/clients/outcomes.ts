@@ -1,0 +1,54 @@
+/** The result of one test of a program. */
+export interface Outcome {
+  readonly name: string;
+  readonly passed: boolean;
+}
+
+interface GinkgoSpec {
+  readonly ContainerHierarchyTexts?: readonly string[] | null;
+  readonly LeafNodeText?: string;
+  readonly LeafNodeType?: string;
+  readonly State?: string;
+}
+
+/** States of specs that ran. Others, such as `pending` and `skipped`, have no outcome. */
+const RAN: ReadonlySet<string> = new Set(['passed', 'failed', 'panicked', 'timedout', 'interrupted', 'aborted']);
+
+/**
+ * Reads a JSON report of Ginkgo (`--ginkgo.json-report`). A failed setup of the suite counts as a failure with its own name.
+ * @throws Error when the text is no such report
+ */
+export function readGinkgo(text: string): Outcome[] {
+  const reports: unknown = JSON.parse(text);
+  if (!Array.isArray(reports)) throw new Error('the report of Ginkgo must be a list');
+  return reports.flatMap(({ SpecReports }: { SpecReports?: readonly GinkgoSpec[] | null }) =>
+    (SpecReports ?? []).flatMap((spec) => {
+      const { State = '', LeafNodeType = 'It', LeafNodeText = '' } = spec;
+      if (!RAN.has(State) || (LeafNodeType !== 'It' && State === 'passed')) return [];
+      const name = [...(spec.ContainerHierarchyTexts ?? []), LeafNodeText].filter((part) => part !== '').join(' ');
+      return [{ name: name === '' ? LeafNodeType : name, passed: State === 'passed' }];
+    }),
+  );
+}
+
+/**
+ * Reads the output of a Go test program with `-test.v`. Only tests without subtests count, so no result counts twice. A test that started and
+ * has no result failed, because the program ended during it.
+ */
+export function readGoTest(text: string): Outcome[] {
+  const results = new Map<string, boolean | undefined>();
+  for (const [, name = ''] of text.matchAll(/^\s*=== RUN\s+(\S+)$/gm)) results.set(name, false);
+  for (const [, result, name = ''] of text.matchAll(/^\s*--- (PASS|FAIL|SKIP): (\S+) \(/gm)) {
+    results.set(name, result === 'SKIP' ? undefined : result === 'PASS');
+  }
+  const names = [...results.keys()];
+  const parents = new Set(names.flatMap((name) => name.split('/').map((_, at, parts) => parts.slice(0, at).join('/'))));
+  return [...results].flatMap(([name, passed]) =>
+    passed === undefined || (parents.has(name) && passed) || (parents.has(name) && hasFailedChild(name, results))
+      ? []
+      : [{ name, passed }],
+  );
+}
+
+const hasFailedChild = (parent: string, results: ReadonlyMap<string, boolean | undefined>): boolean =>
+  [...results].some(([name, passed]) => name.startsWith(`${parent}/`) && passed === false);

@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { startControlPlane } from '@mcm/control-plane';
+import { type Outcome, readGinkgo, readGoTest } from './outcomes.ts';
+import type { Program, Suite } from './suites.ts';
+
+/** Programs of a suite that the folder does not have. */
+export const missingPrograms = (suite: Suite, dir: string): string[] =>
+  suite.programs.map(({ path }) => path).filter((path) => !existsSync(join(dir, path)));
+
+interface Ended {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+function run(program: Program, dir: string, args: readonly string[], kubeconfig: string): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(join(dir, program.path), args, {
+      cwd: join(dir, program.cwd),
+      env: { ...process.env, ...program.env, KUBECONFIG: kubeconfig },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, output }));
+  });
+}
+
+/** The results of a program. A program that ends with an error and reports no failure has one, with the end of its output. */
+async function outcomesOf(program: Program, dir: string, folder: string): Promise<Outcome[]> {
+  const kubeconfig = join(folder, 'kubeconfig');
+  const report = join(folder, `${basename(program.path)}.json`);
+  const args = program.results === 'ginkgo' ? [...program.args, `--ginkgo.json-report=${report}`] : program.args;
+  const { code, output } = await run(program, dir, args, kubeconfig);
+  const read = (): Outcome[] => {
+    if (program.results === 'go-test') return readGoTest(output);
+    return existsSync(report) ? readGinkgo(readFileSync(report, 'utf8')) : [];
+  };
+  const prefix = `${basename(program.path, '.test')}: `;
+  const outcomes = read().map(({ name, passed }) => ({ name: `${prefix}${name}`, passed }));
+  if (code === 0 || outcomes.some(({ passed }) => !passed)) return outcomes;
+  const end = output.trimEnd().split('\n').slice(-3).join(' | ');
+  return [...outcomes, { name: `${prefix}ended with status ${code}: ${end}`, passed: false }];
+}
+
+/**
+ * Runs the programs of a suite, each with its own control plane, because suites of envtest expect a new cluster.
+ * @param dir the folder with the programs
+ * @throws Error when a program cannot be started
+ */
+export async function runSuite(suite: Suite, dir: string): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const program of suite.programs) {
+    const plane = await startControlPlane({ port: 0, controllers: suite.controllers });
+    const folder = mkdtempSync(join(tmpdir(), 'clients-'));
+    try {
+      writeFileSync(join(folder, 'kubeconfig'), plane.kubeconfig(), { mode: 0o600 });
+      outcomes.push(...(await outcomesOf(program, dir, folder)));
+    } finally {
+      rmSync(folder, { recursive: true });
+      await plane.close();
+    }
+  }
+  return outcomes;
+}
