@@ -68,20 +68,31 @@ interface Spent {
   readonly wallMs: number;
 }
 
+const API = { apiVersion: 'machineconfiguration.openshift.io/v1' } as const;
+const metaOf = (name: string) => ({ name, uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' });
+
 /** Rendering alone: cold, and of the same inputs again. */
 function* rendering(): Generator<Figure> {
   const inputs = () =>
-    Array.from({ length: 50 }, (_, index) => ({
-      ...{ apiVersion: 'machineconfiguration.openshift.io/v1', kind: 'MachineConfig' },
-      metadata: { name: `${String(index).padStart(2, '0')}-bench`, labels: ROLE },
-      spec: { config: configOf(200, String(index)) },
-    })) as unknown as MachineConfig[];
-  const pool = { metadata: { name: 'worker', uid: 'u' }, spec: {} };
+    Array.from(
+      { length: 50 },
+      (_, index): MachineConfig => ({
+        ...API,
+        kind: 'MachineConfig',
+        metadata: { ...metaOf(`${String(index).padStart(2, '0')}-bench`), labels: ROLE },
+        spec: { config: configOf(200, String(index)) },
+      }),
+    );
+  const pool = { ...API, kind: 'MachineConfigPool', metadata: metaOf('worker'), spec: {} } as const;
   const annotations = { 'machineconfiguration.openshift.io/generated-by-version': 'v1' };
-  const controllerConfig = { metadata: { name: 'machine-config-controller', annotations }, spec: {} };
+  const controllerConfig = {
+    ...{ ...API, kind: 'ControllerConfig' as const },
+    metadata: { ...metaOf('machine-config-controller'), annotations },
+    spec: {},
+  };
   const measured = (configs: readonly MachineConfig[]): Spent => {
     const [began, before] = [performance.now(), process.threadCpuUsage()];
-    renderPool({ pool, controllerConfig, configs, identity: IDENTITY } as unknown as Parameters<typeof renderPool>[0]);
+    renderPool({ pool, controllerConfig, configs, identity: IDENTITY });
     const { user, system } = process.threadCpuUsage(before);
     return { cpuMs: (user + system) / 1000, wallMs: performance.now() - began };
   };

@@ -165,9 +165,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     'local-cloud',
     '@mcm/provider-local/cloud/main',
     ['--memory', '--port=0', `--node-kubeconfig=${kubeconfigFile}`],
-    {
-      MCM_LOCAL_CLOUD_TOKEN: TOKEN,
-    },
+    { MCM_LOCAL_CLOUD_TOKEN: TOKEN },
   );
   const endpoint = await cloud.start();
   const transport = undiciTransport(await loadKubeconfig(kubeconfigFile));

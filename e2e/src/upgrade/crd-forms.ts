@@ -1,7 +1,6 @@
 import { crds } from '@mcm/api';
 import { isRule } from './rules.ts';
 
-type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 type Crd = (typeof crds)[number];
 
 /** Fields of the wire that releases of the original did not have yet, by the release. */
@@ -14,20 +13,20 @@ export const LACKING: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-function strip(value: Json, lacked: ReadonlySet<string>): Json {
+function strip(value: unknown, lacked: ReadonlySet<string>): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => strip(item, lacked));
   const kept = Object.entries(value)
     .filter(([key, of]) => !isRule(key, of))
-    .map(([key, of]): [string, Json] => [key, key === 'properties' ? stripFields(of, lacked) : strip(of, lacked)]);
+    .map(([key, of]) => [key, key === 'properties' ? stripFields(of, lacked) : strip(of, lacked)]);
   return Object.fromEntries(kept);
 }
 
-function stripFields(fields: Json, lacked: ReadonlySet<string>): Json {
+function stripFields(fields: unknown, lacked: ReadonlySet<string>): unknown {
   const kept = Object.entries(fields ?? {}).filter(([name]) => !lacked.has(name));
-  return Object.fromEntries(kept.map(([name, of]): [string, Json] => [name, strip(of as Json, lacked)]));
+  return Object.fromEntries(kept.map(([name, of]) => [name, strip(of, lacked)]));
 }
 
 /** Our CRDs in the form that a release of the original has them: types alone, no rule and no default, fewer fields. */
 export const formOf = (release: string): readonly Crd[] =>
-  crds.map((crd) => strip(JSON.parse(JSON.stringify(crd)) as Json, new Set(LACKING[release])) as unknown as Crd);
+  crds.map((crd) => strip(JSON.parse(JSON.stringify(crd)), new Set(LACKING[release])) as Crd);

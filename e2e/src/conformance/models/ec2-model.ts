@@ -63,7 +63,7 @@ function plain(member: Member): { type: number | Schema | ListSchema; traits: Re
       : [member as Type, {}];
   let type = first;
   while (typeof type === 'function') type = type();
-  if (Array.isArray(type) && type[0] === 0) type = (type as unknown as NamedSchema)[4];
+  if (Array.isArray(type) && type[0] === 0) type = (type as NamedSchema)[4];
   return { type: type as number | Schema | ListSchema, traits: isTraits(traits) ? traits : {} };
 }
 
@@ -75,7 +75,7 @@ export function ec2Differences(action: string, root: Node): readonly string[] {
   // Actions that answer nothing tell that they have worked.
   if (!Array.isArray(schema) || schema[4].length === 0)
     return known.filter(({ name }) => name !== 'return').map(({ name }) => `${name}: nothing is answered`);
-  return structure(schema as unknown as Schema, { ...root, children: known }, action);
+  return structure(schema as Schema, { ...root, children: known }, action);
 }
 
 /** Where an answer of STS is not what the SDK's schema says, one line each. */
@@ -86,7 +86,7 @@ export function stsDifferences(action: string, root: Node): readonly string[] {
     return [`the answer holds ${root.children.map(({ name }) => name).join(', ')}`];
   const schema = answerOf(sts, action);
   if (!Array.isArray(schema)) return [`the SDK has no ${action}`];
-  return structure(schema as unknown as Schema, result, action);
+  return structure(schema as Schema, result, action);
 }
 
 function answerOf(sdk: Sdk, action: string): number | Schema | ListSchema {

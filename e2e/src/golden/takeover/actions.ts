@@ -1,3 +1,4 @@
+import type { KubeObject } from '@mcm/kube';
 import { isByHand, removedBySets } from './recordings/deletions.ts';
 import { type Condition, conditionsOf, type Fields, isFields } from './recordings/fields.ts';
 import { KINDS, placeOf } from './recordings/kinds.ts';
@@ -158,7 +159,7 @@ function asMade(object: Recorded): Recorded {
     },
   };
   if (object.kind === 'Machine' && isFields(made.spec)) made.spec = { ...made.spec, providerID: undefined };
-  return made as unknown as Recorded;
+  return made as Recorded;
 }
 
 const isOfMachineController = (key: string, value: string): boolean =>
@@ -239,7 +240,7 @@ function withdrawals(before: State, state: State): readonly Action[] {
 }
 
 /** How far the in-place update of a node is. */
-export const updateReasonOf = (node: Recorded): string | undefined =>
+export const updateReasonOf = (node: KubeObject): string | undefined =>
   conditionsOf(node).find(({ type }) => type === 'InPlaceUpdate')?.reason;
 
 /** What the kubelet said about its node, if that changed. */

@@ -77,7 +77,7 @@ export class Cast {
     for (let waited = 0; waited <= AGENT_PATIENCE_MS; waited += AGENT_LOOKS_EVERY_MS) {
       const own = this.#loaded.has(recorded) ? recorded : this.#parts.get(recorded);
       const { items } = await this.#stage.admin.resource(nodes).list();
-      const ready = items.filter((node) => updateReasonOf(node as unknown as Recorded) === reason);
+      const ready = items.filter((node) => updateReasonOf(node) === reason);
       const node = ready.find(({ metadata }) => metadata.name === (this.#parts.get(recorded) ?? recorded)) ?? ready[0];
       if (node) {
         const { name } = node.metadata;

@@ -60,7 +60,7 @@ export class KilledStack {
       if (type === 'deleted') this.record.podGone(object, Date.now());
       else this.record.pod(object, Date.now());
     });
-    this.#informers = [machineInformer, podInformer] as unknown as readonly Informer<KubeObject>[];
+    this.#informers = [machineInformer, podInformer] as readonly Informer<KubeObject>[];
     for (const informer of this.#informers) void informer.run(this.#stop.signal);
   }
 

@@ -54,7 +54,7 @@ export class Eyes {
 
   run(signal: AbortSignal): Promise<unknown> {
     const all = [this.machines, this.nodes, this.pods, this.budgets, this.attachments, this.tokens];
-    return Promise.all((all as unknown as Informer<KubeObject>[]).map((informer) => informer.run(signal)));
+    return Promise.all((all as Informer<KubeObject>[]).map((informer) => informer.run(signal)));
   }
 
   volumesOf(pod: Pod): string[] {

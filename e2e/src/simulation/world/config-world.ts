@@ -36,7 +36,7 @@ export class ConfigWorld {
     const { kubelets, configControllers: _, ...others } = options;
     const world = await World.start({
       ...others,
-      crds: machineConfigCrds as unknown as NonNullable<WorldOptions['crds']>,
+      crds: machineConfigCrds as NonNullable<WorldOptions['crds']>,
       kubelets: { configDaemon: true, ...kubelets },
     });
     const { admin } = world;

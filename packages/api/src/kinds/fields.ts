@@ -48,7 +48,7 @@ export const flag = (description: string) => z.boolean().meta({ description });
 
 /** A string with a list of known values, which the CRD does not enforce: controllers write it, newer ones may add. */
 export const knownText = <const T extends string>(description: string): z.ZodType<T, T> =>
-  z.string().meta({ description }) as unknown as z.ZodType<T, T>;
+  z.string().meta({ description }) as z.ZodType<string> as z.ZodType<T, T>;
 
 /** An RFC 3339 time. */
 export const time = (description: string) => crd(z.string(), { description, format: 'date-time' });
@@ -186,4 +186,4 @@ export const labelMap = (description: string, maxProperties = 256) =>
   );
 
 /** The object's own metadata: the API server owns its schema, so the CRD only says `type: object`. */
-export const objectMeta = z.looseObject({}) as unknown as z.ZodType<ObjectMeta, ObjectMeta>;
+export const objectMeta = z.looseObject({}) as z.ZodType as z.ZodType<ObjectMeta, ObjectMeta>;

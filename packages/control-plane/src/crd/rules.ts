@@ -178,7 +178,7 @@ function visit(schema: Fields, place: Place, total: Total): StatusCause[] {
   }
   const rules = schema['x-kubernetes-validations'];
   if (!Array.isArray(rules)) return causes;
-  const specs = rules.map((rule) => record(rule) as unknown as RuleSpec);
+  const specs = rules.map((rule) => record(rule) as Partial<RuleSpec> as RuleSpec);
   const field = (at: number): string => `${path}.x-kubernetes-validations[${at}]`;
   specs.forEach((spec, at) => {
     causes.push(...validateSpec(spec, schema, field(at)));

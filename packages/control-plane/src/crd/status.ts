@@ -3,17 +3,17 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { type Fields, record, records, text, texts } from './fields.ts';
 
 /** A condition in the status of a CRD. */
-interface CrdCondition {
+type CrdCondition = {
   type: string;
   status: 'True' | 'False' | 'Unknown';
   lastTransitionTime: string;
   reason: string;
   message: string;
-}
+};
 
 /** `status` of a CustomResourceDefinition. */
 export interface CrdStatus {
-  conditions: CrdCondition[] | null;
+  conditions: Fields[] | null;
   acceptedNames: Fields;
   storedVersions: string[];
   [field: string]: unknown;
@@ -90,7 +90,7 @@ const ordered = (names: Fields): Fields => {
 };
 
 /** Sets a condition. The transition time changes only with the status. */
-function put(conditions: CrdCondition[], next: CrdCondition): void {
+function put(conditions: Fields[], next: CrdCondition): void {
   const at = conditions.findIndex((condition) => condition.type === next.type);
   const old = conditions[at];
   if (old === undefined) conditions.push(next);
@@ -120,7 +120,7 @@ const TERMINATION = {
 /** The status of a CRD that is being deleted, with its condition `Terminating`. */
 export function terminatingStatus(crd: ApiObject, reason: keyof typeof TERMINATION, now: Date): CrdStatus {
   const old = record(crd.status) as CrdStatus;
-  const conditions = records(old.conditions).map((condition) => ({ ...condition }) as unknown as CrdCondition);
+  const conditions = records(old.conditions).map((condition) => ({ ...condition }));
   const isOver = reason === 'InstanceDeletionCompleted' || reason === 'NeverEstablished';
   put(conditions, {
     type: 'Terminating',
@@ -152,7 +152,7 @@ export function initialCrdStatus(crd: ApiObject): CrdStatus {
 export function crdStatus(crd: ApiObject, others: readonly ApiObject[], now: Date): CrdStatus {
   const old = record(crd.status);
   const { accepted, reason, message } = judgeNames(crd, others);
-  const conditions = records(old.conditions).map((condition) => ({ ...condition }) as unknown as CrdCondition);
+  const conditions = records(old.conditions).map((condition) => ({ ...condition }));
   const time = timeOf(now);
   const ok = reason === '';
   const established = conditions.some((condition) => condition.type === 'Established' && condition.status === 'True');

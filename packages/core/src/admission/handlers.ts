@@ -46,8 +46,8 @@ function defaulted(kind: string, object: unknown): unknown {
   const fillable = [strategy, field(strategy, 'rollingUpdate'), field(strategy, 'inPlaceUpdate')].every(
     (value) => value === undefined || isObject(value),
   );
-  if (kind === 'MachineDeployment' && fillable) return defaultMachineDeployment(object as unknown as MachineDeployment);
-  if (kind === 'MachineSet') return defaultMachineSet(object as unknown as MachineSet);
+  if (kind === 'MachineDeployment' && fillable) return defaultMachineDeployment(object as MachineDeployment);
+  if (kind === 'MachineSet') return defaultMachineSet(object as MachineSet);
   return object;
 }
 
@@ -94,7 +94,7 @@ function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   if (!isObject(oldObject)) return refuse('must be written to a deployment that exists');
   if (typeof pending === 'string') return refuse('another scale-in is being settled: write again when it is gone');
   const { requestID, from, to } = parsed.request;
-  const result = scaleInResults(oldObject as unknown as MachineDeployment).find((r) => r.requestID === requestID);
+  const result = scaleInResults(oldObject as MachineDeployment).find((r) => r.requestID === requestID);
   if (result) return refuse(`requestID ${requestID} was settled already: ${result.outcome}`);
   const before = field(field(oldObject, 'spec'), 'replicas') ?? 0;
   const after = field(field(object, 'spec'), 'replicas') ?? 0;

@@ -148,4 +148,4 @@ export const informersOf = ({
   attachLimits: _limits,
   ...control
 }: Caches): readonly Informer<KubeObject>[] =>
-  [...Object.values(control), ...Object.values(target ?? {})] as unknown as Informer<KubeObject>[];
+  [...Object.values(control), ...Object.values(target ?? {})] as Informer<KubeObject>[];

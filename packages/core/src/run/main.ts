@@ -104,7 +104,7 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
     flags: { ...machineFlags, ...flagGroup('Cloud', provider?.flags ?? {}) },
     check: checkMachineFlags,
     configure: async (flags) => {
-      if (provider) configured = await provider.configure(flags as unknown as FlagValues<F>);
+      if (provider) configured = await provider.configure(flags as FlagValues<F>);
       const { endpoints = {}, warnings = [] } = configured;
       return {
         ...(Object.keys(endpoints).length > 0 ? { settings: { endpoints } } : {}),

@@ -168,7 +168,7 @@ export const durationFlag = (options: Common<number> & { readonly minMs?: number
 
 /** Puts flags under one heading of the help. */
 export const flagGroup = <const F extends Flags>(group: string, flags: F): F =>
-  Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { group, ...flag }])) as unknown as F;
+  Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { group, ...flag }])) as F;
 
 /** A flag without effect. Deployments pass it to Go MCM, so it is accepted. */
 export const ignoredFlag = (placeholder: string, why: string): Flag<string> => ({

@@ -42,7 +42,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
 
   async create(object: Draft<T>): Promise<T> {
     // Events are not decisions, so they are dropped without a record or an error.
-    if (this.#definition.plural === 'events') return object as unknown as T;
+    if (this.#definition.plural === 'events') return object as T;
     const { name, generateName = '', ownerReferences = [], namespace = this.#namespace } = object.metadata;
     const { uid: owner, name: ownerName } = ownerReferences.find(({ controller }) => controller === true) ?? {};
     // Several new objects of one owner count as one decision, because they have no names yet.
@@ -63,7 +63,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   }
 
   async patch(name: string, patch: Patch, options?: WriteOptions): Promise<T> {
-    if (this.#definition.plural === 'events') return patch.body as unknown as T;
+    if (this.#definition.plural === 'events') return patch.body as T;
     if (options?.bookkeeping === true) throw notSent(`patch ${this.#definition.plural}`, `${this.#namespace}/${name}`);
     return this.#change('patch', name, options, patch.body, (seen) => missingOfPatch(seen, patch));
   }

@@ -60,9 +60,15 @@ const IDENTITY: ControllerIdentity = { version: 'offline', hash: 'offline' };
 const builtIn = (name: string): MachineConfigPool =>
   ({
     ...{ apiVersion: API_VERSION, kind: 'MachineConfigPool' },
-    metadata: { name, uid: name, labels: { [`${ConfigLabels.PoolPrefix}${name}`]: '' } },
+    metadata: {
+      name,
+      uid: name,
+      resourceVersion: '',
+      creationTimestamp: '',
+      labels: { [`${ConfigLabels.PoolPrefix}${name}`]: '' },
+    },
     spec: { machineConfigSelector: { matchLabels: { [ConfigLabels.Role]: name } } },
-  }) as unknown as MachineConfigPool;
+  }) as MachineConfigPool;
 
 /** Renders pools as the controllers do, without a cluster. Pure: the order of the objects does not matter. */
 export function renderOffline({ objects, tree, tlsProfile = { type: 'Intermediate' } }: OfflineInput): OfflineResult {

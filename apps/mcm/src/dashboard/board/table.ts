@@ -46,7 +46,7 @@ export class Table<T extends Row> {
 
 /** Whether two rows have equal fields. Lists contain only texts. */
 function isSame(a: Row, b: Row): boolean {
-  const other = b as unknown as Readonly<Record<string, unknown>>;
+  const other = b as Readonly<Record<string, unknown>>;
   return Object.entries(a).every(([name, value]) =>
     Array.isArray(value) ? isSameList(value, other[name]) : Object.is(value, other[name]),
   );

@@ -1,9 +1,12 @@
+import type { KubeObject } from '@mcm/kube';
 import type { Recorded } from './recording.ts';
+
+/** Whether a value is an object with fields. */
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export const conditionsOf = (object: Recorded | undefined): readonly Condition[] => {
-  const status = object?.status;
+export const conditionsOf = (object: KubeObject | undefined): readonly Condition[] => {
+  const status = object === undefined || !('status' in object) ? undefined : object.status;
   return isFields(status) && Array.isArray(status.conditions) ? (status.conditions as Condition[]) : [];
 };
 

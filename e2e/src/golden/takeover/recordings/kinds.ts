@@ -21,8 +21,8 @@ export const KINDS = [
   nodes,
   podDisruptionBudgets,
   pods,
-] as unknown as readonly Definition[];
-export const EVENTS = events as unknown as Definition;
+] as readonly Definition[];
+export const EVENTS = events as Definition;
 
 /** @throws Error that names the kind and those that are known */
 export function definitionOf(kind: string): Definition {

@@ -81,7 +81,7 @@ function structureOf(of: ServedKind | CarriedKind): ServedKind['kind'] {
 function applyOperations(object: ApiObject, value: unknown): ApiObject {
   if (!Array.isArray(value))
     throw new MutationError('type mismatch: JSONPatchType.expression should evaluate to array');
-  let changed = object as unknown as JsonObject;
+  let changed = object as JsonObject;
   for (const item of value) {
     if (!(item instanceof MessageValue)) {
       throw new MutationError('type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch');
@@ -96,7 +96,7 @@ function applyOperations(object: ApiObject, value: unknown): ApiObject {
       throw new MutationError(`JSON Patch: ${patchProblem(changed, operation)}`);
     }
   }
-  return changed as unknown as ApiObject;
+  return changed as ApiObject;
 }
 
 /**

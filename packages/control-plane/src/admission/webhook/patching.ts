@@ -37,7 +37,7 @@ function operationsOf(patch: string): readonly unknown[] {
 }
 
 function applied(object: ApiObject, operations: readonly unknown[]): ApiObject {
-  let document = structuredClone(object) as unknown as JsonObject;
+  let document = structuredClone(object) as JsonObject;
   for (const operation of operations) {
     try {
       document = applyJsonPatch(document, [operation]);
@@ -46,7 +46,7 @@ function applied(object: ApiObject, operations: readonly unknown[]): ApiObject {
       throw internalError(patchProblem(document, operation));
     }
   }
-  return document as unknown as ApiObject;
+  return document as ApiObject;
 }
 
 /** Applies the patches of one round. */

@@ -1,4 +1,11 @@
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+declare global {
+  interface JSON {
+    /** Node.js has it; the types of TypeScript do not. */
+    rawJSON(text: string): unknown;
+  }
+}
+
+const { rawJSON } = JSON;
 
 /** Digits enough to be an integer that a double cannot hold, where a number may begin: the few texts that need a closer look. */
 const MAYBE_LARGE = /[:[,\s-]\d{16}/;

@@ -118,7 +118,7 @@ export function checkCustomType(object: ApiObject, served: ServedKind): void {
   const { apiVersion = '', kind } = object as Partial<ApiObject>;
   const parsed = parseApiVersion(apiVersion) ?? { group: '', version: apiVersion };
   if (joined(parsed.group, parsed.version) === served.apiVersion && kind === served.kind.kind) return;
-  throw otherType(object as unknown as Record<string, unknown>, { ...parsed, name: kind ?? '' }, served);
+  throw otherType(object as Record<string, unknown>, { ...parsed, name: kind ?? '' }, served);
 }
 
 /** Whether an object is of the kind, in the version, that is served. */

@@ -68,7 +68,7 @@ export function legacyBinding(registry: Registry): ReviewHandler {
     const { name = '' } = object.metadata;
     if (name === '') throw badRequest('Name parameter required.');
     await bind(registry, call, { ...target, served: pods, name, subresource: 'binding' }, attributes, options);
-    return BOUND as unknown as ApiObject;
+    return BOUND as ApiObject;
   };
 }
 
@@ -80,7 +80,7 @@ async function bind(
   options: WriteOptions,
 ): Promise<void> {
   const object = (await registry.admission.admit(attributes)) ?? attributes.object;
-  const binding = object as unknown as Binding;
+  const binding = object as Binding;
   check(binding, target.name);
   await registry.admission.validate({ ...attributes, object });
   const next = (pod: ApiObject): ApiObject => bound(registry, target, pod, binding);

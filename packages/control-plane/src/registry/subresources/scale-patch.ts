@@ -35,7 +35,7 @@ function wrongType(replicas: unknown): string | undefined {
 
 /** Parses the Scale of a body. @throws StatusError 400 */
 export function sentScale(body: Record<string, unknown>, served: ServedKind): ApiObject {
-  const scale = body as unknown as ApiObject;
+  const scale = body as ApiObject;
   checkPatched(scale, served);
   const problem = replicasProblem(scale);
   if (problem !== undefined) throw badRequest(`Scale in version "v1" cannot be handled as a Scale: ${problem}`);
@@ -131,7 +131,7 @@ function readApplied(bytes: Uint8Array): ApiObject {
 export function patchedScale(given: PatchOfScale, current: ApiObject, type: string, bytes: Uint8Array): ApiObject {
   if (type === 'application/apply-patch+yaml') return appliedScale(given, current, bytes);
   const { registry, served, options, warn } = given;
-  const before = structuredClone(current) as unknown as JsonObject;
+  const before = structuredClone(current) as JsonObject;
   const strategic = type === 'application/strategic-merge-patch+json';
   const patch = parsePatch(bytes, strategic ? '' : 'error decoding patch: ');
   // A Scale has no lists, so a strategic merge patch is equal to a merge patch.
@@ -139,7 +139,7 @@ export function patchedScale(given: PatchOfScale, current: ApiObject, type: stri
     type === 'application/json-patch+json'
       ? applyJsonPatch(before, patch)
       : applyMergePatch(before, patch as JsonObject);
-  const scale = made as unknown as ApiObject;
+  const scale = made as ApiObject;
   const shown = (): string => (strategic ? goPlain(patch) : patchedText(current, scale));
   checkPatched(scale, served);
   if (strategic) Object.assign(scale, { apiVersion: CARRIED_SCALE.apiVersion, kind: CARRIED_SCALE.kind.kind });

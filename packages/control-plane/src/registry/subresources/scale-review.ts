@@ -21,7 +21,7 @@ export interface ScaleReview {
 
 /** The Scale of an object, with the managers of its replicas. */
 export function managedScale(served: ServedKind, object: ApiObject, pathOf: ReplicasPath): ApiObject {
-  const scale = scaleOf(served, object) as unknown as ApiObject;
+  const scale = scaleOf(served, object) as ApiObject;
   const managedFields = scaleEntries(object.metadata.managedFields, pathOf);
   return managedFields.length === 0 ? scale : { ...scale, metadata: { ...scale.metadata, managedFields } };
 }
@@ -59,7 +59,7 @@ export async function admitScale(review: ScaleReview, live: ApiObject, wanted: A
 /** Runs validating admission with the Scale of the changed object. */
 export async function validateScale(review: ScaleReview, updated: ApiObject, old: ApiObject): Promise<void> {
   const { served } = review.target;
-  const scales = [updated, old].map((one) => scaleOf(served, one) as unknown as ApiObject);
+  const scales = [updated, old].map((one) => scaleOf(served, one) as ApiObject);
   const [object, before] = scales;
   if (object === undefined || before === undefined) return;
   await review.registry.admission.validate(attributesOf(review, object, before));

@@ -35,7 +35,7 @@ const replicasOf = ({ spec }: ApiObject): number => ((spec ?? {}) as { replicas?
 function checkScaleName(sent: Record<string, unknown>, target: Target): void {
   const metadata: unknown = sent.metadata ?? {};
   if (typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata)) {
-    checkName({ ...sent, metadata } as unknown as ApiObject, target);
+    checkName({ ...sent, metadata } as ApiObject, target);
   }
 }
 

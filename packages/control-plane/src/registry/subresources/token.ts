@@ -77,7 +77,11 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
     metadata: { ...admitted.metadata, name, namespace, uid, creationTimestamp: formatTime(registry.now()) },
   };
   const audiences = (given.audiences ?? []).length === 0 ? [ISSUER] : (given.audiences ?? []);
-  const spec = { audiences, expirationSeconds, boundObjectRef: given.boundObjectRef ?? null };
+  const spec = {
+    audiences,
+    expirationSeconds,
+    boundObjectRef: given.boundObjectRef === undefined ? null : { ...given.boundObjectRef },
+  };
   await registry.admission.validate({ ...attributes, object: { ...object, spec, status: NO_TOKEN } });
   const bound = boundObject(request, given);
   const token = registry.tokens.issue({
@@ -87,12 +91,12 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
     ...(bound === undefined ? {} : { bound }),
   });
   const expires = new Date(registry.now().getTime() + expirationSeconds * 1000);
-  const body = {
+  const body: ApiObject = {
     ...object,
     spec,
     status: { token, expirationTimestamp: formatTime(expires) },
   };
-  return { status: 201, body: body as unknown as Json };
+  return { status: 201, body: body as Json };
 }
 
 /** A uid in the body must be that of the account. @throws StatusError 409 */

@@ -124,7 +124,7 @@ function decodePatched(
   options: WriteOptions,
   { strategic, repeated }: PatchFacts,
 ): ApiObject {
-  const object = patched as unknown as ApiObject;
+  const object = patched as ApiObject;
   if (served.kind.custom && (object.kind ?? '') === '') {
     const text = goJson(object);
     throw invalidPatch(text, `Object 'Kind' is missing in '${text}'`);
@@ -265,7 +265,7 @@ export function patchObject(
     patched: true,
     next: (live, old) => {
       patch ??= patcher(type, bytes, served);
-      const patched = patch(live as unknown as JsonObject);
+      const patched = patch(live as JsonObject);
       repeated ??= options.fieldValidation === 'Ignore' ? [] : repeatedInPatch(type, bytes);
       const facts = { strategic, repeated };
       const object = decodePatched(patched, old, served, registry.kinds, quiet, options, facts);
@@ -287,12 +287,12 @@ export function parseApplied(bytes: Uint8Array): ApiObject {
       `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${type} into Go value of type map[string]interface {}`,
     );
   }
-  return value as unknown as ApiObject;
+  return value as ApiObject;
 }
 
 /** @throws StatusError 400 for a configuration of another version or kind */
 function checkAppliedType(applied: ApiObject, { apiVersion: expected, kind: own }: ServedKind): void {
-  const { apiVersion = '', kind = '' } = applied as unknown as Record<string, unknown>;
+  const { apiVersion = '', kind = '' } = applied as Record<string, unknown>;
   if (apiVersion === expected && kind === own.kind) return;
   const parsed = typeof apiVersion === 'string' ? parseApiVersion(apiVersion) : { group: '', version: '' };
   // With an invalid version, the error has no type.

@@ -13,7 +13,7 @@ function define<Args extends readonly unknown[]>(
   result: CelType,
   call: Implementation<Args>,
 ): Overload {
-  return { name, method, params, result, call: (args) => call(...(args as unknown as Args)) };
+  return { name, method, params, result, call: (args) => call(...(args as readonly unknown[] as Args)) };
 }
 
 /** A global function. The implementation gets values of the parameter types. */
