@@ -308,6 +308,18 @@ test('P19 (mended): list, no namespace in the spec: those of the class’s own, 
   expect(rig.requests.at(-1)).toBe('GET /api/v1/namespaces/shoot/pods');
 });
 
+test('an empty namespace, pool or apiVersion is as if it were absent', async () => {
+  const { rig, calls } = await started();
+  const empty = { image: 'x', namespace: '', ipPoolNameV4: '', ipPoolNameV6: '', apiVersion: '' };
+  await calls({ spec: { image: 'x' } }).create(machine('without'));
+  await calls({ spec: empty }).create(machine('empty'));
+  const [without, withEmpty] = await Promise.all(
+    ['without', 'empty'].map((name) => rig.admin.resource(pods, NAMESPACE).get(`machine-${name}`)),
+  );
+  expect(withEmpty?.metadata.annotations).toEqual(without?.metadata.annotations);
+  expect(Object.keys(without?.metadata.annotations ?? {}).filter((key) => key.includes('calico'))).toEqual([]);
+});
+
 test('P20: volume ids of any PVs: none', async () => {
   const { rig } = await started();
   const driver = createLocalDriver({ clock: rig.clock, connect: () => Promise.reject, backend: 'pod' } as never);
