@@ -2,6 +2,7 @@ import {
   type DriverDefinition,
   defineDriver,
   type FoundInstance,
+  type ListedInstance,
   MachineError,
   type ObservedCall,
   observedCalls,
@@ -47,32 +48,11 @@ const VISIBILITY_BUDGET_MS = 300_000;
 
 /** The driver of AWS EC2. */
 export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
-  const { clock, random, connect, environment, settings = {}, version = '0.1.0' } = options;
-  const clients = ec2Clients({
-    clock,
-    random,
-    connect,
-    environment,
-    settings,
-    isFinal: isExhausted,
-    userAgent: `mcm/${version}`,
-    allowPlainHttp: settings.allowPlainHttp ?? environment.variables.MCM_ALLOW_PLAIN_HTTP === 'true',
-  });
+  const { clock, random } = options;
+  const connectTo = connector(options);
   const fresh = new FreshInstances(clock);
   const gone = new EndedInstances(clock);
   const timed = ({ observeApi }: Request): ObservedCall => observedCalls(clock, observeApi);
-
-  const connectTo = async (
-    { spec, credentials, signal }: Request,
-    otherwise: 'Internal' | 'Uninitialized' = 'Internal',
-  ): Promise<Ec2> => {
-    try {
-      signal.throwIfAborted();
-      return await clients(spec.region ?? '', credentials);
-    } catch (thrown) {
-      throw fromCloud(thrown, signal, otherwise);
-    }
-  };
 
   return defineDriver({
     name: 'aws',
@@ -97,12 +77,7 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
       const known = fresh.take(request.machine);
       const found = known ? Promise.resolve([known]) : findTimed(ec2, request, gone, timed(request));
       const [instance] = await found.catch((thrown: unknown) => {
-        const error = fromCloud(thrown, request.signal);
-        if (error.code !== 'NotFound') throw error;
-        throw new MachineError(
-          'Uninitialized',
-          `machine codes error: code = [${error.code}] message = [${error.message}]`,
-        );
+        throw uninitialized(fromCloud(thrown, request.signal));
       });
       if (!instance) throw new MachineError('Uninitialized', 'there is no instance');
       await initializeInstance(ec2, request, instance, timed(request), known !== undefined);
@@ -111,19 +86,7 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
 
     status: async (request) => {
       const ec2 = await connectTo(request);
-      const found = await findTimed(ec2, request, gone, timed(request));
-      const [instance] = found;
-      if (!instance || found.length > 1) {
-        const ids = found.map(({ InstanceId: id = '' }) => id).join(' ');
-        throw new MachineError(
-          'OutOfRange',
-          `AWS plugin is returning multiple VM instances backing this machine object. IDs for all backing VMs - [${ids}] `,
-          { found: found.map((each) => describeFound(request, each)) },
-        );
-      }
-      const told = describeFound(request, instance);
-      requireInitialized(request, instance, told);
-      return { ...told, ...stopped(request, instance) };
+      return statusOf(request, await findTimed(ec2, request, gone, timed(request)));
     },
 
     delete: async (request) => {
@@ -145,16 +108,8 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
 
     list: async (request) => {
       const ec2 = await connectTo(request);
-      const region = request.spec.region ?? '';
       try {
-        const found = await listByTags(ec2, request);
-        return found.flatMap(({ InstanceId: id, Tags = [], LaunchTime }) => {
-          if (!id) return [];
-          const machineName = Tags.find(({ Key }) => Key === NAME_TAG)?.Value ?? '';
-          const createdAt = LaunchTime ? { createdAt: LaunchTime.toISOString() } : {};
-          const tags = Object.fromEntries(Tags.map(({ Key = '', Value = '' }) => [Key, Value]));
-          return [{ providerId: formatProviderId(region, id), machineName, ...createdAt, ...ownerOf(tags) }];
-        });
+        return (await listByTags(ec2, request)).flatMap((each) => listed(request, each));
       } catch (thrown) {
         throw fromCloud(thrown, request.signal);
       }
@@ -162,6 +117,59 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
 
     volumeIds: (sources) => sources.map(volumeIdOf),
   });
+}
+
+/** Returns the EC2 client of a request. @throws MachineError with the code `otherwise` */
+function connector(options: AwsDriverOptions) {
+  const { clock, random, connect, environment, settings = {}, version = '0.1.0' } = options;
+  const clients = ec2Clients({
+    ...{ clock, random, connect, environment, settings },
+    isFinal: isExhausted,
+    userAgent: `mcm/${version}`,
+    allowPlainHttp: settings.allowPlainHttp ?? environment.variables.MCM_ALLOW_PLAIN_HTTP === 'true',
+  });
+  return async (
+    { spec, credentials, signal }: Request,
+    otherwise: 'Internal' | 'Uninitialized' = 'Internal',
+  ): Promise<Ec2> => {
+    try {
+      signal.throwIfAborted();
+      return await clients(spec.region ?? '', credentials);
+    } catch (thrown) {
+      throw fromCloud(thrown, signal, otherwise);
+    }
+  };
+}
+
+/** The error of `initialize` for a VM that was not found. Other errors are unchanged. */
+const uninitialized = (error: MachineError): MachineError =>
+  error.code === 'NotFound'
+    ? new MachineError('Uninitialized', `machine codes error: code = [${error.code}] message = [${error.message}]`)
+    : error;
+
+/** @throws MachineError OutOfRange for several VMs, or Uninitialized */
+function statusOf(request: OnMachine, found: readonly Instance[]): FoundInstance {
+  const [instance] = found;
+  if (!instance || found.length > 1) {
+    const ids = found.map(({ InstanceId: id = '' }) => id).join(' ');
+    throw new MachineError(
+      'OutOfRange',
+      `AWS plugin is returning multiple VM instances backing this machine object. IDs for all backing VMs - [${ids}] `,
+      { found: found.map((each) => describeFound(request, each)) },
+    );
+  }
+  const told = describeFound(request, instance);
+  requireInitialized(request, instance, told);
+  return { ...told, ...stopped(request, instance) };
+}
+
+/** An instance without an ID is not listed. */
+function listed({ spec }: Request, { InstanceId: id, Tags = [], LaunchTime }: Instance): readonly ListedInstance[] {
+  if (!id) return [];
+  const machineName = Tags.find(({ Key }) => Key === NAME_TAG)?.Value ?? '';
+  const createdAt = LaunchTime ? { createdAt: LaunchTime.toISOString() } : {};
+  const tags = Object.fromEntries(Tags.map(({ Key = '', Value = '' }) => [Key, Value]));
+  return [{ providerId: formatProviderId(spec.region ?? '', id), machineName, ...createdAt, ...ownerOf(tags) }];
 }
 
 const findTimed = (

@@ -5,6 +5,7 @@ import {
   type DriverDefinition,
   type DriverRequest,
   defineDriver,
+  type Instance,
   isOthers,
   type MachineCode,
   MachineError,
@@ -43,26 +44,8 @@ type OnMachine = MachineRequest<AzureProviderSpec, AzureCredentials>;
 /** The driver of Azure, over its SDK. */
 export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
   const { clock, throwAwayKey = onceGenerated() } = options;
-  const sessionOf = sessions(options);
+  const open = opener(options);
   const counted = ({ observeApi }: Request): ObservedCall => observedCalls(clock, observeApi);
-
-  /**
-   * @param told the original's first words if there is no client for the call
-   * @param whole the original says nothing more
-   */
-  const open = (
-    request: Request,
-    told: string,
-    { code, whole = false }: { readonly code?: MachineCode; readonly whole?: boolean } = {},
-  ): Session => {
-    try {
-      return sessionOf(request);
-    } catch (thrown) {
-      const error = fromCloud(thrown, told, request.signal, code);
-      const { place } = error;
-      throw whole ? new MachineError(error.code, told, { cause: thrown, ...(place ? { place } : {}) }) : error;
-    }
-  };
 
   return defineDriver({
     name: 'azure',
@@ -80,28 +63,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
       return { providerId: providerIdOf(request.spec, name), nodeName: name };
     },
 
-    status: async (request) => {
-      const { machine, spec, signal } = request;
-      const { name } = machine.metadata;
-      const session = open(request, vmAccess(request));
-      const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
-      const look = (): Promise<VirtualMachine | undefined> =>
-        session
-          .vm(name)(signal)
-          .catch((thrown: unknown) => {
-            if (isAbsent(thrown)) return undefined;
-            throw thrown;
-          });
-      try {
-        const found = await counted(request)('virtual_machine_get', look);
-        if (!found) throw new MachineError('NotFound', `VM: ${what} is not found`);
-        refuseOthers(request, found.tags);
-        const ending = found.provisioningState?.toLowerCase() === 'deleting';
-        return { providerId: providerIdOf(spec, name), nodeName: name, ...(ending ? { ending: 'being deleted' } : {}) };
-      } catch (thrown) {
-        throw fromCloud(thrown, `Failed to get VM: ${what}, Err: `, signal);
-      }
-    },
+    status: async (request) => statusOf(open(request, vmAccess(request)), request, counted(request)),
 
     delete: async (request) => {
       const { machine, spec, signal } = request;
@@ -149,6 +111,51 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
 
     volumeIds: (sources) => sources.map(volumeIdOf),
   });
+}
+
+/**
+ * Opens the session of a request.
+ * @param told The first words of the original's error, if there is no client for the call.
+ * @param whole Whether the original's error has no further words.
+ */
+function opener(options: AzureDriverOptions) {
+  const sessionOf = sessions(options);
+  return (
+    request: Request,
+    told: string,
+    { code, whole = false }: { readonly code?: MachineCode; readonly whole?: boolean } = {},
+  ): Session => {
+    try {
+      return sessionOf(request);
+    } catch (thrown) {
+      const error = fromCloud(thrown, told, request.signal, code);
+      const { place } = error;
+      throw whole ? new MachineError(error.code, told, { cause: thrown, ...(place ? { place } : {}) }) : error;
+    }
+  };
+}
+
+/** @throws MachineError, NotFound for an absent VM */
+async function statusOf(session: Session, request: OnMachine, counted: ObservedCall): Promise<Instance> {
+  const { machine, spec, signal } = request;
+  const { name } = machine.metadata;
+  const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
+  const look = (): Promise<VirtualMachine | undefined> =>
+    session
+      .vm(name)(signal)
+      .catch((thrown: unknown) => {
+        if (isAbsent(thrown)) return undefined;
+        throw thrown;
+      });
+  try {
+    const found = await counted('virtual_machine_get', look);
+    if (!found) throw new MachineError('NotFound', `VM: ${what} is not found`);
+    refuseOthers(request, found.tags);
+    const ending = found.provisioningState?.toLowerCase() === 'deleting';
+    return { providerId: providerIdOf(spec, name), nodeName: name, ...(ending ? { ending: 'being deleted' } : {}) };
+  } catch (thrown) {
+    throw fromCloud(thrown, `Failed to get VM: ${what}, Err: `, signal);
+  }
 }
 
 const vmAccess = ({ spec, machine }: OnMachine): string =>

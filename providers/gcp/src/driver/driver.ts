@@ -64,39 +64,7 @@ interface Session {
 export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
   const { clock } = options;
   const open = sessions(options);
-  /** Insertions that have failed, by Machine: the next one is another request. */
-  const failed = new Map<string, number>();
-
-  const counted = <T>({ observeApi }: Request, service: string, work: () => Promise<T>): Promise<T> =>
-    observedCalls(clock, observeApi)(service, work);
-
-  const lookup = (request: Request, session: Session): Promise<readonly Instance[]> =>
-    counted(request, 'instance_get', () => find(request, session));
-
-  const wait = (request: Request, session: Session, name: string): Promise<void> =>
-    counted(request, 'operations_get', () => untilDone(clock, request.signal, session, name));
-
-  const insert = async (request: OnMachine & { readonly userData: Uint8Array }, session: Session): Promise<void> => {
-    const { machine, spec, userData, signal } = request;
-    const { gce, project, zone } = session;
-    const { name, uid } = machine.metadata;
-    const labels = { ...spec.labels, ...ownerTags(request) };
-    const body = instanceBody({ name, project, spec: { ...spec, labels }, userData });
-    const first = failed.get(uid) ?? 0;
-    for (let attempt = first; ; attempt++) {
-      try {
-        const started = await gce.insert(project, zone, body, requestIdOf(`insert ${uid} ${attempt}`), signal);
-        // An operation that is done at once belongs to an earlier request: of an earlier process, or for a VM that is gone by now.
-        if (started.status === 'DONE' && attempt < first + REPLAYS && !(await isThere(session, name, signal))) continue;
-        await wait(request, session, started.name);
-        failed.delete(uid);
-      } catch (thrown) {
-        if (thrown instanceof OperationFailed) failed.set(uid, attempt + 1);
-        if (!(await isOurs(request, session, thrown))) throw thrown;
-      }
-      return;
-    }
-  };
+  const calls: Calls = { clock, failed: new Map() };
 
   return defineDriver({
     name: 'gcp',
@@ -110,9 +78,9 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
       const { machine, signal } = request;
       const { name } = machine.metadata;
       try {
-        const providerId = await counted(request, 'instance_create', async () => {
+        const providerId = await counted(calls, request, 'instance_create', async () => {
           const session = open(request);
-          await insert(request, session);
+          await insert(calls, request, session);
           return providerIdOf(session, name);
         });
         return { providerId, nodeName: name, lastKnownState: `Created ${providerId}` };
@@ -126,11 +94,10 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
       const { name } = machine.metadata;
       try {
         const session = open(request);
-        const found = (await lookup(request, session)).find((each) => each.name === name);
+        const found = (await lookup(calls, request, session)).find((each) => each.name === name);
         if (!found) throw absent(request);
         refuseOthers(request, found.labels);
-        const { status = '' } = found;
-        const ending = ENDING.get(status);
+        const ending = ENDING.get(found.status ?? '');
         return { providerId: providerIdOf(session, name), nodeName: name, ...(ending ? { ending } : {}) };
       } catch (thrown) {
         throw fromCloud(thrown, callText({ call: 'status', machine }), signal);
@@ -139,18 +106,9 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
 
     delete: async (request) => {
       const { machine, signal } = request;
-      const { name, uid } = machine.metadata;
-      const remove = async (): Promise<undefined> => {
-        const session = open(request);
-        failed.delete(uid);
-        const found = (await lookup(request, session)).find((each) => each.name === name);
-        if (!found || isOthers(request, found.labels)) throw absent(request);
-        const requestId = requestIdOf(`delete ${uid} ${clock.now().getTime()}`);
-        const started = await removal(session, name, requestId, signal);
-        if (started) await wait(request, session, started.name);
-      };
       try {
-        return await counted(request, 'instance_delete', remove);
+        await counted(calls, request, 'instance_delete', async () => remove(calls, request, open(request)));
+        return undefined;
       } catch (thrown) {
         throw fromCloud(thrown, callText({ call: 'delete', machine }), signal);
       }
@@ -160,26 +118,15 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
       const { machine, signal } = request;
       const tell = (): Promise<InstanceEvidence> => tellEvidence(open(request), machine.metadata.name, signal);
       try {
-        return await counted(request, 'instance_get_evidence', tell);
+        return await counted(calls, request, 'instance_get_evidence', tell);
       } catch (thrown) {
         throw fromCloud(thrown, callText({ call: 'evidence', machine }), signal);
       }
     },
 
     list: async (request) => {
-      const all = async (): Promise<readonly ListedInstance[]> => {
-        const session = open(request);
-        // An instance without a name cannot be deleted.
-        const named = (await lookup(request, session)).filter(({ name = '' }) => name !== '');
-        return named.map(({ name = '', creationTimestamp, labels }) => ({
-          providerId: providerIdOf(session, name),
-          machineName: name,
-          ...(creationTimestamp ? { createdAt: creationTimestamp } : {}),
-          ...ownerOf(labels),
-        }));
-      };
       try {
-        return await counted(request, 'instance_list', all);
+        return await counted(calls, request, 'instance_list', async () => listAll(calls, request, open(request)));
       } catch (thrown) {
         throw fromCloud(thrown, callText({ call: 'list' }), request.signal);
       }
@@ -187,6 +134,69 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
 
     volumeIds: (sources) => sources.map(volumeIdOf),
   });
+}
+
+/** The state of a driver that its calls share. */
+interface Calls {
+  readonly clock: Clock;
+  /** Number of failed insertions, by the UID of the Machine: the next one is another request. */
+  readonly failed: Map<string, number>;
+}
+
+const counted = <T>({ clock }: Calls, { observeApi }: Request, service: string, work: () => Promise<T>): Promise<T> =>
+  observedCalls(clock, observeApi)(service, work);
+
+const lookup = (calls: Calls, request: Request, session: Session): Promise<readonly Instance[]> =>
+  counted(calls, request, 'instance_get', () => find(request, session));
+
+const wait = (calls: Calls, request: Request, session: Session, name: string): Promise<void> =>
+  counted(calls, request, 'operations_get', () => untilDone(calls.clock, request.signal, session, name));
+
+type Creation = OnMachine & { readonly userData: Uint8Array };
+
+async function insert(calls: Calls, request: Creation, session: Session): Promise<void> {
+  const { failed } = calls;
+  const { machine, spec, userData, signal } = request;
+  const { gce, project, zone } = session;
+  const { name, uid } = machine.metadata;
+  const labels = { ...spec.labels, ...ownerTags(request) };
+  const body = instanceBody({ name, project, spec: { ...spec, labels }, userData });
+  const first = failed.get(uid) ?? 0;
+  for (let attempt = first; ; attempt++) {
+    try {
+      const started = await gce.insert(project, zone, body, requestIdOf(`insert ${uid} ${attempt}`), signal);
+      // An operation that is done at once belongs to an earlier request: of an earlier process, or for a VM that is gone by now.
+      if (started.status === 'DONE' && attempt < first + REPLAYS && !(await isThere(session, name, signal))) continue;
+      await wait(calls, request, session, started.name);
+      failed.delete(uid);
+    } catch (thrown) {
+      if (thrown instanceof OperationFailed) failed.set(uid, attempt + 1);
+      if (!(await isOurs(request, session, thrown))) throw thrown;
+    }
+    return;
+  }
+}
+
+async function remove(calls: Calls, request: OnMachine, session: Session): Promise<void> {
+  const { machine, signal } = request;
+  const { name, uid } = machine.metadata;
+  calls.failed.delete(uid);
+  const found = (await lookup(calls, request, session)).find((each) => each.name === name);
+  if (!found || isOthers(request, found.labels)) throw absent(request);
+  const requestId = requestIdOf(`delete ${uid} ${calls.clock.now().getTime()}`);
+  const started = await removal(session, name, requestId, signal);
+  if (started) await wait(calls, request, session, started.name);
+}
+
+/** An instance without a name cannot be deleted, so it is not listed. */
+async function listAll(calls: Calls, request: Request, session: Session): Promise<readonly ListedInstance[]> {
+  const named = (await lookup(calls, request, session)).filter(({ name = '' }) => name !== '');
+  return named.map(({ name = '', creationTimestamp, labels }) => ({
+    providerId: providerIdOf(session, name),
+    machineName: name,
+    ...(creationTimestamp ? { createdAt: creationTimestamp } : {}),
+    ...ownerOf(labels),
+  }));
 }
 
 const BEARER = 'Bearer ';
