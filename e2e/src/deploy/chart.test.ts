@@ -69,6 +69,7 @@ describe.runIf(hasHelm)('the chart', () => {
       'machineConfigTarget.enabled=true',
       'machineConfigDaemon.enabled=true',
     ],
+    ['provider=local', 'dashboard.enabled=true', 'dashboardTarget.enabled=true', 'flags.dashboard.tls-cert-dir=/t'],
     ['provider=local', 'policies.enabled=true', 'fairness.enabled=false', 'webhooks.enabled=false'],
     ['provider=local', 'networkPolicy.enabled=false', 'podDisruptionBudget.enabled=false', 'rbac.enabled=false'],
     ['provider=local', 'workload.enabled=false'],
@@ -212,10 +213,15 @@ describe.runIf(hasHelm)('the chart', () => {
           'replicas=3',
           '--set',
           'policies.enabled=true',
+          '--set',
+          'dashboard.enabled=true,dashboardTarget.enabled=true',
         );
+        const dashboard = '/apis/apps/v1/namespaces/mcm/deployments/mcm-dashboard';
+        await expect(client.request('GET', dashboard)).resolves.toMatchObject({ spec: { replicas: 1 } });
         expect(await replicas()).toBe(3);
         await helm('rollback', 'mcm', '1');
         expect(await replicas()).toBe(2);
+        await expect(client.request('GET', dashboard)).rejects.toThrow(/not found/);
         await helm('uninstall', 'mcm');
         await expect(replicas()).rejects.toThrow(/not found/);
         const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machines.machine.sapcloud.io';

@@ -50,6 +50,9 @@ export const BINARIES: readonly Binary[] = [
   binary('cloud-emulator', 'apps/cloud-emulators', '@mcm/cloud-emulators/main'),
   binary('control-plane', 'packages/control-plane', '@mcm/control-plane/main'),
   binary('mcm', 'apps/mcm', '@mcm/cli', {
+    // For the dashboard in a cluster.
+    image: true,
+    controller: false,
     assets: ['../../packages/conformance/examples', '../machine-config-controller/templates'],
     // With --help it would load words and flags alone.
     sample: ['config', 'render', '.'],

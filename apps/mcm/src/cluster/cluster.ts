@@ -5,6 +5,7 @@ import { GROUP } from '@mcm/api';
 import {
   conformingClient,
   createClient,
+  IN_CLUSTER,
   type KubeClient,
   KubeError,
   loadKubeconfig,
@@ -106,7 +107,10 @@ export async function connect(
   warn: (line: string) => void = onStderr,
 ): Promise<Cluster> {
   const to = async (files: readonly string[], context?: string) => {
-    const config = await loadKubeconfig(files, context === undefined ? {} : { context });
+    // In a pod, the word inClusterConfig means the account of the pod.
+    const [only, ...others] = files;
+    const source = only === IN_CLUSTER && others.length === 0 ? IN_CLUSTER : files;
+    const config = await loadKubeconfig(source, context === undefined ? {} : { context });
     const transport = undiciTransport(config);
     const client = createClient({ transport, userAgent: `mcm/${version()} (${command})`, clock: realClock });
     const text = async (path: string): Promise<string> => {
@@ -118,8 +122,13 @@ export async function connect(
     };
     return { client, text, namespace: config.namespace, close: () => transport.close() };
   };
-  const control = await to(findKubeconfigs(flags, env), flags.context);
-  const target = flags.targetKubeconfig === undefined ? control : await to([flags.targetKubeconfig]);
+  const files = findKubeconfigs(flags, env);
+  const control = await to(files, flags.context);
+  const { targetKubeconfig } = flags;
+  const inPod = targetKubeconfig === IN_CLUSTER && files[0] === IN_CLUSTER;
+  // `none` means no target cluster, as in the flags of the controllers.
+  const own = targetKubeconfig === undefined || targetKubeconfig === 'none' || inPod;
+  const target = own ? control : await to([targetKubeconfig]);
   const told = new Set<string>();
   const malformed = (sentence: string): void => {
     if (told.has(sentence)) return;

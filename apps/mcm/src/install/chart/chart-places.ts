@@ -1,4 +1,5 @@
 import { DAEMON_APP } from '../objects/config-daemon.ts';
+import { DASHBOARD_APP } from '../objects/dashboard.ts';
 import { CONFIG_APP } from '../objects/machine-config.ts';
 import { METADATA_EGRESS } from '../objects/workload.ts';
 
@@ -125,6 +126,7 @@ const IN_VALUES: Readonly<Record<string, string>> = {
   'machine-controller': 'controller',
   'machine-config-controller': 'configController',
   'machine-config-daemon': 'configDaemon',
+  'mcm-dashboard': 'dashboard',
 };
 
 function containerWithPlaces(container: Container): object {
@@ -203,7 +205,8 @@ function withPlacesOfKind(placed: Placed): object {
     case 'DaemonSet':
       return { ...placed, spec: { ...placed.spec, template: daemonWithPlaces(placed.spec.template) } };
     case 'NetworkPolicy': {
-      const egress = name === CONFIG_APP ? [] : [itemIf('eq .Values.provider "aws"', METADATA_EGRESS)];
+      const egress =
+        name === CONFIG_APP || name === DASHBOARD_APP ? [] : [itemIf('eq .Values.provider "aws"', METADATA_EGRESS)];
       return {
         ...placed,
         spec: { ...placed.spec, egress: [...placed.spec.egress, ...egress, ...items('networkPolicy.egress')] },
@@ -251,7 +254,7 @@ function withPlacesOfKind(placed: Placed): object {
 function accountWithPlaces(placed: Placed): object {
   const { name } = placed.metadata;
   const annotated = withMetadata(placed, field('annotations', 'serviceAccount.annotations'));
-  return name === CONFIG_APP || name.startsWith(DAEMON_APP)
+  return name === CONFIG_APP || name === DASHBOARD_APP || name.startsWith(DAEMON_APP)
     ? annotated
     : when('.Values.serviceAccount.create', annotated);
 }

@@ -45,6 +45,7 @@ const CONTAINERS = {
   controller: 'the machine controller',
   configController: 'the machine-config-controller',
   configDaemon: 'the machine-config-daemon',
+  dashboard: 'the dashboard',
 } as const;
 type Container = keyof typeof CONTAINERS;
 
@@ -124,12 +125,13 @@ const VOLUMES = { type: 'array', items: { type: 'object', required: ['name'], pr
 export const repositoryOf = (image: string): string => image.replace(/:[^:/]*$/, '');
 
 function imageGroup(container: Container, program: string): Group {
-  const { images, configController, configDaemon } = DEFAULT_INSTALL;
+  const { images, configController, configDaemon, dashboard } = DEFAULT_INSTALL;
   const defaults: Readonly<Record<Container, string>> = {
     manager: repositoryOf(images.manager),
     controller: '',
     configController: repositoryOf(configController.image),
     configDaemon: repositoryOf(configDaemon.image),
+    dashboard: repositoryOf(dashboard.image),
   };
   const known = container === 'controller';
   return group(`Image of ${program}.`, {
@@ -235,6 +237,11 @@ const partFields = (shares: number | string): Fields => ({
     false,
     'The machine-config-daemon as a privileged pod on each node, if systemd does not start it. Needs machineConfigTarget.',
   ),
+  dashboard: part(
+    false,
+    'The dashboard in the cluster, with logins by tokens of the control cluster. Needs dashboardTarget.',
+  ),
+  dashboardTarget: part(false, 'Role of the dashboard in the target cluster.'),
   policies: part(
     false,
     'Refuses manual changes of provider IDs and of the finalizer, which would lose a VM. Needs kubeconfigs.control inClusterConfig.',
@@ -243,10 +250,11 @@ const partFields = (shares: number | string): Fields => ({
 
 /** All values, in the order of the file. */
 function values(): Fields {
-  const { replicas, kubeconfigs, shares, configController, configDaemon, resources } = DEFAULT_INSTALL;
+  const { replicas, kubeconfigs, shares, configController, configDaemon, dashboard, resources } = DEFAULT_INSTALL;
   const resourcesOf: Readonly<Record<Container, object>> = {
     ...resources,
     ...{ configController: configController.resources, configDaemon: configDaemon.resources },
+    dashboard: dashboard.resources,
   };
   return {
     provider: value(

@@ -34,6 +34,11 @@ const SYMBOLIC: InstallSettings = {
     flags: { __flags__: 'configController' },
     resources: resourcesOf('configController'),
   },
+  dashboard: {
+    image: imageTemplate('dashboard'),
+    flags: { __flags__: 'dashboard' },
+    resources: resourcesOf('dashboard'),
+  },
   configDaemon: {
     image: imageTemplate('configDaemon'),
     flags: { __flags__: 'configDaemon' },

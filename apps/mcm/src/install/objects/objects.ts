@@ -1,5 +1,6 @@
 import { crds } from '@mcm/api';
 import { daemonSet } from './config-daemon.ts';
+import { dashboardObjects, dashboardTargetRoles } from './dashboard.ts';
 import { fairness } from './fairness.ts';
 import { configTargetRoles, machineConfigObjects } from './machine-config.ts';
 import { metricsReader, monitoring } from './monitoring.ts';
@@ -36,6 +37,8 @@ export const installSections = (settings: InstallSettings): readonly InstallSect
   { name: 'machine-config', cluster: 'control', objects: machineConfigObjects(settings), optional: true },
   { name: 'machine-config-target', cluster: 'target', objects: configTargetRoles(settings), optional: true },
   { name: 'machine-config-daemon', cluster: 'target', objects: daemonSet(settings), optional: true },
+  { name: 'dashboard', cluster: 'control', objects: dashboardObjects(settings), optional: true },
+  { name: 'dashboard-target', cluster: 'target', objects: dashboardTargetRoles(settings), optional: true },
   { name: 'policies', cluster: 'control', objects: policies(settings), optional: true },
   { name: 'monitoring', cluster: 'control', objects: monitoring(settings), optional: true },
 ];

@@ -31,6 +31,8 @@ export interface InstallSettings {
   readonly runbookBaseUrl?: string;
   /** The optional machine-config-controller. */
   readonly configController: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
+  /** The optional dashboard. */
+  readonly dashboard: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
   /** The machine-config-daemon as a pod on each node, if systemd does not start it. */
   readonly configDaemon: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
 }
@@ -73,7 +75,13 @@ export const PROVIDERS = ['aws', 'azure', 'gcp', 'local'] as const;
 export const imageOf = (provider: string): string => `mcm/machine-controller-${provider}:0.1.0`;
 
 /** Parts that are installed only on request, by the names for `--with`. Each one includes its part for the target cluster. */
-export const OPTIONAL_SECTIONS = ['machine-config', 'machine-config-daemon', 'policies', 'monitoring'] as const;
+export const OPTIONAL_SECTIONS = [
+  'machine-config',
+  'machine-config-daemon',
+  'dashboard',
+  'policies',
+  'monitoring',
+] as const;
 
 /** The default settings. */
 export const DEFAULT_INSTALL: InstallSettings = {
@@ -95,6 +103,11 @@ export const DEFAULT_INSTALL: InstallSettings = {
     image: 'mcm/machine-config-controller:0.1.0',
     flags: {},
     resources: { cpu: '20m', memory: '150Mi', memoryLimit: '1Gi' },
+  },
+  dashboard: {
+    image: 'mcm/mcm:0.1.0',
+    flags: {},
+    resources: { cpu: '20m', memory: '150Mi', memoryLimit: '512Mi' },
   },
   configDaemon: {
     image: 'mcm/machine-config-daemon:0.1.0',
