@@ -1,7 +1,14 @@
 import type { Condition } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { condition, node } from '../machine/testing.ts';
-import { ailmentsOf, conditionsDiffer, isHealthy, mirrored, waitsForCriticalComponents } from './conditions.ts';
+import {
+  ailmentsOf,
+  conditionsDiffer,
+  isHealthy,
+  mirrored,
+  readinessTaints,
+  waitsForCriticalComponents,
+} from './conditions.ts';
 import { MACHINE_DEFAULTS } from './settings.ts';
 
 const base = { DiskPressure: 'False', MemoryPressure: 'False', NetworkUnavailable: 'False', Ready: 'True' } as const;
@@ -34,6 +41,16 @@ test.each([
   ['S-H8 the taint with another effect', [{ key: critical, effect: 'NoExecute' }], false],
 ])('%s', (_row, taints, waits) => {
   expect(waitsForCriticalComponents(node({ spec: { taints } }))).toBe(waits);
+});
+
+test('readiness taints count with any effect, and other taints do not', () => {
+  const taints = [
+    { key: critical, effect: 'NoSchedule' },
+    { key: 'readiness.k8s.io/network', effect: 'NoExecute' },
+    { key: 'example.com/readiness.k8s.io', effect: 'NoSchedule' },
+  ];
+  expect(readinessTaints(node({ spec: { taints } }))).toEqual(['readiness.k8s.io/network']);
+  expect(readinessTaints(node({ spec: {} }))).toEqual([]);
 });
 
 test.each<[row: string, change: (c: Condition[]) => Condition[], differ: boolean]>([

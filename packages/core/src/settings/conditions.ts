@@ -45,6 +45,13 @@ export const waitsForCriticalComponents = (node: Node): boolean =>
       key === Taints.CriticalComponentsNotReady.key && effect === Taints.CriticalComponentsNotReady.effect,
   );
 
+/** The prefix of the taints of a node whose readiness rules are not fulfilled (the node readiness controller of Kubernetes SIGs). */
+const READINESS_PREFIX = 'readiness.k8s.io/';
+
+/** The keys of the readiness taints of a node, with any effect. */
+export const readinessTaints = (node: Node): string[] =>
+  (node.spec.taints ?? []).map(({ key }) => key).filter((key) => key.startsWith(READINESS_PREFIX));
+
 /**
  * Returns true if the copied conditions must be written again: another status, another reason of an in-place update, or
  * other types. Heartbeats and messages do not count, because they would cost a write each minute for each node.

@@ -32,7 +32,7 @@ function livingLines(name: string, told: LivingMachine, now: Date): string[] {
     ...spaced(controllerLines(told.controllers, now)),
     '',
     waitsFor ? waitLine(toldOnce(waitsFor, drain), now) : `It is ${phase}. No action is pending.`,
-    ...birthLines(told.birth),
+    ...birthLines(told.birth, now),
     ...(cause?.category ? [`Kind of failure: ${cause.category}, fixed by ${cause.fault}`] : []),
     ...cures.map((cure) => `Hint: ${cure}`),
     ...list('Requested without effect:', told.askedInVain),
@@ -50,10 +50,10 @@ function toldOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait
   return below ? { ...wait, doing: 'its drain is blocked, see below' } : wait;
 }
 
-const birthLines = (stages: LivingMachine['birth'] = []): string[] => {
-  const lines = stages.map(
+const birthLines = (stages: LivingMachine['birth'], now: Date): string[] => {
+  const lines = (stages ?? []).map(
     ({ type, status, reason, since }) =>
-      `  ${type.padEnd(24)} ${status.padEnd(7)} ${reason}${since ? `, since ${since}` : ''}`,
+      `  ${type.padEnd(24)} ${status.padEnd(7)} ${reason}${status === 'True' && since ? `, since ${since}` : sinceText(since, now)}`,
   );
   return lines.length > 0 ? ['', 'Progress:', ...lines] : [];
 };

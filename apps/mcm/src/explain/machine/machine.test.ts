@@ -136,6 +136,17 @@ test('an unknown machine without evidence is a user error', async () => {
   );
 });
 
+test('a machine whose Node has a readiness taint shows the taint and how long it waits', async () => {
+  await machine({ status: { currentStatus: { phase: 'Pending' } } });
+  const lastTransitionTime = new Date(clock.now().getTime() - 90_000).toISOString().replace('.000', '');
+  await node([{ type: 'Ready', status: 'True', lastTransitionTime }]);
+  const taints = [{ key: 'readiness.k8s.io/network', effect: 'NoSchedule' as const }];
+  await client.resource(nodes).patch('m-0', { type: 'merge', body: { spec: { taints } } });
+  expect(await explain()).toMatch(
+    /^ {2}ReadinessTaintsRemoved +False +readiness\.k8s\.io\/network, since \S+Z \(1m30s\)$/m,
+  );
+});
+
 test('a machine that never joined shows its phase, its deadline and the missing class', async () => {
   await machine({ status: { currentStatus: { phase: 'Pending' } } });
   await client.resource(machineClasses, NS).delete('small');

@@ -56,6 +56,12 @@ test.each([
     node({ spec: tainted }),
     'CriticalComponentsReady False TaintOnNode',
   ],
+  [
+    'an unfulfilled readiness rule',
+    machine({ spec: PROVIDER, status: in_('Pending') }),
+    node({ spec: { taints: [{ key: 'readiness.k8s.io/network', effect: 'NoSchedule' }] } }),
+    'ReadinessTaintsRemoved False readiness.k8s.io/network',
+  ],
   ['all there', machine({ spec: PROVIDER, status: in_('Pending') }), node(), undefined],
 ])('incident 26: a birth with %s', (_what, born, its, open) => {
   const stages = birthStages(born, its);

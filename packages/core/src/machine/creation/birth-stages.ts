@@ -1,7 +1,7 @@
 import { type Machine, NodeConditions } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { isNodeOf } from '../../node/instance.ts';
-import { waitsForCriticalComponents } from '../../settings/conditions.ts';
+import { readinessTaints, waitsForCriticalComponents } from '../../settings/conditions.ts';
 
 /** The stages of a machine's creation, in order. */
 export const BIRTH_STAGES = [
@@ -10,6 +10,7 @@ export const BIRTH_STAGES = [
   'NodeRegistered',
   'NodeReady',
   'CriticalComponentsReady',
+  'ReadinessTaintsRemoved',
 ] as const;
 
 /** The state of a stage: `Unknown` while an earlier stage is open. */
@@ -31,7 +32,7 @@ const since = (time: string | null | undefined): Pick<BirthStage, 'since'> => (t
  * initialized, and a node that does not join (incident 26). They are not stored, so they are never out of date.
  */
 export function birthStages(machine: Machine, node: Node | undefined): readonly BirthStage[] {
-  const found = [created, initialized, registered, ready, components].map((look) => look(machine, node));
+  const found = [created, initialized, registered, ready, components, readiness].map((look) => look(machine, node));
   const open = found.findIndex(({ status }) => status !== 'True');
   return BIRTH_STAGES.map((type, index) => {
     const stage = found[index];
@@ -80,3 +81,11 @@ const components = (_machine: Machine, node: Node | undefined): Finding =>
   node && waitsForCriticalComponents(node)
     ? { status: 'False', reason: 'TaintOnNode' }
     : { status: 'True', reason: 'NoTaint' };
+
+/** The node readiness controller removes its taints when the rules of the node are fulfilled. The wait starts when the Node is Ready. */
+function readiness(_machine: Machine, node: Node | undefined): Finding {
+  const [key] = node ? readinessTaints(node) : [];
+  if (key === undefined) return { status: 'True', reason: 'NoTaint' };
+  const isReady = node?.status?.conditions?.find(({ type }) => type === NodeConditions.Ready);
+  return { status: 'False', reason: key, ...since(isReady?.lastTransitionTime) };
+}

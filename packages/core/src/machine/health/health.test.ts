@@ -125,6 +125,12 @@ test.each<[row: string, machine: Machine, node: Node | undefined, phase: Machine
     node({ spec: { taints: critical } }),
     undefined,
   ],
+  [
+    'Pending and healthy, a readiness taint on its Node: stays',
+    given({ phase: 'Pending', conditions: hc('True'), operation: creating }),
+    node({ spec: { taints: [{ key: 'readiness.k8s.io/network', effect: 'NoExecute' }] } }),
+    undefined,
+  ],
   ['S-R21 Failed and healthy: Running', given({ phase: 'Failed', expiry: at(60) }), node(), 'Running'],
   [
     'incident 17: Pending, a node of that name from another VM: stays',
@@ -357,6 +363,15 @@ test.each<[what: string, node: Node | undefined, message: string]>([
     'its node lacks critical components',
     node({ spec: { taints: critical } }),
     'its Node still has the taint node.gardener.cloud/critical-components-not-ready',
+  ],
+  [
+    'its node has readiness taints',
+    node({
+      spec: {
+        taints: ['network', 'storage'].map((rule) => ({ key: `readiness.k8s.io/${rule}`, effect: 'NoSchedule' })),
+      },
+    }),
+    'its Node still has the taints readiness.k8s.io/network, readiness.k8s.io/storage',
   ],
 ])('a machine that does not join says why: %s', (_what, n, message) => {
   const conditions = (n?.status?.conditions ?? []) as Condition[];

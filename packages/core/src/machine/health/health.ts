@@ -17,6 +17,7 @@ import {
   isHealthy,
   mirrored,
   printConditions,
+  readinessTaints,
   waitsForCriticalComponents,
 } from '../../settings/conditions.ts';
 import { after, healthDeadline, joinDeadline, millis } from '../../values/timestamps.ts';
@@ -97,6 +98,9 @@ const isWell = ({ node, settings }: MachineObservation): boolean =>
 const isUpdating = (phase: string | undefined): boolean =>
   phase === 'InPlaceUpdating' || phase === 'InPlaceUpdateFailed';
 
+/** Returns true if a taint states that pods cannot use the Node yet. Clusters without the node readiness controller have no readiness taints. */
+const waitsForTaints = (node: Node): boolean => waitsForCriticalComponents(node) || readinessTaints(node).length > 0;
+
 /** The transition to Running of a machine whose Node has joined or recovered. */
 function checkHealthyMachine(
   o: MachineObservation,
@@ -106,7 +110,7 @@ function checkHealthyMachine(
   const phase = o.machine.status?.currentStatus?.phase;
   if (!o.node || isUpdating(phase) || phase === 'Running' || !isWell(o)) return undefined;
   if (phase === 'Failed' && failedInPlace(o)) return undefined;
-  if (phase === 'Pending' && (waitsForCriticalComponents(o.node) || !isNodeOf(o.machine, o.node))) return undefined;
+  if (phase === 'Pending' && (waitsForTaints(o.node) || !isNodeOf(o.machine, o.node))) return undefined;
   return recovered(o, base, now);
 }
 
@@ -284,7 +288,11 @@ function neverJoined(o: MachineObservation, now: Date): HealthPlan {
 function missingForJoin(o: MachineObservation): string {
   if (!o.node) return `no Node has registered as it${contradiction(o)}`;
   const wrong = ailments(o, o.node.status?.conditions);
-  return wrong || `its Node still has the taint ${Taints.CriticalComponentsNotReady.key}`;
+  if (wrong || waitsForCriticalComponents(o.node)) {
+    return wrong || `its Node still has the taint ${Taints.CriticalComponentsNotReady.key}`;
+  }
+  const keys = readinessTaints(o.node);
+  return `its Node still has the ${keys.length === 1 ? 'taint' : 'taints'} ${keys.join(', ')}`;
 }
 
 function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
