@@ -22,6 +22,7 @@ const WHY: Readonly<Record<string, string>> = {
   '@kubernetes/client-node': 'kubeconfigs with the auth-providers `azure`, `gcp` and `oidc`; loaded for these alone',
   '@peculiar/x509': 'self-made certificates of webhooks, metrics and the config server',
   commander: 'flags and commands',
+  croner: 'cron schedules of rollout windows, with time zones; in the deployment controller',
   'google-gax': 'the runtime that the clients of `@google-cloud/compute` are made with',
   hono: 'routes of the local cloud; in no program that runs in a cluster but its own',
   liquidjs: 'templates of machine configs: no code and no files can be reached from one',

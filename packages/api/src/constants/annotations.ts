@@ -62,6 +62,15 @@ export const Annotations = {
    * The manager writes it for deployments with one of the annotations above.
    */
   RolloutLastGood: 'rollout.machine.sapcloud.io/last-good',
+  /**
+   * MachineDeployment or MachineClass, `<five cron fields> <time zone> <duration>; …`: only then a rollout replaces or
+   * updates machines. Ours, as the next two.
+   */
+  RolloutWindows: 'rollout.machine.sapcloud.io/windows',
+  /** MachineDeployment or MachineClass, `<from>/<until> <reason>; …` with RFC 3339 times: then no rollout acts. */
+  RolloutFreezes: 'rollout.machine.sapcloud.io/freezes',
+  /** MachineDeployment, RFC 3339: until then its rollout ignores windows and freezes, also those of its class. */
+  RolloutOpenUntil: 'rollout.machine.sapcloud.io/open-until',
   /** MachineDeployment, `true` or `false`: machines that still terminate count towards the surge; beats the flag. Ours. */
   CountTerminating: 'rollout.machine.sapcloud.io/count-terminating-towards-surge',
   /**
@@ -187,5 +196,8 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.RolloutPauseOnFailure,
   Annotations.RolloutPausedBy,
   Annotations.RolloutLastGood,
+  Annotations.RolloutWindows,
+  Annotations.RolloutFreezes,
+  Annotations.RolloutOpenUntil,
   Annotations.CountTerminating,
 ]);

@@ -163,6 +163,26 @@ export const DEPLOYMENT_CONDITIONS = {
       },
     },
   },
+  RolloutWaiting: {
+    means: 'The rollout waits for its window, or for the end of a freeze. Absent otherwise. Not in the original.',
+    reasons: {
+      OutsideWindow: {
+        status: 'True',
+        means: 'No window is open. The message contains the time at which the rollout continues.',
+        help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until`.',
+      },
+      InFreeze: {
+        status: 'True',
+        means: 'A freeze forbids rollouts. The message contains its end and its reason.',
+        help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until`.',
+      },
+      InvalidWindow: {
+        status: 'True',
+        means: 'The windows or freezes of the MachineClass are invalid, so no rollout may act.',
+        help: 'Correct the annotation of the MachineClass as in the message.',
+      },
+    },
+  },
   ReplacementHeld: {
     means: 'Failed machines are not replaced. Absent otherwise. Not in the original.',
     reasons: { MachinesFellSilentTogether: SILENT_TOGETHER },

@@ -11,6 +11,8 @@ export const MachineDeploymentConditions = {
   InvalidSpec: 'InvalidSpec',
   /** The rollout cannot continue until a user changes the spec. */
   RolloutBlocked: 'RolloutBlocked',
+  /** The rollout waits for a window, or for the end of a freeze. */
+  RolloutWaiting: 'RolloutWaiting',
   /** Many machines became unreachable together, so mcm does not replace unhealthy ones. */
   ReplacementHeld: 'ReplacementHeld',
   /** Part of what is written cannot be done as it is written; the rest is. Ours. */

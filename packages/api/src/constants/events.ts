@@ -84,6 +84,12 @@ export const EVENTS = {
     },
     help: 'Correct the template and run `mcm rollout resume NAME`, or run `mcm rollout undo NAME`.',
   },
+  RolloutWaiting: {
+    on: DEPLOYMENT,
+    type: 'Normal',
+    means: 'The rollout waits for its window, or for the end of a freeze.',
+    help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until`.',
+  },
   NoTargetCluster: {
     ...{
       on: DEPLOYMENT,

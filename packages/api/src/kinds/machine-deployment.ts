@@ -150,7 +150,7 @@ export type MachineDeploymentSpec = z.infer<typeof machineDeploymentSpecSchema>;
 const machineDeploymentConditionSchema = z
   .object({
     type: knownText<MachineDeploymentConditionType>(
-      '`Available`, `Progressing`, `ReplicaFailure`, `Frozen`; while something is wrong `InvalidSpec`, `RolloutBlocked`, `ReplacementHeld` or `InputIgnored`.',
+      '`Available`, `Progressing`, `ReplicaFailure`, `Frozen`; while something is wrong `InvalidSpec`, `RolloutBlocked`, `RolloutWaiting`, `ReplacementHeld` or `InputIgnored`.',
     ),
     ...CONDITION_FIELDS,
     lastUpdateTime: optional(time('When the condition was last written.')),

@@ -15,6 +15,7 @@ import {
   rollingStep,
   scalingStep,
 } from './rollout/strategy-steps.ts';
+import { windowStep } from './rollout/window-step.ts';
 import { isScalingEvent } from './scaling/scaling.ts';
 import { whyAwaited } from './state/awaited-config.ts';
 import { checkPlan } from './state/guard.ts';
@@ -93,6 +94,10 @@ function nextStep(view: View): Step {
   // The pause comes before a step that would create more machines of a failing template.
   const pause = blocked ? undefined : automaticPause(view);
   if (pause) return { pause, measureProgress: false, because: pause.message };
+  const waits = blocked
+    ? undefined
+    : windowStep(view, { moved: () => movedStep(view), complete: () => inPlaceStep(view) });
+  if (waits) return waits;
   if (scales) return { ...(movedStep(view) ?? scalingStep(view)), measureProgress: false };
   return held(view, strategyStep(view));
 }

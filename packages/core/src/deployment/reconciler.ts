@@ -38,6 +38,7 @@ import { phaseOf } from '../objects/machines.ts';
 import { compileSelector, isEmptySelector } from '../objects/selector.ts';
 import { printViolations } from '../objects/violations.ts';
 import { splitSets } from '../rollout/revisions.ts';
+import { sameRules } from '../rollout/windows/parse.ts';
 import { CLASS_LOOK_MS, ClassLookup } from '../set/class-lookup.ts';
 import { type DeploymentOptions, PlanExecution } from './execution.ts';
 import { overlapsIn, SelectorOverlaps } from './overlaps.ts';
@@ -165,6 +166,7 @@ export class DeploymentReconciler {
       hasClass: (name) =>
         safeguards.classes.refused !== undefined ||
         safeguards.classes.store.get(makeKey(namespace, name)) !== undefined,
+      classAnnotations: (name) => safeguards.classes.store.get(makeKey(namespace, name))?.metadata.annotations,
     };
   }
 
@@ -278,7 +280,10 @@ export function createDeploymentController(
   wakeDeployments(controller, context);
   controller.watch(
     context.safeguards.classes,
-    ({ type, object }) => (type === 'updated' ? [] : reconciler.classes.of(object.metadata.name)),
+    (change) =>
+      change.type === 'updated' && sameRules(change.old.metadata.annotations, change.object.metadata.annotations)
+        ? []
+        : reconciler.classes.of(change.object.metadata.name),
     () => context.deployments.store.list().map(keyOf),
   );
   return controller;

@@ -2,6 +2,7 @@ import { type MachineDeployment, ORCHESTRATION_TYPES, STRATEGY_TYPES } from '@mc
 import { type IntOrPercent, resolveIntOrPercent } from '../objects/limits.ts';
 import { isCount, poolViolations, type Violation } from '../objects/violations.ts';
 import { careViolations } from '../rollout/rollout-gate.ts';
+import { parseRules } from '../rollout/windows/parse.ts';
 
 function budgetViolation(field: string, value: IntOrPercent | undefined, replicas: number): Violation[] {
   const resolved = resolveIntOrPercent(value, replicas, 'up');
@@ -35,4 +36,5 @@ export const validateDeployment = (deployment: MachineDeployment): readonly Viol
   ...poolViolations(deployment.spec),
   ...strategyViolations(deployment.spec),
   ...careViolations(deployment),
+  ...parseRules(deployment.metadata.annotations).violations,
 ];

@@ -13,4 +13,9 @@ export interface Guards {
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
   /** True if a MachineClass of the name exists. */
   readonly hasClass: (name: string) => boolean;
+  /** The annotations of a MachineClass; absent, or undefined: none are known. */
+  readonly classAnnotations?: (
+    name: string,
+    namespace: string | undefined,
+  ) => Readonly<Record<string, string>> | undefined;
 }

@@ -40,6 +40,7 @@ export function watchGuards(sources: CensusSources, hasClass: Guards['hasClass']
       return open && !overridesBreaker(machine, classOf(machine), now) ? open : undefined;
     },
     hasClass,
+    classAnnotations: (name, namespace) => sources.classes.store.get(makeKey(namespace, name))?.metadata.annotations,
   });
 }
 

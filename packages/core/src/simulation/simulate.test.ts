@@ -103,6 +103,18 @@ describe('a simulated rollout', () => {
     expect(care.complete).toBe(true);
   });
 
+  test('includes the wait for its windows, also those of its class, in the duration', () => {
+    const windows = { annotations: { 'rollout.machine.sapcloud.io/windows': '0 14 * * * UTC 5m' } };
+    const own = simulateRollout(standing(2, deployment(2, LARGE, windows)));
+    expect(told(own).slice(1)).toEqual([
+      ...['120 make new-<1>', '123 delete m-0', '124 make new-<2>', '1560 delete m-1'],
+    ]);
+    expect(own).toMatchObject({ complete: true, lastsMs: 1561 * MINUTE });
+    const input = standing(2, deployment(2, LARGE));
+    const classes = input.classes.map((one) => ({ ...one, metadata: { ...one.metadata, ...windows } }));
+    expect(told(simulateRollout({ ...input, classes })).slice(1)).toEqual(told(own).slice(1));
+  });
+
   test('rolls nothing while it is paused, but still scales', () => {
     expect(simulateRollout(standing(3, deployment(3, { ...LARGE, paused: true }))).steps).toEqual([]);
     expect(told(simulateRollout(standing(3, deployment(2, { paused: true }))))).toEqual(['0 delete m-0']);

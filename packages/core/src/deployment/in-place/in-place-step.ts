@@ -105,6 +105,8 @@ export function inPlaceStep(view: View): Step {
     unavailable: limits.unavailable,
     ...shareOf(view),
     manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
+    // Outside of its windows an update completes what it began, and begins nothing.
+    ...(view.closed ? { repairsFirst: true } : {}),
     nodeOf: nodeOf ?? (() => undefined),
   });
   const candidates = old.filter(hasMachines).map(({ set }) => set);

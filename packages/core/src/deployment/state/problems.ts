@@ -12,7 +12,7 @@ import { ignoredInput } from './ignored-input.ts';
 import type { PlannedEvent } from './rollback.ts';
 import type { View } from './view.ts';
 
-const { InvalidSpec, ReplacementHeld, RolloutBlocked } = MachineDeploymentConditions;
+const { InvalidSpec, ReplacementHeld, RolloutBlocked, RolloutWaiting } = MachineDeploymentConditions;
 
 /** A condition that an event of the same name reports. */
 type Told = Extract<ConditionChange, { type: EventReason }>;
@@ -49,6 +49,13 @@ function classNotFound(view: View): Told | undefined {
   if (name === undefined) return undefined;
   const message = `spec.template.spec.class.name: there is no MachineClass "${name}" in namespace "${view.deployment.metadata.namespace ?? ''}". No machine is made or rolled until there is, or the field names another.`;
   return { type: InvalidSpec, status: 'True', reason: 'ClassNotFound', message };
+}
+
+/** The rollout waits for a window or for the end of a freeze. A pause has its own condition. */
+function waitingForWindow({ closed, deployment }: View): Extract<Told, { type: 'RolloutWaiting' }> | undefined {
+  if (closed === undefined || deployment.spec.paused === true) return undefined;
+  const message = closed.because.replace(/^waiting: /, 'The rollout waits: ');
+  return { type: RolloutWaiting, status: 'True', reason: closed.reason, message: `${message}.` };
 }
 
 const hasRolledOut = ({ metadata }: MachineDeployment): boolean =>
@@ -112,6 +119,11 @@ export function troublesOf(view: View, blocked: boolean): Problems {
       'Failed machines are replaced again: not so many are silent any more, or an annotation asks for it.';
     events.push({ type: 'Normal', reason: 'ReplacementResumed', message });
   }
-  // Its event was sent when the request was cleared.
-  return { conditions: [...conditions, ...(refused ? [refused] : [])], events };
+  const waiting = waitingForWindow(view);
+  if (waiting && said(deployment, RolloutWaiting)?.reason !== waiting.reason) {
+    events.push({ type: 'Normal', reason: waiting.type, message: waiting.message });
+  }
+  // The event of a refused rollback was sent when the request was cleared.
+  const more = [waiting, refused].filter((one) => one !== undefined);
+  return { conditions: [...conditions, ...more], events };
 }

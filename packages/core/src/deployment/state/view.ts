@@ -18,6 +18,7 @@ import {
   NO_CARE,
   type RolloutCare,
 } from '../../rollout/rollout-gate.ts';
+import { type ClosedWindow, closedFor } from '../../rollout/windows/state.ts';
 import { countMachines } from '../../set/status.ts';
 import { awaitsConfig } from './awaited-config.ts';
 import { lastGood } from './growth.ts';
@@ -82,6 +83,8 @@ export interface View extends DeploymentSnapshot {
   readonly care: RolloutCare;
   /** Delays the rollout; undefined: nothing does. */
   readonly gate: Gate | undefined;
+  /** The windows and freezes that forbid the rollout to act now; undefined: none, or there is no rollout. */
+  readonly closed: ClosedWindow | undefined;
   /** Running machines whose node has not applied its machine configuration yet. They do not count as available. */
   readonly awaited: readonly Machine[];
   /** The old set that gets the machines which the current set may not have; undefined: there is no old set. */
@@ -147,12 +150,23 @@ export function viewOf(seen: DeploymentSnapshot): View {
     controlled: ({ metadata }) => seen.machines.get(metadata.uid)?.length ?? 0,
     care,
     gate,
+    closed: rolling(counted.old) ? closedNow(deployment, guards, now) : undefined,
     awaited: [...(current ? [current] : []), ...split.old].flatMap(unproven),
     good: lastGood(sizes.old, {
       named: deployment.metadata.annotations?.[Annotations.RolloutLastGood],
       hasFailed: (set) => isNoted(deployment, set),
     }),
   };
+}
+
+function closedNow(
+  deployment: MachineDeployment,
+  { rolloutAnnotations, classAnnotations }: Guards,
+  now: Date,
+): ClosedWindow | undefined {
+  const { name = '' } = deployment.spec.template.spec.class;
+  if (!rolloutAnnotations) return undefined;
+  return closedFor(deployment, classAnnotations?.(name, deployment.metadata.namespace), now);
 }
 
 function timesOf({ deployment, machines, now }: DeploymentSnapshot, set: MachineSet): ScalerTimes {

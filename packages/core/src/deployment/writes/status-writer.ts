@@ -31,6 +31,7 @@ const STATUS_INTERVAL_MS = 1_000;
 const OURS: readonly MachineDeploymentConditionType[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,
+  MachineDeploymentConditions.RolloutWaiting,
   MachineDeploymentConditions.ReplacementHeld,
   MachineDeploymentConditions.InputIgnored,
 ];

@@ -1,0 +1,58 @@
+import { isScalingEvent, planScaling } from '../scaling/scaling.ts';
+import { grown } from '../state/growth.ts';
+import { allOf, footprint, isActive, type Resize, sum } from '../state/size.ts';
+import type { Step } from '../state/step.ts';
+import type { View } from '../state/view.ts';
+import { growthOf } from './strategy-steps.ts';
+
+/** A wait is at most a day long. A timer has a limit, and the clock of the system may be set. */
+const LONGEST_WAIT_MS = 24 * 60 * 60_000;
+
+/** Replicas that no set has, because the rollout had deleted old machines when its window closed. */
+function completed({ sizes, limits, ...view }: View): Resize {
+  const { replicas } = view;
+  const missing = replicas - sum(allOf(sizes), (size) => size.replicas);
+  const room = replicas + limits.surge - sum(allOf(sizes), footprint);
+  return grown(sizes, Math.max(Math.min(missing, room), 0), growthOf(view));
+}
+
+/** True if the rollout must act to have machines at all: Recreate has deleted the old ones. */
+const mustContinue = ({ deployment, sizes }: View): boolean =>
+  deployment.spec.strategy?.type === 'Recreate' && !sizes.old.some(isActive);
+
+/**
+ * The step of a rollout outside of its windows: sizes follow the user, as during a pause, and missing replicas are created.
+ * No machine is deleted or updated for the new template. Replacements of failed machines continue.
+ * @param inPlace Steps that complete what an in-place update has begun.
+ * @returns undefined if the rollout is allowed to act
+ */
+export function windowStep(
+  view: View,
+  inPlace: { readonly moved: () => Step | undefined; readonly complete: () => Step },
+): Step | undefined {
+  const { closed, deployment, sizes, limits, now, replicas } = view;
+  if (closed === undefined || mustContinue(view)) return undefined;
+  const wait = {
+    because: closed.because,
+    measureProgress: false,
+    lookAgainAt: new Date(
+      Math.min(closed.opensAt?.getTime() ?? Number.POSITIVE_INFINITY, now.getTime() + LONGEST_WAIT_MS),
+    ),
+  };
+  const moved = inPlace.moved();
+  if (moved) return { ...moved, measureProgress: false };
+  // Without a current set the rollout has not begun.
+  if (sizes.current === undefined || isScalingEvent(sizes, replicas)) {
+    const scaling = planScaling(sizes, {
+      ...growthOf(view),
+      limits,
+      strategy: deployment.spec.strategy?.type,
+      statusReplicas: deployment.status?.replicas ?? 0,
+      paused: true,
+    });
+    const changes = allOf(sizes).some((size) => (scaling.resize.get(size.name) ?? size.replicas) !== size.replicas);
+    return { ...scaling, ...wait, because: changes ? scaling.because : wait.because };
+  }
+  if (deployment.spec.strategy?.type === 'InPlaceUpdate') return { ...inPlace.complete(), ...wait };
+  return { ...wait, resize: deployment.spec.strategy?.type === 'RollingUpdate' ? completed(view) : new Map() };
+}

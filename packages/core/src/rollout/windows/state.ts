@@ -1,0 +1,98 @@
+import type { MachineDeployment } from '@mcm/api';
+import { type Freeze, parseRules, type Window, type WindowRules } from './parse.ts';
+
+/** Why a rollout may not act now, and when it may. */
+export interface ClosedWindow {
+  readonly reason: 'OutsideWindow' | 'InFreeze' | 'InvalidWindow';
+  /** The next time at which all rules allow the rollout. Undefined: the rules never allow it together. */
+  readonly opensAt: Date | undefined;
+  /** The cause as a clause. */
+  readonly because: string;
+}
+
+/** Windows and freezes that follow each other so often have no end that matters. */
+const MOST_STEPS = 1_000;
+
+/** True if the window is open: it last opened less than its duration ago. */
+const isOpen = ({ schedule, durationMs }: Window, at: number): boolean => {
+  const opened = schedule.nextRun(new Date(at - durationMs));
+  return opened !== null && opened.getTime() <= at;
+};
+
+const freezeAt = ({ freezes }: WindowRules, at: number): Freeze | undefined =>
+  freezes.find(({ from, until }) => from <= at && at < until);
+
+const isOverridden = ({ openUntil }: WindowRules, at: number): boolean => openUntil !== undefined && at < openUntil;
+
+/** The first instant from `at` on at which the windows of one object are open; undefined: never. */
+function nextOpening({ windows }: WindowRules, at: number): number | undefined {
+  if (windows.length === 0 || windows.some((window) => isOpen(window, at))) return at;
+  const next = windows
+    .map(({ schedule }) => schedule.nextRun(new Date(at))?.getTime())
+    .filter((time) => time !== undefined);
+  return next.length === 0 ? undefined : Math.min(...next);
+}
+
+/** The first instant from `at` on at which all rules allow a rollout; undefined: none was found. */
+function opening(all: readonly WindowRules[], at: number): number | undefined {
+  let time = at;
+  for (let step = 0; step < MOST_STEPS; step++) {
+    const froze = all.map((rules) => freezeAt(rules, time)).find((freeze) => freeze !== undefined);
+    const next = froze?.until ?? latest(all.map((rules) => nextOpening(rules, time)));
+    if (next === undefined || next === time) return next;
+    time = next;
+  }
+  return undefined;
+}
+
+function latest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length < times.length ? undefined : Math.max(...known);
+}
+
+const printed = (time: number): string => `${new Date(time).toISOString().slice(0, 19)}Z`;
+
+/**
+ * Whether the rules of a deployment and its class forbid a rollout to act at `now`. Every object with rules must allow it.
+ * @returns undefined if the rollout may act
+ */
+export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWindow | undefined {
+  const at = now.getTime();
+  if (all.some((rules) => isOverridden(rules, at))) return undefined;
+  const freeze = all.map((rules) => freezeAt(rules, at)).find((found) => found !== undefined);
+  const shut = all.find(({ windows }) => windows.length > 0 && !windows.some((window) => isOpen(window, at)));
+  if (freeze === undefined && shut === undefined) return undefined;
+  const time = opening(all, at);
+  const until =
+    time === undefined ? 'its windows and freezes never allow it together' : `it may continue at ${printed(time)}`;
+  const because =
+    freeze === undefined
+      ? `waiting: no window is open (${(shut?.windows ?? []).map(({ text }) => text).join('; ')}); ${until}`
+      : `waiting: frozen until ${printed(freeze.until)} (${freeze.reason}); ${until}`;
+  return {
+    reason: freeze === undefined ? 'OutsideWindow' : 'InFreeze',
+    opensAt: time === undefined ? undefined : new Date(time),
+    because,
+  };
+}
+
+/**
+ * Whether windows and freezes forbid the rollout of a deployment to act at `now`. Invalid annotations of the class forbid
+ * it, because a user wanted to limit rollouts. Those of the deployment are errors of its spec.
+ * @param ofClass Annotations of the class of its template
+ * @returns undefined if the rollout may act
+ */
+export function closedFor(
+  { metadata, spec }: MachineDeployment,
+  ofClass: Readonly<Record<string, string>> | undefined,
+  now: Date,
+): ClosedWindow | undefined {
+  const own = parseRules(metadata.annotations).rules;
+  const { rules, violations } = parseRules(ofClass);
+  // A class cannot override its own rules: its deployments would have to be changed anyway.
+  const closed = closedWindow([own, { ...rules, openUntil: undefined }], now);
+  const [first] = violations;
+  if (first === undefined || isOverridden(own, now.getTime())) return closed;
+  const because = `waiting: MachineClass ${spec.template.spec.class.name}: ${first.field}: ${first.message}`;
+  return { reason: 'InvalidWindow', opensAt: undefined, because };
+}
