@@ -138,3 +138,48 @@ describe('the set for a new template', () => {
     },
   );
 });
+
+describe('nodes of older machines', () => {
+  const CANDIDATE: UpdateState = { marks: ['candidate'], reason: 'CandidateForUpdate' };
+  const selected = (type: string) =>
+    step(pool(2, [], type), [CANDIDATE, CANDIDATE]).inPlace.nodes.filter(
+      ({ change }) => change.metadata?.labels?.[Labels.SelectedForUpdate] === 'true',
+    ).length;
+
+  test('are selected by the controller with Auto, and by a user with Manual', () => {
+    expect([selected('Auto'), selected('Manual')]).toEqual([1, 0]);
+    expect(step(pool(2, [], 'Manual'), [CANDIDATE, CANDIDATE]).because).toBe('waiting: machines are selected by hand');
+  });
+
+  test('become candidates if their set has machines', () => {
+    const sets = [newSet(0), oldSet(1), { ...oldSet(0), metadata: { ...oldSet(0).metadata, name: 'empty', uid: 'e' } }];
+    const { candidates } = step(pool(1), [{}], { sets }).nodes;
+    expect(candidates.map(({ metadata }) => metadata.name)).toEqual(['old']);
+  });
+});
+
+describe('a machine that was moved before a pause', () => {
+  const paused = (type: string, states: readonly UpdateState[]) => {
+    const given = pool(2);
+    const strategy = { ...given.spec.strategy, type } as MachineDeployment['spec']['strategy'];
+    const [current, old] = [newSet(0), oldSet(2)];
+    const machines = new Map([
+      [current.metadata.uid, states.map((state, index) => machineIn(state, `n${index}`))],
+      [old.metadata.uid, [machineIn({}, 'm0')]],
+    ]);
+    const deployment = { ...given, spec: { ...given.spec, paused: true, ...(strategy ? { strategy } : {}) } };
+    const { write } = step(deployment, [{}], { sets: [current, old], machines });
+    return Object.fromEntries(write.map(({ metadata, spec }) => [metadata.name, spec.replicas]));
+  };
+
+  test('takes its place along during the pause', () => {
+    expect(paused('InPlaceUpdate', [{ moved: true }])).toMatchObject({ new: 1, old: 1 });
+  });
+
+  test.each([
+    ['InPlaceUpdate', []],
+    ['RollingUpdate', [{ moved: true }]],
+  ] as const)('only a moved machine changes the sizes, and only in an in-place update: %s', (type, states) => {
+    expect(Object.values(paused(type, states)).filter((replicas) => replicas === 1)).toEqual([]);
+  });
+});
