@@ -24,6 +24,9 @@ const UNREADABLE = [
 /** Jump of a clock at the start of a history. */
 const STORM_JUMP_MS = 90_000;
 
+/** Minimum time for which a role does not allow a read. */
+const FORBIDDEN_MS = 60_000;
+
 /** Probability of a fault during its storm, and duration of the storm. */
 const STORM_CHANCE = 0.4;
 const STORM_MS = 20_000;
@@ -249,13 +252,17 @@ class MachineHistory {
     clock.setTimeout(() => hollow.silence(name, false), ms);
   }
 
+  /** A machine that is not being deleted, if possible one with pods. */
+  #busiest(): Machine | undefined {
+    const { pods } = this.#world.eyes;
+    const all = this.#world.machines().filter((machine) => !isGoing(machine));
+    return all.find(({ metadata }) => pods.store.byIndex('node', metadata.labels?.node ?? '').length > 0) ?? all[0];
+  }
+
   /** A machine with pods, if there is one. */
   async #lostMachine(): Promise<void> {
-    const { clock, eyes } = this.#world;
-    await clock.advance(20_000);
-    const all = this.#world.machines().filter((machine) => !isGoing(machine));
-    const busy = all.filter(({ metadata }) => eyes.pods.store.byIndex('node', metadata.labels?.node ?? '').length > 0);
-    const lost = busy[0] ?? all[0];
+    await this.#world.clock.advance(20_000);
+    const lost = this.#busiest();
     if (lost) await this.#world.loseMachine(lost);
   }
 
@@ -272,16 +279,20 @@ class MachineHistory {
     if (node && !node.metadata.deletionTimestamp) await this.#world.deleteNode(node.metadata.name);
   }
 
-  /** A controller starts while its role does not allow it to read Nodes or pods. */
-  #forbid(): void {
+  /** A controller starts while its role does not allow it to read Nodes or pods. Then a user deletes a machine, if possible one with pods. */
+  async #forbid(): Promise<void> {
+    const { network, clock } = this.#world;
     const [kind, paths] = this.#dice.one(UNREADABLE) ?? UNREADABLE[0];
-    const ms = this.#dice.pause(10 * MINUTE);
+    const ms = FORBIDDEN_MS + this.#dice.pause(10 * MINUTE);
     this.#note(`for ${ms} ms the role does not allow to read ${kind}`);
     // The controller recovers as after an outage.
     this.#cutMs = Math.max(this.#cutMs, STORM_JUMP_MS);
-    this.#world.network.forbid('machine-controller', paths);
-    this.#world.clock.setTimeout(() => this.#world.network.mend(), ms);
+    network.forbid('machine-controller', paths);
+    clock.setTimeout(() => network.mend(), ms);
     this.#kill();
+    await clock.advance(this.#dice.pause(FORBIDDEN_MS));
+    const machine = this.#busiest();
+    if (machine) await this.#world.deleteMachine(machine.metadata.name);
   }
 
   /** Another controller adds its finalizer to a machine. */

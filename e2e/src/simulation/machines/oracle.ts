@@ -44,6 +44,8 @@ export class Oracle {
   readonly #attachedAt = new Map<string, number>();
   /** Times at which a node became unready and ready again. */
   readonly #unready = new Map<string, { readonly since: number; readonly until: number }>();
+  /** Time since which pods can be bound to a Node, by name. */
+  readonly #schedulableSince = new Map<string, number>();
   /** Time at which the Node of a lost machine was cordoned, by name. The drain timeout starts then. */
   readonly #orphanCordonedAt = new Map<string, number>();
   /** Time since which nothing prevented the drain of a machine, by UID. */
@@ -65,7 +67,7 @@ export class Oracle {
     eyes.attachments.onChange(({ type, object }) => {
       if (type === 'added') this.#attachedAt.set(object.spec.nodeName, this.#now());
     });
-    eyes.nodes.onChange(({ object }) => this.#node(object));
+    eyes.nodes.onChange(({ type, object }) => this.#node(object, type === 'deleted'));
     eyes.machines.onChange((change) => this.#machine(change));
   }
 
@@ -104,7 +106,9 @@ export class Oracle {
     this.#aheadMs = Math.max(this.#aheadMs, ms);
   }
 
-  #node({ metadata: { name }, spec, status }: Node): void {
+  #node({ metadata: { name }, spec, status }: Node, isGone: boolean): void {
+    if (isGone || spec.unschedulable) this.#schedulableSince.delete(name);
+    else if (!this.#schedulableSince.has(name)) this.#schedulableSince.set(name, this.#now());
     if (!spec.unschedulable) this.#orphanCordonedAt.delete(name);
     else if (this.#lostNodes.has(name) && !this.#orphanCordonedAt.has(name))
       this.#orphanCordonedAt.set(name, this.#now());
@@ -270,10 +274,11 @@ export class Oracle {
     }
   }
 
-  /** (c): a VM without a Machine is also drained, unless its Node is gone or unready. */
+  /** (c): a VM without a Machine is also drained, until the deadline of its drain, unless its Node is gone or unready. */
   #verifyOrphan({ name }: Instance): void {
     const { nodes, pods } = this.#o.eyes;
     const lagMs = this.#o.lagMs('pods', 'nodes', 'machines');
+    if (this.#mayForceOrphan(name)) return;
     const unreadyUntil = this.#unready.get(name)?.until ?? Number.POSITIVE_INFINITY;
     if (!nodes.store.get(name) || unreadyUntil > this.#now() - lagMs) return;
     const left = pods.store
@@ -281,6 +286,13 @@ export class Oracle {
       .filter((pod) => !hasEnded(pod) && (this.#boundAt.get(pod.metadata.uid) ?? 0) < this.#now() - lagMs)
       .map(({ metadata }) => metadata.name);
     if (left.length > 0) this.#violate('c', `the VM ${name}, which has no Machine, is deleted with pods ${left} on it`);
+  }
+
+  /** (d): a Node is cordoned before its pods are evicted. Otherwise new pods can be bound to it. */
+  #verifyCordoned(node: string, { metadata: { name } }: Pod): void {
+    const since = this.#schedulableSince.get(node) ?? Number.POSITIVE_INFINITY;
+    if (this.#now() > since + this.#o.lagMs('nodes'))
+      this.#violate('d', `pod ${name} is evicted from ${node}, which is not cordoned`);
   }
 
   /** (d): a pod was evicted, or deleted, by a controller. */
@@ -303,6 +315,7 @@ export class Oracle {
       }
       return;
     }
+    this.#verifyCordoned(node, pod);
     const app = apps.get(pod.metadata.labels?.app ?? '');
     if (app?.minAvailable === undefined || !isReady(pod) || pod.metadata.deletionTimestamp) return;
     const others = eyes.pods.store

@@ -190,7 +190,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...of(
     'breaker',
     `${CORE}/disruption/unreachable.ts`,
-    ['machines', 'rolls'],
+    ['rolls', 'machines'],
     [
       'const open = unreachable >= limits.minimumCount && unreachable * 100 >= joined * limits.thresholdPercent;',
       'const open = true;',
