@@ -1,4 +1,5 @@
 import { planeFigures } from './control-plane.ts';
+import { dashboardFigures } from './dashboard.ts';
 import { deploymentCosts } from './deployments.ts';
 import { driverFigures } from './drivers/figures.ts';
 import { handOverFigures } from './hand-over.ts';
@@ -74,6 +75,7 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   },
   'control-plane': () => verify(planeFigures()),
   plan: () => verify(planFigures()),
+  dashboard: () => verify(dashboardFigures()),
   start: () => verify(startFigures()),
   drivers: () => verify(driverFigures()),
   machines: () => verify(machineFigures()),
