@@ -22,7 +22,8 @@ import { isTyped } from './fields/typed.ts';
 import { KUBECTL, refreshLastApplied, takeableFields } from './lastApplied.ts';
 import { mergeValues } from './merge.ts';
 import { pruneDropped } from './prune.ts';
-import { recordUpdate, scopeOf } from './update.ts';
+import { recordUpdate, scopeOf, withoutChanges } from './update.ts';
+import { type ChangesIn, changesByVersion, type VersionOf } from './versions.ts';
 
 /** The input of a server-side apply. */
 export interface ApplyInput {
@@ -37,6 +38,8 @@ export interface ApplyInput {
   readonly subresource: string;
   readonly now: Date;
   readonly kind: KindDefinition;
+  /** Finds the kind in the versions of other managers. */
+  readonly versionOf?: VersionOf;
 }
 
 /** The manager of fields that existed before the first apply. */
@@ -95,7 +98,7 @@ function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope)
   const owners = readEntries(live?.metadata.managedFields);
   if (live === undefined || owners.length > 0) return owners;
   const changes = compareObjects(emptyObject(kind), live, node, scope);
-  return recordUpdate([], changes, {
+  return recordUpdate([], () => changes, {
     manager: BEFORE_FIRST_APPLY,
     operation: 'Update',
     apiVersion: apiVersionOf(kind),
@@ -132,10 +135,10 @@ function withSystemFields(
   return kept as ApiObject['metadata'];
 }
 
-function conflictsOf(others: readonly Ownership[], changed: FieldSet): Conflict[] {
+function conflictsOf(others: readonly Ownership[], changesIn: ChangesIn): Conflict[] {
   const conflicts: Conflict[] = [];
   for (const owner of others) {
-    const fields = intersection(owner.set, changed);
+    const fields = intersection(owner.set, changesIn(owner.apiVersion).changed ?? EMPTY_SET);
     if (!isEmptySet(fields)) conflicts.push({ owner, fields });
   }
   return conflicts;
@@ -176,17 +179,14 @@ export function serverSideApply(input: ApplyInput): ApiObject {
     result.metadata = withSystemFields(result.metadata ?? {}, current.metadata, applied.metadata);
   }
 
-  const changes = compareObjects(current, result, node, scope);
-  const changed = changes.changed ?? EMPTY_SET;
-  const conflicts = conflictsOf(others, changed);
+  const changesIn = changesByVersion(current, result, kind, (of) => scopeOf(of, subresource), input.versionOf);
+  const conflicts = conflictsOf(others, changesIn);
   if (conflicts.length > 0 && !input.force) {
     const takeable = manager === KUBECTL && live !== undefined ? takeableFields(live, node, scope) : EMPTY_SET;
     const refused = beyond(conflicts, takeable);
     if (refused.length > 0) throw conflictError(refused);
   }
-  const remaining = recordUpdate(others, { ...changes, changed: undefined }, { ...self, time: undefined }).map(
-    (owner) => withoutFields(owner, changed),
-  );
+  const remaining = others.map((owner) => withoutChanges(owner, changesIn));
   // An apply without changes keeps its old time, and has no time if it is the first one. A null removes the creation
   // time for a moment, which counts as a change.
   const isNoop =
@@ -199,11 +199,4 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   // The annotation is updated independent of its manager.
   if (manager === KUBECTL && live !== undefined) refreshLastApplied(done, input.applied);
   return done;
-}
-
-function withoutFields(owner: Ownership, fields: FieldSet): Ownership {
-  const set = difference(owner.set, fields);
-  if (set === owner.set) return owner;
-  const { entry: _stale, ...facts } = owner;
-  return { ...facts, set };
 }

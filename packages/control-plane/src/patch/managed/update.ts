@@ -1,11 +1,12 @@
 import { apiVersionOf, type JsonSchema, type KindDefinition } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../../apimachinery/objects/object.ts';
 import { nodeOf } from '../../schema/model/node.ts';
-import { compareObjects, type Scope } from './compare.ts';
+import type { Scope } from './compare.ts';
 import { entryTime, isReset, isSameManager, type Ownership, readEntries, writeEntries } from './fields/entries.ts';
 import { difference, EMPTY_SET, isEmptySet, union } from './fields/fieldSet.ts';
 import { emptyObject } from './fields/skeleton.ts';
 import { isTyped } from './fields/typed.ts';
+import { type ChangesIn, changesByVersion, type VersionOf } from './versions.ts';
 
 /** The input for the managers of a create, update or patch. */
 export interface UpdateInput {
@@ -18,6 +19,8 @@ export interface UpdateInput {
   readonly subresource: string;
   readonly now: Date;
   readonly kind: KindDefinition;
+  /** Finds the kind in the versions of other managers. */
+  readonly versionOf?: VersionOf;
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
@@ -86,27 +89,28 @@ function isOfKind({ apiVersion = '' }: ManagedFieldsEntry, kind: KindDefinition)
   return own === kind.group || OTHER_GROUPS.get(kind.kind)?.includes(own) === true;
 }
 
-/** Records a write with `changes`: it manages the changed fields, and removed fields lose their managers. */
+/** A manager without the fields that a write has changed or removed. */
+export function withoutChanges(owner: Ownership, changesIn: ChangesIn): Ownership {
+  const { changed = EMPTY_SET, removed = EMPTY_SET } = changesIn(owner.apiVersion);
+  const set = difference(difference(owner.set, changed), removed);
+  if (set === owner.set) return owner;
+  const { entry: _stale, ...facts } = owner;
+  return { ...facts, set };
+}
+
+/** Records a write: it manages the changed fields, and removed fields lose their managers. */
 export function recordUpdate(
   owners: readonly Ownership[],
-  changes: ReturnType<typeof compareObjects>,
+  changesIn: ChangesIn,
   writer: Omit<Ownership, 'set' | 'entry'>,
 ): Ownership[] {
-  const changed = changes.changed ?? EMPTY_SET;
-  const removed = changes.removed ?? EMPTY_SET;
+  const { changed = EMPTY_SET } = changesIn(writer.apiVersion);
   const next: Ownership[] = [];
   let taken = changed;
   for (const owner of owners) {
-    const rest = difference(difference(owner.set, changed), removed);
-    if (!isEmptySet(changed) && isSameManager(owner, writer)) {
-      taken = union(rest, taken);
-      continue;
-    }
-    if (rest === owner.set) next.push(owner);
-    else {
-      const { entry: _stale, ...facts } = owner;
-      next.push({ ...facts, set: rest });
-    }
+    const rest = withoutChanges(owner, changesIn);
+    if (!isEmptySet(changed) && isSameManager(owner, writer)) taken = union(rest.set, taken);
+    else next.push(rest);
   }
   if (!isEmptySet(taken)) next.push({ ...writer, set: taken });
   return next;
@@ -126,14 +130,16 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   if (kind.custom && !areOfKind) return [];
   const entries = areOfKind ? given : given.filter((entry) => isOfKind(entry, kind));
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);
-  const changes = compareObjects(live ?? emptyObject(kind), updated, node, scopeOf(kind, input.subresource));
+  const scope = (of: KindDefinition): Scope => scopeOf(of, input.subresource);
+  const changesIn = changesByVersion(live ?? emptyObject(kind), updated, kind, scope, input.versionOf);
+  const changes = changesIn(apiVersionOf(kind));
   const before = readEntries(entries);
   if (changes.changed === undefined && changes.removed === undefined) {
     return before.length === entries.length ? (entries as ManagedFieldsEntry[]) : writeEntries(before);
   }
   // The real server also removes the managers of an object that does not match its schema.
   if (!isTyped(updated, node, true)) return [];
-  const owners = recordUpdate(before, changes, {
+  const owners = recordUpdate(before, changesIn, {
     manager: input.manager,
     operation: 'Update',
     apiVersion: apiVersionOf(kind),

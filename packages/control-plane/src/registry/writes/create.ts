@@ -73,6 +73,7 @@ export function track(
     subresource,
     now: registry.now(),
     kind,
+    ...(kind.custom ? {} : { versionOf: (apiVersion) => registry.kinds.byKind(apiVersion, kind.kind)?.kind }),
   });
 }
 

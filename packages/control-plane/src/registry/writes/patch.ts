@@ -372,6 +372,9 @@ function applyObject(
       subresource: target.subresource,
       now: registry.now(),
       kind: served.kind,
+      ...(served.kind.custom
+        ? {}
+        : { versionOf: (apiVersion) => registry.kinds.byKind(apiVersion, served.kind.kind)?.kind }),
     });
     if (!isChecked) checkRepeatedKeys(bytes, options, call);
     isChecked = true;

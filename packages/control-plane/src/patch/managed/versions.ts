@@ -1,0 +1,46 @@
+import { cloneJson } from '../../apimachinery/objects/json-value.ts';
+import { apiVersionOf, type KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { nodeOf } from '../../schema/model/node.ts';
+import { type Changes, compareObjects, type Scope } from './compare.ts';
+
+/** The changes of a write, as objects of an apiVersion have them. */
+export type ChangesIn = (apiVersion: string) => Changes;
+
+/** Finds the kind in another apiVersion; undefined: none. */
+export type VersionOf = (apiVersion: string) => KindDefinition | undefined;
+
+function converted(object: ApiObject, from: KindDefinition, to: KindDefinition): ApiObject {
+  const copy = cloneJson(object) as ApiObject;
+  const stored = from.storedAs?.encode(copy) ?? copy;
+  return to.storedAs?.decode(stored) ?? stored;
+}
+
+/**
+ * Compares two objects of a kind. The managers of a version own the fields of that version. Therefore the objects are compared in each
+ * version with other fields: autoscaling v1 and v2, and events of both groups.
+ */
+export function changesByVersion(
+  old: ApiObject,
+  next: ApiObject,
+  kind: KindDefinition,
+  scope: (kind: KindDefinition) => Scope,
+  versionOf: VersionOf = () => undefined,
+): ChangesIn {
+  const compare = (of: KindDefinition, before: ApiObject, after: ApiObject): Changes =>
+    compareObjects(before, after, of.schema === undefined ? undefined : nodeOf(of.schema), scope(of));
+  const own = compare(kind, old, next);
+  const known = new Map([[apiVersionOf(kind), own]]);
+  return (apiVersion) => {
+    let changes = known.get(apiVersion);
+    if (changes === undefined) {
+      const other = versionOf(apiVersion);
+      changes =
+        other === undefined || (other.storedAs === undefined && kind.storedAs === undefined)
+          ? own
+          : compare(other, converted(old, kind, other), converted(next, kind, other));
+      known.set(apiVersion, changes);
+    }
+    return changes;
+  };
+}
