@@ -42,6 +42,7 @@ const FOREIGN = new Set([
   'ignore-missing',
   'ignore-not-found',
   'non-resource-url',
+  'reuse-values',
   'patch-file',
 ]);
 /** Not after a letter or a dash: GCP names volumes with two dashes inside. */

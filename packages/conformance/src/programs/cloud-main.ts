@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { startProgram } from '@mcm/kube/start';
 
-startProgram('cloud', () => import('./cloud.ts'));
+startProgram('cloud', () => import('./command.ts'));
