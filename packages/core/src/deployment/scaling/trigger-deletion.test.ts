@@ -145,6 +145,7 @@ describe('a mark that is not acted upon is said', () => {
 
   test.each<[title: string, replicas: number, scaler: string | undefined, named: Machine]>([
     ['one that the scaler’s change covers: it goes', 2, T1, running('a', { priority: '1', marked: -10 })],
+    ['one that was marked in the second of the change', 2, T1, running('a', { priority: '1', marked: -5 })],
     ['one of a set that is to be smaller: it goes', 1, undefined, running('a', { priority: '1' })],
     ['one that is going', 2, undefined, running('a', { priority: '1', deleting: true })],
     ['priority 2', 2, undefined, running('a', { priority: '2' })],
