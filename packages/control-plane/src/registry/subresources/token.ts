@@ -80,7 +80,7 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
   const spec = {
     audiences,
     expirationSeconds,
-    boundObjectRef: given.boundObjectRef === undefined ? null : { ...given.boundObjectRef },
+    boundObjectRef: given.boundObjectRef ?? null,
   };
   await registry.admission.validate({ ...attributes, object: { ...object, spec, status: NO_TOKEN } });
   const bound = boundObject(request, given);
