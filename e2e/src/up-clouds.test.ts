@@ -77,8 +77,8 @@ function inFolder(context: TestContext) {
       .toSorted((a, b) => `${a.kind} ${a.name}`.localeCompare(`${b.kind} ${b.name}`));
   };
   /** Each look is a process of its own: not more often than people would. */
-  const untilInCloud = <T>(told: (all: InCloud) => T) =>
-    expect.poll(async () => told(await inCloud()), { timeout: PATIENCE_MS, interval: 2_000 });
+  const untilInCloud = <T>(reported: (all: InCloud) => T) =>
+    expect.poll(async () => reported(await inCloud()), { timeout: PATIENCE_MS, interval: 2_000 });
 
   const withClient = async (work: (client: KubeClient) => Promise<void>): Promise<void> => {
     const transport = undiciTransport(await loadKubeconfig(join(cwd, '.mcm', 'kubeconfig')));
@@ -143,9 +143,9 @@ function inFolder(context: TestContext) {
     const { cloudAddress }: { cloudAddress: string } = JSON.parse(readFileSync(join(cwd, '.mcm', 'mcm.json'), 'utf8'));
     const transport = undiciTransport({ server: cloudAddress });
     const answer = await transport({ method: 'GET', path: '/_emulator/counts', headers: {} });
-    const { counts: told }: { counts: Readonly<Record<string, number>> } = JSON.parse(await answer.text());
+    const { counts: reported }: { counts: Readonly<Record<string, number>> } = JSON.parse(await answer.text());
     await transport.close();
-    return told;
+    return reported;
   };
   /** Both deployments go; then the cloud's own listing is empty. */
   const untilNothingIsLeft = async (provider: string): Promise<void> => {

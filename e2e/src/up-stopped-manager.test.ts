@@ -45,15 +45,15 @@ test('a stopped manager of mcm up is reported by all commands, and its next step
   // The Lease of the manager expires after 15 s.
   await up.line(/^machine-controller-manager does not act since /);
 
-  const told = async (...args: string[]): Promise<string> => (await mcm(args, { cwd, program }).ended).stdout;
-  const explained = await told('explain', 'machinedeployment', 'workers');
+  const reported = async (...args: string[]): Promise<string> => (await mcm(args, { cwd, program }).ended).stdout;
+  const explained = await reported('explain', 'machinedeployment', 'workers');
   expect(explained).toContain(`  next   nothing: ${NAME} does not act\n`);
   expect(explained).not.toContain('goes from 3 to 5 machines');
   const reports = [
     explained,
-    await told('tree'),
-    await told('status'),
-    await told('rollout', 'status', 'workers', '--no-watch'),
+    await reported('tree'),
+    await reported('status'),
+    await reported('rollout', 'status', 'workers', '--no-watch'),
   ];
   for (const report of reports)
     expect(report).toMatch(/machine-controller-manager does not act since 20\d\d-.*Z \(\d+s\)/);
@@ -61,5 +61,5 @@ test('a stopped manager of mcm up is reported by all commands, and its next step
 
   process.kill(manager, 'SIGCONT');
   await up.line(/^machine-controller-manager acts again/);
-  expect(await told('tree')).not.toContain('does not act');
+  expect(await reported('tree')).not.toContain('does not act');
 });

@@ -99,8 +99,8 @@ function fail(error: unknown): void {
   const busy = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
   const known = busy || error instanceof ConfigError || error instanceof StoreError;
   const stack = known || !(error instanceof Error) ? '' : `${error.stack}\n`;
-  const cure = busy ? '; name another with --port, or 0 for a free one' : '';
-  process.stderr.write(`${stack}cloud-emulator: ${errorText(error)}${cure}\n`);
+  const hint = busy ? '; name another with --port, or 0 for a free one' : '';
+  process.stderr.write(`${stack}cloud-emulator: ${errorText(error)}${hint}\n`);
   process.exit(1);
 }
 

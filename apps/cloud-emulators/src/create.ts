@@ -18,7 +18,7 @@ export interface CreateEmulatorOptions {
   readonly pageSize?: number;
   readonly power?: Power;
   readonly store?: EmulatorStore;
-  /** JSON of `MCM_EMULATOR_ACCOUNT`; undefined: nobody is asked who he is. */
+  /** JSON of `MCM_EMULATOR_ACCOUNT`; undefined: requests need no credentials. */
   readonly account: string | undefined;
 }
 
@@ -93,10 +93,10 @@ function accountOf<P extends Provider>(
   try {
     value = JSON.parse(text);
   } catch {
-    throw new Error('MCM_EMULATOR_ACCOUNT is no JSON');
+    throw new Error('MCM_EMULATOR_ACCOUNT must be JSON');
   }
   const parsed = ACCOUNTS[provider].safeParse(value);
-  // What it holds is secret: only the names of its fields are told.
+  // The content is secret, so the error contains only the names of the fields.
   if (!parsed.success)
     throw new Error(
       `MCM_EMULATOR_ACCOUNT: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`,

@@ -38,32 +38,28 @@ const countOnPage = (text: string): number => {
 export function parseFlags(argv: readonly string[]): EmulatorFlags {
   const command: Command = reportRefusals(new Command('cloud-emulator'))
     .description(
-      'A loopback server that speaks enough of a cloud to try its machine controller against. Its VMs boot hollow kubelets.',
+      'An emulator of a cloud API on loopback, for tests of a machine controller. Its VMs run simulated kubelets.',
     )
     .allowExcessArguments(false)
-    .addOption(new Option('--provider <name>', 'the cloud that is played').choices(PROVIDERS))
-    .option('--port <port>', 'port on 127.0.0.1; 0 takes a free one', whole(65_535), 0)
-    .option('--data-dir <dir>', 'folder that keeps what is in the cloud (default: in memory)')
-    .option('--node-kubeconfig <file>', 'ready credentials for all kubelets; bootstrap tokens are only proven then')
-    .option('--operation-ms <ms>', 'how long operations, boots and shutdowns take', whole(LONGEST_MS), 1_000)
-    .option('--visible-after-ms <ms>', 'new VMs show in listings so much later', whole(LONGEST_MS), 0)
-    .option(
-      '--page-size <count>',
-      'VMs on a page of a listing (default: as many as the cloud itself tells)',
-      countOnPage,
-    )
+    .addOption(new Option('--provider <name>', 'the emulated cloud').choices(PROVIDERS))
+    .option('--port <port>', 'port on 127.0.0.1; 0: any free port', whole(65_535), 0)
+    .option('--data-dir <dir>', 'folder for the state of the cloud (default: in memory)')
+    .option('--node-kubeconfig <file>', 'kubeconfig of all kubelets; bootstrap tokens are then only verified')
+    .option('--operation-ms <ms>', 'duration of operations, boots and shutdowns', whole(LONGEST_MS), 1_000)
+    .option('--visible-after-ms <ms>', 'delay until new VMs appear in listings', whole(LONGEST_MS), 0)
+    .option('--page-size <count>', 'VMs on a page of a listing (default: the page size of the cloud)', countOnPage)
     .addOption(
-      new Option('--log-level <level>', 'least level of log lines')
+      new Option('--log-level <level>', 'minimum level of log lines')
         .choices(['debug', 'info', 'warn', 'error'] as const)
         .default('info' as const),
     )
     .addHelpText(
       'after',
-      '\nBeside the API of the cloud: GET /_emulator/resources tells everything that would be billed, POST /_emulator/faults orders a fault:\n' +
+      '\nAdditional API: GET /_emulator/resources lists all billed resources, POST /_emulator/faults adds a fault:\n' +
         '{"on": "RunInstances"|"PUT virtualMachines"|"POST instances"|…, "times", "after", and one of "refuse": {"status", "code", "retryAfter"},\n' +
         '"perSecond", "lose": "before"|"after", "delayMs", "failOperation": {"code", "leave"}, "operationMs", "visibleAfterMs"}.\n' +
         '\nWho may call is read from MCM_EMULATOR_ACCOUNT, a JSON object: {"accessKeyId", "secretAccessKey"} for aws, also "host", "webIdentity",\n' +
-        '{"tenant", "clientId", "secret"} for azure, also "certificate", "assertion", "identities", {"email", "key"} for gcp, also "federation"; without it nobody is asked who he is. azure speaks TLS; its CA is <data-dir>/ca.crt.',
+        '{"tenant", "clientId", "secret"} for azure, also "certificate", "assertion", "identities", {"email", "key"} for gcp, also "federation". Without it, requests need no credentials. azure uses TLS with the CA <data-dir>/ca.crt.',
     );
   const { provider, dataDir, nodeKubeconfig, pageSize, ...raw } = command
     .parse([...argv], { from: 'user' })

@@ -43,7 +43,7 @@ const INSTANCES = '/compute/v1/projects/p/zones/z/instances';
 const VM = '/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/vm-1?api-version=2023-07-01';
 
 describe('over a socket', () => {
-  test('EC2 answers in XML, and the listing tells what is there', async () => {
+  test('answers in XML, and the listing tells what is there [EC2]', async () => {
     const { ask } = await serve('aws');
     const launch = 'Action=RunInstances&ImageId=ami-1&InstanceType=m5.large&MinCount=1&MaxCount=1';
     const launched = await ask('POST', '/', `${launch}&BlockDeviceMapping.1.DeviceName=/dev/xvda&Version=2016-11-15`);
@@ -58,7 +58,7 @@ describe('over a socket', () => {
     expect((await ask('GET', '/_emulator/resources')).json()).toEqual({ resources: [] });
   });
 
-  test('EC2 keeps what was not to go with its instance, and tells of it', async () => {
+  test('keeps what was not to go with its instance, and tells of it [EC2]', async () => {
     const { ask } = await serve('aws');
     const launch = 'Action=RunInstances&ImageId=ami-1&InstanceType=m5.large&MinCount=1&MaxCount=1';
     const parts =
@@ -81,7 +81,7 @@ describe('over a socket', () => {
     expect(await states()).toEqual(['networkInterface available', 'volume available']);
   });
 
-  test('EC2 refuses a request that its account has not signed', async () => {
+  test('refuses a request that its account has not signed [EC2]', async () => {
     const { ask } = await serve('aws', { accessKeyId: 'AKIA', secretAccessKey: 's' });
     const answer = await ask('POST', '/', 'Action=DescribeInstances');
     expect([answer.status, answer.text]).toEqual([401, expect.stringContaining('<Code>AuthFailure</Code>')]);
@@ -159,7 +159,7 @@ describe('ordered faults', () => {
     expect(emulator.resources()).toMatchObject([{ name: 'm-1' }]);
   });
 
-  test('an operation fails and leaves what it is told to leave', async () => {
+  test('an operation fails and leaves the resources that the fault rule names', async () => {
     const { ask, emulator } = await serve('azure');
     emulator.faults.order({ on: '^PUT virtualMachines$', failOperation: { code: 'AllocationFailed', leave: true } });
     const made = await ask('PUT', VM, JSON.stringify({ location: 'l', properties: {} }));

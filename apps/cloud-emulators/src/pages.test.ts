@@ -2,7 +2,7 @@ import { type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { ArmEndpoint, Ec2Endpoint, GceEndpoint } from './index.ts';
 
-/** A listing over pages while things come and go: nothing that was there all the time is skipped or told twice. */
+/** A listing over several pages while items are added and deleted: existing items are neither skipped nor returned twice. */
 
 const ask = async (transport: Transport, method: string, path: string, body?: string): Promise<string> =>
   (await transport({ method, path, headers: {}, ...(body === undefined ? {} : { body }) })).text();

@@ -199,8 +199,9 @@ test('without permission to list machines, pools over machines report verb and r
       ),
     });
     const target = (await pool('worker')).spec?.configuration?.name;
-    const told = async (name: string) => (await client.resource(nodes).get(name)).metadata.annotations?.[DesiredConfig];
-    expect([target, await told('plain'), await told('born')]).toEqual([
+    const reported = async (name: string) =>
+      (await client.resource(nodes).get(name)).metadata.annotations?.[DesiredConfig];
+    expect([target, await reported('plain'), await reported('born')]).toEqual([
       expect.stringMatching(/^rendered-worker-/),
       target,
       'old',
@@ -208,7 +209,7 @@ test('without permission to list machines, pools over machines report verb and r
     // The role is corrected. This needs no restart.
     allowed = true;
     await clock.advance(60_000);
-    expect([(await resolved())?.reason, await told('born')]).toEqual(['NotFound', target]);
+    expect([(await resolved())?.reason, await reported('born')]).toEqual(['NotFound', target]);
   } finally {
     stop.abort();
     await running;

@@ -167,7 +167,7 @@ class Machine implements AsyncDisposable {
 
   /** Ends the process as SIGTERM does. */
   async end(): Promise<void> {
-    this.#stop.abort(new Error('the process ends'));
+    this.#stop.abort(new Error('the process stops'));
     await Promise.allSettled(this.#running);
   }
 

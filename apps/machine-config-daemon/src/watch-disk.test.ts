@@ -11,7 +11,7 @@ import { DiskWatch } from './watch-disk.ts';
 async function watched(work: (root: string, watch: DiskWatch, seen: Seen) => Promise<void>): Promise<void> {
   const root = await mkdtemp(join(tmpdir(), 'watch-'));
   const virtual = new VirtualClock();
-  const seen: Seen = { told: 0, next: Promise.withResolvers<void>(), clock: virtual };
+  const seen: Seen = { reported: 0, next: Promise.withResolvers<void>(), clock: virtual };
   // The watch has just received a change from the system.
   const clock = {
     now: () => virtual.now(),
@@ -22,7 +22,7 @@ async function watched(work: (root: string, watch: DiskWatch, seen: Seen) => Pro
     },
   } as unknown as Clock;
   const watch = new DiskWatch(root, clock, () => {
-    seen.told += 1;
+    seen.reported += 1;
   });
   try {
     await mkdir(join(root, 'etc/a'), { recursive: true });
@@ -35,7 +35,7 @@ async function watched(work: (root: string, watch: DiskWatch, seen: Seen) => Pro
 }
 
 interface Seen {
-  told: number;
+  reported: number;
   next: PromiseWithResolvers<void>;
   readonly clock: VirtualClock;
 }
@@ -54,9 +54,9 @@ test('a burst of changes in a watched directory is reported once, at its end', (
     await seen.clock.advance(400);
     await change(seen, join(root, 'etc/a/two'));
     await seen.clock.advance(400);
-    expect(seen.told).toBe(0);
+    expect(seen.reported).toBe(0);
     await seen.clock.advance(200);
-    expect(seen.told).toBe(1);
+    expect(seen.reported).toBe(1);
   }));
 
 test('directories that a config no longer writes to are not watched, and new ones are', () =>
@@ -78,5 +78,5 @@ test('directories that a config no longer writes to are not watched, and new one
     await change(seen, join(root, 'etc/b/one'));
     watch.close();
     await seen.clock.advance(10_000);
-    expect(seen.told).toBe(0);
+    expect(seen.reported).toBe(0);
   }));

@@ -61,7 +61,7 @@ test.each([
   [['--safety-up=1', '--safety-down=1'], []],
   [['--safety-up=1', '--safety-down=2'], [expect.stringContaining('--safety-down=2 is above --safety-up=1')]],
   [['--webhook-cert-dir=/x'], ['--webhook-cert-dir has no effect without --webhook-port']],
-])('%j: what is likely not meant is told, and taken', async (argv, warnings) => {
+])('%j: the manager reports a probable mistake and accepts the value', async (argv, warnings) => {
   expect(await machineControllerManager.configure?.(await parse(...argv))).toEqual({ warnings });
 });
 
@@ -72,7 +72,7 @@ test.each(['--safety-up=-1', '--safety-down=x', '--machine-safety-overshooting-p
   },
 );
 
-test('§1.1 the Lease is machine-controller-manager, the original’s: the two never work at once', () => {
+test('the Lease is machine-controller-manager, the original’s: the two never work at once [§1.1]', () => {
   // A binary without a name for its Lease takes its own.
   const { name, leaseName = name } = machineControllerManager;
   expect(leaseName).toBe('machine-controller-manager');

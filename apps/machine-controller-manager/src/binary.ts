@@ -22,7 +22,7 @@ const VERSION = '0.1.0';
 /** Of `deploy/`. */
 const SERVICE = 'machine-controller-manager';
 
-/** What can be switched on or off beside the flags. */
+/** Features that can be enabled or disabled in addition to the flags. */
 const FEATURES = {
   RolloutAnnotations: {
     stage: 'BETA',
@@ -111,7 +111,7 @@ function doubtsAbout(given: Doubtful): readonly string[] {
   return [
     ...(down > up
       ? [
-          `--safety-down=${down} is above --safety-up=${up}: without surge a frozen set is thawed only when it has fewer machines than replicas`,
+          `--safety-down=${down} is above --safety-up=${up}: without surge, a freeze ends only when the set has fewer machines than replicas`,
         ]
       : []),
     ...(given['webhook-cert-dir'] !== '' && given['webhook-port'] === 0
@@ -120,11 +120,11 @@ function doubtsAbout(given: Doubtful): readonly string[] {
   ];
 }
 
-/** The `machine-controller-manager` binary, with traces of rollouts if they are asked for. */
+/** The `machine-controller-manager` binary, with traces of rollouts if they are enabled. */
 export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefinition<typeof flags> => ({
   name: NAME,
   version: VERSION,
-  description: 'Controllers of MachineDeployments and MachineSets, and the check for far too many machines.',
+  description: 'Controllers of MachineDeployments and MachineSets, and the check for too many machines.',
   metricsPrefix: 'mcm_',
   defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency, controllers: CONTROLLERS, features: FEATURES },
   flags,

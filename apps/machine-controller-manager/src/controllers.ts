@@ -42,7 +42,7 @@ import {
 } from '@mcm/kube';
 
 /** What the controllers reach the world through. */
-export interface Surroundings {
+export interface Environment {
   /** The cluster of the machine objects. */
   readonly control: KubeClient;
   /** The cluster of the nodes; undefined without one. */
@@ -52,9 +52,9 @@ export interface Surroundings {
   /** Clock, randomness and log, and what watches caches. */
   readonly runtime: InformerRuntime;
   readonly metrics?: QueueMetrics;
-  /** Where the gauges of deployments and sets are told; absent: nowhere. */
+  /** Registry for the gauges of deployments and sets; absent: none. */
   readonly meters?: Meters;
-  /** Told of what rollouts are read off, before anything runs; absent: nobody traces them. */
+  /** Gets the events for traces of rollouts before the controllers start; absent: no traces. */
   readonly traces?: Pick<Traces, 'exporter' | 'rollouts'>;
 }
 
@@ -99,8 +99,8 @@ export interface Controllers {
 const EVENT_DELAY_MS = 3_000;
 
 /** Builds caches and controllers; nothing happens before their units run. */
-export function createControllers(surroundings: Surroundings, settings: ManagerSettings): Controllers {
-  const { control, target, namespace, runtime, metrics } = surroundings;
+export function createControllers(environment: Environment, settings: ManagerSettings): Controllers {
+  const { control, target, namespace, runtime, metrics } = environment;
   const local = { ...runtime, namespace };
   const recorderOf = (component: string): EventRecorder =>
     createRecorder({ client: control, component, delayMs: EVENT_DELAY_MS, ...runtime });
@@ -130,8 +130,8 @@ export function createControllers(surroundings: Surroundings, settings: ManagerS
     log: runtime.log,
     ...(metrics === undefined ? {} : { metrics }),
   };
-  if (surroundings.meters) registerManagerMetrics(surroundings.meters, context);
-  surroundings.traces?.rollouts(context);
+  if (environment.meters) registerManagerMetrics(environment.meters, context);
+  environment.traces?.rollouts(context);
   const { safetyUp, safetyDown, overshootingPeriodMs: periodMs } = settings;
   const concurrency = (name: string): number => settings.concurrencyByController?.[name] ?? settings.concurrency;
   const controllers: readonly Controller[] = [
@@ -162,7 +162,7 @@ export function createControllers(surroundings: Surroundings, settings: ManagerS
     ...(target ? [{ client: target, definition: nodes }] : []),
   ];
   const flush = async (): Promise<void> => {
-    await Promise.all([recorder.flush(), setRecorder.flush(), surroundings.traces?.exporter.flush()]);
+    await Promise.all([recorder.flush(), setRecorder.flush(), environment.traces?.exporter.flush()]);
   };
   const units = controllers.map(
     (controller): Unit => ({

@@ -3,7 +3,7 @@ export {
   type Controllers,
   createControllers,
   DEFAULT_SETTINGS,
+  type Environment,
   type ManagerSettings,
-  type Surroundings,
 } from './controllers.ts';
 export { type RunningManager, runManager } from './run.ts';

@@ -1,5 +1,5 @@
 import { UnitRunner } from '@mcm/kube';
-import { createControllers, DEFAULT_SETTINGS, type ManagerSettings, type Surroundings } from './controllers.ts';
+import { createControllers, DEFAULT_SETTINGS, type Environment, type ManagerSettings } from './controllers.ts';
 
 /** A manager that runs in this process. */
 export interface RunningManager {
@@ -12,16 +12,16 @@ export interface RunningManager {
 }
 
 /**
- * Runs the controllers of the binary in this process until the signal aborts: no flags, no Lease, no sockets, so that
- * a simulation has them on its own clock.
+ * Runs the controllers of the binary in this process until the signal aborts. It uses no flags, Lease or sockets, so that a
+ * simulation can run it on its own clock.
  */
 export function runManager(
-  surroundings: Surroundings,
+  environment: Environment,
   settings: Partial<ManagerSettings>,
   signal: AbortSignal,
 ): RunningManager {
-  const controllers = createControllers(surroundings, { ...DEFAULT_SETTINGS, ...settings });
-  const { clock, random, log } = surroundings.runtime;
+  const controllers = createControllers(environment, { ...DEFAULT_SETTINGS, ...settings });
+  const { clock, random, log } = environment.runtime;
   const runner = new UnitRunner({ units: controllers.units, clock, random, log });
   return { idle: controllers.idle, flush: controllers.flush, ended: runner.run(signal) };
 }

@@ -73,9 +73,9 @@ async function serveSelfMade(settings: WebhookSettings, context: WebhookContext)
     served.use(pair);
   };
   const kept = keepSelfMadeCertificates({ ...selfMade, ...shared, client: control, use }, stop.signal);
-  context.log.info('Serving webhooks with certificates of our own', { port: server.port });
+  context.log.info('Serving webhooks with self-signed certificates', { port: server.port });
   return async () => {
-    stop.abort(new Error('the process ends'));
+    stop.abort(new Error('the process stops'));
     await Promise.all([kept, server.close()]);
   };
 }

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { addCloud } from './cloud/command.ts';
 import { withOutput } from './cluster/cluster-options.ts';
+import type { CommandEnvironment } from './command/environment.ts';
+import { DEFAULT_DATA_DIR } from './command/environment.ts';
 import { addHelp } from './command/help.ts';
-import type { CommandSurroundings } from './command/surroundings.ts';
-import { DEFAULT_DATA_DIR } from './command/surroundings.ts';
 import { version } from './command/version.ts';
 import { addCompletion } from './completion/command.ts';
 import { addConfig } from './config/command.ts';
@@ -23,48 +23,48 @@ import { compileUpOptions, type UpFlags } from './up/options.ts';
 const dataDirOption = ['--data-dir <dir>', 'directory of stores, logs and the kubeconfig', DEFAULT_DATA_DIR] as const;
 
 /** The inputs and outputs of the process. */
-export type ProgramSurroundings = Pick<CommandSurroundings, 'say' | 'random' | 'signal'> &
-  Partial<Pick<CommandSurroundings, 'draw'>> & { readonly stdout: NodeJS.WriteStream };
+export type ProgramEnvironment = Pick<CommandEnvironment, 'say' | 'random' | 'signal'> &
+  Partial<Pick<CommandEnvironment, 'draw'>> & { readonly stdout: NodeJS.WriteStream };
 
 /**
  * Creates the `mcm` program. Only a running command uses the process and loads its implementation: this module contains
  * names and flags, and each `run.ts` the implementation.
  */
-export function createProgram({ stdout, ...given }: ProgramSurroundings): Command {
+export function createProgram({ stdout, ...given }: ProgramEnvironment): Command {
   const program = new Command('mcm')
     .description('Machines for Kubernetes, on a laptop and for any cluster')
     .version(version(), '-V, --version');
-  const surroundings: CommandSurroundings = {
+  const environment: CommandEnvironment = {
     draw: (text) => text,
     warn: (line) => program.configureOutput().writeErr?.(`${line}\n`),
     ...given,
   };
-  const { say } = surroundings;
+  const { say } = environment;
 
-  addUp(program, surroundings, stdout);
-  addDown(program, surroundings);
-  addStatus(program, surroundings);
-  addLogs(program, surroundings);
+  addUp(program, environment, stdout);
+  addDown(program, environment);
+  addStatus(program, environment);
+  addLogs(program, environment);
   addCloud(program, say);
-  addRollout(program, surroundings);
-  addExplain(program, surroundings);
-  addDrain(program, surroundings);
-  addPlan(program, surroundings);
-  addTree(program, surroundings);
-  addEvents(program, surroundings);
-  addDebug(program, surroundings);
+  addRollout(program, environment);
+  addExplain(program, environment);
+  addDrain(program, environment);
+  addPlan(program, environment);
+  addTree(program, environment);
+  addEvents(program, environment);
+  addDebug(program, environment);
   addCompletion(program, say);
-  addDashboard(program, surroundings);
-  addInstall(program, surroundings);
+  addDashboard(program, environment);
+  addInstall(program, environment);
   addProvider(program, say);
   addConfig(program, say);
 
-  addVersion(program, surroundings);
+  addVersion(program, environment);
   addHelp(program);
   return program;
 }
 
-function addUp(program: Command, { random, signal, draw }: CommandSurroundings, stdout: NodeJS.WriteStream): void {
+function addUp(program: Command, { random, signal, draw }: CommandEnvironment, stdout: NodeJS.WriteStream): void {
   program
     .command('up')
     .description('start a control plane, a local cloud, both controllers and a first fleet')
@@ -96,7 +96,7 @@ function addUp(program: Command, { random, signal, draw }: CommandSurroundings, 
     });
 }
 
-function addDown(program: Command, { say }: CommandSurroundings): void {
+function addDown(program: Command, { say }: CommandEnvironment): void {
   withOutput(
     program
       .command('down')
@@ -109,25 +109,25 @@ function addDown(program: Command, { say }: CommandSurroundings): void {
   });
 }
 
-function addStatus(program: Command, { say }: CommandSurroundings): void {
+function addStatus(program: Command, { say }: CommandEnvironment): void {
   withOutput(
     program
       .command('status')
       .description('show the status of the instance of a data directory')
       .option(...dataDirOption),
   ).action(async (flags: { dataDir: string; output: OutputFormat }) => {
-    const { tellStatus } = await import('./up/status.ts');
-    await tellStatus(flags.dataDir, flags.output, say);
+    const { reportStatus } = await import('./up/status.ts');
+    await reportStatus(flags.dataDir, flags.output, say);
   });
 }
 
-function addVersion(program: Command, { say }: CommandSurroundings): void {
+function addVersion(program: Command, { say }: CommandEnvironment): void {
   withOutput(
     program.command('version').description('print the version; wide also prints the version of Node.js'),
   ).action((flags: { output: OutputFormat }) => {
     const model = { version: version(), node: process.version };
-    const lines = formatted(flags.output, model, (told, wide) => [
-      wide ? `${told.version} on Node.js ${told.node}` : told.version,
+    const lines = formatted(flags.output, model, (reported, wide) => [
+      wide ? `${reported.version} on Node.js ${reported.node}` : reported.version,
     ]);
     for (const line of lines) say(line);
   });

@@ -30,7 +30,7 @@ const WATCHED_MS = 50 * MINUTE;
 /** Of two machines: a status and a creation each three minutes, with a login, and some listings. */
 const MOST_CALLS = 160;
 
-async function expectTold(two: TwoClasses, { event, says }: Case): Promise<void> {
+async function expectReported(two: TwoClasses, { event, says }: Case): Promise<void> {
   const warnings = await two.warnings('odd');
   expect(warnings.map(({ text }) => text).join('\n')).toMatch(event);
   for (const { text, count } of warnings) expect(count, text).toBe(1);
@@ -45,7 +45,7 @@ describe.each(Object.entries(CASES))('%s', (provider, cases) => {
     const open = CLOUDS[provider];
     if (!open) throw new Error(`there is no cloud of ${provider}`);
     const { variables = {}, files = {} } = bad;
-    const two = await TwoClasses.start((surroundings) => open({ ...surroundings, variables, files }));
+    const two = await TwoClasses.start((environment) => open({ ...environment, variables, files }));
     opened.push(two);
     const before = await two.clock.now().getTime();
     await two.addOdd(bad);
@@ -53,7 +53,7 @@ describe.each(Object.entries(CASES))('%s', (provider, cases) => {
     await two.make('ordinary', 1, 1);
     expect(await two.untilWorks('ordinary-1')).toBeLessThan(5 * MINUTE);
     await two.clock.advance(WATCHED_MS - (two.clock.now().getTime() - before));
-    await expectTold(two, bad);
+    await expectReported(two, bad);
     const calls = [...two.asked.values()].reduce((all, each) => all + each, 0);
     expect(calls, JSON.stringify([...two.asked])).toBeLessThan(MOST_CALLS);
     const readable = await two.readable();

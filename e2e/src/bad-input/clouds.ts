@@ -30,7 +30,7 @@ export interface CloudOf {
   readonly ordinary: ClassInput;
 }
 
-interface Surroundings {
+interface Environment {
   readonly clock: VirtualClock;
   readonly client: KubeClient;
   /** Variables of the controller's environment; absent: none. */
@@ -179,7 +179,7 @@ const SOURCES = { paths: ['/tokens'], origins: ['https://idp.example'], aws: tru
 const TOKEN_FILES = { '/tokens/of-another': 'another-token' };
 
 /** Opens the cloud of a provider. */
-export const CLOUDS: Readonly<Record<string, (surroundings: Surroundings) => CloudOf>> = {
+export const CLOUDS: Readonly<Record<string, (environment: Environment) => CloudOf>> = {
   AWS: ({ clock, client, variables = {}, files = {} }) => {
     const ordinary = sampleOf('AWS');
     const { providerAccessKeyId = '', providerSecretAccessKey = '' } = ordinary.secret;

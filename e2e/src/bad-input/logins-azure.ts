@@ -24,7 +24,7 @@ const ofCertificate = (from: number, change: Readonly<Record<string, string>>) =
   ...{ ...application, clientCertificate: certificate(from, 30) },
   ...change,
 });
-const BEHIND_A_PROXY = refusal('login\\.microsoftonline\\.com: 200, and an answer that holds none');
+const BEHIND_A_PROXY = refusal('login\\.microsoftonline\\.com: 200, and an answer without a token');
 const LATE_CLOCK = refusal(
   'AADSTS700024.*clock of this controller is 20 min ahead of the token service: correct the clock',
 );
@@ -122,8 +122,8 @@ export const AZURE_LOGINS: readonly Case[] = [
       clientCertificate: certificateOf(keys.publicKey, day(-1), day(30)),
     },
     event:
-      /^InvalidClass: .*clientCertificate holds no private key; append .*; correct data\.clientCertificate of Secret default\/odd/,
-    says: /clientCertificate holds no private key.*; correct it in Secret default\/odd/,
+      /^InvalidClass: .*clientCertificate contains no private key; append .*; correct data\.clientCertificate of Secret default\/odd/,
+    says: /clientCertificate contains no private key.*; correct it in Secret default\/odd/,
   },
   {
     what: 'a PKCS#12 file in place of a certificate',
@@ -141,7 +141,7 @@ export const AZURE_LOGINS: readonly Case[] = [
   {
     what: 'a managed identity behind a proxy',
     secret: { ...azure.without('clientSecret'), managedIdentity: 'user', clientID: 'answered-by-a-proxy' },
-    event: /^CredentialsRefused: .*data\.managedIdentity.*200, and an answer that holds none.*must run in Azure/,
+    event: /^CredentialsRefused: .*data\.managedIdentity.*200, and an answer without a token.*must run in Azure/,
     says: /data\.managedIdentity/,
   },
   {

@@ -44,7 +44,8 @@ export const GCP_LOGINS: readonly Case[] = [
   {
     what: 'an identity provider that answers with a page',
     secret: gcp.secret({ serviceAccountJSON: external({ url: 'https://idp.example/answered-by-a-proxy' }) }),
-    event: /^CredentialsRefused: .*https:\/\/idp\.example: 200, and another answer; check credential_source/,
+    event:
+      /^CredentialsRefused: .*https:\/\/idp\.example: 200, and an answer that is not a token; check credential_source/,
     says: /check credential_source/,
   },
   {
@@ -53,8 +54,8 @@ export const GCP_LOGINS: readonly Case[] = [
       serviceAccountJSON: JSON.stringify({ type: 'metadata_server', service_account: 'answered-by-a-proxy' }),
       projectID: 'p',
     }),
-    event: /^CredentialsRefused: .*metadata server.*200, and an answer that holds none.*must run in Google Cloud/,
-    says: /must run in Google Cloud/,
+    event: /^CredentialsRefused: .*metadata server.*200, and an answer without a token.*run the controller on a host/,
+    says: /run the controller on a host/,
   },
   {
     what: 'a service account of a host without a metadata server',
@@ -62,7 +63,7 @@ export const GCP_LOGINS: readonly Case[] = [
       serviceAccountJSON: JSON.stringify({ type: 'metadata_server', service_account: 'out-of-reach' }),
       projectID: 'p',
     }),
-    event: /^CloudUnreachable: .*metadata server.*EHOSTUNREACH.*must run in Google Cloud/,
+    event: /^CloudUnreachable: .*metadata server.*EHOSTUNREACH.*run the controller on a host/,
     says: /EHOSTUNREACH/,
   },
   {
@@ -96,8 +97,8 @@ export const GCP_LOGINS: readonly Case[] = [
         { subject_token_type: 'urn:ietf:params:aws:token-type:aws4_request' },
       ),
     }),
-    event: /^CredentialsRefused: .*AWS metadata service.*404.*must run in AWS with a role/,
-    says: /must run in AWS with a role/,
+    event: /^CredentialsRefused: .*AWS metadata service.*404.*run the controller in AWS with a role/,
+    says: /run the controller in AWS with a role/,
   },
   {
     what: 'a service account of a controller with a wrong clock',
@@ -119,8 +120,8 @@ export const GCP_LOGINS: readonly Case[] = [
     secret: gcp.secret({
       serviceAccountJSON: serviceAccount({ token_uri: 'https://oauth2.googleapis.com/answered-by-a-proxy' }),
     }),
-    event: /^CredentialsRefused: .*200, and an answer that holds none.*data\.serviceAccountJSON/,
-    says: /200, and an answer that holds none/,
+    event: /^CredentialsRefused: .*200, and an answer without a token.*data\.serviceAccountJSON/,
+    says: /200, and an answer without a token/,
     secrets: ['PRIVATE KEY'],
   },
   {

@@ -42,8 +42,8 @@ test('objects of all kinds with any field missing, null or of another type keep 
   const random = seededRandom(3);
   const plane = await startControlPlane({ clock, crds: OPEN, controllers: false });
   const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
-  const told: string[] = [];
-  const malformed = (object: KubeObject): void => void told.push(object.metadata.name);
+  const reported: string[] = [];
+  const malformed = (object: KubeObject): void => void reported.push(object.metadata.name);
   const runtime = { clock, random, log, freeze: true, malformed };
   const { units } = createControllers(
     { control: client, target: client, namespace: NAMESPACE, runtime },
@@ -81,7 +81,7 @@ test('objects of all kinds with any field missing, null or of another type keep 
   await clock.advance(30_000);
   const made = (await client.resource(machines, NAMESPACE).list()).items;
   expect(made.filter(({ metadata }) => metadata.labels?.app === 'good')).toHaveLength(2);
-  expect(told.toSorted()).toEqual(held.toSorted());
+  expect(reported.toSorted()).toEqual(held.toSorted());
   // Nothing is made for what is held, and nothing of it is deleted.
   const sets = (await client.resource(machineSets, NAMESPACE).list()).items;
   const owners = [...made, ...sets].flatMap(({ metadata }) => metadata.ownerReferences?.map(({ name }) => name) ?? []);

@@ -97,9 +97,9 @@ async function make(client: KubeClient, name: string, cloudsOwn: object, data: R
     await client.resource<Machine>(machines, NAMESPACE).create({ metadata: { ...metadata, name: each }, spec });
 }
 
-async function expectTold(
+async function expectReported(
   { client, expect }: { readonly client: KubeClient; readonly expect: ExpectStatic },
-  { name, reason, cure }: { readonly name: string; readonly reason: string; readonly cure: RegExp },
+  { name, reason, hint }: { readonly name: string; readonly reason: string; readonly hint: RegExp },
 ): Promise<void> {
   const patience = { timeout: PATIENCE_MS, interval: 250 };
   await expect
@@ -110,14 +110,14 @@ async function expectTold(
         .map((event) => `${event.reason}: ${event.message}`);
       return texts.find((text) => text.startsWith(`${reason}: `)) ?? '';
     }, patience)
-    .toMatch(cure);
+    .toMatch(hint);
   for (const each of machineNames(name))
     await expect
       .poll(async () => {
         const machine = await client.resource<Machine>(machines, NAMESPACE).get(each);
         return machine.status?.lastOperation?.description ?? '';
       }, patience)
-      .toMatch(cure);
+      .toMatch(hint);
 }
 
 // At once: each waits most of the time, for retries of its machines and for its cloud.
@@ -131,12 +131,12 @@ test.concurrent.for(PROVIDERS)(
     const refused = REFUSED[name](data);
     await make(client, 'refused', cloudsOwn, { ...data, ...refused });
     const credentials = /correct the credentials in Secret default\/refused \(data\./;
-    await expectTold({ client, expect }, { name: 'refused', reason: 'CredentialsRefused', cure: credentials });
+    await expectReported({ client, expect }, { name: 'refused', reason: 'CredentialsRefused', hint: credentials });
 
     await cloud.program.stop();
     await make(client, 'unreachable', cloudsOwn, data);
     const endpoint = /cannot be reached \(E\w+\); look at .*endpoint/;
-    await expectTold({ client, expect }, { name: 'unreachable', reason: 'CloudUnreachable', cure: endpoint });
+    await expectReported({ client, expect }, { name: 'unreachable', reason: 'CloudUnreachable', hint: endpoint });
 
     const readable = [log()];
     for (const definition of [events, machines, machineClasses] as const)

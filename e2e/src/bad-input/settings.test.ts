@@ -36,19 +36,19 @@ test.each([
   [
     'aws',
     { AWS_ENDPOINT_URL_EC2: 'http://ec2.example.net' },
-    'AWS_ENDPOINT_URL_EC2 is http://ec2.example.net, plain http, which is for loopback addresses only: use https, or set MCM_ALLOW_PLAIN_HTTP=true',
+    'AWS_ENDPOINT_URL_EC2 is http://ec2.example.net, and plain http is only for loopback addresses: use https, or set MCM_ALLOW_PLAIN_HTTP=true',
   ],
   [
     'azure',
     { AZURE_RESOURCE_MANAGER_ENDPOINT: 'https://arm.example.net/one/path' },
-    'AZURE_RESOURCE_MANAGER_ENDPOINT has the path /one/path, which would not be asked: write https://arm.example.net',
+    'AZURE_RESOURCE_MANAGER_ENDPOINT must not contain the path /one/path: write https://arm.example.net',
   ],
   [
     'gcp',
     { GOOGLE_CLOUD_UNIVERSE_DOMAIN: 'https://universe.example/token-of-somebody' },
-    'GOOGLE_CLOUD_UNIVERSE_DOMAIN is no domain: write one such as googleapis.com, without https://',
+    'GOOGLE_CLOUD_UNIVERSE_DOMAIN must be a domain without https://, such as googleapis.com',
   ],
-  ['aws', { AWS_RETRY_MODE: 'brave' }, 'AWS_RETRY_MODE=brave is unknown; use standard or adaptive, or leave it out'],
+  ['aws', { AWS_RETRY_MODE: 'brave' }, 'AWS_RETRY_MODE=brave must be standard or adaptive; correct it or remove it'],
   [
     'azure',
     { MCM_FLAG_AZURE_CLOUD: 'AzureMars' },
@@ -57,7 +57,7 @@ test.each([
   [
     'azure',
     { MCM_FLAG_AUTHORITY_HOST: 'https://somebody:secret@login.example.net' },
-    '--authority-host holds a user or a password, which no endpoint takes: write https://host[:port]',
+    '--authority-host must not contain a user or password: write https://host[:port]',
   ],
   ['local', { MCM_LOCAL_BACKEND: 'podman' }, 'MCM_LOCAL_BACKEND is "podman"; write cloud or pod'],
 ])(

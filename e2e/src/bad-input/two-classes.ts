@@ -25,7 +25,7 @@ const ODD = 'odd';
 const NEVER_MS = 0;
 
 /** Errors as they would be printed. */
-const told = (_key: string, value: unknown): unknown =>
+const reported = (_key: string, value: unknown): unknown =>
   value instanceof Error ? `${value.message} ${value.stack ?? ''} ${String(value.cause ?? '')}` : value;
 
 /**
@@ -142,9 +142,12 @@ export class TwoClasses {
   async readable(): Promise<string> {
     const of = async (definition: typeof events | typeof machines | typeof machineClasses): Promise<string> =>
       JSON.stringify((await this.#client.resource(definition as typeof events, NAMESPACE).list()).items);
-    return [await of(events), await of(machines), await of(machineClasses), JSON.stringify(this.log.lines, told)].join(
-      '\n',
-    );
+    return [
+      await of(events),
+      await of(machines),
+      await of(machineClasses),
+      JSON.stringify(this.log.lines, reported),
+    ].join('\n');
   }
 
   close(): Promise<void> {

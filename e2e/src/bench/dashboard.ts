@@ -7,7 +7,7 @@ import { chromiumPath, startBrowser } from '../dashboard/browser.ts';
 import { addCrowd, addLeases, statusOf } from '../dashboard/crowd.ts';
 import { type McmRun, mcm } from '../harness/mcm.ts';
 import { cpuMs } from '../harness/process-usage.ts';
-import { atMost, type Figure, told } from './machines/figure.ts';
+import { atMost, type Figure, reported } from './machines/figure.ts';
 import { startPlane } from './plane-process.ts';
 
 const BANDS = 10;
@@ -76,7 +76,7 @@ export async function* dashboardFigures(): AsyncGenerator<Figure> {
       note,
     );
     yield atMost('dashboard, server', (cpuMs(pid) - usedMs) / seconds / 10, SERVER_PERCENT, '% of a core', note);
-    yield told('dashboard, changes', changes / seconds, 'per second');
+    yield reported('dashboard, changes', changes / seconds, 'per second');
   } finally {
     await browser.close();
     server?.child.kill('SIGTERM');

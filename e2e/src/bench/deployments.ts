@@ -91,14 +91,14 @@ async function change(stack: Stack, count: number, changes: number): Promise<num
   const resource = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);
   const { metadata } = await resource.list({ limit: 1 });
   const seen = new Map<string, number>();
-  let told = (): void => undefined;
+  let reported = (): void => undefined;
   const end = new AbortController();
   const watching = (async () => {
     for await (const event of resource.watch({ resourceVersion: metadata.resourceVersion, signal: end.signal })) {
       if (event.type === 'BOOKMARK') continue;
       const { metadata, status } = event.object;
       seen.set(metadata.name, status?.observedGeneration ?? 0);
-      told();
+      reported();
     }
   })().catch((error: unknown) => {
     if (!end.signal.aborted) throw error;
@@ -113,7 +113,7 @@ async function change(stack: Stack, count: number, changes: number): Promise<num
     });
     while ((seen.get(name) ?? 0) < (metadata.generation ?? 0)) {
       await new Promise<void>((resolve) => {
-        told = resolve;
+        reported = resolve;
       });
     }
     latencies.push(performance.now() - start);
@@ -127,7 +127,7 @@ async function change(stack: Stack, count: number, changes: number): Promise<num
 function declareRunning(stack: Stack, signal: AbortSignal): { reach(count: number): Promise<void> } {
   const resource = stack.client.resource<Machine>(machines, NAMESPACE);
   let running = 0;
-  let told = (): void => undefined;
+  let reported = (): void => undefined;
   const declare = async (name: string): Promise<void> => {
     const lastUpdateTime = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
     const status = {
@@ -136,7 +136,7 @@ function declareRunning(stack: Stack, signal: AbortSignal): { reach(count: numbe
     };
     await resource.patch(name, { type: 'merge', body: { status } }, { subresource: 'status' });
     running += 1;
-    told();
+    reported();
   };
   void (async () => {
     const { metadata } = await resource.list({ limit: 1 });
@@ -150,7 +150,7 @@ function declareRunning(stack: Stack, signal: AbortSignal): { reach(count: numbe
     async reach(count) {
       while (running < count) {
         await new Promise<void>((resolve) => {
-          told = resolve;
+          reported = resolve;
         });
       }
     },

@@ -40,7 +40,7 @@ import {
   wantedDisk,
 } from '@mcm/machine-config';
 import { atOnce } from './machines/at-once.ts';
-import { atMost, type Figure, told } from './machines/figure.ts';
+import { atMost, type Figure, reported } from './machines/figure.ts';
 
 const ROLE = { 'machineconfiguration.openshift.io/role': 'worker' };
 const WORKER = 'node-role.kubernetes.io/worker';
@@ -313,7 +313,7 @@ async function* idle(): AsyncGenerator<Figure> {
       2,
       '%',
     );
-    yield told('  memory of the process', process.memoryUsage().rss / 2 ** 20, 'MB', 'with the API server');
+    yield reported('  memory of the process', process.memoryUsage().rss / 2 ** 20, 'MB', 'with the API server');
   } finally {
     await bench.stop();
   }

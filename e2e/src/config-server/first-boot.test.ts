@@ -186,7 +186,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-test('W1 GET and HEAD of a pool’s own machine are answered with its configuration, POST is not allowed', async () => {
+test('GET and HEAD of a pool’s own machine are answered with its configuration, POST is not allowed [W1]', async () => {
   await pool('worker', 'workers');
   const token = await machineToken('workers');
   const { status, headers, text } = await ask('/config/worker', token);
@@ -252,7 +252,7 @@ test('a pool without machines of ours is opened to tokens by RBAC, pool by pool'
   expect(await statusOf('/config/nowhere', token)).toBe(404);
 });
 
-test('W2 what cannot be looked up is 500, and the log says why', async () => {
+test('what cannot be looked up is 500, and the log says why [W2]', async () => {
   await pool('worker', 'workers');
   const token = await machineToken('workers');
   await client.resource(machineConfigs).delete('rendered-worker-1');
@@ -268,7 +268,7 @@ test('W2 what cannot be looked up is 500, and the log says why', async () => {
   });
 });
 
-test('W4 an unsupported version is 400, none is answered in 2.2', async () => {
+test('an unsupported version is 400, none is answered in 2.2 [W4]', async () => {
   await pool('worker', 'workers');
   const token = await machineToken('workers');
   const accept = 'application/vnd.coreos.ignition+json;version=4.0.0';
@@ -300,7 +300,7 @@ test('a new certificate is served without a restart; no token and no secret is i
 });
 
 /** Waits for a line of the log. */
-const told = (wanted: string) =>
+const reported = (wanted: string) =>
   new Promise<void>((resolve) => {
     onInfo = (message) => {
       if (message === wanted) resolve();
@@ -309,7 +309,7 @@ const told = (wanted: string) =>
 
 test('without files the certificates are self-made, and two replicas share them', async () => {
   await server.close();
-  const serving = told('Serving first boots with a certificate of our own');
+  const serving = reported('Serving first boots with a certificate of our own');
   meters = metrics();
   server = await start({ certificates: '' });
   await expect(ask('/healthz')).rejects.toThrow();
@@ -319,7 +319,7 @@ test('without files the certificates are self-made, and two replicas share them'
   expect(await statusOf('/healthz')).toBe(200);
   expect(watched.at(-1)).toBe(Buffer.from(data['tls.crt'] ?? '', 'base64').toString('utf8'));
   const first = server;
-  const second = told('Serving first boots with a certificate of our own');
+  const second = reported('Serving first boots with a certificate of our own');
   meters = metrics();
   server = await start({ certificates: '' });
   await second;

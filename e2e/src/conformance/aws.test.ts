@@ -63,11 +63,11 @@ describe.skipIf(!server)('on moto', () => {
           'a crash between any two requests of a creation',
           'lost answers of a creation',
           // It refuses to terminate an instance a second time: its network interface is not there any more.
-          'deletion of what is gone',
+          'deletion of a deleted VM',
           'deletion of an orphan',
           'lost answers of a deletion',
           // Of several filters of one name it takes the last: the listing asks for `tag-key` of the cluster and of the role.
-          "listing leaves out other clusters' VMs",
+          'the listing excludes VMs of other clusters',
         ],
         // It tells all on one page.
         skipped: ['listing over all pages'],

@@ -29,7 +29,7 @@ export function configOf(
   return readConfig(path, readFileSync(path, 'utf8'), variables);
 }
 
-const told = (outcomes: readonly Outcome[], state: Outcome['state']): readonly string[] =>
+const reported = (outcomes: readonly Outcome[], state: Outcome['state']): readonly string[] =>
   outcomes.filter((each) => each.state === state).map(({ scenario }) => scenario.name);
 
 /** Plays one scenario, which must pass. @param without Those that the driver need not have are skipped, and no others */
@@ -52,6 +52,6 @@ export async function provesOn(
   const { outcomes } = await runConformance(target);
   const failed = outcomes.filter(({ state, scenario }) => state === 'failed' && !otherwise.includes(scenario.name));
   expect(failed.map(outcomeText)).toEqual([]);
-  expect(told(outcomes, 'failed').toSorted()).toEqual(otherwise.toSorted());
-  expect(told(outcomes, 'skipped').toSorted()).toEqual(skipped.toSorted());
+  expect(reported(outcomes, 'failed').toSorted()).toEqual(otherwise.toSorted());
+  expect(reported(outcomes, 'skipped').toSorted()).toEqual(skipped.toSorted());
 }

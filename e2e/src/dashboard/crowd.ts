@@ -19,7 +19,7 @@ export interface Band {
   readonly states?: Readonly<Partial<Record<State, number>>>;
   /** Old machines of a rollout. */
   readonly old?: number;
-  readonly trouble?: string;
+  readonly problem?: string;
   readonly paused?: boolean;
 }
 
@@ -102,10 +102,10 @@ async function addBand(client: KubeClient, band: Band, random: Random): Promise<
     availableReplicas: band.machines - bad,
     unavailableReplicas: bad,
     observedGeneration: metadata.generation ?? 1,
-    ...(band.trouble !== undefined && {
+    ...(band.problem !== undefined && {
       conditions: [
         {
-          ...{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: band.trouble },
+          ...{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: band.problem },
           ...{ lastTransitionTime: new Date().toISOString(), lastUpdateTime: new Date().toISOString() },
         },
       ],

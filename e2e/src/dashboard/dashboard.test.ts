@@ -33,16 +33,16 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
   let stage: DashboardStage;
   let browser: Awaited<ReturnType<typeof startBrowser>>;
   let page: Page;
-  const complaints: string[] = [];
+  const problems: string[] = [];
 
   beforeAll(async () => {
     stage = await startStage();
     browser = await startBrowser(chromiumPath ?? '');
     page = await browser.context.newPage();
     page.on('console', (message) => {
-      if (message.type() === 'error') complaints.push(message.text());
+      if (message.type() === 'error') problems.push(message.text());
     });
-    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('pageerror', (error) => problems.push(error.message));
   });
   afterAll(async () => {
     await browser?.close();
@@ -188,7 +188,7 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     expect(await refused(`document.body.innerHTML = '<img src=x onerror="globalThis.owned=1">'`)).toBe('TypeError');
     expect(await refused(`document.body.setAttribute('onclick', 'globalThis.owned=1')`)).toBe('TypeError');
     expect(await refused(`trustedTypes.createPolicy('mcm', { createHTML: (text) => text })`)).toBe('TypeError');
-    complaints.length = 0; // The browser logged these errors.
+    problems.length = 0; // The browser logged these errors.
   });
 
   test.each(['light', 'dark'] as const)(
@@ -233,10 +233,10 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     await page.getByText('Live', { exact: true }).waitFor();
     await stage.addMachine('workers-9', 'Pending');
     await tile('workers-9', 'Starting').waitFor();
-    complaints.length = 0; // The browser logs a lost connection.
+    problems.length = 0; // The browser logs a lost connection.
   });
 
   test('the browser logged no errors', () => {
-    expect(complaints).toEqual([]);
+    expect(problems).toEqual([]);
   });
 });

@@ -185,7 +185,7 @@ test('election, certificates of webhooks, and access to metrics', async () => {
       { body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} } },
     );
     expect(await access({ ...asked, authorization: `Bearer ${made.status.token}` })).toMatchObject({ status: 403 });
-    stop.abort(new Error('the process ends'));
+    stop.abort(new Error('the process stops'));
     await Promise.all([election, standby, kept, keptAgain]);
     expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });

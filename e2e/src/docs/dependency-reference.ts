@@ -105,7 +105,7 @@ export function dependencyReferenceFiles(): ReadonlyMap<string, string> {
     '# Packages of others\n',
     'The dependencies of the published packages, with the versions of the lock file. The bill of materials of a program lists the included packages',
     '(`sbom.cdx.json`, [images](../images.md)), which are fewer. For the selection and maintenance see the [security policy](../../SECURITY.md#dependencies).\n',
-    table(['Package', 'Version', 'License', 'Brings along', 'Used by', 'Why'], rows),
+    table(['Package', 'Version', 'License', 'Indirect', 'Used by', 'Why'], rows),
     '',
   ].join('\n');
   return new Map([['docs/reference/dependencies.md', text]]);

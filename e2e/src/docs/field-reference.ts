@@ -31,13 +31,15 @@ const typeOf = (schema: Schema): string =>
   schema['x-kubernetes-int-or-string'] === true ? 'integer or text' : (schema.type ?? 'any');
 
 function rulesOf(schema: Schema, required: boolean): string {
-  const rules = [
+  const rules = new Set([
     ...(required ? ['required'] : []),
     ...(schema.default === undefined ? [] : [`default \`${JSON.stringify(schema.default)}\``]),
     ...(schema.enum === undefined ? [] : [`one of ${schema.enum.map((value) => `\`${String(value)}\``).join(', ')}`]),
-    ...(schema['x-kubernetes-validations'] ?? []).map(({ message, rule }) => message ?? `\`${rule}\``),
-  ];
-  return rules.join('; ');
+    ...(schema['x-kubernetes-validations'] ?? []).map(
+      ({ message, rule }) => message?.replace(/, such as \{.*\}$/, '') ?? `\`${rule}\``,
+    ),
+  ]);
+  return [...rules].join('; ');
 }
 
 /** One row a field, children behind their parent. Well-known parts of metadata are Kubernetes' own. */

@@ -30,7 +30,7 @@ test.each([
   ['docs/reference/conditions.md', '`Initiate VM deletion`', 'requests the deletion of the VM'],
   ['docs/reference/errors.md', '`ResourceExhausted` | 8', 'capacity or quota'],
   ['docs/reference/errors.md', '`ResourceExhausted` | 10m |', '| 5s … 1m | 3m | 10m |'],
-])('%s tells %s with %s', (page, what, told) => {
+])('%s tells %s with %s', (page, what, reported) => {
   const text = wordReferenceFiles().get(page)?.replaceAll(/ {2,}/g, ' ') ?? '';
-  expect(text.split('\n').find((line) => line.includes(what))).toContain(told);
+  expect(text.split('\n').find((line) => line.includes(what))).toContain(reported);
 });

@@ -39,10 +39,10 @@ type Conditions = Readonly<Record<string, ConditionMeaning>>;
 const conditionTable = (conditions: Conditions): string =>
   Object.entries(conditions)
     .map(([type, { means, reasons }]) => {
-      const rows = Object.entries(reasons).map(([reason, { status, means: told, help }]) => [
+      const rows = Object.entries(reasons).map(([reason, { status, means: reported, help }]) => [
         reason === '' ? '(none)' : `\`${reason}\``,
         status,
-        told,
+        reported,
         linked(help),
       ]);
       return `### ${type}\n\n${means}\n\n${table(['Reason', 'Status', 'Meaning', 'Action'], rows)}\n`;

@@ -40,8 +40,10 @@ test.each(CLOUDS)(
     const before = vms(fleet);
     await fleet.editProviderId('m-0', (id) => `${id}-edited`);
     await fleet.clock.advance(0.9 * HOUR);
-    expect(await fleet.told('OrphanVM')).toEqual([
-      expect.stringMatching(/it is kept, for Node \S+ runs on it and is Ready; put the machine's spec.providerID back/),
+    expect(await fleet.reported('OrphanVM')).toEqual([
+      expect.stringMatching(
+        /it is kept because Node \S+ runs on it and is Ready\. Restore the machine's spec.providerID/,
+      ),
     ]);
     await fleet.clock.advance(2 * HOUR);
     expect(vms(fleet)).toEqual(before);
@@ -56,6 +58,6 @@ test.each(CLOUDS.filter(([name]) => name !== 'local'))(
     const [node] = await fleet.nodes();
     await fleet.editProviderId('m-0', () => node?.spec.providerID ?? '');
     await fleet.clock.advance(0.9 * HOUR);
-    expect([vms(fleet), await fleet.told('OrphanVM'), await fleet.phases()]).toEqual([before, [], { Running: 1 }]);
+    expect([vms(fleet), await fleet.reported('OrphanVM'), await fleet.phases()]).toEqual([before, [], { Running: 1 }]);
   },
 );

@@ -131,7 +131,7 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
   }
 
   /** The messages of all events with a reason. */
-  async told(reason: string): Promise<readonly string[]> {
+  async reported(reason: string): Promise<readonly string[]> {
     const { items } = await this.#client.resource(events).list();
     return items.filter((event) => event.reason === reason).map(({ message = '' }) => message);
   }

@@ -126,7 +126,7 @@ test('gcp: a class without cluster or role tag creates no VM, because no listing
     [['kubernetes-io-role-node', 'x'], 'kubernetes-io-cluster-'],
   ] as const) {
     const { wire, stage } = wired(gcp(), { tags });
-    await refused(stage.create(), 'Internal', 'spec.tags: Required value', lacks, 'no listing finds the VMs');
+    await refused(stage.create(), 'Internal', 'spec.tags: Required value', lacks, 'it is required to find the VMs');
     expect(wire.sent).toEqual([]);
   }
   const { wire, stage } = wired(gcp(), { tags: ['b', 'kubernetes-io-cluster-ours', 'b', 'kubernetes-io-role-node'] });
@@ -152,7 +152,7 @@ test('azure: a listing that Resource Graph cuts off is an error', async () => {
   wire.script = failing('ResourceGraph', () =>
     reply(200, { totalRecords: 2, count: 1, resultTruncated: 'true', data }),
   );
-  await refused(stage.list(), 'Internal', 'has cut the listing off');
+  await refused(stage.list(), 'Internal', 'returned an incomplete listing');
 });
 
 test('gcp: a request id that was used up by a VM that is gone, or by an earlier process’s failure, gives way to the next', async () => {

@@ -149,7 +149,7 @@ test.each([
   }
 });
 
-test('BUG-14 and ODD-22 gauges tell what stands on the objects, and nothing of objects that are gone', async () => {
+test('gauges tell what stands on the objects, and nothing of objects that are gone [BUG-14 and ODD-22]', async () => {
   const { metrics, deployments } = manager();
   const lines = await linesOf(metrics);
   const of = (name: string) => `${name}{name="d",namespace="ns"}`;

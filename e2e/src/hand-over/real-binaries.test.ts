@@ -16,7 +16,7 @@ import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
 
 const PATIENCE_MS = 120_000;
 const FILE = join(ROOT, 'e2e', 'testdata', 'takeover', 'roll.json');
-/** Two of three are new, the second old one is on its way out. */
+/** Two of three are new, and the second old one is terminating. */
 const MIDDLE = 11;
 
 const statusOf = (object: Recorded) => object.status as Machine['status'];
@@ -119,7 +119,7 @@ test('a roll that the original began is carried on by the real binaries: what it
       const [was, is] = [before.get(name), after.find(({ metadata }) => metadata.name === name)];
       expect([is?.metadata.uid, is?.spec.providerID]).toEqual([was?.metadata.uid, was?.spec.providerID]);
     }
-    // One took the place of the last old one; none was made and given up on the way.
+    // One replaced the last old one. No machine was created and deleted in the meantime.
     expect(stack.refused()).toEqual([]);
     if (!stack.isAudited) return;
     const made = stack.requests.read().filter((one) => one.verb === 'create' && one.resource === 'machines');

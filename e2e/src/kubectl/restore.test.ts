@@ -59,8 +59,8 @@ test('the commands of the how-to list, release and replace after a restore of th
     await world.until(async () => (await quarantined())?.split(',').length === 2, 20 * MINUTE);
     await world.clock.advance(MINUTE);
 
-    const told = await shell(list);
-    for (const name of young) expect(told).toContain(name);
+    const reported = await shell(list);
+    for (const name of young) expect(reported).toContain(name);
     const ids = await shell(read.replaceAll('CLASS', 'blue'));
     expect(ids).toBe(await quarantined());
 
@@ -70,7 +70,7 @@ test('the commands of the how-to list, release and replace after a restore of th
 
     const until = new Date(world.clock.now().getTime() + HOUR).toISOString();
     await shell(override.replaceAll('CLASS', 'blue').replace('2026-01-01T13:00:00Z', until));
-    expect((await blue()).metadata.annotations?.[Annotations.SilenceOverride]).toBe(`${until} VMs are gone`);
+    expect((await blue()).metadata.annotations?.[Annotations.BreakerOverride]).toBe(`${until} VMs are gone`);
     expect(world.violations, world.reporter.tell()).toEqual([]);
   } finally {
     await door.close();

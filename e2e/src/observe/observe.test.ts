@@ -23,7 +23,7 @@ function observe(world: World) {
   const { clock } = world;
   const log = createMemoryLogger();
   const metrics = createMetrics();
-  const ledger = new ObserveDecisions({ clock, log, meters: metrics.meters });
+  const decisions = new ObserveDecisions({ clock, log, meters: metrics.meters });
   const sent: string[] = [];
   const cloud: string[] = [];
   const noting =
@@ -34,7 +34,7 @@ function observe(world: World) {
     };
   const random = seededRandom(9);
   const real = createClient({ transport: noting(sent, world.transport()), userAgent: 'observer', clock, random });
-  const client = observingClient(real, ledger);
+  const client = observingClient(real, decisions);
   const runtime = { clock, random, log, freeze: true };
   const stop = new AbortController();
   const { ended } = runManager({ control: client, target: client, namespace: NAMESPACE, runtime }, {}, stop.signal);
@@ -48,7 +48,7 @@ function observe(world: World) {
   });
   const controller = buildMachineController({
     driver: local,
-    observe: ledger,
+    observe: decisions,
     control: client,
     target: client,
     namespace: NAMESPACE,
@@ -93,8 +93,10 @@ test('nothing is sent, and what the running controllers do is what would have be
     // Nothing that it would not do: no failure of what it did not send, no token for a VM that it does not make.
     expect([...counts.keys()].filter((each) => each.endsWith(': different'))).toEqual([]);
     expect([...counts.keys()].filter((each) => each.startsWith('create secrets'))).toEqual([]);
-    const told = observer.log.lines.filter(({ message }) => message === 'The running controller did the same');
-    expect(told.map(({ fields }) => fields.object)).toContain(`${NAMESPACE}/${(await world.sets())[0]?.metadata.name}`);
+    const reported = observer.log.lines.filter(({ message }) => message === 'The running controller did the same');
+    expect(reported.map(({ fields }) => fields.object)).toContain(
+      `${NAMESPACE}/${(await world.sets())[0]?.metadata.name}`,
+    );
     expect(observer.log.lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
     expect(world.violations).toEqual([]);
   } finally {
@@ -115,8 +117,8 @@ test('a decision that the running controller does not execute within five minute
     // Its first step, once, however often it is tried; what would come after it is not known before it is done.
     expect(counts.get('patch machinedeployments: wanted')).toBe(1);
     expect(counts.get('patch machinedeployments: different')).toBe(1);
-    const told = observer.log.lines.filter(({ message }) => message.startsWith('The running controller did not'));
-    expect(told.length).toBeGreaterThan(0);
+    const reported = observer.log.lines.filter(({ message }) => message.startsWith('The running controller did not'));
+    expect(reported.length).toBeGreaterThan(0);
     world.network.mend();
     await world.untilSettled(2, 'blue');
     expect(await world.machines()).toHaveLength(2);

@@ -163,7 +163,7 @@ async function heardInCommand(world: World): Promise<string[]> {
 /** Spans of the driver's calls with all their data, as text. */
 function spanKeeper(): { readonly tracer: DriverTracer; readonly spans: string[] } {
   const spans: string[] = [];
-  const keep = (...told: readonly unknown[]): void => void spans.push(JSON.stringify(told));
+  const keep = (...reported: readonly unknown[]): void => void spans.push(JSON.stringify(reported));
   const startSpan: DriverTracer['startSpan'] = (name, options) => {
     keep(name, options);
     return { setAttributes: keep, addEvent: keep, setStatus: keep, end: () => undefined };

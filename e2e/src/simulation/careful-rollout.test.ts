@@ -109,8 +109,8 @@ test('a failed new machine pauses the rollout once, and the user decides when it
       expect.objectContaining({ type: 'RolloutBlocked', status: 'True', reason: 'PausedOnFailure' }),
     );
     expect(metadata.annotations?.[Annotations.RolloutPausedBy]).toContain('~');
-    const told = (await world.admin.resource<EventObject>(events, NAMESPACE).list()).items;
-    expect(told.filter(({ reason }) => reason === 'RolloutPaused')).toHaveLength(1);
+    const reported = (await world.admin.resource<EventObject>(events, NAMESPACE).list()).items;
+    expect(reported.filter(({ reason }) => reason === 'RolloutPaused')).toHaveLength(1);
     await world.change({ paused: false });
     await world.untilSettled(3, 'green');
     await world.clock.advance(10_000);

@@ -35,7 +35,7 @@ const ENDS = { birth: [2, 'blue', 2], roll: [2, 'green', 4], 'scale-down': [1, '
 type Beginning = keyof typeof BEGINNINGS;
 
 /** Warnings and errors in the log, with the number of equal lines from one process. */
-function complaints(world: World, since: number): Map<string, number> {
+function problems(world: World, since: number): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { level, message, fields } of world.log.lines.slice(since)) {
     if (level !== 'warn' && level !== 'error') continue;
@@ -69,14 +69,14 @@ test.each<[Beginning, readonly Caller[]]>([
     const since = world.log.lines.length;
     world.network.cut(...callers);
     await world.clock.advance(60_000);
-    const said = complaints(world, since);
+    const said = problems(world, since);
     expect(said.size).toBeGreaterThan(0);
     expect(repeated(said)).toEqual([]);
     world.network.mend();
     const [replicas, machineClass, vms] = ENDS[beginning];
     // The maximum back-off is 15 s, so nothing waits much longer than the outage.
     expect(await world.untilSettled(replicas, machineClass)).toBeLessThan(120_000);
-    expect(repeated(complaints(world, since))).toEqual([]);
+    expect(repeated(problems(world, since))).toEqual([]);
     expect(world.vmsMade).toBe(vms);
   });
 });
@@ -118,8 +118,8 @@ test.each(creation)('the cloud %s when VMs are created', async (_, fault) => {
     const since = world.log.lines.length;
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
-    expect(repeated(complaints(world, since))).toEqual([]);
-    expect(complaints(world, since).size).toBeGreaterThan(0);
+    expect(repeated(problems(world, since))).toEqual([]);
+    expect(problems(world, since).size).toBeGreaterThan(0);
   });
 });
 
@@ -141,8 +141,8 @@ test.each(deletion)('the cloud %s when VMs are deleted', async (_, fault) => {
     const since = world.log.lines.length;
     await world.change({ replicas: 0 });
     await world.untilSettled(0, 'blue');
-    expect(repeated(complaints(world, since))).toEqual([]);
-    expect(complaints(world, since).size).toBeGreaterThan(0);
+    expect(repeated(problems(world, since))).toEqual([]);
+    expect(problems(world, since).size).toBeGreaterThan(0);
     expect(world.vmsMade).toBe(3);
   });
 });

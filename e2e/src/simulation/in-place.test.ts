@@ -193,10 +193,10 @@ test('Manual twice in a row: the selection of an updated node does not count for
       await selectAll(world);
       await untilUpdated(world, 2, machineClass);
     }
-    const told = (await world.admin.resource<EventObject>(events, NAMESPACE).list()).items.filter(
+    const reported = (await world.admin.resource<EventObject>(events, NAMESPACE).list()).items.filter(
       ({ reason }) => reason === 'SelectionTakenOff',
     );
-    expect(told.length).toBeGreaterThan(0);
+    expect(reported.length).toBeGreaterThan(0);
     expect(vmIds(world)).toEqual(before);
     await expectQuiet(world);
   });
@@ -384,11 +384,11 @@ test('a failed update is reported on the deployment, and a corrected template st
         ).items[0]?.status?.conditions?.find(({ type }) => (type as string) === 'RolloutBlocked');
       expect(await blocked()).toMatchObject({ status: 'True', reason: 'InPlaceUpdateFailed' });
       expect((await blocked())?.message).toContain(`${name} (disk full)`);
-      const told = (await world.admin.resource<EventObject>(events, NAMESPACE).list()).items.filter(
+      const reported = (await world.admin.resource<EventObject>(events, NAMESPACE).list()).items.filter(
         ({ reason, involvedObject }) =>
           reason === 'InPlaceUpdateFailed' && involvedObject?.kind === 'MachineDeployment',
       );
-      expect(told).toHaveLength(1);
+      expect(reported).toHaveLength(1);
       for (const vm of world.vms()) order(world, vm, { update: 'hang' });
       await world.change(third);
       await world.clock.advance(MINUTE);

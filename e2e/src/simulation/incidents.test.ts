@@ -22,7 +22,7 @@ const phases = async (world: World): Promise<string[]> =>
   (await world.machines()).map(({ status }) => status?.currentStatus?.phase ?? 'new');
 
 /** The counts of the events with a reason, about objects of a kind. */
-const told = async (world: World, reason: string, kind = 'Machine'): Promise<number[]> =>
+const reported = async (world: World, reason: string, kind = 'Machine'): Promise<number[]> =>
   (await world.admin.resource(events, NAMESPACE).list()).items
     .filter((event) => event.reason === reason && event.involvedObject.kind === kind)
     .map(({ count }) => count ?? 1);
@@ -96,15 +96,15 @@ test('when half of a fleet is unreachable, the replacement of each machine is de
     for (const { id } of running) world.cloud.kubelets.order(id, { silent: true });
     await world.clock.advance(40 * MINUTE);
     expect((await phases(world)).sort()).toEqual([...Array(3).fill('Running'), ...Array(3).fill('Unknown')]);
-    expect(await told(world, 'ReplacementHeld')).toEqual([1, 1, 1]);
-    expect(await told(world, 'ReplacementHeld', 'MachineDeployment')).toEqual([1]);
+    expect(await reported(world, 'ReplacementHeld')).toEqual([1, 1, 1]);
+    expect(await reported(world, 'ReplacementHeld', 'MachineDeployment')).toEqual([1]);
     expect((await world.deployment()).status?.conditions?.map(({ type }) => type)).toContain('ReplacementHeld');
-    expect(await told(world, 'ReplacementResumed')).toEqual([]);
+    expect(await reported(world, 'ReplacementResumed')).toEqual([]);
     for (const { id } of running) world.cloud.kubelets.order(id, { silent: false });
     await world.untilSettled(6, 'blue');
     await world.clock.advance(MINUTE);
-    expect(await told(world, 'ReplacementResumed')).toEqual([1, 1, 1]);
-    expect(await told(world, 'ReplacementResumed', 'MachineDeployment')).toEqual([1]);
+    expect(await reported(world, 'ReplacementResumed')).toEqual([1, 1, 1]);
+    expect(await reported(world, 'ReplacementResumed', 'MachineDeployment')).toEqual([1]);
     const types = (await world.deployment()).status?.conditions?.map(({ type }) => type);
     expect(types?.toSorted()).toEqual(['Available', 'Progressing']);
     expect(world.vmsMade).toBe(6);

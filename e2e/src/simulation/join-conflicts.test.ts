@@ -157,11 +157,11 @@ test.each(sampled(AWAY, 2))('budget counted twice: %s uses a slot of the pool [1
     await story.change();
     await world.clock.advance(MINUTE);
     expect((await config.pool()).spec?.configuration?.name).not.toBe(first);
-    expect(verifier.told).toEqual([]);
+    expect(verifier.reported).toEqual([]);
     // With a limit of two, one more node gets the target, and no third one.
     await story.allow(2);
     await world.clock.advance(1_500);
-    expect(verifier.told).toHaveLength(1);
+    expect(verifier.reported).toHaveLength(1);
     await config.untilUpdated(3, (name) => name !== first);
   }),
 );
@@ -185,10 +185,10 @@ test('a preserved Failed machine uses a slot, gets no target, and is not replace
     await story.change();
     await world.clock.advance(3 * MINUTE);
     // Its node stays Ready.
-    expect([await story.phase(kept), verifier.told]).toEqual(['Failed', []]);
+    expect([await story.phase(kept), verifier.reported]).toEqual(['Failed', []]);
     await story.allow(2);
     await world.clock.advance(3 * MINUTE);
-    expect(new Set(verifier.told)).toEqual(new Set((await story.names()).filter((name) => name !== kept)));
+    expect(new Set(verifier.reported)).toEqual(new Set((await story.names()).filter((name) => name !== kept)));
     expect((await story.node(kept))?.metadata.annotations?.[DesiredConfig]).toBe(first);
     await preserve(null);
     await config.untilUpdated(3, (name) => name !== first);
@@ -256,8 +256,8 @@ test('MCM’s taint PreferNoSchedule and the pool’s taint UpdateInProgress coe
     await story.allow(2);
     // The pool removes its taint with the target, but keeps those of MCM and of others.
     await story.untilNode(({ metadata }) => metadata.annotations?.[DesiredConfig] !== first);
-    const told = (await config.nodes()).find(({ metadata }) => metadata.annotations?.[DesiredConfig] !== first);
-    expect([ofMcm, CONFIGS_TAINT, foreign.key].filter((key) => hasTaint(told, key)).toSorted()).toEqual(
+    const reported = (await config.nodes()).find(({ metadata }) => metadata.annotations?.[DesiredConfig] !== first);
+    expect([ofMcm, CONFIGS_TAINT, foreign.key].filter((key) => hasTaint(reported, key)).toSorted()).toEqual(
       [ofMcm, foreign.key].toSorted(),
     );
     await config.untilUpdated(2, (name) => name !== first);
@@ -279,7 +279,7 @@ test('both drain the same node: a machine that must be deleted gets no target, e
     await story.change();
     await world.clock.advance(MINUTE);
     // Its node is ready and schedulable.
-    expect([(await story.node(victim))?.spec?.unschedulable ?? false, verifier.told]).toEqual([false, [other]]);
+    expect([(await story.node(victim))?.spec?.unschedulable ?? false, verifier.reported]).toEqual([false, [other]]);
     await config.untilUpdated(2, (name) => name !== first);
   }));
 
@@ -324,7 +324,7 @@ test('one orchestrator per pool: Replace over a deployment with in-place updates
       expect.stringContaining(`${NAMESPACE}/workers replaces no machine: its spec.strategy.type is InPlaceUpdate`),
     ]);
     expect((await config.deployment()).spec.template.metadata?.annotations).toBeUndefined();
-    expect([world.reporter.selections, verifier.told]).toEqual([0, []]);
+    expect([world.reporter.selections, verifier.reported]).toEqual([0, []]);
     await story.patchPool({ updateStrategy: 'InPlace' });
     await config.untilUpdated(2, (name) => name !== first);
     expect(world.reporter.selections).toBe(0);
@@ -368,10 +368,10 @@ test('a scale-down during the rollout of a pool: the pool updates at most as man
     );
     await story.change();
     await world.clock.advance(5 * MINUTE);
-    expect(verifier.told).toEqual([]);
+    expect(verifier.reported).toEqual([]);
     await world.admin.resource(podDisruptionBudgets, NAMESPACE).delete('held');
     await config.untilUpdated(2, (name) => name !== first);
-    expect(names.filter((name) => verifier.told.includes(name)).length).toBeGreaterThan(0);
+    expect(names.filter((name) => verifier.reported.includes(name)).length).toBeGreaterThan(0);
   }));
 
 test('two pools over two MachineDeployments roll out independently, and one pool over both rolls out one after another [10.5]', () =>
@@ -409,7 +409,7 @@ test('two pools over two MachineDeployments roll out independently, and one pool
     await story.change();
     await config.untilUpdated(4, (name) => name !== second);
     stop.abort();
-    expect(alone.told).toHaveLength(4);
+    expect(alone.reported).toHaveLength(4);
   }));
 
 test('cluster autoscaler: a node in use stays protected, regardless of which controller releases it first [10.5]', () =>
@@ -418,9 +418,9 @@ test('cluster autoscaler: a node in use stays protected, regardless of which con
     await world.createDeployment(2);
     await world.clock.advance(15 * MINUTE);
     const first = await config.untilUpdated(2);
-    const isTold = ({ metadata }: Node) => metadata.annotations?.[DesiredConfig] !== first;
+    const isReported = ({ metadata }: Node) => metadata.annotations?.[DesiredConfig] !== first;
     const marks = async (key: string) =>
-      (await config.nodes()).filter(isTold).map(({ metadata }) => metadata.annotations?.[key]);
+      (await config.nodes()).filter(isReported).map(({ metadata }) => metadata.annotations?.[key]);
     const byMcm = () => marks(Annotations.ScaleDownDisabledByMCM);
     // A rollout starts with a slow new machine. MCM protects all nodes, one node is updated, and the rollout is reverted.
     await story.roll();
@@ -436,8 +436,9 @@ test('cluster autoscaler: a node in use stays protected, regardless of which con
     expect(await marks(Annotations.ScaleDownDisabledByMCC)).toEqual(['true']);
     // Another rollout starts, and the update ends: the marks of MCM stay.
     await story.roll();
-    await story.untilNode((node) => isTold(node) && stateOf(node) === 'Done');
+    await story.untilNode((node) => isReported(node) && stateOf(node) === 'Done');
     await world.clock.advance(2_000);
-    const done = (await config.nodes()).find((node) => isTold(node) && stateOf(node) === 'Done')?.metadata.annotations;
+    const done = (await config.nodes()).find((node) => isReported(node) && stateOf(node) === 'Done')?.metadata
+      .annotations;
     expect([done?.[DISABLED], done?.[Annotations.ScaleDownDisabledByMCC]]).toEqual(['true', undefined]);
   }));

@@ -77,14 +77,14 @@ test('Replace leaves the target to MCM: old nodes never get it, and new machines
     const first = await config.untilUpdated(2);
     const old = await uids(config);
     const oldNodes = new Set((await config.nodes()).map(({ metadata }) => metadata.uid));
-    const told = new Set<string>();
+    const reported = new Set<string>();
     await config.change({ files: [fileOf('/etc/a', 'two')] });
     await config.world.until(async () => {
       const left = (await config.nodes()).filter(({ metadata }) => oldNodes.has(metadata.uid));
-      for (const { metadata } of left) told.add(metadata.annotations?.[DesiredConfig] ?? '');
+      for (const { metadata } of left) reported.add(metadata.annotations?.[DesiredConfig] ?? '');
       return left.length === 0;
     });
-    expect([...told]).toEqual([first]);
+    expect([...reported]).toEqual([first]);
     const second = await config.untilUpdated(2, (name) => name !== first);
     expect((await config.deployment()).spec.template.metadata?.annotations).toMatchObject({
       'machineconfiguration.openshift.io/config': second,

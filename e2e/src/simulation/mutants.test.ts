@@ -255,7 +255,7 @@ const makesNew = rollsOn(async (client, all) => {
 test.each([
   ['deleted', takesOld, /^workers-.* was deleted, of .* though the rollout is paused$/],
   ['made', makesNew, /^one-more-[0-9]+ was made, of .* though the rollout is paused$/],
-] as const)('a machine that is %s although the rollout is paused is reported', async (_, defect, told) => {
+] as const)('a machine that is %s although the rollout is paused is reported', async (_, defect, reported) => {
   const end = new AbortController();
   const [healthy, broken] = await verified({ kubelets: { joinDelay: 10_000 } }, defect, async (world) => {
     const verifier = PauseVerifier.watch(world, end.signal);
@@ -268,5 +268,5 @@ test.each([
   });
   end.abort(new Error('closed'));
   expect(healthy).toEqual([]);
-  expect(broken).toContainEqual(expect.stringMatching(told));
+  expect(broken).toContainEqual(expect.stringMatching(reported));
 });

@@ -26,9 +26,9 @@ async function planned(world: World, { replicas, paused, machineClass }: Wish): 
     spec: { ...spec, replicas, paused, template: { ...spec.template, ...classOf(machineClass) } },
   };
   const guesses = { join: 30 * SECOND, drain: 30 * SECOND };
-  const surroundings = { clock, random: seededRandom(1), signal: new AbortController().signal };
+  const environment = { clock, random: seededRandom(1), signal: new AbortController().signal };
   const cluster = { client: admin, target: admin, namespace: NAMESPACE };
-  const [plan] = await planAll(cluster, { deployments: [file], classes: [] }, guesses, surroundings);
+  const [plan] = await planAll(cluster, { deployments: [file], classes: [] }, guesses, environment);
   if (!plan) throw new Error('nothing was planned');
   return plan;
 }
@@ -154,10 +154,10 @@ test.each([
         ...{ apiVersion: API_VERSION, kind: 'MachineDeployment', metadata: { name: 'new', namespace: NAMESPACE } },
         spec: { replicas, selector: { matchLabels: labels }, template },
       };
-      const surroundings = { clock, random: seededRandom(1), signal: new AbortController().signal };
+      const environment = { clock, random: seededRandom(1), signal: new AbortController().signal };
       const cluster = { client: admin, target: admin, namespace: NAMESPACE };
       const plansWith = async (given: object) =>
-        (await planAll(cluster, { deployments: [file as never], classes: [] }, given, surroundings))[0];
+        (await planAll(cluster, { deployments: [file as never], classes: [] }, given, environment))[0];
       const plan = await plansWith({ join: joinDelay });
       expect(plan).toMatchObject({ complete: true, machines: { made: replicas, deleted: 0, updated: 0 } });
       expect(plan?.assumes[0]).toBe('a new machine joins after 1m30s, from --join-time');

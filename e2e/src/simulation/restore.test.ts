@@ -88,7 +88,7 @@ test('after a restore that loses a rollout, the former machines are created agai
     await restore(world, verifier, backup);
     // All machines become unreachable at the same time, so the operator confirms that they must be replaced.
     const until = new Date(world.clock.now().getTime() + HOUR).toISOString();
-    await annotate(world, 'blue', { [Annotations.SilenceOverride]: `${until} their VMs went before the restore` });
+    await annotate(world, 'blue', { [Annotations.BreakerOverride]: `${until} their VMs went before the restore` });
     await untilServed(world, 3, HOUR);
     await world.until(async () => (await quarantined(world, 'green')).length === 3, 15 * MINUTE);
     expect(world.vms()).toEqual(expect.arrayContaining(green));

@@ -58,8 +58,8 @@ test('the example conforms, and the report says so to people and to CI', async (
 test('a failure ends with 1, its reason and what users would suffer', async () => {
   const { code, out, written } = await run('--driver', example('toy-driver.ts'), '--config', WRONG, '--junit', 'r.xml');
   expect(code).toBe(1);
-  expect(out).toContain('the volume {"hostPath":{"path":"/data"}} has the id vol-1, the driver tells none\n');
-  expect(out).toContain('Users would suffer: a drain does not wait until volumes are detached');
+  expect(out).toContain('the volume {"hostPath":{"path":"/data"}} has the id vol-1, but the driver returns none\n');
+  expect(out).toContain('Impact on users: a drain does not wait for the detachment of volumes');
   expect(written.get('r.xml')).toContain('<failure message="the volume {&quot;hostPath&quot;');
 });
 
@@ -69,7 +69,7 @@ test.each([
   [['--drivr', 'x.ts'], 'mcm-conformance: unknown flag --drivr; did you mean --driver?'],
   [[...TOY, '--seed', 'x'], "argument 'x' is invalid. It takes a whole number."],
   [['--driver', 'x.ts', '--config', '/nope.yaml'], '--config /nope.yaml cannot be used: ENOENT'],
-  [[...TOY, '--only', 'creaton'], '--only creaton fits no scenario; there are '],
+  [[...TOY, '--only', 'creaton'], '--only creaton matches no scenario; the scenarios are '],
   [['--driver', '/nope.ts', '--config', example('toy.yaml')], '--driver /nope.ts cannot be used: '],
   [['--driver', example('toy.yaml'), '--config', example('toy.yaml')], 'mcm-conformance: '],
   [['--driver', example('toy-cloud.ts'), '--config', example('toy.yaml')], 'createDriver'],

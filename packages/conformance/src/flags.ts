@@ -34,12 +34,12 @@ function flagsOf(command: Command): ConformanceFlags {
 /** Reads the command line; writes help, or what is wrong, and gives the exit code then. */
 export function parseFlags(args: readonly string[], write: (text: string) => void): ConformanceFlags | number {
   const command = reportRefusals(new Command('mcm-conformance'))
-    .description('Proves that a driver makes no second VM, leaves nothing behind and says what is wrong.')
+    .description('Verifies that a driver creates no second VM, deletes all resources and reports errors correctly.')
     .option('--driver <file>', 'module that exports createDriver(context), and openCloud() for a cloud in process')
     .option('--config <file>', 'YAML: machineClass, secret, dialect, volumes, …')
-    .option('--junit <file>', 'write the report as JUnit XML as well')
-    .option('--only <text>', 'scenarios whose name holds the text')
-    .option('--seed <number>', 'names of machines are drawn from it', wholeNumber, 1)
+    .option('--junit <file>', 'also write the report as JUnit XML')
+    .option('--only <text>', 'run only scenarios whose name contains this text')
+    .option('--seed <number>', 'seed of the names of machines', wholeNumber, 1)
     .exitOverride()
     .configureOutput({ writeOut: write, writeErr: write });
   try {

@@ -95,7 +95,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     })),
   ],
   [
-    'no adoption of a VM that has ended',
+    'no adoption of a terminated VM',
     'a look-up that remembers what was made under the name',
     spoilt((toy) => {
       const made = new Map<string, unknown>();
@@ -149,7 +149,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     spoilt((toy) => ({ create: (r: never) => toy.create(r).catch(internal) })),
   ],
   [
-    'half-way',
+    'partly failed',
     'a disk made first and never deleted',
     spoilt((toy) => ({
       create: async (r: never) => {
@@ -159,7 +159,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     })),
   ],
   [
-    'leaves is listed',
+    'the listing contains',
     'a disk made first, which the listing leaves out',
     spoilt((toy) => ({
       create: async (r: never) => {
@@ -175,7 +175,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     spoilt(() => ({ status: async () => ({ providerId: 'toy:///srv-1', nodeName: 'n' }) })),
   ],
   [
-    'no answer is',
+    'a missing answer',
     'every failure is NotFound',
     spoilt((toy) => ({
       status: (r: never) => toy.status?.(r).catch(() => Promise.reject(new MachineError('NotFound', 'gone'))) as never,
@@ -187,7 +187,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     spoilt((toy) => ({ list: async (r: never) => ((await toy.list?.(r)) ?? []).slice(0, 5) })),
   ],
   [
-    "other clusters'",
+    'VMs of other clusters',
     'a class of theirs listed as ours',
     spoilt((toy) => ({
       list: async (r: never) => [
@@ -203,7 +203,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
   ],
   ['deletion', 'nothing is deleted', spoilt(() => ({ delete: async () => undefined }))],
   [
-    'deletion of what is gone',
+    'deletion of a deleted VM',
     'what is gone is an error',
     spoilt((toy) => ({
       delete: async (r: never) => {
@@ -273,7 +273,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     })),
   ],
   [
-    'lacks a key',
+    'with a missing key',
     'no key is needed',
     spoilt((toy) => ({
       decode: () => ({ spec: { cluster: 'ours' }, credentials: { token: 'toy-token', userData: '' } }) as never,
@@ -304,7 +304,7 @@ test.each(BAD)('%s: %s, and it is seen', async (only, _, make) => {
   expect(bad.failed).toBeGreaterThan(0);
   const [failed] = bad.outcomes.filter(({ state }) => state === 'failed');
   if (!failed) throw new Error('nothing failed');
-  expect(outcomeText(failed)).toContain(`Users would suffer: ${failed.scenario.suffers}.`);
+  expect(outcomeText(failed)).toContain(`Impact on users: ${failed.scenario.suffers}.`);
   expect(junitXml(bad)).toContain(`failures="${bad.failed}"`);
 });
 
@@ -316,7 +316,7 @@ test.each<[string, (toy: Toy) => NonNullable<Toy['initialize']>, string]>([
   [
     'another VM than creation made',
     (toy) => async (r) => ({ ...(await toy.status?.(r)), providerId: 'toy:///other', nodeName: 'n' }),
-    'initialize answers another VM than creation',
+    'initialize returns another VM than creation',
   ],
   [
     'only once',

@@ -96,7 +96,7 @@ async function play(
   } catch (thrown) {
     if (thrown instanceof Skip) return { scenario, state: 'skipped', why: thrown.message, ms: took() };
     const why =
-      thrown instanceof Failure ? thrown.message : `the driver threw in an unexpected place: ${errorText(thrown)}`;
+      thrown instanceof Failure ? thrown.message : `the driver threw an unexpected error: ${errorText(thrown)}`;
     return { scenario, state: 'failed', why, ms: took() };
   } finally {
     await stage.close().catch(() => undefined); // What cannot be cleaned up has failed in its scenario.

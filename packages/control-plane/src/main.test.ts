@@ -158,13 +158,17 @@ test('invalid flags are refused', async () => {
   const both = await launch('--memory', '--data-dir', dir).ended;
   expect(both).toMatchObject({ code: 1, stderr: 'control-plane: --memory and --data-dir cannot be given both\n' });
   expect((await launch('--port', 'ninety').ended).code).toBe(1);
-  const told = async (flag: string) => (await launch(flag).ended).stderr;
-  expect(await told('--advertise-address=127.0.0.1')).toContain('it must be an IPv4 address outside of 127.0.0.0/8');
-  expect(await told('--data-dri=secret')).toBe("control-plane: unknown flag '--data-dri' (Did you mean --data-dir?)\n");
-  expect(await told('--memory=secret')).toBe('control-plane: --memory takes no value\n');
+  const reported = async (flag: string) => (await launch(flag).ended).stderr;
+  expect(await reported('--advertise-address=127.0.0.1')).toContain(
+    'it must be an IPv4 address outside of 127.0.0.0/8',
+  );
+  expect(await reported('--data-dri=secret')).toBe(
+    "control-plane: unknown flag '--data-dri' (Did you mean --data-dir?)\n",
+  );
+  expect(await reported('--memory=secret')).toBe('control-plane: --memory takes no value\n');
   const file = join(dir, 'file');
   writeFileSync(file, '');
-  expect(await told(`--data-dir=${file}`)).toBe(
+  expect(await reported(`--data-dir=${file}`)).toBe(
     `control-plane: the data folder ${file} cannot be used: it is no folder; name another --data-dir\n`,
   );
 });

@@ -14,17 +14,17 @@ const environment: Environment = {
   readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
   run: async ([program, ...args], signal) => (await promisify(execFile)(program, args, { signal })).stdout,
 };
-const surroundings: AwsDriverOptions = { ...processContext(), environment };
+const options: AwsDriverOptions = { ...processContext(), environment };
 
-await runMachineController(createAwsDriver(surroundings), {
+await runMachineController(createAwsDriver(options), {
   provider: {
     flags: awsFlags,
     configure: async (flags) => {
       const warnings = await checkEnvironment(environment);
       const { settings, endpoints } = awsSettings(process.env, flags, await readSharedConfig(environment));
-      // Begun here, so that no machine waits for it; whoever needs the SDK is told why it cannot be loaded.
+      // Started here, so that no machine waits for it. Users of the SDK get the error if it cannot be loaded.
       loadSdk().catch(() => undefined);
-      return { driver: createAwsDriver({ ...surroundings, settings }), endpoints, warnings };
+      return { driver: createAwsDriver({ ...options, settings }), endpoints, warnings };
     },
   },
 });

@@ -4,19 +4,19 @@ import { loadSdk } from './arm/sdk.ts';
 import { azureFlags, azureSettings } from './arm/settings.ts';
 import { type AzureDriverOptions, createAzureDriver } from './driver/driver.ts';
 
-const surroundings: AzureDriverOptions = {
+const environment: AzureDriverOptions = {
   ...processContext(),
   readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
 };
 
-await runMachineController(createAzureDriver(surroundings), {
+await runMachineController(createAzureDriver(environment), {
   provider: {
     flags: azureFlags,
     configure: (flags) => {
       const { settings, endpoints } = azureSettings(process.env, flags);
       // Begun here, so that no machine waits for it; a call that needs the SDK says why it cannot be loaded.
       loadSdk().catch(() => undefined);
-      return { driver: createAzureDriver({ ...surroundings, ...settings }), endpoints };
+      return { driver: createAzureDriver({ ...environment, ...settings }), endpoints };
     },
   },
 });

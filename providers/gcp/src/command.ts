@@ -4,19 +4,19 @@ import { createGcpDriver, type GcpDriverOptions } from './driver/driver.ts';
 import { gcpFlags, gcpSettings } from './driver/settings.ts';
 import { loadSdk } from './gce/sdk.ts';
 
-const surroundings: GcpDriverOptions = {
+const environment: GcpDriverOptions = {
   ...processContext(),
   readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
 };
 
-await runMachineController(createGcpDriver(surroundings), {
+await runMachineController(createGcpDriver(environment), {
   provider: {
     flags: gcpFlags,
     configure: (flags) => {
       const { settings, endpoints } = gcpSettings(process.env, flags);
       // Begun here, so that no machine waits for it; a call that needs the SDK says why it cannot be loaded.
       loadSdk().catch(() => undefined);
-      return { driver: createGcpDriver({ ...surroundings, ...settings }), endpoints };
+      return { driver: createGcpDriver({ ...environment, ...settings }), endpoints };
     },
   },
 });

@@ -6,13 +6,13 @@ import { localFlags, localSettings } from './settings.ts';
 /** Long polls hold a connection each; there is no reason to make them wait for one another. */
 const CONNECTIONS = 512;
 
-const surroundings: LocalDriverOptions = {
+const environment: LocalDriverOptions = {
   clock: realClock,
   connect: (server) => undiciTransport({ server, connections: CONNECTIONS }),
   pods: { random: processContext().random, connectCluster: undiciTransport },
 };
 
-await runMachineController(createLocalDriver(surroundings), {
+await runMachineController(createLocalDriver(environment), {
   provider: {
     flags: localFlags,
     configure: (flags) => {
@@ -20,7 +20,7 @@ await runMachineController(createLocalDriver(surroundings), {
       const { backend, endpoint } = settings;
       const { MCM_LOCAL_CLOUD_TOKEN: token } = process.env;
       const defaults = { ...(endpoint ? { endpoint } : {}), ...(token ? { token } : {}) };
-      return { driver: createLocalDriver({ ...surroundings, ...(backend ? { backend } : {}), defaults }), endpoints };
+      return { driver: createLocalDriver({ ...environment, ...(backend ? { backend } : {}), defaults }), endpoints };
     },
   },
 });

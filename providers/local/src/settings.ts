@@ -10,7 +10,7 @@ export interface LocalSettings {
   readonly endpoint?: string;
 }
 
-/** Flags of the binary beside those of every machine controller; each beats its variable. */
+/** Flags of the binary in addition to those of every machine controller. Each takes precedence over its variable. */
 export const localFlags = {
   backend: textFlag({
     placeholder: '<cloud|pod>',
@@ -24,7 +24,7 @@ export const localFlags = {
 
 /**
  * Reads flags and variables of the process.
- * @throws ConfigError that names the setting and the cure
+ * @throws ConfigError with the setting and a hint
  */
 export function localSettings(
   variables: Variables,

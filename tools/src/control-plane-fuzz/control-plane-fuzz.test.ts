@@ -4,11 +4,11 @@ import { startControlPlane } from '@mcm/control-plane';
 import { expect, test } from 'vitest';
 import { loadRunner, type Player } from './battery.ts';
 import { caseOf, requestsOf } from './cases.ts';
-import { essenceOf, firstDifference } from './judge.ts';
 import { ruleOf } from './rules.ts';
 import { playSeed } from './run.ts';
 import { type Ground, prepare, type Server, serverOf, startPlane } from './servers.ts';
 import { shrink, tryWith } from './shrink.ts';
+import { essenceOf, firstDifference } from './verdict.ts';
 
 const runner = await loadRunner();
 

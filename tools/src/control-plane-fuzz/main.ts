@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { loadRunner } from './battery.ts';
-import type { Difference } from './judge.ts';
 import { batteryFile, classesOf, reportLines, shrunkLines } from './report.ts';
 import { playSeed } from './run.ts';
 import { fixtures, prepare, type Server, startPlane, startReal } from './servers.ts';
 import { shrink, tryWith } from './shrink.ts';
+import type { Difference } from './verdict.ts';
 
 const HELP = `usage: KUBEBUILDER_ASSETS=DIR pnpm fuzz:control-plane [options]
   Sends generated requests to a real kube-apiserver and to the embedded plane and prints what differs.

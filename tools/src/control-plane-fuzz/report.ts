@@ -1,6 +1,6 @@
 import type { Case, Fixture, Runner } from './battery.ts';
-import type { Difference } from './judge.ts';
 import type { Outcome } from './run.ts';
+import type { Difference } from './verdict.ts';
 
 /** Longer values of an answer are cut in a report. */
 const SHOWN = 500;

@@ -1,5 +1,5 @@
-import type { Difference } from './judge.ts';
 import { isJsonObject } from './requests/json.ts';
+import type { Difference } from './verdict.ts';
 
 /** A difference that is meant to be there. */
 export interface Rule {

@@ -1,9 +1,9 @@
 import type { Case, Player } from './battery.ts';
 import { caseOf, requestsOf } from './cases.ts';
-import { type Difference, firstDifference } from './judge.ts';
 import type { Kind, Samples } from './requests/kinds.ts';
 import type { Schemas } from './requests/schema.ts';
 import { ruleOf } from './rules.ts';
+import { type Difference, firstDifference } from './verdict.ts';
 
 /** Cases that are sent together. */
 const BATCH = 24;

@@ -1,7 +1,7 @@
 import type { Case, Player } from './battery.ts';
-import { type Difference, firstDifference } from './judge.ts';
 import { isJsonObject } from './requests/json.ts';
 import type { Step } from './requests/step.ts';
+import { type Difference, firstDifference } from './verdict.ts';
 
 /** The maximum number of smaller cases that are sent to the servers. */
 const TRIALS = 150;

@@ -12,16 +12,39 @@ export function textsOfPage(markdown: string): Text[] {
     mdastExtensions: [gfmTableFromMarkdown()],
   });
   const found: Text[] = [];
+  const quoted = badExamples(tree);
   visit(tree, (node) => {
+    if (quoted.has(node)) return;
     if (node.type !== 'paragraph' && node.type !== 'heading' && node.type !== 'tableCell') return;
     const text = plain(node).trim();
     const line = node.position?.start.line ?? 1;
-    if (/[A-Za-z]/.test(text)) found.push({ kind: node.type === 'tableCell' ? 'cell' : 'doc', line, text });
+    if (!/[A-Za-z]/.test(text)) return;
+    if (node.type === 'tableCell') found.push({ kind: 'cell', line, text, shown: shown(node).trim().length });
+    else found.push({ kind: 'doc', line, text });
   });
   return found;
 }
 
-/** The text as a reader sees it. Code is one word, because names are not searched. */
+/** The cells of table columns with the heading "Instead of". They quote texts that violate the rules. */
+function badExamples(tree: Nodes): ReadonlySet<Nodes> {
+  const found = new Set<Nodes>();
+  visit(tree, 'table', ({ children: [head, ...rows] }) => {
+    const column = head?.children.findIndex((cell) => plain(cell) === 'Instead of') ?? -1;
+    for (const { children } of rows) {
+      const cell = children[column];
+      if (cell !== undefined) found.add(cell);
+    }
+  });
+  return found;
+}
+
+/** The text as a reader sees it, with its code. */
+function shown(node: Nodes): string {
+  if (node.type === 'inlineCode' || node.type === 'text') return node.value;
+  return 'children' in node ? node.children.map(shown).join('') : '';
+}
+
+/** The text for the search of phrases. Code is one word, because names are not searched. */
 function plain(node: Nodes): string {
   if (node.type === 'inlineCode') return CODE;
   if (node.type === 'text') return node.value;

@@ -72,6 +72,8 @@ describe('check', () => {
   test('limits a table cell to 200 characters', () => {
     expect(rulesOf({ kind: 'cell', line: 1, text: 'a'.repeat(200) })).toEqual([]);
     expect(rulesOf({ kind: 'cell', line: 1, text: 'a'.repeat(201) })).toEqual(['cell']);
+    const [, long = { kind: 'cell', line: 1, text: '' }] = textsOfPage(`| a |\n| - |\n| b \`${'x'.repeat(200)}\` |`);
+    expect(rulesOf(long)).toEqual(['cell']);
   });
 });
 
@@ -130,9 +132,14 @@ describe('texts', () => {
     ];
     expect(textsOfPage(page.join('\n'))).toEqual([
       { kind: 'doc', line: 4, text: 'A CODE' },
-      { kind: 'cell', line: 6, text: 'a' },
-      { kind: 'cell', line: 8, text: 'b CODE' },
+      { kind: 'cell', line: 6, text: 'a', shown: 1 },
+      { kind: 'cell', line: 8, text: 'b CODE', shown: 7 },
     ]);
+  });
+
+  test('of a table with bad examples are not these examples', () => {
+    const page = '| Instead of | Write |\n| - | - |\n| It is read anew. | It is read again. |';
+    expect(textsOfPage(page).map(({ text }) => text)).toEqual(['Instead of', 'Write', 'It is read again.']);
   });
 
   test('of a manifest are its comments and the summaries of its alerts', () => {

@@ -22,14 +22,14 @@ const MAX_WORDS: Partial<Record<Kind, number>> = { doc: 25, comment: 25, message
 
 /** Nouns for persons. After these, `who` is right. */
 const PERSONS = new Set(
-  `administrator administrators author authors contributor contributors developer developers engineer engineers maintainer maintainers operator
+  `administrator administrators author authors contributor contributors developer developers everyone engineer engineers maintainer maintainers operator
   operators people person persons reader readers researcher researchers team teams those user users`.split(/\s+/),
 );
 
 const english = new ParseEnglish();
 
 /** Checks one text against the rules of docs/contributing/writing.md that a program can decide. */
-export function check({ kind, line, text }: Text, phrases: Phrases): Violation[] {
+export function check({ kind, line, text, shown = text.length }: Text, phrases: Phrases): Violation[] {
   // The options of a command are a table, not sentences.
   const most = /^usage:/im.test(text) ? Number.POSITIVE_INFINITY : (MAX_WORDS[kind] ?? Number.POSITIVE_INFINITY);
   const searched = mayContain(phrases, text);
@@ -45,15 +45,15 @@ export function check({ kind, line, text }: Text, phrases: Phrases): Violation[]
       add('phrase', nodes[0]?.position?.start.offset, `"${phrase}" → ${phrases[phrase]}`);
     });
   }
-  for (const at of programsAsPersons(tree)) add('person', at, '"who" for a program → name the component');
+  for (const at of programsAsPersons(tree)) add('person', at, '`who` → name the component');
   visit(tree, 'SentenceNode', (sentence) => {
     const words = wordsOf(sentence).length;
     if (words <= most) return;
     const start = plainText(sentence).replace(/\s+/g, ' ').slice(0, 60);
     add('sentence', sentence.position?.start.offset, `a sentence of ${words} words, at most ${most}: "${start}…"`);
   });
-  if (kind === 'cell' && text.length > MAX_CELL) {
-    add('cell', 0, `a table cell of ${text.length} characters, at most ${MAX_CELL}: "${text.slice(0, 60)}…"`);
+  if (kind === 'cell' && shown > MAX_CELL) {
+    add('cell', 0, `a table cell of ${shown} characters, at most ${MAX_CELL}: "${text.slice(0, 60)}…"`);
   }
   return found;
 }

@@ -38,7 +38,7 @@ export function drawSample(
 export interface Figures {
   name: string;
   words: number;
-  /** Removed phrases and programs called "who", for 10,000 words. */
+  /** Removed phrases and programs called `who`, for 10,000 words. */
   phrases: number;
 }
 

@@ -9,6 +9,8 @@ export interface Text {
   /** The line on which it starts. */
   line: number;
   text: string;
+  /** Length of a table cell with its code, in characters. */
+  shown?: number;
 }
 
 /** Replaces a piece of code. The parser takes a single letter for an abbreviation, and a small letter for the middle of a sentence. */

@@ -5,11 +5,11 @@ import type { Power } from '../machines/power.ts';
 import { jsonAnswer as answer } from '../server/answer.ts';
 import type { Emulator, ListedResource } from '../server/emulator.ts';
 import { type EmulatorStore, Kept } from '../server/kept.ts';
+import { reported, view } from './answers.ts';
 import { graphBody, graphRows } from './graph.ts';
 import { answerLogin, answerMetadata, type HostIdentities, type Principal } from './login.ts';
 import { type Label, labelOf, pathOf } from './paths.ts';
 import { Resources } from './resources.ts';
-import { told, view } from './told.ts';
 
 /** What an Azure Resource Manager endpoint is made of. */
 export interface ArmEndpointOptions {
@@ -98,7 +98,11 @@ export class ArmEndpoint implements Emulator {
       answerMetadata(url, headerOf(headers, 'metadata'), this.#options, this.#tokens);
     if (login) return login;
     if (principals && !this.#tokens.admits(headerOf(headers, 'authorization')))
-      return refusal(401, 'InvalidAuthenticationToken', 'The access token is missing, expired or of somebody else.');
+      return refusal(
+        401,
+        'InvalidAuthenticationToken',
+        'The access token is missing, expired, or belongs to another account.',
+      );
     if (!url.searchParams.has('api-version') && label.kind !== 'operations')
       return refusal(400, 'MissingApiVersionParameter', 'The api-version query parameter is required.');
     return this.#answer(label, url, body, fault);
@@ -146,7 +150,7 @@ export class ArmEndpoint implements Emulator {
       case 'GET': {
         const found = this.#resources.get(pathname);
         return found
-          ? answer(200, told(found))
+          ? answer(200, reported(found))
           : refusal(404, 'ResourceNotFound', `The Resource '${name}' under resource group '${group}' was not found.`);
       }
       case 'PUT':
@@ -182,7 +186,7 @@ export class ArmEndpoint implements Emulator {
     next.searchParams.set('api-version', searchParams.get('api-version') ?? '');
     next.searchParams.set('$skiptoken', some.at(-1)?.id ?? '');
     return answer(200, {
-      value: some.map((each) => told(each)),
+      value: some.map((each) => reported(each)),
       ...(some.length < left.length ? { nextLink: next.href } : {}),
     });
   }

@@ -12,7 +12,7 @@ const reference = z.looseObject({
 });
 export type Reference = z.infer<typeof reference>;
 
-/** The part of a resource's body that the emulator understands; the rest is kept and told as it came. */
+/** The part of a resource's body that the emulator understands. The rest is stored and returned unchanged. */
 export const resourceBody = z.looseObject({
   location: text,
   tags: z.record(z.string(), z.string()).optional(),
@@ -66,7 +66,7 @@ export interface ArmResource {
   readonly vmId: string;
 }
 
-/** An operation as it is kept: what it does at its end is data, so that it goes on in another process. */
+/** A stored operation. Its end is data, so that another process can complete it. */
 export interface ArmOperation {
   readonly number: string;
   readonly resource: string;
@@ -78,10 +78,10 @@ export interface ArmOperation {
   done: boolean;
 }
 
-/** The key by which a resource is found: ids are not told apart by the case of their letters. */
+/** The key of a resource: ids are compared without regard to case. */
 export const keyOf = (id: string): string => id.toLowerCase();
 
-/** The id of a disk beside a VM or another disk. */
+/** The id of a disk next to a VM or another disk. */
 export const diskIdBeside = (id: string, name: string): string =>
   id.replace(/(virtualMachines|disks)\/[^/]+$/, `disks/${name}`);
 

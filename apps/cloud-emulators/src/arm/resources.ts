@@ -5,6 +5,7 @@ import type { OperationFault } from '../faults/faults.ts';
 import { noPower, type Power } from '../machines/power.ts';
 import { jsonAnswer as answer } from '../server/answer.ts';
 import { type EmulatorStore, Kept } from '../server/kept.ts';
+import { reported } from './answers.ts';
 import {
   type ArmOperation,
   type ArmResource,
@@ -16,7 +17,6 @@ import {
   type ResourceKind,
   resourceBody,
 } from './model.ts';
-import { told } from './told.ts';
 
 export interface ResourcesOptions {
   readonly clock: Clock;
@@ -27,7 +27,7 @@ export interface ResourcesOptions {
   readonly store?: EmulatorStore;
 }
 
-/** Where a resource is or is to be. */
+/** The scope of an existing or new resource. */
 export interface Place {
   readonly id: string;
   readonly group: string;
@@ -205,7 +205,7 @@ export class Resources {
       'azure-asyncoperation': `${origin}/operations/${number}`,
       ...(soon ? { 'retry-after': '1' } : {}),
     };
-    return what === 'delete' ? answer(status, undefined, sent) : answer(status, told(resource), sent);
+    return what === 'delete' ? answer(status, undefined, sent) : answer(status, reported(resource), sent);
   }
 
   #wakeAt(at: number): void {
@@ -304,8 +304,8 @@ export class Resources {
   }
 }
 
-/** The client is asked to look at short operations often. */
+/** The answer requests a short polling interval for operations. */
 const SOON_MS = 10_000;
 
-/** Operations that are over are told of so long. */
+/** Completed operations are returned for this time. */
 const REMEMBERED_MS = 3_600_000;

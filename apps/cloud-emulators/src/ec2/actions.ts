@@ -97,16 +97,16 @@ export function describeInstances(cloud: Ec2State, params: Params, rule?: Script
       : there.filter(
           (each) =>
             (ids.length === 0 || ids.includes(each.instanceId ?? '')) &&
-            filters.every((filter) => matches(toldOf(cloud, each), filter)),
+            filters.every((filter) => matches(reportedOf(cloud, each), filter)),
         );
   return page(cloud, hits, params);
 }
 
 /** What reads tell of an instance: for a while it may be what it was before a change. */
-const toldOf = ({ now }: Ec2State, each: CloudInstance): CloudInstance =>
+const reportedOf = ({ now }: Ec2State, each: CloudInstance): CloudInstance =>
   each.stale && each.stale.until > now ? each.stale.was : each;
 
-/** Reads go on telling for so long what an instance is now, whatever becomes of it. */
+/** Reads return the earlier state of an instance for this time, after any change. */
 function readsLag(cloud: Ec2State, each: CloudInstance, { visibleAfterMs }: OperationFault): void {
   if (visibleAfterMs === undefined) return;
   settle(cloud, each);
@@ -122,7 +122,7 @@ function afterOf(token: string): number {
   return Number(ordinal);
 }
 
-/** A page goes on after what was told last, also when others have come or gone meanwhile. */
+/** A page continues after the last returned item, also when items were added or deleted in the meantime. */
 function page(cloud: Ec2State, hits: readonly CloudInstance[], params: Params): readonly Element[] {
   const { options } = cloud;
   const { NextToken: token, MaxResults: most = Number.POSITIVE_INFINITY } = params;
@@ -137,7 +137,7 @@ function page(cloud: Ec2State, hits: readonly CloudInstance[], params: Params): 
     elements({
       reservationId,
       ownerId: OWNER,
-      instancesSet: items(instances, (each) => instanceElement(toldOf(cloud, each), volumesOf(cloud, each))),
+      instancesSet: items(instances, (each) => instanceElement(reportedOf(cloud, each), volumesOf(cloud, each))),
     });
   return elements({
     reservationSet: items([...reservations], one),

@@ -27,7 +27,7 @@ export interface SeenRequest {
   readonly action: string;
   /** All other form fields. */
   readonly params: Readonly<Record<string, string>>;
-  /** Who signed it, and whether the signature is right for the secret key that the caller names. */
+  /** The signer, and whether the signature matches the secret key of the caller. */
   readonly scope: Scope | undefined;
 }
 
@@ -35,8 +35,8 @@ export interface SeenRequest {
 const REMEMBERED_MS = 3_600_000;
 
 /**
- * Enough of EC2 (Query API) and STS for the driver, in process: what it keeps is changed by requests as EC2 changes it, on
- * the clock given, with faults by a script. Launches are idempotent by their client token.
+ * An emulator of EC2 (Query API) and STS for the driver, in process. Requests change its state as EC2 would, on the given clock,
+ * with scripted faults. Launches are idempotent by their client token.
  */
 export class Ec2Endpoint implements Emulator, Ec2State {
   readonly options: Ec2EndpointOptions;

@@ -7,7 +7,7 @@ import { Ec2Error, entriesOf, listOf, type Params } from './params.ts';
 import type { Ec2State } from './state.ts';
 import { type Element, elements, items } from './xml.ts';
 
-/** Launches what is asked for; with a client token that is known, tells what was launched with it. */
+/** Launches the requested instances. With a known client token, returns the instances of the earlier launch. */
 export function runInstances(
   cloud: Ec2State,
   params: Params,

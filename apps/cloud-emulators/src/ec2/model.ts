@@ -43,17 +43,17 @@ export interface CloudInstance {
   machineType?: string;
   image?: string;
   privateIp?: string;
-  /** Decoded; never told. Emptied when the instance is terminated. */
+  /** Decoded. Never returned. Emptied when the instance is terminated. */
   userData?: string;
-  /** What of the launch's parameters its token stands for. */
+  /** The launch parameters that belong to its token. */
   fingerprint?: string;
   /** How long its boot takes; absent: as long as the endpoint's boots do. */
   bootMs?: number;
   /** Its boot ends so: it is terminated. `leave`: its volumes stay. */
   bootFails?: { readonly code: string; readonly message: string; readonly leave: boolean };
-  /** Why it was terminated, if EC2 did so itself or somebody asked for it. */
+  /** Reason of the termination by EC2 or by a request. */
   stateReason?: { readonly code: string; readonly message: string };
-  /** What is told of it until an instant. */
+  /** The stale state that reads return until a time. */
   stale?: { readonly until: number; readonly was: CloudInstance };
 }
 
@@ -94,7 +94,7 @@ export interface ScriptRule {
   readonly lose?: boolean;
   readonly notVisible?: boolean;
   readonly empty?: boolean;
-  /** The caller gives up while the answer is on its way. */
+  /** The client cancels the request before the answer arrives. */
   readonly cancelCaller?: boolean;
 }
 

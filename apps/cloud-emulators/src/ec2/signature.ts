@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { TransportRequest } from '@mcm/kube';
 
-/** Who signed a request, and for what. */
+/** The signer and the scope of a signed request. */
 export interface Scope {
   readonly accessKeyId: string;
   readonly region: string;

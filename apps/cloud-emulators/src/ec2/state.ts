@@ -12,7 +12,7 @@ export interface Ec2EndpointOptions {
   readonly instances?: readonly CloudInstance[];
   readonly launch?: LaunchAnswer;
   readonly pageSize?: number;
-  /** Region in the private DNS names of instances; default the one that is asked. */
+  /** Region in the private DNS names of instances. Default: the region of the request. */
   readonly dnsRegion?: string;
   /** The second page's token is the first page's again. */
   readonly repeatToken?: boolean;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * A fault to order. The first rule that applies to a request is carried out; `delayMs` and `perSecond` let the request
- * go on to the next rule when they do not refuse it.
+ * A fault rule. The first matching rule is applied. Rules with only `delayMs` or `perSecond` continue with the next rule, unless
+ * they refuse the request.
  */
 export const faultRule = z.strictObject({
   /** Regular expression that what a request asks for must match: `^RunInstances$`, `^PUT virtualMachines$`, `^POST instances$`. */
@@ -18,14 +18,14 @@ export const faultRule = z.strictObject({
     .strictObject({
       status: z.number().int().min(300).max(599),
       code: z.string(),
-      message: z.string().default('ordered by a fault rule'),
+      message: z.string().default('requested by a fault rule'),
       /** Seconds. */
       retryAfter: z.number().min(0).optional(),
     })
     .optional(),
   /** Requests beyond so many a second are refused as throttled; a second's worth may come at once. */
   perSecond: z.number().positive().optional(),
-  /** Seconds that a throttled caller is asked to wait. */
+  /** Seconds in `Retry-After` of a throttled request. */
   retryAfter: z.number().min(0).optional(),
   /** The connection ends; `before` it is carried out, or `after` that, so that only the answer is lost. */
   lose: z.enum(['before', 'after']).optional(),
@@ -33,8 +33,8 @@ export const faultRule = z.strictObject({
   failOperation: z
     .strictObject({
       code: z.string(),
-      message: z.string().default('ordered by a fault rule'),
-      /** What was asked for is there all the same, half made. */
+      message: z.string().default('requested by a fault rule'),
+      /** The requested resource still exists, incomplete. */
       leave: z.boolean().default(false),
     })
     .optional(),

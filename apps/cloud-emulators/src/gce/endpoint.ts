@@ -5,12 +5,12 @@ import type { Power } from '../machines/power.ts';
 import { jsonAnswer as json } from '../server/answer.ts';
 import type { Emulator, ListedResource } from '../server/emulator.ts';
 import type { EmulatorStore } from '../server/kept.ts';
+import { API, reported, reportedOperation } from './answers.ts';
 import { answerFederation, type Federation } from './federation.ts';
 import { FilterError, readFilter } from './filter.ts';
 import { Instances } from './instances.ts';
 import { exchangeAssertion, type ServiceAccountKey } from './login.ts';
 import { type GceOperation, insertedBody } from './model.ts';
-import { API, told, toldOperation } from './told.ts';
 
 /** What a Compute Engine endpoint is made of. */
 export interface GceEndpointOptions {
@@ -121,7 +121,7 @@ export class GceEndpoint implements Emulator {
 
   #operation(name: string): TransportResponse {
     const operation = this.#instances.operation(name);
-    return operation ? json(200, toldOperation(operation)) : absent(name);
+    return operation ? json(200, reportedOperation(operation)) : absent(name);
   }
 
   /** Answers once the operation is done, or after two minutes. */
@@ -141,7 +141,7 @@ export class GceEndpoint implements Emulator {
     fault: OperationFault,
   ): TransportResponse {
     const known = this.#instances.operationOf(requestId);
-    if (known) return json(200, toldOperation(known));
+    if (known) return json(200, reportedOperation(known));
     const parsed = insertedBody.safeParse(JSON.parse(body));
     if (!parsed.success)
       return refusal(400, 'invalid', `Invalid value for field 'resource': ${parsed.error.issues[0]?.message ?? ''}`);
@@ -165,7 +165,7 @@ export class GceEndpoint implements Emulator {
     fault: OperationFault,
   ): TransportResponse {
     const known = this.#instances.operationOf(requestId);
-    if (known) return json(200, toldOperation(known));
+    if (known) return json(200, reportedOperation(known));
     const found = this.#instances.get(project, zone, name);
     if (!found) return absent(`projects/${project}/zones/${zone}/instances/${name}`);
     if (found.body.deletionProtection)
@@ -189,12 +189,12 @@ export class GceEndpoint implements Emulator {
       },
       operationMs ?? this.#options.operationMs ?? 12_000,
     );
-    return json(200, toldOperation(begun));
+    return json(200, reportedOperation(begun));
   }
 
   #get({ project, zone }: { project: string; zone: string }, name: string): TransportResponse {
     const found = this.#instances.get(project, zone, name);
-    return found ? json(200, told(found)) : absent(`projects/${project}/zones/${zone}/instances/${name}`);
+    return found ? json(200, reported(found)) : absent(`projects/${project}/zones/${zone}/instances/${name}`);
   }
 
   /** The console of a VM is its first port. `start` counts from the end if it is negative. */
@@ -234,10 +234,10 @@ export class GceEndpoint implements Emulator {
       if (thrown instanceof FilterError) return refusal(400, 'invalid', thrown.message);
       throw thrown;
     }
-    const left = all.filter((each) => BigInt(each.id) > after && (filter === '' || fits(told(each))));
+    const left = all.filter((each) => BigInt(each.id) > after && (filter === '' || fits(reported(each))));
     const some = left.slice(0, size);
     const next = some.length < left.length ? { nextPageToken: some.at(-1)?.id ?? '' } : {};
-    const items = some.map(told);
+    const items = some.map(reported);
     const id = `projects/${project}/zones/${zone}/instances`;
     return json(200, {
       kind: 'compute#instanceList',

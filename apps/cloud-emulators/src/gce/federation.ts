@@ -4,7 +4,7 @@ import { answerAwsMetadata, type HostRole } from '../login/aws-metadata.ts';
 import { type BearerTokens, headerOf } from '../login/tokens.ts';
 import { answer, jsonAnswer } from '../server/answer.ts';
 
-/** The identities that Google knows beside keys of service accounts. */
+/** The identities that Google knows in addition to keys of service accounts. */
 export interface Federation {
   /** Audience of the workload identity pool. */
   readonly audience: string;

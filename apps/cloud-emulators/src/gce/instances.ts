@@ -2,8 +2,8 @@ import type { Clock } from '@mcm/kube';
 import { bootText } from '@mcm/provider-local';
 import { noPower, type Power } from '../machines/power.ts';
 import { type EmulatorStore, Kept } from '../server/kept.ts';
+import { diskNameOf } from './answers.ts';
 import type { GceDisk, GceInstance, GceOperation, InsertedBody } from './model.ts';
-import { diskNameOf } from './told.ts';
 
 export interface InstancesOptions {
   readonly clock: Clock;
@@ -171,5 +171,5 @@ export class Instances {
 
 const keyOf = (project: string, zone: string, name: string): string => `${project}/${zone}/${name}`;
 
-/** Operations that are over are told of so long. */
+/** Completed operations are returned for this time. */
 const REMEMBERED_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The part of an instance's body that the emulator understands; the rest is kept and told as it came. */
+/** The part of an instance's body that the emulator understands. The rest is stored and returned unchanged. */
 export const insertedBody = z.looseObject({
   name: z.string().regex(/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/),
   machineType: z.string().optional(),
@@ -48,7 +48,7 @@ export interface GceDisk {
   readonly instance?: string;
 }
 
-/** An operation as it is kept: what it does at its end is data, so that it goes on in another process. */
+/** A stored operation. Its end is data, so that another process can complete it. */
 export interface GceOperation {
   readonly name: string;
   readonly number: number;

@@ -14,7 +14,7 @@ export interface PoweredVm {
   readonly createdAt: string;
 }
 
-/** Told when the VMs of a cloud get power and lose it. */
+/** Called when the VMs of a cloud are powered on or off. */
 export interface Power {
   /** @param resumed the VM was running already when the emulator's own process started again */
   on(vm: PoweredVm, resumed: boolean): void;

@@ -4,7 +4,7 @@ import { faultRule } from '../faults/rule.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
 import type { Emulator } from './emulator.ts';
 
-/** What is not the cloud's own API stands below this path. */
+/** Paths of the emulator's own API are below this path. */
 export const ADMIN = '/_emulator';
 
 const refuse = (status: number, message: string): Answer => jsonAnswer(status, { error: { message } });
@@ -44,7 +44,7 @@ function order({ faults }: Emulator, body: string): Answer {
   try {
     value = JSON.parse(body);
   } catch {
-    return refuse(400, 'the body is no JSON');
+    return refuse(400, 'the body must be JSON');
   }
   const parsed = faultRule.safeParse(value);
   if (!parsed.success) return refuse(400, z.prettifyError(parsed.error));

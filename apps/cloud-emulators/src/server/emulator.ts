@@ -18,7 +18,7 @@ export interface Emulator {
   readonly faults: Faults;
   /** Everything that is there, in the order in which it was made; what is terminated is not there. */
   resources(): readonly ListedResource[];
-  /** Requests since the start, by what they asked for. */
+  /** Requests since the start, by operation. */
   readonly counts: ReadonlyMap<string, number>;
   /** Powers on what was running when the last process ended. */
   resume(): void;

@@ -18,7 +18,7 @@ export class Kept<T extends object> {
   constructor(kind: string, store: EmulatorStore | undefined) {
     this.#kind = kind;
     this.#store = store;
-    // The store's rows are this class's own: nobody else writes the kind.
+    // Only this class writes rows of this kind to the store.
     for (const row of store?.load() ?? []) if (row.kind === kind) this.#all.set(row.id, row.body as T);
   }
 

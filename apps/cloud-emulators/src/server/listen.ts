@@ -15,7 +15,7 @@ export interface ListenOptions {
 export interface Listener {
   /** `https://127.0.0.1:6443`. */
   readonly origin: string;
-  /** Told once the origin is known; until then every request waits. */
+  /** Called when the origin is known. Requests wait until then. */
   serve(transport: Transport): void;
   close(): Promise<void>;
 }
@@ -61,7 +61,7 @@ async function pass(request: IncomingMessage, response: ServerResponse, ready: P
   const transport = await ready;
   const body = await read(request);
   const gone = new AbortController();
-  response.once('close', () => gone.abort(new Error('the caller has gone')));
+  response.once('close', () => gone.abort(new Error('the client closed the connection')));
   const answer = await transport({
     method: request.method ?? 'GET',
     path: request.url ?? '/',

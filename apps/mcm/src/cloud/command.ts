@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { withOutput } from '../cluster/cluster-options.ts';
-import { DEFAULT_DATA_DIR } from '../command/surroundings.ts';
+import { DEFAULT_DATA_DIR } from '../command/environment.ts';
 import type { OutputFormat } from '../output/format.ts';
 
 /** Adds `mcm cloud`, which lists the resources in the cloud of a local instance. */

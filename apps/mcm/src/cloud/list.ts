@@ -37,9 +37,9 @@ async function listCloud(dataDir: string): Promise<readonly Listed[]> {
     const answer = await transport({ method: 'GET', path, headers: {} });
     const text = await answer.text();
     if (answer.status !== 200) throw new UserError(`the cloud answered ${answer.status}: ${text.slice(0, 200)}`);
-    const told: { readonly resources?: readonly Listed[]; readonly items?: readonly Listed[] } = JSON.parse(text);
-    if (told.resources) return told.resources;
-    return (told.items ?? [])
+    const reported: { readonly resources?: readonly Listed[]; readonly items?: readonly Listed[] } = JSON.parse(text);
+    if (reported.resources) return reported.resources;
+    return (reported.items ?? [])
       .filter(({ state }) => state !== 'terminated')
       .map((each) => ({ ...each, kind: 'instance' }));
   } finally {

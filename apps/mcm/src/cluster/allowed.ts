@@ -42,7 +42,7 @@ export function lackText(error: KubeError): string | undefined {
 /** The permissions that a watch of the refused kind needs, or the message of the server if the authorizer did not refuse it. */
 export function needsText(error: KubeError): string {
   const permission = refusedPermission(error.message);
-  if (permission === undefined) return `what the API server refuses (${error.message})`;
+  if (permission === undefined) return `the refused request (${error.message})`;
   return `get, list and watch of ${kindText(permission)}${namespaceOf(error)} (${ROLE})`;
 }
 

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
+import { DEFAULT_DATA_DIR } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
-import { DEFAULT_DATA_DIR } from '../command/surroundings.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../output/format.ts';
 import type { ClusterFlags } from './cluster.ts';
 

@@ -42,10 +42,10 @@ test('the namespace comes from the flag, else from the context, else it is defau
 
 test('an error names the cluster that does not answer, and says when a local instance does not run', () => {
   const error = new KubeError('GET /api/v1/nodes: no answer: connect ECONNREFUSED 127.0.0.1:1', { code: 0 });
-  const told = (kubeconfig: string, dataDir: string): string =>
+  const reported = (kubeconfig: string, dataDir: string): string =>
     String(inWords(error, { kubeconfig, dataDir, namespace: 'default' }));
-  expect(told('a.yaml', '.mcm')).toBe(`UserError: the cluster of a.yaml does not answer (${error.message})`);
-  expect(told('./.mcm/kubeconfig', '.mcm')).toBe(
+  expect(reported('a.yaml', '.mcm')).toBe(`UserError: the cluster of a.yaml does not answer (${error.message})`);
+  expect(reported('./.mcm/kubeconfig', '.mcm')).toBe(
     `UserError: the cluster of ./.mcm/kubeconfig does not answer; no instance runs on it: start it with: mcm up (${error.message})`,
   );
 });
@@ -78,10 +78,10 @@ test('any other error is returned unchanged', () => {
 test('a refusal names the missing permission', () => {
   const words = (scope: string) =>
     `GET /x: events is forbidden: User "eve" cannot list resource "events" in API group "" ${scope}`;
-  const told = (scope: string): string => String(inWords(new KubeError(words(scope), { code: 403 }), flags));
+  const reported = (scope: string): string => String(inWords(new KubeError(words(scope), { code: 403 }), flags));
   const inNamespace = 'in the namespace "shoot"';
-  expect(told(inNamespace)).toMatch(
+  expect(reported(inNamespace)).toMatch(
     `${words(inNamespace)}; these credentials need list events in namespace shoot (docs/`,
   );
-  expect(told('at the cluster scope')).toMatch('; these credentials need list events (docs/');
+  expect(reported('at the cluster scope')).toMatch('; these credentials need list events (docs/');
 });

@@ -129,10 +129,10 @@ export async function connect(
   // `none` means no target cluster, as in the flags of the controllers.
   const own = targetKubeconfig === undefined || targetKubeconfig === 'none' || inPod;
   const target = own ? control : await to([targetKubeconfig]);
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const malformed = (sentence: string): void => {
-    if (told.has(sentence)) return;
-    told.add(sentence);
+    if (reported.has(sentence)) return;
+    reported.add(sentence);
     warn(sentence);
   };
   const client = conformingClient(control.client, malformed);

@@ -24,7 +24,7 @@ export interface DeploymentReading {
 }
 
 /** A deployment with those related objects that the caller may read. */
-export type ReadableSurroundings = Pick<DeploymentReading, 'deployment'> &
+export type ReadableEnvironment = Pick<DeploymentReading, 'deployment'> &
   Partial<NamespaceReading> &
   Partial<Pick<FullReading, 'others'>>;
 
@@ -92,12 +92,12 @@ export async function readDeployment(client: KubeClient, namespace: string, name
  * Reads a deployment and those related objects that the caller may read; `unread` gets the refusals.
  * @throws UserError when the deployment does not exist
  */
-export async function readWithSurroundings(
+export async function readWithEnvironment(
   client: KubeClient,
   namespace: string,
   name: string,
   unread: Set<string>,
-): Promise<ReadableSurroundings> {
+): Promise<ReadableEnvironment> {
   const [deployment, sets, fleet, classes, deployments] = await Promise.all([
     getDeployment(client, namespace, name),
     ifAllowed(listOf<MachineSet>(client, machineSets, namespace), unread),

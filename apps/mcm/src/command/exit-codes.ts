@@ -10,7 +10,7 @@ interface ExitCode {
 }
 
 /** Exit codes of `mcm plan`, as of `kubectl diff`: no steps, steps, more than 1 for an error or a plan that gets stuck. */
-export const PLAN_EXIT = { nothing: 0, changes: 1, trouble: 2, stuck: 4 } as const;
+export const PLAN_EXIT = { nothing: 0, changes: 1, problem: 2, stuck: 4 } as const;
 
 /** Exit code of `mcm status` when no instance runs. */
 export const NOT_RUNNING = 3;
@@ -42,7 +42,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
     },
   },
   {
-    code: PLAN_EXIT.trouble,
+    code: PLAN_EXIT.problem,
     of: {
       plan: 'error, with a message on standard error',
       'config diff': 'error, with a message on standard error',

@@ -9,7 +9,7 @@ test('the error for a misspelled flag omits its value and names the most similar
     signal: () => new AbortController().signal,
     stdout: process.stdout,
   });
-  const told = leavesOf(program).flatMap(({ path, command }) => {
+  const reported = leavesOf(program).flatMap(({ path, command }) => {
     if (path !== 'tree' && path !== 'up') return [];
     let text = '';
     command.configureOutput().outputError?.("error: unknown option '--namespce=x'\n", (part) => {
@@ -17,7 +17,7 @@ test('the error for a misspelled flag omits its value and names the most similar
     });
     return [`${path}: ${text.trim()}`];
   });
-  expect(told).toEqual([
+  expect(reported).toEqual([
     'up: mcm: unknown flag --namespce',
     'tree: mcm: unknown flag --namespce; did you mean --namespace?',
   ]);

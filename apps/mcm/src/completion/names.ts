@@ -4,7 +4,7 @@ import { machineClasses, machineDeployments, machineSets, machines } from '@mcm/
 import { type KubeClient, type KubeObject, namespaces, type ResourceDefinition } from '@mcm/kube';
 import { parse } from 'yaml';
 import { type ClusterFlags, connect, findKubeconfigs } from '../cluster/cluster.ts';
-import { DEFAULT_DATA_DIR } from '../command/surroundings.ts';
+import { DEFAULT_DATA_DIR } from '../command/environment.ts';
 import { typesOf } from './objects.ts';
 
 /** A slow cluster must not block the prompt of a shell. */

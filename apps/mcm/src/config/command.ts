@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { type AskFlags, objectText, withCluster, withOutput } from '../cluster/cluster-options.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import type { DiffFlags, RenderFlags } from './run.ts';
 
-type Say = CommandSurroundings['say'];
+type Say = CommandEnvironment['say'];
 
 const TEMPLATES = [
   '--templates <directory>',
@@ -24,8 +24,8 @@ export function addConfig(program: Command, say: Say): void {
       .option(...POOL)
       .option(...TEMPLATES),
   ).action(async (paths: string[], flags: RenderFlags) => {
-    const { tellRender } = await import('./run.ts');
-    await tellRender(paths, flags, say);
+    const { reportRender } = await import('./run.ts');
+    await reportRender(paths, flags, say);
   });
   addPoolCommands(config, say);
   withOutput(
@@ -39,8 +39,8 @@ export function addConfig(program: Command, say: Say): void {
         .option(...TEMPLATES),
     ),
   ).action(async (paths: string[], flags: DiffFlags) => {
-    const { tellDiff } = await import('./run.ts');
-    await tellDiff(paths, flags, say);
+    const { reportDiff } = await import('./run.ts');
+    await reportDiff(paths, flags, say);
   });
 }
 
@@ -53,8 +53,8 @@ function addPoolCommands(config: Command, say: Say): void {
       .description('show the progress of pools; wide adds the nodes that are not at the target')
       .argument('[pool...]', 'only this pool'),
   ).action(async (pool: string[], flags: AskFlags) => {
-    const { tellPools } = await import('./run.ts');
-    await tellPools(pool.length === 0 ? undefined : objectText(pool), flags, say);
+    const { reportPools } = await import('./run.ts');
+    await reportPools(pool.length === 0 ? undefined : objectText(pool), flags, say);
   });
   asking(
     config
@@ -62,7 +62,7 @@ function addPoolCommands(config: Command, say: Say): void {
       .description('explain the state of a pool and of each node, with hints')
       .argument('<pool...>', 'pool/NAME'),
   ).action(async (pool: string[], flags: AskFlags) => {
-    const { tellPool } = await import('./run.ts');
-    await tellPool(objectText(pool), flags, say);
+    const { reportPool } = await import('./run.ts');
+    await reportPool(objectText(pool), flags, say);
   });
 }

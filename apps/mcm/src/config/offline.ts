@@ -36,10 +36,10 @@ export async function renderPaths({ paths, templates, pool, onto = [] }: RenderR
   const [given, tree] = await Promise.all([readObjects(paths), loadTemplates(templates ?? TEMPLATES)]);
   const replaced = new Set(given.map(identity));
   const objects = [...onto.filter((object) => !replaced.has(identity(object))), ...given];
-  const { pools, ...told } = renderOffline({ objects, tree });
-  if (pool === undefined) return { ...told, pools };
+  const { pools, ...reported } = renderOffline({ objects, tree });
+  if (pool === undefined) return { ...reported, pools };
   const own = pools.filter(({ name }) => name === pool);
-  if (own.length > 0) return { ...told, pools: own };
+  if (own.length > 0) return { ...reported, pools: own };
   throw new UserError(`there is no pool ${pool}; there are ${pools.map(({ name }) => name).join(', ')}`);
 }
 

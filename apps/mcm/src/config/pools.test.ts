@@ -77,7 +77,7 @@ test('config explain names the blockers of a pool, with hints', () =>
     expect(paused?.standing.map(({ why }) => why)).toEqual([
       ...['does not get the target: the pool is paused', 'Degraded: cannot write /etc/x'],
     ]);
-    expect(paused?.cures).toEqual([
+    expect(paused?.hints).toEqual([
       `kubectl patch machineconfigpool worker --type merge -p '{"spec":{"paused":false}}'`,
       'revert the change that led to new, or repair node b: Degraded: cannot write /etc/x',
     ]);

@@ -135,6 +135,6 @@ export function poolLines(pool: PoolExplanation): string[] {
       behind.map(({ name, why }) => `${name}: ${why}`),
     ),
     ...list('Blocked by:', pool.blockers),
-    ...list('Hints:', pool.cures),
+    ...list('Hints:', pool.hints),
   ];
 }

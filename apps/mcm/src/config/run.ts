@@ -2,8 +2,8 @@ import { type KubeClient, KubeError, realClock } from '@mcm/kube';
 import type { OfflineResult } from '@mcm/machine-config';
 import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
 import type { AskFlags } from '../cluster/cluster-options.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
 import { formatted, listFormatted, type OutputFormat } from '../output/format.ts';
 import {
   changeLines,
@@ -19,7 +19,7 @@ import {
 } from './offline.ts';
 import { poolLines, poolNameOf, readPools, statusLines } from './pools.ts';
 
-type Say = CommandSurroundings['say'];
+type Say = CommandEnvironment['say'];
 
 const onStderr: Say = (line) => void process.stderr.write(`mcm: ${line}\n`);
 
@@ -32,7 +32,7 @@ export interface RenderFlags {
 export type DiffFlags = ClusterFlags & RenderFlags & { readonly against?: string };
 
 /** Exit codes as in diff(1): 0 no changes, 1 changes, 2 an error. */
-const EXIT = { same: 0, differs: 1, trouble: 2 } as const;
+const EXIT = { same: 0, differs: 1, problem: 2 } as const;
 
 /** Warnings go to standard error, because the output may be piped to a program. */
 function warnOf({ warnings }: OfflineResult, warn: Say): void {
@@ -50,7 +50,7 @@ const request = (paths: readonly string[], { pool, templates }: RenderFlags) => 
 });
 
 /** `mcm config render`. */
-export async function tellRender(paths: readonly string[], flags: RenderFlags, say: Say): Promise<void> {
+export async function reportRender(paths: readonly string[], flags: RenderFlags, say: Say): Promise<void> {
   const result = await renderPaths(request(paths, flags));
   warnOf(result, onStderr);
   for (const line of listFormatted(flags.output, renderedObjects(result), () => renderedYaml(result))) say(line);
@@ -58,8 +58,8 @@ export async function tellRender(paths: readonly string[], flags: RenderFlags, s
 }
 
 /** `mcm config diff`. */
-export async function tellDiff(paths: readonly string[], flags: DiffFlags, say: Say): Promise<void> {
-  process.exitCode = EXIT.trouble;
+export async function reportDiff(paths: readonly string[], flags: DiffFlags, say: Say): Promise<void> {
+  process.exitCode = EXIT.problem;
   try {
     const changed = await compare(paths, flags, onStderr);
     for (const line of formatted(flags.output, changed, changeLines)) say(line);
@@ -71,14 +71,14 @@ export async function tellDiff(paths: readonly string[], flags: DiffFlags, say: 
 }
 
 /** `mcm config status`. */
-export const tellPools = (text: string | undefined, flags: AskFlags, say: Say): Promise<void> =>
+export const reportPools = (text: string | undefined, flags: AskFlags, say: Say): Promise<void> =>
   inCluster(flags, 'config status', async (cluster) => {
     const name = text === undefined ? undefined : poolNameOf(text);
     for (const line of formatted(flags.output, await readPools(cluster, realClock.now(), name), statusLines)) say(line);
   });
 
 /** `mcm config explain`. */
-export const tellPool = (text: string, flags: AskFlags, say: Say): Promise<void> =>
+export const reportPool = (text: string, flags: AskFlags, say: Say): Promise<void> =>
   inCluster(flags, 'config explain', async (cluster) => {
     const [pool] = await readPools(cluster, realClock.now(), poolNameOf(text));
     if (pool) for (const line of formatted(flags.output, pool, poolLines)) say(line);

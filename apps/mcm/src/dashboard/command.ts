@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { withCluster } from '../cluster/cluster-options.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import type { DashboardFlags } from './serve.ts';
 
 function portNumber(text: string): number {
@@ -12,7 +12,7 @@ function portNumber(text: string): number {
 }
 
 /** Adds `mcm dashboard`, a live read-only page of the fleet for the browser. */
-export function addDashboard(program: Command, surroundings: CommandSurroundings): void {
+export function addDashboard(program: Command, environment: CommandEnvironment): void {
   withCluster(
     program
       .command('dashboard')
@@ -27,6 +27,6 @@ export function addDashboard(program: Command, surroundings: CommandSurroundings
       .option('--port <port>', 'port; 0: any free port', portNumber, 0),
   ).action(async (flags: DashboardFlags) => {
     const { runDashboard } = await import('./serve.ts');
-    await runDashboard(flags, surroundings);
+    await runDashboard(flags, environment);
   });
 }

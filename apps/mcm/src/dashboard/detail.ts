@@ -67,14 +67,14 @@ export function createDetails(options: DetailOptions): Details {
     deployment: (ns, name) => {
       const key = `${ns}/${name}`;
       const deployment = sources.deployments.store.get(key);
-      const told = deployment && explained(options, deployment);
+      const reported = deployment && explained(options, deployment);
       return {
         row: board.deployment(key),
         samples: board.samples.get(key)?.all ?? [],
         lives: board.lives.ofDeployment(ns, name, MOST_LIVES),
-        explain: told ? deploymentLines(told, clock.now()).map(visible) : ['The deployment does not exist.'],
-        hints: told?.cures.map(visible) ?? [],
-        next: visible(told?.next ?? ''),
+        explain: reported ? deploymentLines(reported, clock.now()).map(visible) : ['The deployment does not exist.'],
+        hints: reported?.hints.map(visible) ?? [],
+        next: visible(reported?.next ?? ''),
         events: board
           .eventsOf((kind, of, called) => kind === 'MachineDeployment' && of === ns && called === name)
           .slice(0, MOST_EVENTS),
@@ -109,7 +109,7 @@ async function machineDetail(
   const known = board.lives.get(key);
   let explain: readonly string[];
   try {
-    const told = await explainMachine({
+    const reported = await explainMachine({
       client,
       target,
       namespace: ns,
@@ -119,7 +119,7 @@ async function machineDetail(
       signal,
       controllers: controllers.of(ns),
     });
-    explain = machineLines(told, clock.now());
+    explain = machineLines(reported, clock.now());
   } catch (error) {
     if (!(error instanceof UserError || error instanceof KubeError)) throw error;
     explain = [error.message];

@@ -10,8 +10,8 @@ import {
   silentLogger,
 } from '@mcm/kube';
 import { type Cluster, type ClusterFlags, inCluster } from '../cluster/cluster.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
 import { ControllerWatch } from '../controllers/watch.ts';
 import { createGate } from './access/gate.ts';
 import { Board } from './board/board.ts';
@@ -34,19 +34,19 @@ export type DashboardFlags = ClusterFlags & {
 };
 
 /** `mcm dashboard`: serves until the signal aborts. */
-export const runDashboard = (flags: DashboardFlags, surroundings: CommandSurroundings): Promise<void> =>
+export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironment): Promise<void> =>
   inCluster(flags, 'dashboard', async (cluster) => {
-    const signal = surroundings.signal();
+    const signal = environment.signal();
     // A server that does not answer at the start is an error. If it fails later, the page shows it.
     await cluster.client.request('GET', '/version', { signal });
     const all = flags.allNamespaces === true;
     const remote = isLoopback(flags.listen) ? undefined : { host: flags.listen, certificates: flags.tlsCertDir };
     if (remote === undefined && flags.tlsCertDir !== undefined)
       throw new UserError('--tls-cert-dir needs --listen with an address that other machines can reach');
-    const options = { ...surroundings, signal, port: flags.port, allNamespaces: all, remote };
+    const options = { ...environment, signal, port: flags.port, allNamespaces: all, remote };
     const dashboard = await serveDashboard(cluster, options);
     const scope = all ? 'all namespaces' : `namespace ${cluster.namespace}`;
-    surroundings.say(`dashboard of ${scope}: ${dashboard.url} (Ctrl-C ends it)`);
+    environment.say(`dashboard of ${scope}: ${dashboard.url} (Ctrl-C ends it)`);
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       signal.addEventListener('abort', () => resolve(), { once: true });

@@ -32,7 +32,7 @@ import { fleetTree, treeLines } from '../tree/tree.ts';
 import { type BundleFile, type CollectedLogs, podLogs } from './logs.ts';
 
 /** An object without managed fields and without the annotation of `kubectl apply`. */
-function told(object: KubeObject): KubeObject {
+function reported(object: KubeObject): KubeObject {
   const { managedFields: _, ...metadata }: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
   const annotations = Object.entries(metadata.annotations ?? {}).filter(
     ([key]) => !key.endsWith('last-applied-configuration'),
@@ -146,7 +146,7 @@ export async function collectBundle(
       const { items } = await client
         .resource(definition, namespace)
         .list(fieldSelector === undefined ? {} : { fieldSelector });
-      objects.set(file, items.map(told).map(project ?? ((object) => object)));
+      objects.set(file, items.map(reported).map(project ?? ((object) => object)));
     } catch (error) {
       errors.push(`${file}: ${errorText(error)}`);
     }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { type AskFlags, withCluster, withOutput } from '../cluster/cluster-options.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 
 /** Adds `debug bundle`. */
-export function addDebug(program: Command, surroundings: CommandSurroundings): void {
+export function addDebug(program: Command, environment: CommandEnvironment): void {
   withOutput(
     withCluster(
       program
@@ -15,6 +15,6 @@ export function addDebug(program: Command, surroundings: CommandSurroundings): v
     ),
   ).action(async (folder: string | undefined, flags: AskFlags) => {
     const { writeBundle } = await import('./run.ts');
-    await writeBundle(folder, flags, surroundings);
+    await writeBundle(folder, flags, environment);
   });
 }

@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path';
 import { errorText, realClock } from '@mcm/kube';
 import { findKubeconfigs, inCluster } from '../cluster/cluster.ts';
 import type { AskFlags } from '../cluster/cluster-options.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
 import { version } from '../command/version.ts';
 import { formatted } from '../output/format.ts';
 import { collectBundle } from './bundle.ts';
@@ -14,7 +14,7 @@ import { type BundleFile, localLogs } from './logs.ts';
 export const writeBundle = (
   folder: string | undefined,
   flags: AskFlags,
-  { say }: Pick<CommandSurroundings, 'say'>,
+  { say }: Pick<CommandEnvironment, 'say'>,
 ): Promise<void> =>
   inCluster(flags, 'debug', async (cluster) => {
     const now = realClock.now();

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { objectText, withAllNamespaces, withCluster, withOutput } from '../cluster/cluster-options.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
 import type { EventsFlags } from './run.ts';
 
 /** Adds `events`. */
-export function addEvents(program: Command, surroundings: CommandSurroundings): void {
+export function addEvents(program: Command, environment: CommandEnvironment): void {
   const command = program
     .command('events')
     .description('list the events of machines and their owners, oldest first')
@@ -14,7 +14,7 @@ export function addEvents(program: Command, surroundings: CommandSurroundings): 
   withOutput(withCluster(withAllNamespaces(command))).action(async (words: string[], flags: EventsFlags) => {
     if (words.length > 0 && flags.allNamespaces)
       throw new UserError('a name cannot be used together with --all-namespaces');
-    const { tellEvents } = await import('./run.ts');
-    await tellEvents(words.length === 0 ? undefined : objectText(words), flags, surroundings);
+    const { reportEvents } = await import('./run.ts');
+    await reportEvents(words.length === 0 ? undefined : objectText(words), flags, environment);
   });
 }

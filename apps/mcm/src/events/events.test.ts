@@ -19,7 +19,7 @@ const event = (kind: string, name: string, minutesAgo: number, more: object = {}
     ...more,
   }) as EventObject;
 
-const told = [
+const reported = [
   event('Machine', 'web-a-gone', 50),
   event('MachineDeployment', 'web', 40),
   event('Machine', 'web-api-x-1', 3),
@@ -35,7 +35,7 @@ const reading = {
 } as unknown as DeploymentReading;
 
 test('lists all events of machine kinds, oldest first', () => {
-  expect(eventRows(told).map(({ object }) => object)).toEqual([
+  expect(eventRows(reported).map(({ object }) => object)).toEqual([
     'machine/web-a-gone',
     'machinedeployment/web',
     'machine/web-api-x-1',
@@ -45,7 +45,7 @@ test('lists all events of machine kinds, oldest first', () => {
 });
 
 test('for a deployment, lists its own events and those of its sets, nodes and machines, also deleted ones', () => {
-  expect(eventRows(told, scopeOfDeployment(reading)).map(({ object }) => object)).toEqual([
+  expect(eventRows(reported, scopeOfDeployment(reading)).map(({ object }) => object)).toEqual([
     'machine/web-a-gone',
     'machinedeployment/web',
     'machine/web-a-1',
@@ -54,11 +54,13 @@ test('for a deployment, lists its own events and those of its sets, nodes and ma
 });
 
 test('lists the events of one machine', () => {
-  expect(eventRows(told, scopeOfObject('Machine', 'web-a-1')).map(({ object }) => object)).toEqual(['machine/web-a-1']);
+  expect(eventRows(reported, scopeOfObject('Machine', 'web-a-1')).map(({ object }) => object)).toEqual([
+    'machine/web-a-1',
+  ]);
 });
 
 test('prints events as text', () => {
-  const rows = eventRows(told, scopeOfObject('Machine', 'web-a-1'));
+  const rows = eventRows(reported, scopeOfObject('Machine', 'web-a-1'));
   expect(eventLines(rows, NOW, false)).toEqual([
     'LAST SEEN  TYPE     REASON  OBJECT           MESSAGE',
     '2m         Warning  Told    machine/web-a-1  web-a-1 did something (×7)',

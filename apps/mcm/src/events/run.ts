@@ -1,12 +1,12 @@
 import { machineClasses, machineSets, machines } from '@mcm/api';
 import { type EventObject, events, isGone, type KubeObject, type ResourceDefinition, realClock } from '@mcm/kube';
 import { ifAllowed } from '../cluster/allowed.ts';
+import { type Telling, tell } from '../cluster/answers.ts';
 import { type Cluster, inCluster } from '../cluster/cluster.ts';
 import { type AskFlags, reference } from '../cluster/cluster-options.ts';
 import { readDeployment } from '../cluster/deployment-reading.ts';
 import { getNamed } from '../cluster/missing.ts';
-import { type Telling, tell } from '../cluster/told.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import { eachFormatted } from '../output/format.ts';
 import { type EventScope, eventLines, eventRows } from './events.ts';
 import { scopeOfDeployment, scopeOfObject } from './scope.ts';
@@ -15,10 +15,10 @@ import { scopeOfDeployment, scopeOfObject } from './scope.ts';
 export type EventsFlags = AskFlags & { readonly allNamespaces?: true; readonly watch?: true };
 
 /** `mcm events`. */
-export const tellEvents = (
+export const reportEvents = (
   object: string | undefined,
   flags: EventsFlags,
-  telling: Telling & Pick<CommandSurroundings, 'signal'>,
+  telling: Telling & Pick<CommandEnvironment, 'signal'>,
 ): Promise<void> =>
   inCluster(flags, 'events', async (cluster) => {
     const { allNamespaces = false } = flags;

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { type AskFlags, objectText, withCluster, withOutput } from '../cluster/cluster-options.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
 
 /** Adds `mcm explain`. */
-export function addExplain(program: Command, surroundings: CommandSurroundings): void {
+export function addExplain(program: Command, environment: CommandEnvironment): void {
   withOutput(
     withCluster(
       program
@@ -13,13 +13,13 @@ export function addExplain(program: Command, surroundings: CommandSurroundings):
         .argument('<object...>', 'machinedeployment/NAME or machine/NAME; a space may replace the slash'),
     ),
   ).action(async (words: string[], flags: AskFlags) => {
-    const { tellWhy } = await import('./run.ts');
-    await tellWhy(objectText(words), flags, surroundings);
+    const { reportWhy } = await import('./run.ts');
+    await reportWhy(objectText(words), flags, environment);
   });
 }
 
 /** Adds `mcm drain`, which only previews. */
-export function addDrain(program: Command, surroundings: CommandSurroundings): void {
+export function addDrain(program: Command, environment: CommandEnvironment): void {
   withOutput(
     withCluster(
       program
@@ -32,7 +32,7 @@ export function addDrain(program: Command, surroundings: CommandSurroundings): v
   ).action(async (words: string[], flags: AskFlags & { preview?: true }) => {
     if (flags.preview === undefined)
       throw new UserError('--preview is required: the command only previews; to drain a machine, delete it');
-    const { tellDrain } = await import('./run.ts');
-    await tellDrain(objectText(words), flags, surroundings);
+    const { reportDrain } = await import('./run.ts');
+    await reportDrain(objectText(words), flags, environment);
   });
 }

@@ -2,9 +2,9 @@ import { type Random, realClock } from '@mcm/kube';
 import { readNodes } from '../cluster/allowed.ts';
 import { type Cluster, inCluster } from '../cluster/cluster.ts';
 import { type AskFlags, nameOf, reference } from '../cluster/cluster-options.ts';
-import { readWithSurroundings } from '../cluster/deployment-reading.ts';
+import { readWithEnvironment } from '../cluster/deployment-reading.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
 import { readControllers } from '../controllers/read.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { explainAsFarAsRead } from './deployment/deployment-as-read.ts';
@@ -14,10 +14,10 @@ import { machineLines, previewLines } from './machine/machine-lines.ts';
 import { readMachineSettings } from './settings/machine-settings.ts';
 import { readManagerSettings } from './settings/manager-settings.ts';
 
-type Asked = Pick<CommandSurroundings, 'say' | 'random'>;
+type Asked = Pick<CommandEnvironment, 'say' | 'random'>;
 
 /** `mcm explain`. */
-export const tellWhy = (text: string, flags: AskFlags, { say, random }: Asked): Promise<void> =>
+export const reportWhy = (text: string, flags: AskFlags, { say, random }: Asked): Promise<void> =>
   inCluster(flags, 'explain', async (cluster) => {
     for (const line of await explain(cluster, text, flags.output, random)) say(line);
   });
@@ -34,20 +34,20 @@ async function explain(cluster: Cluster, text: string, output: OutputFormat, ran
   }
   const { client } = cluster;
   const unread = new Set<string>();
-  const surroundings = readWithSurroundings(client, namespace, name, unread);
-  const assessed = surroundings.then(({ deployment, fleet: machines = [] }) =>
+  const environment = readWithEnvironment(client, namespace, name, unread);
+  const assessed = environment.then(({ deployment, fleet: machines = [] }) =>
     readControllers({ client, namespace, clock: realClock, deployments: [deployment], machines }),
   );
   const [reading, controllers, manager, ofMachines, nodes] = await Promise.all([
-    surroundings,
+    environment,
     assessed,
     readManagerSettings(client, namespace),
     readMachineSettings(client, namespace),
     readNodes(cluster.target, unread),
   ]);
   const now = realClock.now();
-  const told = explainAsFarAsRead(reading, { now, nodes, manager, ofMachines, controllers });
-  const explanation = { ...told, unread: [...unread] };
+  const reported = explainAsFarAsRead(reading, { now, nodes, manager, ofMachines, controllers });
+  const explanation = { ...reported, unread: [...unread] };
   return formatted(output, { kind, namespace, ...explanation }, () => deploymentLines(explanation, now));
 }
 
@@ -63,7 +63,7 @@ const machineTarget = ({ client, target, namespace }: Cluster, name: string, ran
 });
 
 /** `mcm drain --preview`. Throws `UserError`, after printing the known part, when the drain is not known. */
-export const tellDrain = (text: string, flags: AskFlags, { say, random }: Asked): Promise<void> =>
+export const reportDrain = (text: string, flags: AskFlags, { say, random }: Asked): Promise<void> =>
   inCluster(flags, 'drain', async (cluster) => {
     const name = nameOf('Machine', text);
     const preview = await previewMachineDrain(machineTarget(cluster, name, random));

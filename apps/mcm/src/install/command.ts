@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { withCluster, withOutput } from '../cluster/cluster-options.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import { DEFAULT_INSTALL, OPTIONAL_SECTIONS, PROVIDERS } from './objects/settings.ts';
 import type { InstallFlags } from './run.ts';
 
@@ -11,7 +11,7 @@ function replicasOf(text: string): number {
 }
 
 /** Adds `mcm install`, which prints or applies the objects of an installation. */
-export function addInstall(program: Command, surroundings: Pick<CommandSurroundings, 'say' | 'signal'>): void {
+export function addInstall(program: Command, environment: Pick<CommandEnvironment, 'say' | 'signal'>): void {
   withOutput(
     withCluster(
       program
@@ -51,6 +51,6 @@ export function addInstall(program: Command, surroundings: Pick<CommandSurroundi
     ),
   ).action(async (flags: InstallFlags) => {
     const { install } = await import('./run.ts');
-    await install(flags, surroundings);
+    await install(flags, environment);
   });
 }

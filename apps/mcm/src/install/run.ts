@@ -1,8 +1,8 @@
 import { parseDurationMs } from '@mcm/api';
 import { realClock } from '@mcm/kube';
 import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
 import { eachFormatted, listFormatted, type OutputFormat, yamlStream } from '../output/format.ts';
 import { applyObjects } from './apply.ts';
 import { ensureNamespace } from './namespace.ts';
@@ -77,7 +77,7 @@ const objectsOf = (flags: InstallFlags): readonly object[] =>
 /** `mcm install`: prints the selected objects, or applies them. */
 export async function install(
   flags: InstallFlags,
-  { say, signal }: Pick<CommandSurroundings, 'say' | 'signal'>,
+  { say, signal }: Pick<CommandEnvironment, 'say' | 'signal'>,
 ): Promise<void> {
   if (flags.dryRun === true) {
     const objects = objectsOf(flags);

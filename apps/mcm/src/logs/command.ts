@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { withOutput } from '../cluster/cluster-options.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
-import { DEFAULT_DATA_DIR } from '../command/surroundings.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
+import { DEFAULT_DATA_DIR } from '../command/environment.ts';
 import { LEVELS } from './entry.ts';
 import type { LogFlags } from './show.ts';
 
@@ -11,7 +11,7 @@ function count(text: string): number {
 }
 
 /** Adds `logs`. */
-export function addLogs(program: Command, { say, signal }: Pick<CommandSurroundings, 'say' | 'signal'>): void {
+export function addLogs(program: Command, { say, signal }: Pick<CommandEnvironment, 'say' | 'signal'>): void {
   withOutput(
     program
       .command('logs')

@@ -16,7 +16,7 @@ export interface LogFlags {
 }
 
 /** The inputs and outputs of the process. */
-export interface LogSurroundings {
+export interface LogEnvironment {
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
 }
@@ -28,7 +28,7 @@ export interface LogSurroundings {
 export async function showLogs(
   programs: readonly string[],
   { dataDir, follow, machine, level, tail, output }: LogFlags,
-  { say, signal }: LogSurroundings,
+  { say, signal }: LogEnvironment,
 ): Promise<void> {
   const folder = new LogFolder(join(dataDir, 'logs'));
   const filter: LogFilter = {

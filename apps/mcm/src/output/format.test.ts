@@ -4,11 +4,11 @@ import { eachFormatted, formatted, OUTPUT_FORMATS } from './format.ts';
 
 test('every format prints the same model; wide prints text', () => {
   const model = { name: 'a', items: [1] };
-  const told = Object.fromEntries(
+  const reported = Object.fromEntries(
     OUTPUT_FORMATS.map((format) => [format, formatted(format, model, (_, wide) => [`text ${wide}`]).join('\n')]),
   );
-  expect([told['text'], told['wide']]).toEqual(['text false', 'text true']);
-  expect([JSON.parse(told['json'] ?? ''), parse(told['yaml'] ?? '')]).toEqual([model, model]);
+  expect([reported['text'], reported['wide']]).toEqual(['text false', 'text true']);
+  expect([JSON.parse(reported['json'] ?? ''), parse(reported['yaml'] ?? '')]).toEqual([model, model]);
 });
 
 test('a sequence is one object per line, or one document each', () => {

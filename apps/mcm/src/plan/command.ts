@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { withCluster, withOutput } from '../cluster/cluster-options.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
 import { GUESSES } from './guesses.ts';
 import type { PlanFlags } from './run.ts';
 
 const inMinutes = (ms: number): string => `${ms / 60_000}m`;
 
 /** Adds `plan`. */
-export function addPlan(program: Command, surroundings: CommandSurroundings): void {
+export function addPlan(program: Command, environment: CommandEnvironment): void {
   withOutput(
     withCluster(
       program
@@ -36,7 +36,7 @@ export function addPlan(program: Command, surroundings: CommandSurroundings): vo
     const { filename } = flags;
     if (filename === undefined)
       throw new UserError('-f is required: a file of machinedeployments, a directory of these, or -');
-    const { tellPlan } = await import('./run.ts');
-    await tellPlan(filename, flags, surroundings);
+    const { reportPlan } = await import('./run.ts');
+    await reportPlan(filename, flags, environment);
   });
 }

@@ -295,7 +295,7 @@ describe('mcm plan', () => {
   test('a new deployment is created, with a class of the same file', async () => {
     const other = file('huge', 2).replaceAll('workers', 'others');
     const [without] = await plan(other);
-    expect(without?.ends).toBe('the deployment does not match its spec: there is no MachineClass "huge"');
+    expect(without?.ends).toBe('the deployment does not match its spec: MachineClass "huge" does not exist');
     const made = `${other}---\n{ apiVersion: machine.sapcloud.io/v1alpha1, kind: MachineClass, metadata: { name: huge }, providerSpec: {} }\n`;
     expect(await plan(made)).toMatchObject([{ complete: true, machines: { made: 2, deleted: 0, updated: 0 } }]);
   });

@@ -69,8 +69,8 @@ export function proposed(file: KubeObject, stored: MachineDeployment | undefined
     ? validateDeployment(deployment)
     : [{ field: 'spec', message: 'is missing' }];
   if (violations.length > 0) {
-    const told = violations.map(({ field, message }) => `${field} ${message}`).join('; ');
-    throw new UserError(`machinedeployment ${name} is invalid: ${told}`);
+    const reported = violations.map(({ field, message }) => `${field} ${message}`).join('; ');
+    throw new UserError(`machinedeployment ${name} is invalid: ${reported}`);
   }
   if (isEmptySelector(deployment.spec.selector)) {
     throw new UserError(`machinedeployment ${name}: spec.selector selects everything; add labels to it`);

@@ -10,13 +10,13 @@ import {
   silentLogger,
 } from '@mcm/kube';
 import { readNodes } from '../cluster/allowed.ts';
+import { type Telling, tell } from '../cluster/answers.ts';
 import { type Cluster, inCluster } from '../cluster/cluster.ts';
 import type { AskFlags } from '../cluster/cluster-options.ts';
 import { ownedBy, readNamespace } from '../cluster/deployment-reading.ts';
-import { type Telling, tell } from '../cluster/told.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import { PLAN_EXIT } from '../command/exit-codes.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
 import { controllerLines } from '../controllers/health.ts';
 import { readControllers } from '../controllers/read.ts';
 import { readMachineSettings } from '../explain/settings/machine-settings.ts';
@@ -37,7 +37,7 @@ export interface PlanFlags extends AskFlags {
 }
 
 /** The inputs of the process, and the refusals. */
-export interface PlanSurroundings {
+export interface PlanEnvironment {
   readonly random: Random;
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -60,13 +60,13 @@ function givenBy({ joinTime, drainTime, updateTime }: PlanFlags): GivenDurations
 }
 
 /** `mcm plan`. Throws `UserError` for invalid durations. */
-export async function tellPlan(
+export async function reportPlan(
   filenames: readonly string[],
   flags: PlanFlags,
-  { random, ...telling }: Telling & Pick<CommandSurroundings, 'random'>,
+  { random, ...telling }: Telling & Pick<CommandEnvironment, 'random'>,
 ): Promise<void> {
   // The exit code of an error, until the plan is complete: 1 means that the plan has steps.
-  process.exitCode = PLAN_EXIT.trouble;
+  process.exitCode = PLAN_EXIT.problem;
   const given = givenBy(flags);
   await inCluster(flags, 'plan', async (cluster) => {
     const proposals = proposalsIn(await readObjects(filenames), filenames.join(', '));
@@ -92,11 +92,11 @@ export async function planAll(
   cluster: Pick<Cluster, 'client' | 'target' | 'namespace'>,
   { deployments, classes }: Proposals,
   given: GivenDurations,
-  surroundings: PlanSurroundings,
+  environment: PlanEnvironment,
 ): Promise<readonly DeploymentPlan[]> {
   await refuseInvalidClasses(classes);
-  const now = surroundings.clock.now();
-  const all = await readNodes(cluster.target, surroundings.unread);
+  const now = environment.clock.now();
+  const all = await readNodes(cluster.target, environment.unread);
   const read = new Map<string, ReturnType<typeof readAround>>();
   const plans: DeploymentPlan[] = [];
   for (const file of deployments) {
@@ -121,7 +121,7 @@ export async function planAll(
     };
     // Without Nodes, drains are unknown, and the plan says so.
     const preview = (machines: readonly Machine[]) =>
-      drainsOf(cluster.target, all ? machines : [], source.classes, ofMachines.defaults, surroundings);
+      drainsOf(cluster.target, all ? machines : [], source.classes, ofMachines.defaults, environment);
     plans.push(await planDeployment(source, given, preview, now));
   }
   return plans;
@@ -159,7 +159,7 @@ async function drainsOf(
   machines: readonly Machine[],
   classes: readonly MachineClass[],
   defaults: MachineDefaults,
-  { clock, random, signal, unread }: PlanSurroundings,
+  { clock, random, signal, unread }: PlanEnvironment,
 ): Promise<ReadonlyMap<string, DrainExplanation> | null> {
   const drains = new Map<string, DrainExplanation>();
   for (const machine of machines) {

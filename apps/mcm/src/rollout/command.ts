@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { nameOf, objectText, withCluster, withOutput } from '../cluster/cluster-options.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import type { Change, HistoryFlags, RolloutFlags, StatusFlags } from './run.ts';
 
 const deploymentName = (words: readonly string[]): string => nameOf('MachineDeployment', objectText(words));
@@ -16,7 +16,7 @@ function revisionNumber(text: string): number {
 }
 
 /** Adds `mcm rollout`. */
-export function addRollout(program: Command, surroundings: CommandSurroundings): void {
+export function addRollout(program: Command, environment: CommandEnvironment): void {
   const rollout = program.command('rollout').description('manage the rollout of a MachineDeployment');
   const action = (name: string, description: string): Command =>
     withCluster(
@@ -27,13 +27,13 @@ export function addRollout(program: Command, surroundings: CommandSurroundings):
     .option('-w, --watch', 'follow the rollout (default)')
     .option('--no-watch', 'print the current state only')
     .action(async (words: string[], flags: StatusFlags) => {
-      const { tellStatus } = await import('./run.ts');
-      await tellStatus(deploymentName(words), flags, surroundings);
+      const { reportStatus } = await import('./run.ts');
+      await reportStatus(deploymentName(words), flags, environment);
     });
   const change = (command: Command, what: Change): Command =>
     withOutput(command).action(async (words: string[], flags: RolloutFlags) => {
       const { changeRollout } = await import('./run.ts');
-      await changeRollout(what, deploymentName(words), flags, surroundings);
+      await changeRollout(what, deploymentName(words), flags, environment);
     });
   change(action('pause', 'pause the rollout'), 'pause');
   change(action('resume', 'continue a paused rollout'), 'resume');
@@ -54,7 +54,7 @@ export function addRollout(program: Command, surroundings: CommandSurroundings):
   withOutput(action('history', 'list the revisions; a * marks the current one'))
     .option('--revision <revision>', 'print the template of one revision', revisionNumber)
     .action(async (words: string[], flags: HistoryFlags) => {
-      const { tellHistory } = await import('./run.ts');
-      await tellHistory(deploymentName(words), flags, surroundings);
+      const { reportHistory } = await import('./run.ts');
+      await reportHistory(deploymentName(words), flags, environment);
     });
 }

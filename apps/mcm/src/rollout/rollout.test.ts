@@ -171,7 +171,7 @@ describe('promote', () => {
 
   test('ends the soak time of the canaries, as the decision function of the manager shows', async () => {
     const explain = await canary();
-    expect(await explain()).toMatchObject({ next: expect.stringContaining('canaries are watched for'), changes: [] });
+    expect(await explain()).toMatchObject({ next: expect.stringContaining('canaries are observed for'), changes: [] });
     expect(await promote(target)).toMatchObject({ action: 'promoted', set: 'workers-b' });
     expect((await explain()).changes).not.toEqual([]);
     await expect(promote(target)).rejects.toThrow('is already promoted: workers-b is its last good set');
@@ -186,7 +186,7 @@ describe('promote', () => {
     await client
       .resource<MachineDeployment>(machineDeployments, 'default')
       .patch('workers', { type: 'merge', body: { spec: { template: template('red') } } });
-    expect((await explain()).next).toContain('canaries are watched for');
+    expect((await explain()).next).toContain('canaries are observed for');
   });
 
   test('is refused without canaries, without a rollout, and while paused', async () => {
@@ -222,14 +222,14 @@ const withStatus = (deployment: MachineDeployment, status: object): MachineDeplo
 
 test('the state of a rollout comes from the status', async () => {
   const deployment = await get();
-  const told = (status: object) => rolloutState(withStatus(deployment, status));
-  expect(told({ observedGeneration: 0 }).text).toContain('has not seen the change');
-  expect(told({ updatedReplicas: 1, replicas: 3 }).text).toContain('1 out of 3 new machines');
-  expect(told({ updatedReplicas: 3, replicas: 4 }).text).toContain('1 old machine is pending termination');
-  expect(told({ updatedReplicas: 3, replicas: 3, availableReplicas: 2 }).text).toContain('2 of 3 updated machines');
-  expect(told({ updatedReplicas: 3, replicas: 3, availableReplicas: 3 }).kind).toBe('complete');
+  const reported = (status: object) => rolloutState(withStatus(deployment, status));
+  expect(reported({ observedGeneration: 0 }).text).toContain('has not seen the change');
+  expect(reported({ updatedReplicas: 1, replicas: 3 }).text).toContain('1 out of 3 new machines');
+  expect(reported({ updatedReplicas: 3, replicas: 4 }).text).toContain('1 old machine is pending termination');
+  expect(reported({ updatedReplicas: 3, replicas: 3, availableReplicas: 2 }).text).toContain('2 of 3 updated machines');
+  expect(reported({ updatedReplicas: 3, replicas: 3, availableReplicas: 3 }).kind).toBe('complete');
   const conditions = [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'late' }];
-  expect(told({ conditions })).toMatchObject({ kind: 'failed', text: expect.stringContaining('late') });
+  expect(reported({ conditions })).toMatchObject({ kind: 'failed', text: expect.stringContaining('late') });
 });
 
 test('a rollout that waits for machines shows the failed ones and their errors', async () => {
@@ -315,7 +315,7 @@ test('explain shows the next step of the controller, and how to resume a paused 
 test('explain names the invalid field of a spec with a hint', async () => {
   const reading = await readDeployment(client, 'default', 'workers');
   const spec = { ...reading.deployment.spec, replicas: -1 };
-  const { next, cures } = explainDeployment({ ...reading, deployment: { ...reading.deployment, spec } }, new Date(0));
+  const { next, hints } = explainDeployment({ ...reading, deployment: { ...reading.deployment, spec } }, new Date(0));
   expect(next).toBe('nothing: its spec is not valid');
-  expect(cures).toEqual(['correct spec.replicas: it must be an integer from 0 to 2147483647']);
+  expect(hints).toEqual(['correct spec.replicas: it must be an integer from 0 to 2147483647']);
 });

@@ -1,6 +1,6 @@
 import { realClock } from '@mcm/kube';
 import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import { eachFormatted, formatted, type OutputFormat } from '../output/format.ts';
 import { type Done, pause, promote, restart, resume, type Target, undo } from './actions.ts';
 import { history, revisionTemplate } from './history.ts';
@@ -14,10 +14,10 @@ const on = (flags: ClusterFlags, name: string, work: (target: Target) => Promise
   inCluster(flags, 'rollout', ({ client, namespace }) => work({ client, namespace, name, clock: realClock }));
 
 /** `mcm rollout status`. */
-export const tellStatus = (
+export const reportStatus = (
   name: string,
   flags: StatusFlags,
-  { say, signal }: Pick<CommandSurroundings, 'say' | 'signal'>,
+  { say, signal }: Pick<CommandEnvironment, 'say' | 'signal'>,
 ): Promise<void> =>
   on(flags, name, async (target) => {
     const tell = (state: RolloutState): void => {
@@ -45,17 +45,17 @@ export const changeRollout = (
   what: Change,
   name: string,
   flags: RolloutFlags,
-  { say }: Pick<CommandSurroundings, 'say'>,
+  { say }: Pick<CommandEnvironment, 'say'>,
 ): Promise<void> =>
   on(flags, name, async (target) => {
     for (const line of formatted(flags.output, await CHANGES[what](target, flags), ({ text }) => [text])) say(line);
   });
 
 /** `mcm rollout history`. */
-export const tellHistory = (
+export const reportHistory = (
   name: string,
   flags: HistoryFlags,
-  { say }: Pick<CommandSurroundings, 'say'>,
+  { say }: Pick<CommandEnvironment, 'say'>,
 ): Promise<void> =>
   on(flags, name, async (target) => {
     const { revision, output } = flags;

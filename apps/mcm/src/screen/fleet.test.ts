@@ -78,7 +78,7 @@ test('a deployment shows how many old machines it has, and its problem', () => {
     ],
   };
   const [view] = viewFleet([deployment(status)], [set('new', 1, '2'), set('old', 2, '1')], [], []).deployments;
-  expect(view).toMatchObject({ old: 2, updated: 1, desired: 2, trouble: 'no progress for 10m' });
+  expect(view).toMatchObject({ old: 2, updated: 1, desired: 2, problem: 'no progress for 10m' });
 });
 
 test.each([
@@ -111,7 +111,7 @@ test('texts of clouds, events and conditions are escaped', () => {
   const event = { metadata: meta('e'), involvedObject: { kind: 'Machine', name: evil }, reason: evil, message: evil };
   const fleet = viewFleet([deployment(status)], [], [one as unknown as Machine], [event as unknown as EventObject]);
   expect(fleet).toMatchObject({
-    deployments: [{ trouble: safe }],
+    deployments: [{ problem: safe }],
     machines: [{ phase: safe, doing: safe }],
     events: [{ object: `Machine/${safe}`, reason: safe, message: safe }],
   });

@@ -2,7 +2,7 @@ import { Annotations, type Machine, type MachineDeployment, type MachineSet } fr
 import type { EventObject } from '@mcm/kube';
 import { type ControllerHealth, doesAct, notActing } from '../controllers/health.ts';
 import { brief } from '../explain/reasons/brief.ts';
-import { troubleOf } from '../explain/reasons/conditions.ts';
+import { problemOf } from '../explain/reasons/conditions.ts';
 import { printable } from '../output/printable.ts';
 
 /** A deployment on the screen. */
@@ -16,7 +16,7 @@ export interface DeploymentView {
   readonly old: number;
   readonly paused: boolean;
   /** Message of the first condition with a problem. */
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
 }
 
 export interface MachineView {
@@ -100,7 +100,7 @@ function viewDeployment(deployment: MachineDeployment, sets: readonly MachineSet
     available: status?.availableReplicas ?? 0,
     old: owned.filter((set) => revisionOf(set) < newest).reduce((sum, set) => sum + (set.status?.replicas ?? 0), 0),
     paused: deployment.spec.paused ?? false,
-    trouble: shown(troubleOf(deployment)),
+    problem: shown(problemOf(deployment)),
   };
 }
 

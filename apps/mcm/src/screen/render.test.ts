@@ -14,7 +14,7 @@ const running = (index: number): MachineView => ({
 });
 const fleet: FleetView = {
   deployments: [
-    { name: 'workers', desired: 4, ready: 3, updated: 1, available: 3, old: 3, paused: false, trouble: undefined },
+    { name: 'workers', desired: 4, ready: 3, updated: 1, available: 3, old: 3, paused: false, problem: undefined },
   ],
   machines: [running(1), running(2), running(3), { ...running(4), phase: 'Terminating', doing: 'Waiting for 1 pod' }],
   phases: new Map([

@@ -86,8 +86,8 @@ function deploymentLine(d: DeploymentView): string {
     : d.old > 0 || d.updated < d.desired
       ? rollout(d)
       : paint('green', 'up to date');
-  const trouble = d.trouble ? `  ${paint('yellow', d.trouble)}` : '';
-  return `  ${d.name.padEnd(24)} ${counts.padEnd(18)} ${state}${trouble}`;
+  const problem = d.problem ? `  ${paint('yellow', d.problem)}` : '';
+  return `  ${d.name.padEnd(24)} ${counts.padEnd(18)} ${state}${problem}`;
 }
 
 const BAR = 20;

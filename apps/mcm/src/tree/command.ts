@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { objectText, withAllNamespaces, withCluster, withOutput, withSelector } from '../cluster/cluster-options.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
 import type { TreeFlags } from './run.ts';
 
 /** Adds `tree`. */
-export function addTree(program: Command, surroundings: CommandSurroundings): void {
+export function addTree(program: Command, environment: CommandEnvironment): void {
   const tree = program
     .command('tree')
     .description('show deployments with their sets, machines, VMs and nodes, and the problem of each')
@@ -16,8 +16,8 @@ export function addTree(program: Command, surroundings: CommandSurroundings): vo
     async (words: string[], flags: TreeFlags) => {
       if (words.length > 0 && (flags.allNamespaces || flags.selector !== undefined))
         throw new UserError('a name cannot be used together with --all-namespaces or --selector');
-      const { tellTree } = await import('./run.ts');
-      await tellTree(words.length === 0 ? undefined : objectText(words), flags, surroundings);
+      const { reportTree } = await import('./run.ts');
+      await reportTree(words.length === 0 ? undefined : objectText(words), flags, environment);
     },
   );
 }

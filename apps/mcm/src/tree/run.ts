@@ -8,11 +8,11 @@ import {
 } from '@mcm/api';
 import { type KubeObject, type ResourceDefinition, realClock } from '@mcm/kube';
 import { ifAllowed, readNodes } from '../cluster/allowed.ts';
+import { type Telling, tell } from '../cluster/answers.ts';
 import { type Cluster, inCluster } from '../cluster/cluster.ts';
 import { type AskFlags, nameOf } from '../cluster/cluster-options.ts';
 import { readDeployment } from '../cluster/deployment-reading.ts';
-import { type Telling, tell } from '../cluster/told.ts';
-import type { CommandSurroundings } from '../command/surroundings.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import { type ControllerHealth, controllerLines } from '../controllers/health.ts';
 import { readControllers } from '../controllers/read.ts';
 import { eachFormatted } from '../output/format.ts';
@@ -29,10 +29,10 @@ export type TreeFlags = AskFlags & {
 };
 
 /** `mcm tree`. */
-export const tellTree = (
+export const reportTree = (
   deployment: string | undefined,
   flags: TreeFlags,
-  telling: Telling & Pick<CommandSurroundings, 'signal' | 'random'>,
+  telling: Telling & Pick<CommandEnvironment, 'signal' | 'random'>,
 ): Promise<void> =>
   inCluster(flags, 'tree', async (cluster) => {
     const unread = new Set<string>();
@@ -47,7 +47,7 @@ export const tellTree = (
     const model = fleetTree(source, { controllersIn, allNamespaces, all });
     const now = realClock.now();
     const before = controllerLines([...health.values()].flat(), now);
-    tell(telling, flags.output, { model, unread, before }, (told, wide) => treeLines(told, wide, now));
+    tell(telling, flags.output, { model, unread, before }, (reported, wide) => treeLines(reported, wide, now));
   });
 
 /** Prints the tree after each change. */
@@ -55,7 +55,7 @@ async function watchTree(
   cluster: Cluster,
   deployment: string | undefined,
   { output, allNamespaces, all, selector }: TreeFlags,
-  telling: Telling & Pick<CommandSurroundings, 'signal' | 'random'>,
+  telling: Telling & Pick<CommandEnvironment, 'signal' | 'random'>,
 ): Promise<void> {
   const name = deployment === undefined ? undefined : nameOf('MachineDeployment', deployment);
   // A name that does not exist is an error now, and not an empty tree.

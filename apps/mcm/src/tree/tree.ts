@@ -4,7 +4,7 @@ import { controllerOf, type Node } from '@mcm/kube';
 import type { ControllerHealth } from '../controllers/health.ts';
 import { machineWait, sinceOf } from '../explain/machine/machine-wait.ts';
 import { configOf } from '../explain/machine/node-config.ts';
-import { troubleOf } from '../explain/reasons/conditions.ts';
+import { problemOf } from '../explain/reasons/conditions.ts';
 import { waitUnder } from '../explain/reasons/stopped-controllers.ts';
 import { age } from '../output/age.ts';
 
@@ -23,7 +23,7 @@ export interface Branch {
   /** RFC 3339, only for machines. */
   readonly preservedUntil?: string;
   /** The problem of the object; absent without a problem. */
-  readonly trouble?: string;
+  readonly problem?: string;
   /** Columns for `-o wide`, by heading. */
   readonly more: Readonly<Record<string, string>>;
   readonly children: readonly Branch[];
@@ -53,7 +53,7 @@ function grouped<T extends MachineSet | Machine>(
   });
 }
 
-const without = (trouble: string | undefined) => (trouble === undefined || trouble === '' ? {} : { trouble });
+const without = (problem: string | undefined) => (problem === undefined || problem === '' ? {} : { problem });
 
 /**
  * Deployments with their sets, machines and nodes. Sets and machines without a controller are roots, and also nodes without
@@ -130,7 +130,7 @@ function branchOfDeployment(deployment: MachineDeployment, children: readonly Br
       available: status?.availableReplicas ?? 0,
       updated: status?.updatedReplicas ?? 0,
     },
-    ...without(troubleOf(deployment)),
+    ...without(problemOf(deployment)),
     more: { strategy: spec.strategy?.type ?? 'RollingUpdate', class: spec.template.spec.class.name ?? '' },
     children,
   };
@@ -182,7 +182,7 @@ function unseenNode(name: string, read: boolean): Branch {
   return { kind: 'Node', name, state: read ? 'does not exist' : 'could not be read', more: {}, children: [] };
 }
 
-function branchOfNode(node: Node, trouble?: string): Branch {
+function branchOfNode(node: Node, problem?: string): Branch {
   const { metadata, spec, status } = node;
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   const isReady = ready?.status === 'True';
@@ -192,7 +192,7 @@ function branchOfNode(node: Node, trouble?: string): Branch {
     kind: 'Node',
     name: metadata.name,
     state,
-    ...without(trouble ?? (isReady ? configOf(node) : (ready?.message ?? 'it reports no Ready condition'))),
+    ...without(problem ?? (isReady ? configOf(node) : (ready?.message ?? 'it reports no Ready condition'))),
     more: { zone: labels['topology.kubernetes.io/zone'] ?? '', kubelet: status?.nodeInfo?.kubeletVersion ?? '' },
     children: [],
   };
@@ -218,7 +218,7 @@ interface Drawing {
 }
 
 function draw(
-  { kind, name, state, since, preservedUntil, trouble, more, children }: Branch,
+  { kind, name, state, since, preservedUntil, problem, more, children }: Branch,
   { first, rest, wide, now }: Drawing,
 ): string[] {
   const kept = preservedUntil ? [`, preserved until ${preservedUntil}`] : [];
@@ -227,7 +227,7 @@ function draw(
     `${kind.toLowerCase()}/${name}`,
     [state, ...(since ? [` for ${age(now.getTime() - Date.parse(since))}`] : []), ...kept].join(''),
     ...details.map(([heading, value]) => `${heading}=${value}`),
-    ...(trouble === undefined ? [] : [`– ${trouble}`]),
+    ...(problem === undefined ? [] : [`– ${problem}`]),
   ];
   const below = children.flatMap((child, index) => {
     const last = index === children.length - 1;

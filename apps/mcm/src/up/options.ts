@@ -1,5 +1,5 @@
+import { DEFAULT_DATA_DIR } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
-import { DEFAULT_DATA_DIR } from '../command/surroundings.ts';
 
 /** The flags of `mcm up` as text. */
 export interface UpFlags {

@@ -170,7 +170,7 @@ test('a full disk does not end a program; dropped log lines are counted, reporte
   const talks = `process.stdin.unref?.(); process.on('SIGUSR2', () => process.stdout.write('more\\nready again\\n'));`;
   const { made, states, reaches } = program(`${talks} ${STAYS}`, manualClock().clock, sink);
   expect(await made.start()).toBe('http://127.0.0.1:1');
-  expect(made.trouble).toMatch(
+  expect(made.problem).toMatch(
     /^1 lines of .*log were dropped: ENOSPC: no space left on device, write; make room on the disk$/,
   );
   expect([made.restarts, states.at(-1)]).toEqual([0, 'ready']);

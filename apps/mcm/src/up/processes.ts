@@ -45,12 +45,12 @@ export class Program {
   address = '';
   restarts = 0;
   /** Why log lines were dropped; empty: none were dropped. */
-  trouble = '';
+  problem = '';
   readonly #clock: Clock;
   readonly #onChange: () => void;
   readonly #file: FileSink;
   readonly #log: LossyWriter;
-  #toldTrouble = Number.NEGATIVE_INFINITY;
+  #reportedProblem = Number.NEGATIVE_INFINITY;
   /** Consecutive ends before it was ready. */
   #early = 0;
   /** Consecutive crashes before it was ready. */
@@ -75,9 +75,9 @@ export class Program {
   /** Reported at most once per period, because a program that logs a lot would fill the screen. */
   #failedToLog(dropped: number, reason: string): void {
     const now = this.#clock.monotonic();
-    if (now - this.#toldTrouble < TROUBLE_PERIOD_MS) return;
-    this.#toldTrouble = now;
-    this.trouble = `${dropped} lines of ${this.spec.logFile} were dropped: ${reason}; make room on the disk`;
+    if (now - this.#reportedProblem < TROUBLE_PERIOD_MS) return;
+    this.#reportedProblem = now;
+    this.problem = `${dropped} lines of ${this.spec.logFile} were dropped: ${reason}; make room on the disk`;
     this.#onChange();
   }
 

@@ -122,7 +122,7 @@ class LiveReporter extends FramedReporter {
           hint: this.#stopping
             ? ['Stopping …']
             : [
-                ...programs.flatMap(({ trouble }) => trouble || []),
+                ...programs.flatMap(({ problem }) => problem || []),
                 this.kubectl(),
                 'Ctrl-C stops everything; the next start continues with the same fleet.',
               ],
@@ -153,7 +153,7 @@ class LineReporter extends FramedReporter {
   readonly #quiet: boolean;
   readonly #lines = new FleetLines();
   readonly #programs = new Map<string, string>();
-  readonly #troubles = new Map<string, string>();
+  readonly #problems = new Map<string, string>();
 
   constructor(io: ReporterIo, quiet: boolean) {
     super(io);
@@ -161,12 +161,12 @@ class LineReporter extends FramedReporter {
   }
 
   protected draw(): void {
-    for (const { spec, state, address, trouble } of this.io.programs) {
+    for (const { spec, state, address, problem } of this.io.programs) {
       const text = state === 'ready' ? `ready ${address}` : state;
       if (this.#programs.get(spec.name) !== text) this.#say(`${spec.name} ${text}`);
       this.#programs.set(spec.name, text);
-      if (trouble !== '' && this.#troubles.get(spec.name) !== trouble) this.#say(`${spec.name}: ${trouble}`);
-      this.#troubles.set(spec.name, trouble);
+      if (problem !== '' && this.#problems.get(spec.name) !== problem) this.#say(`${spec.name}: ${problem}`);
+      this.#problems.set(spec.name, problem);
     }
     if (this.fleet) for (const line of this.#lines.next(this.fleet.view(), realClock.now())) this.#say(line);
   }

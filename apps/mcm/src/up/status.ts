@@ -59,7 +59,7 @@ async function status(dataDir: string, kubeconfigPath: string): Promise<StatusRe
 }
 
 /** `mcm status`. */
-export async function tellStatus(dataDir: string, output: OutputFormat, say: (line: string) => void): Promise<void> {
+export async function reportStatus(dataDir: string, output: OutputFormat, say: (line: string) => void): Promise<void> {
   const report = await status(dataDir, join(dataDir, 'kubeconfig'));
   for (const line of formatted(output, statusModel(report), () => statusLines(report, realClock.now()))) say(line);
   process.exitCode = report.running ? 0 : NOT_RUNNING;
@@ -77,7 +77,7 @@ export function statusLines(report: StatusReport, now: Date): string[] {
     `running (process ${report.pid}) at ${report.server}`,
     ...report.fleet.deployments.map(
       (d) =>
-        `machinedeployment ${d.name}: ${d.available}/${d.desired} available, ${d.updated} updated${d.old > 0 ? `, ${d.old} old left` : ''}${d.trouble ? ` (${d.trouble})` : ''}`,
+        `machinedeployment ${d.name}: ${d.available}/${d.desired} available, ${d.updated} updated${d.old > 0 ? `, ${d.old} old left` : ''}${d.problem ? ` (${d.problem})` : ''}`,
     ),
     `machines: ${phases === '' ? 'none' : phases}`,
     ...controllerLines(report.fleet.controllers, now),

@@ -1,7 +1,7 @@
 import { inAwsEnvironment } from '../../drivers/aws-environment.ts';
 import { Fleet, type FleetProvider } from '../../drivers/fleet.ts';
 import { aws, azure, gcp } from '../../drivers/providers.ts';
-import { atMost, type Figure, told } from '../machines/figure.ts';
+import { atMost, type Figure, reported } from '../machines/figure.ts';
 import { memoryOfBinaries } from './memory.ts';
 
 const AWS_WRITES = /^(RunInstances|TerminateInstances|ModifyNetworkInterfaceAttribute|AssignIpv6Addresses)$/;
@@ -74,7 +74,7 @@ async function* lives(machines: number): AsyncGenerator<Figure> {
       const rested = minus(fleet.counts(), born);
       return { born: sum(born, /./) / 20, rested: sum(rested, /./) };
     });
-    yield told(`${name}: calls of a machine’s birth`, calls.born, 'calls');
+    yield reported(`${name}: calls of a machine’s birth`, calls.born, 'calls');
     yield atMost(
       `${name}: calls of 20 machines in an hour of nothing`,
       calls.rested,

@@ -12,7 +12,7 @@ import { cpuMs, rssMb } from '../../harness/process-usage.ts';
 import { count } from '../../harness/request-log.ts';
 import { NAMESPACE, type Stack, startStack } from '../../harness/stack.ts';
 import { atOnce } from './at-once.ts';
-import { atMost, type Figure, percentile, told } from './figure.ts';
+import { atMost, type Figure, percentile, reported } from './figure.ts';
 import { Follower } from './follow.ts';
 
 const DRAINS = 1_000;
@@ -65,7 +65,7 @@ export class BlockedDrains {
   async *#run(): AsyncGenerator<Figure> {
     await this.#furnish();
     const storm = await this.#beginDrains();
-    yield told(`while ${DRAINS} drains begin: creation starts`, storm, 's', 'the slowest of 10');
+    yield reported(`while ${DRAINS} drains begin: creation starts`, storm, 's', 'the slowest of 10');
     await sleep(realClock, 5_000);
     const starts: number[] = [];
     for (let i = 0; i < CREATIONS; i += 1) starts.push(await this.#create(`new-${i}`));
@@ -75,7 +75,7 @@ export class BlockedDrains {
     yield* this.#quiet();
     const { drained, gone, cpu } = await this.#unblock();
     yield atMost(`${DRAINS} drains unblocked: pods gone`, drained, GRACE_SECONDS + 10, 's', `grace ${GRACE_SECONDS} s`);
-    yield told(`${DRAINS} drains unblocked: machines gone`, gone, 's', cpu);
+    yield reported(`${DRAINS} drains unblocked: machines gone`, gone, 's', cpu);
   }
 
   /** Machines that run, a pod on each, and a budget for each pod that lets it not go. */

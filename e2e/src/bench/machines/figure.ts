@@ -11,7 +11,7 @@ const figure = (value: number, unit: string, note: string): string =>
   `${value < 10 ? value.toFixed(2) : value.toFixed(0)} ${unit}${note && ` (${note})`}`;
 
 /** A measured value without a goal. */
-export const told = (work: string, value: number, unit: string, note = ''): Figure => ({
+export const reported = (work: string, value: number, unit: string, note = ''): Figure => ({
   work,
   here: figure(value, unit, note),
   goal: 'none of its own',

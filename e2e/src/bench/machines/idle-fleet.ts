@@ -5,7 +5,7 @@ import { count } from '../../harness/request-log.ts';
 import { NAMESPACE, type Stack, startStack } from '../../harness/stack.ts';
 import { atOnce } from './at-once.ts';
 import { bulkyPod, POD_BYTES } from './bulky-pod.ts';
-import { atMost, type Figure, told } from './figure.ts';
+import { atMost, type Figure, reported } from './figure.ts';
 import { Follower } from './follow.ts';
 
 const MACHINES = 10_000;
@@ -15,7 +15,7 @@ const CLASS = 'blue';
 const IDLE_MS = 30_000;
 /** What the original's machine controller has with 20,000 of the pods and one machine: with more of both it has more. */
 const ORIGINAL_MB = 577;
-/** On a quiet machine what is to be written is written in half a minute. */
+/** On a quiet machine, all pending writes are complete after half a minute. */
 const QUIET_LIMIT_MS = 600_000;
 /** A kubelet reports its status every five minutes, even without a change. No controller here watches its leases. */
 const HEARTBEATS_PER_SECOND = MACHINES / 300;
@@ -103,7 +103,7 @@ export class IdleFleet {
       const note = `a pod is about ${POD_BYTES} bytes of JSON`;
       yield atMost(`${beside}: RSS of the machine controller`, rssMb(fleet.#pid), ORIGINAL_MB, 'MB', note);
       // The original was not measured with this number.
-      yield told(`${beside}: RSS of the deployment controller`, rssMb(fleet.#managerPid), 'MB', note);
+      yield reported(`${beside}: RSS of the deployment controller`, rssMb(fleet.#managerPid), 'MB', note);
     } finally {
       await stack.stop();
     }

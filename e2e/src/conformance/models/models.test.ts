@@ -338,8 +338,8 @@ test('what STS answers is what the SDK’s own schemas say', async () => {
   };
   const { status, text } = await ask(question);
   expect([status, stsDifferences(question.Action, parseXml(text))]).toEqual([200, []]);
-  const told = /<SubjectFromWebIdentityToken>ns:robot<.*<Arn>arn:aws:sts::1:assumed-role\/nodes\/s<.*<Credentials>/;
-  expect(text).toMatch(told);
+  const reported = /<SubjectFromWebIdentityToken>ns:robot<.*<Arn>arn:aws:sts::1:assumed-role\/nodes\/s<.*<Credentials>/;
+  expect(text).toMatch(reported);
   const refused = await ask({ ...question, WebIdentityToken: '' });
   const { name, children } = parseXml(refused.text);
   expect([refused.status, name, children.map((each) => each.name)]).toEqual([

@@ -128,14 +128,14 @@ describe('keys of the controller', () => {
     ['a workload’s token', WEB, '', ['AssumeRoleWithWebIdentity', LIST]],
     ['a container agent', { ...AGENT, ...TOKEN_FILE }, '', ['GET /v1/credentials', LIST]],
     ['the instance', {}, '', [...METADATA, LIST]],
-  ])('E1-75: a Secret with blank keys means those of the controller: %s', async (_what, variables, config, wanted) => {
+  ])('a Secret with blank keys means those of the controller: %s [E1-75]', async (_what, variables, config, wanted) => {
     const { stage, actions } = open(variables, { [FILE]: config, '/token': 'token-of-the-workload' });
     await stage.list();
     await stage.list();
     expect(actions()).toEqual([...wanted, LIST]);
   });
 
-  test('E1-39: AWS_EC2_METADATA_SERVICE_ENDPOINT moves the metadata service, which is used if the Secret’s keys are blank', async () => {
+  test('AWS_EC2_METADATA_SERVICE_ENDPOINT moves the metadata service, which is used if the Secret’s keys are blank [E1-39]', async () => {
     const { wire, stage, signers } = open({ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://127.0.0.1:1338/' });
     await stage.list({
       secret: { ...BLANK, providerAccessKeyId: 'AKIAOWN', providerSecretAccessKey: PAIR.AWS_SECRET_ACCESS_KEY },
@@ -149,7 +149,7 @@ describe('keys of the controller', () => {
     expect(six.wire.origins).toEqual(['http://[fd00:ec2::254]', EC2]);
   });
 
-  test('E1-76: the token of a container is read for each login', async () => {
+  test('the token of a container is read for each login [E1-76]', async () => {
     const files: Record<string, string> = { '/token': 'first' };
     const { wire, stage } = open({ ...AGENT, ...TOKEN_FILE }, files);
     const refusal = failing(
@@ -196,7 +196,7 @@ test.each<[what: string, code: string, variables: Readonly<Record<string, string
 
 describe('logins that cannot work', () => {
   test.each<[what: string, variables: Readonly<Record<string, string>>, config: string, says: string]>([
-    ['none', {}, '', 'there are no credentials'],
+    ['none', {}, '', 'no credentials'],
     [
       'a source that is not there',
       { AWS_PROFILE: 'p' },
@@ -229,7 +229,7 @@ describe('logins that cannot work', () => {
     ['a container without its token', { ...AGENT, AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/none' }, '', '/none'],
     ['a workload without its token', { ...WEB, AWS_WEB_IDENTITY_TOKEN_FILE: '/none' }, '', '/none'],
   ])(
-    'E1-77: a controller without keys reports the reason and sends no request: %s',
+    'a controller without keys reports the reason and sends no request: %s [E1-77]',
     async (_what, variables, config, says) => {
       const { wire, stage } = open(variables, { [FILE]: config }, 'true');
       const text = await refused(stage.list(), 'Internal', says);
@@ -240,16 +240,27 @@ describe('logins that cannot work', () => {
 
   test.each([
     ['is not there', () => broken('EHOSTUNREACH'), 'Unavailable', 'EHOSTUNREACH'],
-    ['is a proxy’s page', () => reply(200, '<html>Welcome</html>'), 'Internal', '200, and another answer'],
+    [
+      'is a proxy’s page',
+      () => reply(200, '<html>Welcome</html>'),
+      'Internal',
+      '200, and an answer that is not a token',
+    ],
     ['is not AWS’s', () => reply(404, '<html>Not Found</html>'), 'Internal', '404'],
-  ] as const)('E1-78: a metadata service that %s is reported with a hint', async (_what, answer, code, says) => {
+  ] as const)('a metadata service that %s is reported with a hint [E1-78]', async (_what, answer, code, says) => {
     const { wire, stage } = open();
     wire.script = failing('latest', answer);
-    await refused(stage.list(), code, says, `no credentials of the instance from ${IMDS}`, 'must run on an instance');
+    await refused(
+      stage.list(),
+      code,
+      says,
+      `no credentials of the instance from ${IMDS}`,
+      'use an instance with a role',
+    );
     expect(wire.sent).toHaveLength(1);
   });
 
-  test('E1-79: a metadata service that never answers is given up after 30 s', async () => {
+  test('the driver stops waiting for a metadata service without an answer after 30 s [E1-79]', async () => {
     const { wire, stage, clock } = open();
     wire.script = (request) => (request.path.startsWith('/latest') ? silence(request) : undefined);
     const start = clock.monotonic();

@@ -64,7 +64,7 @@ const assertionsOf = ({ sent }: Wire) =>
   });
 
 describe('certificates', () => {
-  test('E1-52: an application signs an assertion with its certificate, for its login host, and another one each time', async () => {
+  test('an application signs an assertion with its certificate, for its login host, and another one each time [E1-52]', async () => {
     const { wire, stage, clock: virtual } = open();
     await stage.list();
     await virtual.advance(3_600_000);
@@ -79,7 +79,7 @@ describe('certificates', () => {
     expect(wire.origins).toEqual([LOGIN, 'https://management.azure.com']);
   });
 
-  test('E1-53: the certificate that the Secret holds by now is used, without a restart', async () => {
+  test('the certificate that the Secret holds by now is used, without a restart [E1-53]', async () => {
     const next = certificateOf(two.publicKey, at(-1), at(30));
     const principals = [{ tenant: 't', clientId: 'c', certificate: next }];
     const { stage } = open({}, { principals });
@@ -90,7 +90,7 @@ describe('certificates', () => {
   test.each([
     [at(-30), at(-10), 'clientCertificate expired on 2025-12-22; store a new certificate'],
     [at(10), at(30), 'clientCertificate is not valid before 2026-01-11; store a valid one, or correct the clock'],
-  ])('E1-54: a certificate that is not valid now is not sent: %s to %s', async (from, until, says) => {
+  ])('a certificate that is not valid now is not sent: %s to %s [E1-54]', async (from, until, says) => {
     const { wire, stage } = open();
     const clientCertificate = `${certificateOf(one.publicKey, from, until)}${pemOf(one.privateKey)}`;
     await refused(stage.list({ secret: { ...CERTIFIED, clientCertificate } }), 'Internal', says);
@@ -99,13 +99,13 @@ describe('certificates', () => {
 
   test.each<[what: string, pem: string, says: string]>([
     ['no PEM', 'MIIJqQIBAzCCCW8GCSqGSIb3DQEHAaCC', 'must be PEM: a certificate and its private key; convert PKCS#12'],
-    ['no key', CERTIFICATE, 'holds no private key'],
-    ['no certificate', pemOf(one.privateKey), 'holds no certificate'],
-    ['another key', `${CERTIFICATE}${pemOf(two.privateKey)}`, 'holds a private key of another certificate'],
-    ['half a key', PEM.replace(/MII.{200}/s, 'MII'), 'holds a private key that cannot be read'],
+    ['no key', CERTIFICATE, 'contains no private key'],
+    ['no certificate', pemOf(one.privateKey), 'contains no certificate'],
+    ['another key', `${CERTIFICATE}${pemOf(two.privateKey)}`, 'contains a private key of another certificate'],
+    ['half a key', PEM.replace(/MII.{200}/s, 'MII'), 'contains a private key that cannot be read'],
     ['half a certificate', `${pemOf(one.privateKey)}${CERTIFICATE.replace(/MII.{90}/s, 'MII')}`, 'cannot be read'],
     ['a password', PEM.replaceAll('PRIVATE', 'ENCRYPTED PRIVATE'), 'decrypt it with openssl pkey'],
-  ])('E1-55: a certificate that cannot be used is refused with the fix, and not quoted: %s', async (_, pem, says) => {
+  ])('a certificate that cannot be used is refused with the fix, and not quoted: %s [E1-55]', async (_, pem, says) => {
     const { wire, stage } = open();
     const secret = { ...CERTIFIED, clientCertificate: pem };
     const text = await refused(stage.list({ secret }), 'Unknown', says);
@@ -118,7 +118,7 @@ describe('managed identities', () => {
   test.each([
     ['the system-assigned', SYSTEM, null],
     ['a user-assigned', { ...COMMON, managedIdentity: 'user', clientID: 'u' }, 'u'],
-  ])('E1-56: %s identity comes from the metadata service, once for all calls', async (_what, secret, clientId) => {
+  ])('%s identity comes from the metadata service, once for all calls [E1-56]', async (_what, secret, clientId) => {
     const { wire, stage } = open(MANAGED, {}, { 'azure-cloud': 'AzureChina' });
     await Promise.all([stage.list({ secret }), stage.list({ secret })]);
     expect(wire.origins).toEqual([IMDS, 'https://management.chinacloudapi.cn']);
@@ -131,7 +131,7 @@ describe('managed identities', () => {
     expect(searchParams.get('client_id')).toBe(clientId);
   });
 
-  test('E1-57: a Secret gets the identity of the host only where the operator allows it', async () => {
+  test('a Secret gets the identity of the host only where the operator allows it [E1-57]', async () => {
     for (const variables of [{}, { MCM_ALLOW_MANAGED_IDENTITY: 'false' }]) {
       const { wire, stage } = open(variables);
       await refused(stage.list({ secret: SYSTEM }), 'Unknown', '--allow-managed-identity');
@@ -141,7 +141,7 @@ describe('managed identities', () => {
     await stage.list({ secret: SYSTEM });
   });
 
-  test('E1-58: AZURE_POD_IDENTITY_AUTHORITY_HOST is another metadata service, and its token ends as it says', async () => {
+  test('AZURE_POD_IDENTITY_AUTHORITY_HOST is another metadata service, and its token ends as it says [E1-58]', async () => {
     const variables = { ...MANAGED, AZURE_POD_IDENTITY_AUTHORITY_HOST: 'http://127.0.0.1:2579/' };
     const { wire, stage, clock: virtual } = open(variables);
     await stage.list({ secret: SYSTEM });
@@ -150,18 +150,20 @@ describe('managed identities', () => {
     expect(wire.origins).toEqual(['http://127.0.0.1:2579', 'https://management.azure.com']);
     expect(timesOf(wire, 'GET /metadata')).toHaveLength(2);
     const far = { AZURE_POD_IDENTITY_AUTHORITY_HOST: 'http://imds.example' };
-    expect(() => azureSettings(far)).toThrow('AZURE_POD_IDENTITY_AUTHORITY_HOST is http://imds.example, plain http');
+    expect(() => azureSettings(far)).toThrow(
+      'AZURE_POD_IDENTITY_AUTHORITY_HOST is http://imds.example, and plain http',
+    );
     expect(azureSettings({ AZURE_POD_IDENTITY_AUTHORITY_HOST: IMDS }).settings.metadata).toBe(IMDS);
   });
 
   test.each([
     ['is not there', () => broken('EHOSTUNREACH'), 'Unavailable', 'EHOSTUNREACH'],
-    ['is a proxy’s page', () => reply(200, '<html>Welcome</html>'), 'Internal', '200, and an answer that holds none'],
+    ['is a proxy’s page', () => reply(200, '<html>Welcome</html>'), 'Internal', '200, and an answer without a token'],
     ['is not Azure’s', () => reply(404, '<html>Not Found</html>'), 'Internal', '404'],
     ['has no such identity', () => reply(400, { error: 'invalid_request' }), 'Internal', '400 invalid_request'],
     ['is being updated', () => reply(410, ''), 'Unavailable', '410'],
   ] as const)(
-    'E1-59: a metadata service that %s is reported with a hint, after one request',
+    'a metadata service that %s is reported with a hint, after one request [E1-59]',
     async (_, answer, code, says) => {
       const { wire, stage } = open(MANAGED);
       wire.script = failing('GET /metadata', answer);
@@ -179,7 +181,7 @@ test.each([
   [['managedIdentity:root'], 'data.managedIdentity: Unsupported value: "root": supported values: "system", "user"'],
   [['managedIdentity:user', '-clientID'], 'data.clientID: Required value'],
   [['-clientCertificate'], 'must provide clientSecret or workloadIdentityTokenFile'],
-])('E1-60: a Secret has exactly one proof: %j', async (changes, says) => {
+])('a Secret has exactly one proof: %j [E1-60]', async (changes, says) => {
   const { wire, stage } = open(MANAGED);
   const values = { clientCertificate: PEM, clientSecret: 's', managedIdentity: 'system' };
   const secret: Record<string, string> = { ...APPLICATION };
@@ -195,7 +197,7 @@ test.each([
 test.each([
   [-10, '10 min behind'],
   [10, '10 min ahead of'],
-])('E1-61: a refusal names a wrong clock of the controller: %i min', async (minutes, says) => {
+])('a refusal names a wrong clock of the controller: %i min [E1-61]', async (minutes, says) => {
   const { wire, stage } = open();
   const date = new Date(NOW.getTime() - minutes * 60_000).toUTCString();
   const refusal = { error: 'invalid_client', error_description: 'AADSTS700024: Client assertion is not valid.' };

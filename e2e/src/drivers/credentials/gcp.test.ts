@@ -83,7 +83,7 @@ describe('sources of workload tokens', () => {
     ['a role in AWS', ROLE, [AWS_HOST, STS, COMPUTE]],
     ['a metadata server', HOST, [GCE_HOST, COMPUTE]],
     ['a service account of the host', { ...HOST, service_account: 'host@p' }, [GCE_HOST, COMPUTE]],
-  ])('E1-62: a workload proves itself by %s, and its token is kept', async (_what, account, origins) => {
+  ])('a workload proves itself by %s, and its token is kept [E1-62]', async (_what, account, origins) => {
     const { wire, list } = open();
     await Promise.all([list(account), list(account)]);
     const asked = wire.sent.length;
@@ -102,7 +102,7 @@ describe('sources of workload tokens', () => {
       { type: 'impersonated_service_account', source_credentials: HOST },
       'forbidden credential type "metadata_server" used',
     ],
-  ])('E1-63: what the operator does not allow is refused as by the original: %s', async (_what, account, says) => {
+  ])('what the operator does not allow is refused as by the original: %s [E1-63]', async (_what, account, says) => {
     const others = { MCM_GCP_CREDENTIAL_SOURCES: '/tokens/googles,/token,https://idp.example.org,https://example' };
     for (const variables of [{}, others]) {
       const { wire, list } = open(variables);
@@ -120,7 +120,7 @@ describe('sources of workload tokens', () => {
     { ...URL_.credential_source, format: { type: 'xml' } },
     { ...URL_.credential_source, format: { type: 'json' } },
     {},
-  ])('E1-64: a source with another host is refused without a request: %j', async (credential_source) => {
+  ])('a source with another host is refused without a request: %j [E1-64]', async (credential_source) => {
     const { wire, list } = open();
     const isAws = 'environment_id' in credential_source;
     const account = { ...(isAws ? ROLE : EXTERNAL), credential_source };
@@ -129,14 +129,14 @@ describe('sources of workload tokens', () => {
   });
 
   test.each(['tokens', '/a/../b', 'https://idp.example/path', 'http://idp.example', 'https://u@idp.example', 'azure'])(
-    'E1-65: a source that the operator misspells ends the process by its name: %s',
+    'a source that the operator misspells ends the process by its name: %s [E1-65]',
     (entry) => {
       const settings = () => gcpSettings({}, { 'credential-sources': `aws, ${entry}` });
-      expect(settings).toThrow(`--credential-sources: "${entry}" is no source`);
+      expect(settings).toThrow(`--credential-sources: "${entry}" is not a source`);
     },
   );
 
-  test('E1-66: the token that is in the file by now is exchanged when the one before it ends', async () => {
+  test('the token that is in the file by now is exchanged when the one before it ends [E1-66]', async () => {
     const { wire, files, list, clock } = open();
     const json = { ...FILE, credential_source: { ...URL_.credential_source, url: undefined, file: '/tokens/google' } };
     files.set('/tokens/google', JSON.stringify({ value: 'token-of-the-workload' }));
@@ -146,14 +146,14 @@ describe('sources of workload tokens', () => {
     await clock.advance(3_600_000);
     await refused(list(json), 'Internal', '400 invalid_grant');
     files.set('/tokens/google', 'no JSON of-another-workload');
-    const text = await refused(list(json), 'Internal', '/tokens/google is no JSON with a text in value');
+    const text = await refused(list(json), 'Internal', '/tokens/google is not JSON with a string in value');
     expect(text).not.toContain('of-another-workload');
     files.delete('/tokens/google');
     await refused(list(json), 'Internal', '/tokens/google cannot be read');
     expect(timesOf(wire, 'POST /v1/token')).toHaveLength(2);
   });
 
-  test('E1-67: a request to a URL has the headers of the Secret', async () => {
+  test('a request to a URL has the headers of the Secret [E1-67]', async () => {
     const { wire, list } = open();
     await list(URL_);
     expect(wire.sent[0]).toMatchObject({
@@ -161,7 +161,7 @@ describe('sources of workload tokens', () => {
     });
   });
 
-  test('E1-68: a role in AWS signs a request for its pool, with keys of the environment or of the host', async () => {
+  test('a role in AWS signs a request for its pool, with keys of the environment or of the host [E1-68]', async () => {
     const host = open();
     await host.list(ROLE);
     expect(host.wire.lines.slice(0, 4)).toEqual([
@@ -199,7 +199,7 @@ describe('impersonation', () => {
     ['an external account', { ...FILE, service_account_impersonation_url: IMPERSONATION }, STS],
     ['an external account as its source', played(FILE), STS],
     ['the host as its source', played(HOST), GCE_HOST],
-  ])('E1-69: an account acts as another one: %s', async (_what, account, first) => {
+  ])('an account acts as another one: %s [E1-69]', async (_what, account, first) => {
     const { wire, list } = open();
     await list(account);
     expect(wire.origins).toEqual([first, IAM, COMPUTE]);
@@ -207,7 +207,7 @@ describe('impersonation', () => {
     expect(used[1]).not.toBe(used[2]);
   });
 
-  test('E1-70: delegates and the lifetime are in the request, and the error contains the status of a refusal', async () => {
+  test('delegates and the lifetime are in the request, and the error contains the status of a refusal [E1-70]', async () => {
     const { wire, list } = open();
     await list(played(HOST, { delegates: ['d@p'] }));
     expect(JSON.parse(wire.sent[1]?.body ?? '')).toMatchObject({ lifetime: '3600s', delegates: ['d@p'] });
@@ -224,14 +224,14 @@ describe('impersonation', () => {
     [played(HOST, { service_account_impersonation_url: '' }), 'no service_account_impersonation_url; add'],
     [played(HOST, { service_account_impersonation_url: 'https://evil.example/x' }), 'invalid service_account_impers'],
     [{ ...FILE, service_account_impersonation: { token_lifetime_seconds: 5 } }, 'should be from 600 to 43200'],
-  ])('E1-71: an impersonation that cannot work is refused by its field: %j', async (account, ...says) => {
+  ])('an impersonation that cannot work is refused by its field: %j [E1-71]', async (account, ...says) => {
     const { wire, list } = open();
     await refused(list(account), 'Internal', ...(says as string[]));
     expect(wire.sent).toEqual([]);
   });
 });
 
-test('E1-72: the operator configures the addresses of token services and metadata servers', async () => {
+test('the operator configures the addresses of token services and metadata servers [E1-72]', async () => {
   const { wire, list } = open({
     ...ALL,
     MCM_GCP_SECURITY_TOKEN_ENDPOINT: 'https://sts.example',
@@ -247,15 +247,14 @@ test('E1-72: the operator configures the addresses of token services and metadat
     ...['http://127.0.0.1:8080', 'http://127.0.0.1:1338'],
   ]);
   const settings = () => gcpSettings({ GCE_METADATA_HOST: 'imds.example' });
-  expect(settings).toThrow('GCE_METADATA_HOST is http://imds.example, plain http');
+  expect(settings).toThrow('GCE_METADATA_HOST is http://imds.example, and plain http');
 });
 
 test.each<[server: string, what: string, account: object]>([
   ['computeMetadata', 'a service account of the host', HOST],
   ['latest/api', 'a role in AWS', ROLE],
-])('E1-73: a missing or wrong metadata server is reported with a hint: %s', async (path, _what, account) => {
-  const fix =
-    path === 'latest/api' ? 'the controller must run in AWS with a role' : 'must run in Google Cloud on a host';
+])('a missing or wrong metadata server is reported with a hint: %s [E1-73]', async (path, _what, account) => {
+  const fix = path === 'latest/api' ? 'run the controller in AWS with a role' : 'run the controller on a host';
   for (const [answer, code, says] of [
     [() => broken('ECONNREFUSED'), 'Unavailable', 'ECONNREFUSED'],
     [() => reply(503, ''), 'Unavailable', '503'],
@@ -269,7 +268,7 @@ test.each<[server: string, what: string, account: object]>([
   }
 });
 
-test('E1-74: a service account as the source of an impersonation signs for itself', async () => {
+test('a service account as the source of an impersonation signs for itself [E1-74]', async () => {
   const { wire, list } = open();
   wire.script = failing('POST /token', () => reply(200, { access_token: 'own', expires_in: 3_600 }));
   const key = { type: 'service_account', client_email: 'e@p', private_key: pemOf(privateKey) };

@@ -107,7 +107,7 @@ describe('workload identity', () => {
     made = 0;
   });
 
-  test('E1-42: keys are used until shortly before their end; then the token that is in the file by now is exchanged', async () => {
+  test('keys are used until shortly before their end; then the token that is in the file by now is exchanged [E1-42]', async () => {
     const { wire, stage } = open();
     wire.script = sts(3_600_000);
     await Promise.all([stage.list({ secret: WORKLOAD }), stage.status({ secret: WORKLOAD }).catch(() => undefined)]);
@@ -125,7 +125,7 @@ describe('workload identity', () => {
   });
 
   test.each(['ExpiredToken', 'InvalidClientTokenId', 'AuthFailure'])(
-    'E1-43: keys that EC2 refuses are refreshed with the next call: %s',
+    'keys that EC2 refuses are refreshed with the next call: %s [E1-43]',
     async (code) => {
       const { wire, stage } = open();
       const given = sts(3_600_000);
@@ -138,7 +138,7 @@ describe('workload identity', () => {
     },
   );
 
-  test('E1-44: a missing token file and a role that STS refuses are reported as such; the next call tries again', async () => {
+  test('a missing token file and a role that STS refuses are reported as such; the next call tries again [E1-44]', async () => {
     const { wire, stage } = open();
     wire.script = failing('AssumeRoleWithWebIdentity', () => error(403, 'AccessDenied'), 1);
     await refused(stage.list({ secret: WORKLOAD }), 'Internal', 'AssumeRoleWithWebIdentity', 'AccessDenied');
@@ -151,7 +151,7 @@ describe('workload identity', () => {
 });
 
 describe('endpoints', () => {
-  test('E1-01: AWS_ENDPOINT_URL_EC2 takes precedence over AWS_ENDPOINT_URL', async () => {
+  test('AWS_ENDPOINT_URL_EC2 takes precedence over AWS_ENDPOINT_URL [E1-01]', async () => {
     const { wire, stage } = open({
       AWS_ENDPOINT_URL: 'https://all.example',
       AWS_ENDPOINT_URL_EC2: 'https://ec2.example',
@@ -163,7 +163,7 @@ describe('endpoints', () => {
     expect(other.wire.origins).toEqual(['https://all.example']);
   });
 
-  test('E1-03: AWS_IGNORE_CONFIGURED_ENDPOINT_URLS switches them off', async () => {
+  test('AWS_IGNORE_CONFIGURED_ENDPOINT_URLS switches them off [E1-03]', async () => {
     const { wire, stage } = open({ AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' });
     await stage.list();
     expect(wire.origins).toEqual(['https://ec2.eu-west-1.amazonaws.com']);
@@ -175,22 +175,22 @@ describe('endpoints', () => {
     ['us-gov-west-1', {}, 'https://ec2.us-gov-west-1.amazonaws.com'],
     ['us-east-1', { AWS_USE_FIPS_ENDPOINT: 'true' }, 'https://ec2-fips.us-east-1.amazonaws.com'],
     ['eu-west-1', { AWS_USE_DUALSTACK_ENDPOINT: 'true' }, 'https://ec2.eu-west-1.api.aws'],
-  ])('E1-04: without an endpoint the region decides: %s %o', async (region, variables, origin) => {
+  ])('without an endpoint the region decides: %s %o [E1-04]', async (region, variables, origin) => {
     const { wire, stage } = open({ ...NONE, ...variables });
     await stage.list({ spec: { ...SPEC, region } });
     expect(wire.origins).toEqual([origin]);
   });
 
-  test('E1-05: plain http is only allowed for loopback addresses by default', async () => {
+  test('plain http is only allowed for loopback addresses by default [E1-05]', async () => {
     const far = { AWS_ENDPOINT_URL: 'http://ec2.example' };
     const { wire, stage } = open(far);
     await refused(stage.list(), 'Internal', 'plain http', 'MCM_ALLOW_PLAIN_HTTP=true');
     expect(wire.sent).toEqual([]);
     process.env.MCM_ALLOW_PLAIN_HTTP = 'true';
     try {
-      const told = open(far);
-      await told.stage.list();
-      expect(told.wire.origins).toEqual(['http://ec2.example']);
+      const reported = open(far);
+      await reported.stage.list();
+      expect(reported.wire.origins).toEqual(['http://ec2.example']);
     } finally {
       delete process.env.MCM_ALLOW_PLAIN_HTTP;
     }
@@ -200,7 +200,7 @@ describe('endpoints', () => {
     [{ AWS_ENDPOINT_URL_STS: 'https://sts.example' }, 'https://sts.example'],
     [{}, 'http://127.0.0.1:5000'],
     [NONE, 'https://sts.eu-west-1.amazonaws.com'],
-  ])('E1-06: workload identity asks STS where %o says', async (variables, origin) => {
+  ])('workload identity asks STS where %o says [E1-06]', async (variables, origin) => {
     const { wire, stage } = open(variables);
     await stage.list({ secret: WORKLOAD });
     const asked = wire.sent.find(({ body = '' }) => body.includes('AssumeRoleWithWebIdentity'));
@@ -208,20 +208,20 @@ describe('endpoints', () => {
     expect(asked?.body).toContain('token-of-the-workload');
   });
 
-  test('E1-07: a missing region is an error of ours, before any call', async () => {
+  test('a missing region is an error of ours, before any call [E1-07]', async () => {
     const { wire, stage } = open();
     const { region: _, ...spec } = SPEC;
     await refused(stage.list({ spec }), 'InvalidArgument', 'providerSpec.region: Required value');
     expect(wire.sent).toEqual([]);
   });
 
-  test('E1-08: requests name this product', async () => {
+  test('requests name this product [E1-08]', async () => {
     const { wire, stage } = open();
     await stage.list();
     expect(wire.sent[0]?.headers['user-agent'] ?? wire.sent[0]?.headers['User-Agent']).toMatch(/mcm\/\d/);
   });
 
-  test('E1-09: without keys and with the metadata service disabled, no request is sent and the reason is reported', async () => {
+  test('without keys and with the metadata service disabled, no request is sent and the reason is reported [E1-09]', async () => {
     const { wire, stage } = open();
     await refused(stage.list({ secret: { ...SECRET, providerAccessKeyId: ' ' } }), 'Internal', 'credentials');
     expect(wire.sent).toEqual([]);
@@ -236,14 +236,14 @@ describe('shared configuration', () => {
   };
   const SERVICES = ['[services ours]', 'ec2 =', '  endpoint_url = https://ec2.shared.example'];
 
-  test('E1-02: the endpoint_url of the shared configuration is used', async () => {
+  test('the endpoint_url of the shared configuration is used [E1-02]', async () => {
     const file = written('config', '[default]', 'endpoint_url = https://shared.example');
     const { wire, stage } = open({ ...NONE, AWS_CONFIG_FILE: file });
     await stage.list();
     expect(wire.origins).toEqual(['https://shared.example']);
   });
 
-  test('E1-34: its services section takes precedence over its endpoint_url, but not over the environment; a missing section is reported', async () => {
+  test('its services section takes precedence over its endpoint_url, but not over the environment; a missing section is reported [E1-34]', async () => {
     const file = written(
       'services',
       ...['[default]', 'services = ours', 'endpoint_url = https://shared.example', ...SERVICES],
@@ -259,13 +259,13 @@ describe('shared configuration', () => {
     await refused(
       other.stage.list(),
       'Internal',
-      'names services theirs',
-      'add [services theirs] or leave services out',
+      'needs a section [services theirs]',
+      'add the section or remove services',
     );
     expect(other.wire.sent).toEqual([]);
   });
 
-  test('E1-35: --ignore-configured-endpoints disables it as well, but not the endpoint of a flag', async () => {
+  test('--ignore-configured-endpoints disables it as well, but not the endpoint of a flag [E1-35]', async () => {
     const file = written('ignored', '[default]', 'endpoint_url = https://shared.example');
     const variables = { AWS_ENDPOINT_URL: 'https://variable.example', AWS_CONFIG_FILE: file };
     const { wire, stage } = open(variables, { 'ignore-configured-endpoints': true });
@@ -278,7 +278,7 @@ describe('shared configuration', () => {
 });
 
 describe('flags', () => {
-  test('E1-36: flags before environment: EC2 and STS each by its own', async () => {
+  test('flags before environment: EC2 and STS each by its own [E1-36]', async () => {
     const variables = { AWS_ENDPOINT_URL: 'https://all.example', AWS_ENDPOINT_URL_STS: 'https://sts.example' };
     const both = open(variables, {
       'ec2-endpoint': 'https://ec2.flag.example',
@@ -295,13 +295,13 @@ describe('flags', () => {
     [{ 'use-fips-endpoint': true }, 'https://ec2-fips.us-east-1.amazonaws.com'],
     [{ 'use-dualstack-endpoint': true }, 'https://ec2.us-east-1.api.aws'],
     [{ 'use-fips-endpoint': false }, 'https://ec2.us-east-1.amazonaws.com'],
-  ])('E1-37: the kind of the region’s endpoint, as its variable or else its flag says: %o', async (flags, origin) => {
+  ])('the kind of the region’s endpoint, as its variable or else its flag says: %o [E1-37]', async (flags, origin) => {
     const { wire, stage } = open({ ...NONE, AWS_USE_FIPS_ENDPOINT: 'use-fips-endpoint' in flags ? 'true' : '' }, flags);
     await stage.list({ spec: { ...SPEC, region: 'us-east-1' } });
     expect(wire.origins).toEqual([origin]);
   });
 
-  test('E1-38: --allow-plain-http beats its variable, on and off', async () => {
+  test('--allow-plain-http beats its variable, on and off [E1-38]', async () => {
     const far = { 'ec2-endpoint': 'http://ec2.example' };
     const { wire, stage } = open({}, { ...far, 'allow-plain-http': true });
     await stage.list();
@@ -309,7 +309,7 @@ describe('flags', () => {
     process.env.MCM_ALLOW_PLAIN_HTTP = 'true';
     try {
       expect(() => open({}, { ...far, 'allow-plain-http': false })).toThrow(
-        '--ec2-endpoint is http://ec2.example, plain',
+        '--ec2-endpoint is http://ec2.example, and plain',
       );
     } finally {
       delete process.env.MCM_ALLOW_PLAIN_HTTP;
@@ -318,14 +318,14 @@ describe('flags', () => {
 });
 
 describe('repetitions', () => {
-  test('E2-01: a launch that finds no capacity is sent once, though EC2 tells it as 500', async () => {
+  test('a launch that finds no capacity is sent once, though EC2 tells it as 500 [E2-01]', async () => {
     const { wire, stage, times } = open();
     wire.script = failing('RunInstances', () => error(500, 'InsufficientInstanceCapacity'));
     await refused(stage.create(), 'ResourceExhausted', 'InsufficientInstanceCapacity');
     expect(times('RunInstances')).toHaveLength(1);
   });
 
-  test.each(['500', '503', 'ECONNRESET'])('E2-02: reads are sent three times at most: %s', async (what) => {
+  test.each(['500', '503', 'ECONNRESET'])('reads are sent three times at most: %s [E2-02]', async (what) => {
     const { wire, stage, times } = open();
     const answer = () => (what === 'ECONNRESET' ? broken(what) : error(Number(what), 'InternalError'));
     wire.script = failing('DescribeInstances', answer, 2);
@@ -338,7 +338,7 @@ describe('repetitions', () => {
     expect(times('DescribeInstances')).toHaveLength(6);
   });
 
-  test('E2-03: AWS_MAX_ATTEMPTS bounds them, also where EC2 throttles', async () => {
+  test('AWS_MAX_ATTEMPTS bounds them, also where EC2 throttles [E2-03]', async () => {
     const { wire, stage, times } = open({ AWS_MAX_ATTEMPTS: '1' });
     wire.script = failing('DescribeInstances', () => error(503, 'RequestLimitExceeded'));
     await refused(stage.list(), 'Unavailable', 'RequestLimitExceeded');
@@ -348,7 +348,7 @@ describe('repetitions', () => {
   test.each([
     [{ 'retry-after': '3' }, 3_000],
     [{ 'x-amz-retry-after': '4000' }, 4_000],
-  ])('E2-04: what EC2 wants to be waited is waited: %o', async (headers, ms) => {
+  ])('what EC2 wants to be waited is waited: %o [E2-04]', async (headers, ms) => {
     const { wire, stage, times } = open();
     wire.script = failing('DescribeInstances', () => error(503, 'RequestLimitExceeded', headers), 1);
     await stage.list();
@@ -357,7 +357,7 @@ describe('repetitions', () => {
     expect(second - first).toBeLessThan(ms + 3_000);
   });
 
-  test('E2-05: the client token of a launch is of the Machine, the same for each attempt, and no other machine’s', async () => {
+  test('the client token of a launch is of the Machine, the same for each attempt, and no other machine’s [E2-05]', async () => {
     const { wire, stage } = open();
     wire.script = failing('RunInstances', () => error(500, 'InternalError'), 1);
     await stage.create();
@@ -370,7 +370,7 @@ describe('repetitions', () => {
 });
 
 describe('ends and errors', () => {
-  test('E3-01: a call ends with its signal at once, also between two attempts', async () => {
+  test('a call ends with its signal at once, also between two attempts [E3-01]', async () => {
     const { wire, stage, clock } = open();
     wire.script = failing('DescribeInstances', () => error(503, 'RequestLimitExceeded', { 'retry-after': '100' }));
     const start = clock.monotonic();
@@ -378,7 +378,7 @@ describe('ends and errors', () => {
     expect(clock.monotonic() - start).toBeLessThan(2_100);
   });
 
-  test('E3-07: a call ends with its signal at once while STS gives no keys, and STS is given up after 30 s', async () => {
+  test('a call ends with its signal at once while STS returns no keys, and the driver stops waiting after 30 s [E3-07]', async () => {
     const { wire, stage, clock, times } = open();
     const { script } = wire;
     wire.script = (request) => (request.body?.includes('AssumeRoleWithWebIdentity') ? silence(request) : undefined);
@@ -395,20 +395,20 @@ describe('ends and errors', () => {
   test.each([
     [error(400, 'InvalidParameterValue'), 'InvalidParameterValue'],
     [reply(503, 'a proxy’s page'), 'UnknownError'],
-  ])('E4-01: the code of an error is the cloud’s own: %o', async (answer, code) => {
+  ])('the code of an error is the cloud’s own: %o [E4-01]', async (answer, code) => {
     const { wire, stage } = open({ AWS_MAX_ATTEMPTS: '1' });
     wire.script = failing('RunInstances', () => answer);
     await refused(stage.create(), 'Internal', code);
   });
 
-  test('E4-02: a broken connection is reported with the code of Node.js and the request', async () => {
+  test('a broken connection is reported with the code of Node.js and the request [E4-02]', async () => {
     const { wire, stage } = open({ AWS_MAX_ATTEMPTS: '1' });
     wire.script = failing('DescribeInstances', () => broken('ECONNREFUSED'));
     await refused(stage.list(), 'Internal', 'DescribeInstances', 'ECONNREFUSED', 'http://127.0.0.1:5000');
   });
 
   test.each(['RequestLimitExceeded', 'Throttling', 'RequestThrottled'])(
-    'E4-03: %s is a throttle: nothing has been done, and it is tried again soon',
+    '%s is a throttle: nothing has been done, and it is tried again soon [E4-03]',
     async (code) => {
       const { wire, stage, times } = open();
       wire.script = failing('RunInstances', () => error(503, code), 4);
@@ -417,7 +417,7 @@ describe('ends and errors', () => {
     },
   );
 
-  test('E5-01: no page size is sent with ids, which EC2 refuses', async () => {
+  test('no page size is sent with ids, which EC2 refuses [E5-01]', async () => {
     const { wire, stage } = open();
     const { providerId } = await stage.create();
     await stage.status({ providerID: providerId });

@@ -10,7 +10,7 @@ export interface Sent extends TransportRequest {
 /** What is answered in place of the cloud; undefined: the cloud answers. */
 export type Script = (request: Sent, count: number) => TransportResponse | Promise<TransportResponse> | undefined;
 
-/** Sees every request on its way, and may answer in place of the cloud. */
+/** Sees every request, and may answer instead of the cloud. */
 export class Wire {
   readonly sent: Sent[] = [];
   script: Script = () => undefined;
@@ -68,7 +68,7 @@ export const silence = ({ signal }: Sent): Promise<never> =>
 /** Ends a call after so long. @returns its signal, and when it ended, in virtual milliseconds */
 export function abortAfter(clock: VirtualClock, ms: number): AbortSignal {
   const controller = new AbortController();
-  clock.setTimeout(() => controller.abort(new Error('the caller gives up')), ms);
+  clock.setTimeout(() => controller.abort(new Error('the client cancelled the call')), ms);
   return controller.signal;
 }
 

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => back());
 
 /** Words of the descriptions of fields that do nothing. */
-const IDLE = /^taken (and not sent|for compatibility)/;
+const IDLE = /^accepted (but not sent|for compatibility)/;
 
 function describeFields<Spec, Credentials>(
   open: () => FleetProvider<Spec, Credentials>,

@@ -68,7 +68,7 @@ const nic = (change: object) => ({
 const ID = 'aws:///eu-west-1/i-1';
 
 describe('creation', () => {
-  test('A1: the base spec creates one instance; its ID contains the region, and its node name is its private DNS name', async () => {
+  test('the base spec creates one instance; its ID contains the region, and its node name is its private DNS name [A1]', async () => {
     const { stage, cloud } = open();
     const made = await stage.create();
     expect(made.providerId).toBe(`aws:///eu-west-1/${cloud.instances[0]?.instanceId}`);
@@ -76,25 +76,25 @@ describe('creation', () => {
     expect(cloud.instances).toHaveLength(1);
   });
 
-  test('A2: another provider is refused by every method, and the cloud is not asked', async () => {
+  test('another provider is refused by every method, and the cloud is not asked [A2]', async () => {
     const { stage, cloud } = open();
     for (const call of Object.values(stage.all({ provider: 'azure' }))) await refused(call(), 'InvalidArgument');
     expect(cloud.seen).toEqual([]);
   });
 
-  test('A4: iam takes a name or an arn, not both and not none', async () => {
+  test('iam takes a name or an arn, not both and not none [A4]', async () => {
     const { stage, launched } = open();
     for (const iam of [{}, { name: 'n', arn: 'a' }])
       await refused(stage.create({ spec: withSpec(SPEC, { iam }) }), 'InvalidArgument', 'providerSpec.iam: Invalid');
     expect(await launched({ iam: { arn: 'arn:1' } })).toMatchObject({ 'IamInstanceProfile.Arn': 'arn:1' });
   });
 
-  test('A7: gp3 without iops and throughput sends neither', async () => {
+  test('gp3 without iops and throughput sends neither [A7]', async () => {
     const keys = Object.keys(await open().launched({}));
     expect(keys.filter((key) => /Iops|Throughput/.test(key))).toEqual([]);
   });
 
-  test('A9: a volume type that is missing or unknown', async () => {
+  test('a volume type that is missing or unknown [A9]', async () => {
     const { stage } = open();
     for (const volumeType of ['', 'gp4'])
       await refused(
@@ -104,7 +104,7 @@ describe('creation', () => {
       );
   });
 
-  test('A10: a volume size of nothing or less', async () => {
+  test('a volume size of nothing or less [A10]', async () => {
     const { stage } = open();
     for (const volumeSize of [0, -5])
       await refused(
@@ -121,33 +121,33 @@ describe('creation', () => {
     ],
   });
 
-  test('A11: of two devices, /root gets the name of the image’s root device', async () => {
+  test('of two devices, /root gets the name of the image’s root device [A11]', async () => {
     expect(await open().launched(two())).toMatchObject({
       'BlockDeviceMapping.1.DeviceName': '/dev/xvda',
       'BlockDeviceMapping.2.DeviceName': '/dev/sdb',
     });
   });
 
-  test('A15: no block devices pass validation and end the creation', async () => {
+  test('no block devices pass validation and end the creation [A15]', async () => {
     const { stage, sent } = open();
     await refused(stage.create({ spec: withSpec(SPEC, { blockDevices: [] }) }), 'InvalidArgument');
     expect(await stage.list({ spec: withSpec(SPEC, { blockDevices: [] }) })).toEqual([]);
     expect(sent('RunInstances')).toEqual([]);
   });
 
-  test('A16: deleteOnTermination false is sent for its own disk alone', async () => {
+  test('deleteOnTermination false is sent for its own disk alone [A16]', async () => {
     expect(await open().launched(two({ deleteOnTermination: false }))).toMatchObject({
       'BlockDeviceMapping.1.Ebs.DeleteOnTermination': 'true',
       'BlockDeviceMapping.2.Ebs.DeleteOnTermination': 'false',
     });
   });
 
-  test('A18: a spot price is the highest price', async () => {
+  test('a spot price is the highest price [A18]', async () => {
     const params = await open().launched({ spotPrice: '500' });
     expect(params['InstanceMarketOptions.SpotOptions.MaxPrice']).toBe('500');
   });
 
-  test('A19: market options win over a spot price and send the type alone', async () => {
+  test('market options win over a spot price and send the type alone [A19]', async () => {
     const params = await open().launched({ instanceMarketOptions: { marketType: 'capacity-block' }, spotPrice: '500' });
     expect(Object.entries(params).filter(([key]) => key.startsWith('InstanceMarketOptions'))).toEqual([
       ['InstanceMarketOptions.MarketType', 'capacity-block'],
@@ -174,7 +174,7 @@ describe('creation', () => {
   const byId = { capacityReservationId: 'cr-1' };
   const byArn = { capacityReservationResourceGroupArn: 'arn:1' };
 
-  test('A21: a capacity reservation by preference, id or arn', async () => {
+  test('a capacity reservation by preference, id or arn [A21]', async () => {
     const prefix = 'CapacityReservationSpecification.CapacityReservation';
     const of = async (capacityReservation: object) => open().launched({ capacityReservation });
     expect(await of(preference)).toMatchObject({ [`${prefix}Preference`]: 'open' });
@@ -187,7 +187,7 @@ describe('creation', () => {
     { ...preference, ...byArn },
     { ...byId, ...byArn },
     { ...preference, ...byId, ...byArn },
-  ])('A22: a capacity reservation by several of them: %j', async (capacityReservation) => {
+  ])('a capacity reservation by several of them: %j [A22]', async (capacityReservation) => {
     const { stage } = open();
     await refused(
       stage.create({ spec: withSpec(SPEC, { capacityReservation }) }),
@@ -196,14 +196,14 @@ describe('creation', () => {
     );
   });
 
-  test('A23: a provider spec that is not there', async () => {
+  test('a provider spec that is not there [A23]', async () => {
     const { stage, cloud } = open();
     for (const call of Object.values(stage.all({ spec: undefined })))
       await refused(call(), 'Internal', 'providerSpec: is missing; add it');
     expect(cloud.seen).toEqual([]);
   });
 
-  test('A24: all missing keys of the secret are reported together', async () => {
+  test('all missing keys of the secret are reported together [A24]', async () => {
     const { stage } = open();
     const { providerAccessKeyId, providerSecretAccessKey, userData } = SECRET;
     const without = (secret: Record<string, string>, ...words: string[]) =>
@@ -214,27 +214,27 @@ describe('creation', () => {
     await without({ userData }, 'secretRef.AWSAccessKeyID', 'secretRef.AWSSecretAccessKey', '[', ']');
   });
 
-  test('A27: workload identity with nothing in it misses three things', async () => {
+  test('workload identity with nothing in it misses three things [A27]', async () => {
     const { stage } = open();
     const secret = { workloadIdentityTokenFile: '', roleARN: '' };
     const message = await refused(stage.create({ secret }), 'InvalidArgument');
     expect(message.match(/Required value/g)).toHaveLength(3);
   });
 
-  test('A28: missing image and region are reported in this order', async () => {
+  test('missing image and region are reported in this order [A28]', async () => {
     const { stage } = open();
     const message = await refused(stage.create({ spec: withSpec(SPEC, { ami: '', region: '' }) }), 'InvalidArgument');
     expect(message).toMatch(/providerSpec\.ami: Required value.*providerSpec\.region: Required value/s);
   });
 
-  test('A30: a client that cannot be made is Internal, and Uninitialized for initialization', async () => {
+  test('a client that cannot be made is Internal, and Uninitialized for initialization [A30]', async () => {
     const { stage, cloud } = open({}, { AWS_PROFILE: 'nobody' });
     for (const call of Object.values(stage.all({}))) await refused(call(), 'Internal');
     await refused(stage.initialize(), 'Uninitialized');
     expect(cloud.seen).toEqual([]);
   });
 
-  test('A32: placement by the annotation', async () => {
+  test('placement by the annotation [A32]', async () => {
     const annotations = { 'machine.sapcloud.io/awsPlacement': '{"hostId":"h-1","partitionNumber":7}' };
     expect(await open().launched({}, { annotations })).toMatchObject({
       'Placement.HostId': 'h-1',
@@ -242,13 +242,13 @@ describe('creation', () => {
     });
   });
 
-  test('A36: a tag Name of the class gives way to the machine’s', async () => {
+  test('a tag Name of the class gives way to the machine’s [A36]', async () => {
     const { launched, cloud } = open();
     await launched({ tags: { ...TAGS, Name: 'dummy' } });
     expect(cloud.instances[0]?.tags).toEqual({ ...TAGS, Name: 'm-1' });
   });
 
-  test('A37: a launch that fails', async () => {
+  test('a launch that fails [A37]', async () => {
     const { stage } = open({ script: failing('RunInstances', 'InvalidParameterValue') });
     await refused(stage.create(), 'Internal', 'InvalidParameterValue');
   });
@@ -264,13 +264,13 @@ describe('creation', () => {
     'MaxIOPSLimitExceeded',
     'RouteLimitExceeded',
     'Unsupported',
-  ])('A38: a launch without room: %s', async (code) => {
+  ])('a launch without room: %s [A38]', async (code) => {
     const { stage, sent } = open({ script: failing('RunInstances', code, 500) });
     await refused(stage.create(), 'ResourceExhausted', code);
     expect(sent('RunInstances')).toHaveLength(1);
   });
 
-  test('A39: an instance that never appears is kept and reported', async () => {
+  test('an instance that never appears is kept and reported [A39]', async () => {
     const { stage, cloud } = open({ visibleAfterMs: 86_400_000 });
     const message = await refused(stage.create(), 'Internal');
     expect(message).toContain(`aws:///eu-west-1/${cloud.instances[0]?.instanceId}`);
@@ -282,7 +282,7 @@ describe('creation', () => {
     [nic({ subnetID: '' }), 'subnetID'],
     [nic({ securityGroupIDs: [] }), 'securityGroupIDs'],
     [nic({ securityGroupIDs: ['sg-1', ''] }), 'securityGroupIDs'],
-  ])('A40: network interfaces that say too little: %j', async (change, field) => {
+  ])('network interfaces that say too little: %j [A40]', async (change, field) => {
     await refused(open().stage.create({ spec: withSpec(SPEC, change) }), 'InvalidArgument', field);
   });
 
@@ -290,11 +290,11 @@ describe('creation', () => {
     [nic({ interfaceType: 'invalid' }), 'interfaceType: Unsupported value'],
     [nic({ deviceIndex: -1 }), 'deviceIndex: Invalid value'],
     [nic({ networkCardIndex: -1 }), 'networkCardIndex: Invalid value'],
-  ])('A41: network interfaces that say something wrong: %j', async (change, words) => {
+  ])('network interfaces that say something wrong: %j [A41]', async (change, words) => {
     await refused(open().stage.create({ spec: withSpec(SPEC, change) }), 'InvalidArgument', words);
   });
 
-  test('A42: metadata options', async () => {
+  test('metadata options [A42]', async () => {
     const { launched, stage } = open();
     const of = (options: object) => ({ instanceMetadataOptions: options });
     expect(await launched(of({ httpPutResponseHopLimit: 32 }))).toMatchObject({
@@ -314,13 +314,13 @@ describe('creation', () => {
   });
 
   test.each([{ threadsPerCore: 2 }, { coreCount: 8 }, { coreCount: 8, threadsPerCore: 3 }, { amdSevSnp: 'invalid' }])(
-    'A43: CPU options that cannot be: %j',
+    'CPU options that cannot be: %j [A43]',
     async (cpuOptions) => {
       await refused(open().stage.create({ spec: withSpec(SPEC, { cpuOptions }) }), 'InvalidArgument', 'cpuOptions');
     },
   );
 
-  test('A44: CPU options that can', async () => {
+  test('CPU options that can [A44]', async () => {
     const both = { coreCount: 8, threadsPerCore: 2 };
     const sent = { 'CpuOptions.CoreCount': '8', 'CpuOptions.ThreadsPerCore': '2' };
     expect(await open().launched({ cpuOptions: both })).toMatchObject(sent);
@@ -332,18 +332,18 @@ describe('creation', () => {
 });
 
 describe('initialization', () => {
-  test('A45: nothing to do', async () => {
+  test('nothing to do [A45]', async () => {
     const { stage, cloud } = open({ instances: [vm()] });
     expect(await stage.initialize()).toEqual({ providerId: ID, nodeName: 'ip-1.internal' });
     expect(cloud.seen.map(({ action }) => action)).toEqual(['DescribeInstances']);
   });
 
-  test('A46: a look that fails is not taken for a VM that is not there', async () => {
+  test('a look that fails is not taken for a VM that is not there [A46]', async () => {
     const { stage } = open({ instances: [vm()], script: failing('DescribeInstances', 'InternalFailure') });
     await refused(stage.initialize(), 'Internal');
   });
 
-  test('A47: no VM, with and without a provider id', async () => {
+  test('no VM, with and without a provider id [A47]', async () => {
     const { stage } = open();
     await refused(stage.initialize(), 'Uninitialized', 'code = [NotFound]');
     await refused(stage.initialize({ providerID: ID }), 'Uninitialized', 'code = [NotFound]');
@@ -351,32 +351,32 @@ describe('initialization', () => {
 });
 
 describe('deletion', () => {
-  test('A48: by its provider id, once', async () => {
+  test('by its provider id, once [A48]', async () => {
     const { stage, sent, cloud } = open({ instances: [vm()] });
     await stage.delete({ providerID: ID });
     expect(sent('TerminateInstances')).toHaveLength(1);
     expect(cloud.instances[0]?.state).toBe('shutting-down');
   });
 
-  test('A49: a provider id that EC2 does not know', async () => {
+  test('a provider id that EC2 does not know [A49]', async () => {
     const { stage, sent } = open();
     await stage.delete({ providerID: ID });
     expect(sent('TerminateInstances')).toHaveLength(1);
   });
 
-  test('A50: no provider id and no VM: nothing is terminated', async () => {
+  test('no provider id and no VM: nothing is terminated [A50]', async () => {
     const { stage, sent } = open({ instances: [vm({ tags: { ...TAGS, Name: 'other' } })] });
     await stage.delete();
     expect(sent('TerminateInstances')).toEqual([]);
   });
 
-  test('A51: no provider id, one VM of its name', async () => {
+  test('no provider id, one VM of its name [A51]', async () => {
     const { stage, cloud } = open({ instances: [vm(), vm({ instanceId: 'i-2', tags: { ...TAGS, Name: 'other' } })] });
     await stage.delete();
     expect(cloud.instances.map(({ state }) => state)).toEqual(['shutting-down', 'running']);
   });
 
-  test('A52: no provider id, and the look fails', async () => {
+  test('no provider id, and the look fails [A52]', async () => {
     const { stage, cloud } = open({ instances: [vm()], script: failing('DescribeInstances', 'InternalFailure') });
     await refused(stage.delete(), 'Internal');
     expect(cloud.instances[0]?.state).toBe('running');
@@ -384,18 +384,18 @@ describe('deletion', () => {
 });
 
 describe('status and listing', () => {
-  test('A54: nothing is found, with a provider id', async () => {
+  test('nothing is found, with a provider id [A54]', async () => {
     await refused(open().stage.status({ providerID: ID }), 'NotFound');
   });
 
-  test('A55: two VMs of one name', async () => {
+  test('two VMs of one name [A55]', async () => {
     const { stage } = open({ instances: [vm(), vm({ instanceId: 'i-2' })] });
     await refused(stage.status(), 'OutOfRange', 'i-1', 'i-2');
   });
 
   const checking = { srcAndDstChecksEnabled: false };
 
-  test('A56: a NIC still checks sources', async () => {
+  test('a NIC still checks sources [A56]', async () => {
     const { stage } = open({ instances: [vm()] });
     await refused(stage.status({ spec: withSpec(SPEC, checking) }), 'Uninitialized', 'SourceDestCheck');
     // The original returns this with the error. This driver returns it from the following initialization.
@@ -406,7 +406,7 @@ describe('status and listing', () => {
     expect(await stage.status({ spec: withSpec(SPEC, checking) })).toMatchObject({ providerId: ID });
   });
 
-  test('A57: a prefix is missing', async () => {
+  test('a prefix is missing [A57]', async () => {
     const spec = withSpec(SPEC, nic({ ipv6PrefixCount: 1 }));
     const { stage } = open({ instances: [vm()] });
     await refused(stage.status({ spec }), 'Uninitialized', 'Ipv6PrefixCount=1');
@@ -416,18 +416,18 @@ describe('status and listing', () => {
 
   const several = Array.from({ length: 3 }, (_, i) => vm({ instanceId: `i-${i}`, tags: { ...TAGS, Name: `m-${i}` } }));
 
-  test('A59: a page that fails leaves no part of a listing', async () => {
+  test('a page that fails leaves no part of a listing [A59]', async () => {
     const script = failing('DescribeInstances', 'InternalFailure', 400, { after: 1 });
     await refused(open({ instances: several, pageSize: 1, script }).stage.list(), 'Internal');
   });
 
-  test('A60: a repeated token ends the pages without an error', async () => {
+  test('a repeated token ends the pages without an error [A60]', async () => {
     const { stage, sent } = open({ instances: several, pageSize: 1, repeatToken: true });
     expect((await stage.list()).length).toBe(2);
     expect(sent('DescribeInstances')).toHaveLength(2);
   });
 
-  test('A61: ids of volumes', () => {
+  test('ids of volumes [A61]', () => {
     const ids = open().driver.volumeIds?.([
       { awsElasticBlockStore: { volumeID: 'aws://zone/vol-x' } },
       { csi: { driver: 'ebs.csi.aws.com', volumeHandle: 'vol-y' } },

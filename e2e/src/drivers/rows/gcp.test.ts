@@ -59,25 +59,25 @@ const failing = (on: string, status: number, code: string, message = 'ordered') 
 });
 
 describe('creation', () => {
-  test('G2: credentials under their third name', async () => {
+  test('credentials under their third name [G2]', async () => {
     const { stage } = open();
     const secret = { credentialsConfig: ACCOUNT, userData: 'x' };
     expect(await stage.create({ secret })).toMatchObject({ providerId: ID });
   });
 
-  test('G3: nested virtualization', async () => {
+  test('nested virtualization [G3]', async () => {
     const features = { enableNestedVirtualization: true };
     expect(await open().inserted({ advancedMachineFeatures: features })).toMatchObject({
       advancedMachineFeatures: features,
     });
   });
 
-  test('G4: a balanced disk', async () => {
+  test('a balanced disk [G4]', async () => {
     const { disks } = await open().inserted(disk({ type: 'pd-balanced' }));
     expect(disks).toMatchObject([{ initializeParams: { diskType: expect.stringMatching(/\/pd-balanced$/) } }]);
   });
 
-  test('G7: no zone, where only the zone is looked at', async () => {
+  test('no zone, where only the zone is looked at [G7]', async () => {
     const { stage, sent } = open();
     const { delete: remove, status, list } = stage.all({ spec: withSpec(SPEC, { zone: '' }) });
     for (const call of [remove, status, list])
@@ -85,18 +85,18 @@ describe('creation', () => {
     expect(sent).toEqual([]);
   });
 
-  test('G8: a provider spec that is not there', async () => {
+  test('a provider spec that is not there [G8]', async () => {
     const { stage, sent } = open();
     for (const call of Object.values(stage.all({ spec: undefined })))
       await refused(call(), 'Internal', 'decodeProviderSpec', 'providerSpec: is missing; add it');
     expect(sent).toEqual([]);
   });
 
-  test('G9: an empty secret lacks two things', async () => {
+  test('an empty secret lacks two things [G9]', async () => {
     await refused(open().stage.create({ secret: {} }), 'Internal', 'validateSecret', 'serviceAccountJSON', 'userData');
   });
 
-  test('G10: a secret without user data', async () => {
+  test('a secret without user data [G10]', async () => {
     await refused(
       open().stage.create({ secret: { serviceAccountJSON: ACCOUNT } }),
       'Internal',
@@ -105,18 +105,18 @@ describe('creation', () => {
     );
   });
 
-  test('G11: a project id that is a number', async () => {
+  test('a project id that is a number [G11]', async () => {
     const { stage, sent } = open();
     const serviceAccountJSON = JSON.stringify({ type: 'service_account', project_id: 7 });
     await refused(stage.create({ secret: { ...SECRET, serviceAccountJSON } }), 'Internal', 'project_id');
     expect(sent).toEqual([]);
   });
 
-  test('G15: encryption without a key’s name', async () => {
+  test('encryption without a key’s name [G15]', async () => {
     await open().bad(disk({ encryption: { kmsKeyServiceAccount: 'sa' } }), 'spec.disks[0].kmsKeyName');
   });
 
-  test('G26: an operation that ends for want of capacity or quota', async () => {
+  test('an operation that ends for want of capacity or quota [G26]', async () => {
     for (const code of ['ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS', 'QUOTA_EXCEEDED']) {
       const { stage, cloud } = open();
       cloud.faults.order({ on: '^POST instances$', failOperation: { code, message: 'no room' } });
@@ -124,7 +124,7 @@ describe('creation', () => {
     }
   });
 
-  test('G27: of several errors of an operation the last one counts', async () => {
+  test('of several errors of an operation the last one counts [G27]', async () => {
     const clock = new VirtualClock();
     const errors = [
       { code: 'QUOTA_EXCEEDED', message: 'quota' },
@@ -146,13 +146,13 @@ describe('creation', () => {
     await refused(stage.create(), 'Internal', 'quota', 'something else');
   });
 
-  test('G28: a machine type that the zone does not have', async () => {
+  test('a machine type that the zone does not have [G28]', async () => {
     const { stage, cloud } = open();
     cloud.faults.order(failing('^POST instances$', 400, 'invalid', "Machine type 'x' does not exist in zone 'z'."));
     await refused(stage.create(), 'ResourceExhausted', 'does not exist in zone');
   });
 
-  test('G29: an insertion is refused because of its quota, or because another owner has the name', async () => {
+  test('an insertion is refused because of its quota, or because another owner has the name [G29]', async () => {
     const quota = open();
     quota.cloud.faults.order(failing('^POST instances$', 403, 'quotaExceeded'));
     // The original says Internal, and no autoscaler hears of it: docs/compatibility/differences.md.
@@ -162,7 +162,7 @@ describe('creation', () => {
     await refused(taken.stage.create(), 'Internal', 'alreadyExists');
   });
 
-  test('G31: cloud-config and scripts have keys of their own', async () => {
+  test('cloud-config and scripts have keys of their own [G31]', async () => {
     const items = async (userData: string) => (await open().inserted({}, { userData })).metadata;
     expect(await items('#cloud-config\n')).toMatchObject({ items: [{ key: 'user-data', value: '#cloud-config\n' }] });
     expect(await items('#!/bin/bash')).toMatchObject({ items: [{ key: 'startup-script', value: '#!/bin/bash' }] });
@@ -186,16 +186,16 @@ describe('creation', () => {
     await refused(other, 'InvalidArgument', 'providerSpec.metadata[0].value', 'plain', 'remove the entry');
   });
 
-  test('G32: metadata may not bring user data of its own', async () => {
+  test('metadata may not bring user data of its own [G32]', async () => {
     await open().bad({ metadata: [{ key: 'user-data', value: 'x' }] }, 'user-data');
   });
 
-  test('G34: what happens on maintenance must be said', async () => {
+  test('what happens on maintenance must be said [G34]', async () => {
     for (const onHostMaintenance of ['', 'foo'])
       await open().bad({ scheduling: { ...SPEC.scheduling, onHostMaintenance } }, 'onHostMaintenance');
   });
 
-  test('G36: two stacks with a named range', async () => {
+  test('two stacks with a named range [G36]', async () => {
     const change = nic({
       stackType: 'IPV4_IPV6',
       ipv6accessType: 'EXTERNAL',
@@ -211,7 +211,7 @@ describe('creation', () => {
     ]);
   });
 
-  test('G37: alias addresses on a single stack', async () => {
+  test('alias addresses on a single stack [G37]', async () => {
     const change = nic({ useAliasIPs: true, stackType: 'IPV4_ONLY', ipCidrRange: '/24', subnetworkRangeName: 'r' });
     expect((await open().inserted(change)).networkInterfaces).toMatchObject([
       { stackType: 'IPV4_ONLY', aliasIpRanges: [{ ipCidrRange: '/24', subnetworkRangeName: 'r' }] },
@@ -225,11 +225,11 @@ describe('creation', () => {
     nic({ stackType: 'X' }),
     nic({ ipv6accessType: 'X' }),
     nic({ subnetwork: '', network: '' }),
-  ])('G39: a network interface that cannot be: %j', async (change) => {
+  ])('a network interface that cannot be: %j [G39]', async (change) => {
     await open().bad(change, 'spec.networkInterfaces');
   });
 
-  test('G40: an external address, unless it is not wanted', async () => {
+  test('an external address, unless it is not wanted [G40]', async () => {
     const [without] = (await open().inserted()).networkInterfaces as Record<string, unknown>[];
     expect(without).not.toHaveProperty('accessConfigs');
     const [wanted] = (await open().inserted(nic({ disableExternalIP: false }))).networkInterfaces as Record<
@@ -239,7 +239,7 @@ describe('creation', () => {
     expect(wanted?.accessConfigs).toEqual([{}]);
   });
 
-  test('G41: a disk is deleted with its instance, unless autoDelete is false', async () => {
+  test('a disk is deleted with its instance, unless autoDelete is false [G41]', async () => {
     expect((await open().inserted()).disks).toMatchObject([{ autoDelete: true }]);
     // On the wire, as from the original, an absent field is false.
     const [kept] = (await open().inserted(disk({ autoDelete: false }))).disks as Record<string, unknown>[];
@@ -260,7 +260,7 @@ describe('creation', () => {
     { type: 'service_account', project_id: 'p', proxy: 'x' },
     { ...external, token_url: 'https://sts.example.com/v1/token' },
     { ...external, credential_source: { file: '/etc/passwd' } },
-  ])('G42: credentials that could point elsewhere are refused: %j', async (account) => {
+  ])('credentials that could point elsewhere are refused: %j [G42]', async (account) => {
     const { stage, sent } = open();
     await refused(stage.create({ secret: { ...SECRET, serviceAccountJSON: JSON.stringify(account) } }), 'Internal');
     expect(sent).toEqual([]);
@@ -268,11 +268,11 @@ describe('creation', () => {
 });
 
 describe('deletion', () => {
-  test('G16: a machine that is not there', async () => {
+  test('a machine that is not there [G16]', async () => {
     await refused(open().stage.delete(), 'NotFound');
   });
 
-  test('G17: looked up, deleted, waited for', async () => {
+  test('looked up, deleted, waited for [G17]', async () => {
     const { stage, cloud, place, sent } = open();
     place('m-1');
     await stage.delete();
@@ -282,7 +282,7 @@ describe('deletion', () => {
     ).toEqual(['GET instances', 'DELETE instances/m-1', 'GET operations/o']);
   });
 
-  test('G18: a listing that is refused', async () => {
+  test('a listing that is refused [G18]', async () => {
     const { stage, cloud, place } = open();
     place('m-1');
     cloud.faults.order(failing('^GET instances$', 400, 'invalid'));
@@ -290,7 +290,7 @@ describe('deletion', () => {
     expect(cloud.names()).toEqual(['m-1']);
   });
 
-  test('G19: gone between the look and the deletion', async () => {
+  test('gone between the look and the deletion [G19]', async () => {
     const { stage, cloud, place } = open();
     place('m-1');
     cloud.faults.order(failing('^DELETE instances$', 404, 'notFound'));
@@ -299,39 +299,39 @@ describe('deletion', () => {
 });
 
 describe('status and listing', () => {
-  test('G20: what was made is listed', async () => {
+  test('what was made is listed [G20]', async () => {
     const { stage } = open();
     await stage.create();
     expect(await stage.list()).toMatchObject([{ providerId: ID, machineName: 'm-1' }]);
   });
 
-  test('G21: six instances on pages of two', async () => {
+  test('six instances on pages of two [G21]', async () => {
     const { stage, place, sent } = open({ pageSize: 2 });
     for (let i = 0; i < 6; i++) place(`m-${i}`);
     expect(await stage.list()).toHaveLength(6);
     expect(sent).toHaveLength(3);
   });
 
-  test('G23: a class without the tags of cluster and role causes no request', async () => {
+  test('a class without the tags of cluster and role causes no request [G23]', async () => {
     const { stage, place, sent } = open();
     place('m-1', []);
     await refused(stage.status({ spec: withSpec(SPEC, { tags: ['shoot--x'] }) }), 'NotFound');
     expect(sent).toEqual([]);
   });
 
-  test('G24: status tells the same ids as the creation', async () => {
+  test('status tells the same ids as the creation [G24]', async () => {
     const { stage } = open();
     const { providerId, nodeName } = await stage.create();
     expect(await stage.status()).toEqual({ providerId, nodeName });
   });
 
-  test('G25: a listing that is refused is no sign that the VM is not there', async () => {
+  test('a listing that is refused is no sign that the VM is not there [G25]', async () => {
     const { stage, cloud } = open();
     cloud.faults.order(failing('^GET instances$', 400, 'invalid'));
     await refused(stage.status(), 'Internal');
   });
 
-  test('G43: ids of volumes', () => {
+  test('ids of volumes [G43]', () => {
     const ids = open().driver.volumeIds?.([
       { gcePersistentDisk: { pdName: 'd' } },
       { csi: { driver: 'pd.csi.storage.gke.io', volumeHandle: 'projects/p/zones/z/disks/e' } },

@@ -26,7 +26,7 @@ test.each(Object.entries(ROWS))(
     const source = sourcesOf(provider)
       .map((file) => readFileSync(file, 'utf8'))
       .join('\n');
-    const named = new Set([...source.matchAll(/'([A-Z]\d+)(?: \(mended\))?: /g)].map(([, id]) => id));
+    const named = new Set([...source.matchAll(/ \[([A-Z]\d+)\]'/g)].map(([, id]) => id));
     expect(rows.split(' ').filter((id) => !named.has(id))).toEqual([]);
   },
 );

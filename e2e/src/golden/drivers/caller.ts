@@ -11,7 +11,7 @@ import { createMetrics, type Secret, silentLogger, type VirtualClock } from '@mc
 import type { RecordedCase, RecordedStep } from './recording.ts';
 
 /** What came of a call of ours, in the words of the recordings. */
-export interface Told {
+export interface Reported {
   readonly response: Readonly<Record<string, unknown>> | null;
   readonly error: MachineError | undefined;
   readonly metrics: Readonly<Record<string, number>>;
@@ -70,10 +70,10 @@ export function createCaller<Spec, Credentials>(options: CallerOptions<Spec, Cre
     observeApi: observed.observeApi,
     ...(recorded.callerDeadlineMs === undefined ? {} : { timeouts: deadlines(recorded.callerDeadlineMs) }),
   });
-  return async (step: RecordedStep): Promise<Told> => {
+  return async (step: RecordedStep): Promise<Reported> => {
     const before = await series(metrics);
     const machine = machineOf(recorded, step);
-    let ended: { response: Told['response']; error?: MachineError } | undefined;
+    let ended: { response: Reported['response']; error?: MachineError } | undefined;
     const running = call(invoker, step.method, machine, machineClass, recorded).then(
       (response) => {
         ended = { response };
@@ -125,11 +125,11 @@ async function call(
 ): Promise<Called> {
   switch (method) {
     case 'CreateMachine':
-      return told(await invoker.create(machine, async (userData) => userData));
+      return reported(await invoker.create(machine, async (userData) => userData));
     case 'InitializeMachine':
-      return told(await invoker.initialize(machine));
+      return reported(await invoker.initialize(machine));
     case 'GetMachineStatus':
-      return told(await invoker.status(machine));
+      return reported(await invoker.status(machine));
     case 'DeleteMachine':
       return { lastKnownState: (await invoker.delete(machine))?.lastKnownState ?? '' };
     case 'ListMachines': {
@@ -145,7 +145,7 @@ async function call(
   }
 }
 
-const told = (instance: {
+const reported = (instance: {
   readonly providerId: string;
   readonly nodeName: string;
   readonly addresses?: readonly unknown[];

@@ -1,4 +1,4 @@
-import type { Told } from './caller.ts';
+import type { Reported } from './caller.ts';
 import type { Expected, ExpectedResult } from './expected.ts';
 
 /** One line for each request, with what decides whether two are the same. */
@@ -29,7 +29,10 @@ export function requestsDiffer(
   return undefined;
 }
 
-export function codeDiffers({ errorCode, codes = [errorCode] }: ExpectedResult, { error }: Told): string | undefined {
+export function codeDiffers(
+  { errorCode, codes = [errorCode] }: ExpectedResult,
+  { error }: Reported,
+): string | undefined {
   if (codes.includes(error?.code ?? null)) return undefined;
   return `code: wanted ${codes.map((code) => code ?? 'success').join(' or ')}, got ${error ? `${error.code} (${error.message})` : 'success'}`;
 }
@@ -51,17 +54,17 @@ export function cloudWordsDiffer({ cloudError }: ExpectedResult, said: string): 
 /** The original returns the known facts about the VM with an error. This driver returns them from `initialize`. */
 export function responseDiffers(
   { response, errorCode, unknownResponse }: ExpectedResult,
-  told: Told,
+  reported: Reported,
 ): string | undefined {
-  if (errorCode !== null || unknownResponse || told.error) return undefined;
-  const ours = Object.fromEntries(Object.keys(response ?? {}).map((key) => [key, told.response?.[key]]));
+  if (errorCode !== null || unknownResponse || reported.error) return undefined;
+  const ours = Object.fromEntries(Object.keys(response ?? {}).map((key) => [key, reported.response?.[key]]));
   // A list or map that is null in Go is empty here.
   const empty = (key: string): unknown => (Array.isArray(ours[key]) ? [] : {});
   const wanted = Object.fromEntries(Object.entries(response ?? {}).map(([key, value]) => [key, value ?? empty(key)]));
   return stable(wanted) === stable(ours) ? undefined : `response: wanted ${stable(wanted)}, got ${stable(ours)}`;
 }
 
-export function metricsDiffer(wanted: Expected['metrics'], ours: Told['metrics']): string | undefined {
+export function metricsDiffer(wanted: Expected['metrics'], ours: Reported['metrics']): string | undefined {
   if (!wanted) return undefined;
   for (const name of new Set([...Object.keys(wanted), ...Object.keys(ours)])) {
     const [want, got] = [wanted[name] ?? 0, ours[name] ?? 0];

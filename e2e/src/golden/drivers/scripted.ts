@@ -111,10 +111,10 @@ export class ScriptedCloud {
 
 function answer({ status = 200, headers = {}, body, text, network }: z.infer<typeof reply>): TransportResponse {
   if (network !== undefined) throw new Error(network);
-  const told = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  const reported = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   return {
     status,
-    headers: { get: (name) => told.get(name.toLowerCase()) ?? null },
+    headers: { get: (name) => reported.get(name.toLowerCase()) ?? null },
     text: async () => text ?? (body === undefined ? '' : JSON.stringify(body)),
     body: null,
   };

@@ -15,7 +15,7 @@ function historyOf(scenario: string): History {
 }
 
 /** What is said of a history when what ours does is seen through a lens. */
-async function toldOf(scenario: string, lens: Lens): Promise<string> {
+async function reportedOf(scenario: string, lens: Lens): Promise<string> {
   const failures: string[] = [];
   for await (const { failure } of sameContract(historyOf(scenario), lens)) if (failure) failures.push(failure);
   return failures.join('\n');
@@ -143,8 +143,8 @@ test.each<[string, string, Lens, RegExp]>([
     swapping('Node', 'CandidateForUpdate', 'UpdateSuccessful'),
     /InPlaceUpdate/,
   ],
-])('a difference of %s is reported', async (_what, scenario, lens, told) => {
-  expect(await toldOf(scenario, lens)).toMatch(told);
+])('a difference of %s is reported', async (_what, scenario, lens, reported) => {
+  expect(await reportedOf(scenario, lens)).toMatch(reported);
 });
 
 test('a replaced machine is reported with its name', async () => {

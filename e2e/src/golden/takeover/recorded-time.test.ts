@@ -114,7 +114,7 @@ test('machines that differed when they were loaded, and were equal when one had 
 });
 
 test('machines that were equal when they were loaded, and differed when one had to go: the choice is not free', async () => {
-  // The original gives up a machine of priority 3, and keeps the one whose priority the user had made 1.
+  // The original deletes a machine of priority 3, and keeps the one to which the user gave priority 1.
   const ordinary = changing(({ states }) => {
     for (const state of states.filter(({ at }) => at >= 18))
       for (const { metadata } of state.changed as { metadata: { annotations?: Record<string, string> } }[])

@@ -71,19 +71,19 @@ class Replay {
     try {
       const steps = stepsAfter(this.#states, undefined).slice(section.first, section.last + 1);
       await play(this.#stage, this.#cast, steps, this.#uids);
-      if (isLast) return { name, use: USE, ...told(await this.#atTheEnd(end)) };
+      if (isLast) return { name, use: USE, ...reported(await this.#atTheEnd(end)) };
       const next = this.#states[section.last + 1]?.at ?? end.at;
       if (!isSettled(end, next)) {
         await this.#stage.reach(next);
         return undefined;
       }
       await this.#stage.reach(Math.max(next - 0.1, end.at));
-      return { name, use: USE, ...told(await this.#until(await this.#usersPatience(), () => this.#objects(end))) };
+      return { name, use: USE, ...reported(await this.#until(await this.#usersPatience(), () => this.#objects(end))) };
     } catch (error) {
       return {
         name,
         use: USE,
-        ...told({ problems: [error instanceof Error ? error.message : String(error)], used: new Set() }),
+        ...reported({ problems: [error instanceof Error ? error.message : String(error)], used: new Set() }),
       };
     }
   }
@@ -168,7 +168,7 @@ const isNearer = (one: Findings, other: Findings): boolean =>
 
 const objectsOf = ({ versions }: Life) => versions.at(-1)?.object ?? [];
 
-function told({ problems, used }: Omit<Findings, 'depth'>): Omit<Checked, 'name' | 'use'> {
+function reported({ problems, used }: Omit<Findings, 'depth'>): Omit<Checked, 'name' | 'use'> {
   const failure = problems.slice(0, TOLD).join(' | ').replaceAll('\n', ' ');
   return { used, ...(failure ? { failure } : {}) };
 }

@@ -182,7 +182,7 @@ const tearsVolumesOff: BrokenKube = (transport, clock) => async (request) => {
 /** Writes the credentials of the cloud to a place where they must not be. */
 const tattling = (where: 'status' | 'event' | 'evidence' | 'log'): Defect => {
   let secret = '';
-  const told = (body: string): string => {
+  const reported = (body: string): string => {
     if (secret === '') return body;
     if (where === 'evidence') return body.replace('"data":{', `"data":{"credentials":"${secret}",`);
     return body.replace(/"(description|message)":"/, `"$1":"${secret} `);
@@ -197,7 +197,7 @@ const tattling = (where: 'status' | 'event' | 'evidence' | 'log'): Defect => {
       secret = (request.headers.authorization ?? '').replace('Bearer ', '');
       return transport(request);
     },
-    kube: (transport) => (request) => transport(tells[where]?.(request) ? withBody(request, told) : request),
+    kube: (transport) => (request) => transport(tells[where]?.(request) ? withBody(request, reported) : request),
     log: (log) => (where === 'log' ? new TattlingLog(log, () => secret) : log),
   };
 };

@@ -51,9 +51,9 @@ export function tallyFaults(history: readonly HistoryEntry[], ordered: readonly 
     name,
     ordered.filter(fits).reduce((sum, rule) => sum + rule.acted, 0),
   ]);
-  const told = Object.entries(TOLD).map(([name, pattern]): [string, number] => [
+  const reported = Object.entries(TOLD).map(([name, pattern]): [string, number] => [
     name,
     acts.filter((text) => pattern.test(text)).length,
   ]);
-  return Object.fromEntries([...acted, ...told]);
+  return Object.fromEntries([...acted, ...reported]);
 }

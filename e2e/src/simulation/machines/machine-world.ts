@@ -407,11 +407,11 @@ export class MachineWorld {
   /** (h): the places that contain a secret. */
   async leaks(): Promise<string[]> {
     const forbidden = [CLOUD_TOKEN, USER_DATA, ...this.#tokens];
-    const told = (await this.admin.resource(events, NAMESPACE).list()).items;
+    const reported = (await this.admin.resource(events, NAMESPACE).list()).items;
     const evidence = (await this.admin.resource(configMaps, NAMESPACE).list()).items;
     const places: readonly (readonly [string, string])[] = [
       ['log', JSON.stringify(this.log.lines)],
-      ['events', JSON.stringify(told)],
+      ['events', JSON.stringify(reported)],
       ['evidence', JSON.stringify(evidence)],
       ['machines', JSON.stringify(this.machines())],
       ['history', this.reporter.tell(100_000)],

@@ -166,7 +166,7 @@ export class Oracle {
   /** (b): a Machine may only be deleted after its VM. */
   #gone(machine: Machine): void {
     const { name, uid } = machine.metadata;
-    this.#o.reporter.note('state', `machine ${name} is gone`);
+    this.#o.reporter.note('state', `machine ${name} no longer exists`);
     if (this.#lost.has(uid)) return;
     const left = [...this.#o.instances()].find(
       ({ clientToken, state }) => clientToken === uid && state !== 'terminated' && state !== 'shutting-down',

@@ -11,7 +11,7 @@ export class StatusVerifier {
   readonly #clock: Clock;
   readonly #eyes: Eyes;
   /** The last state of each machine, by UID, and the time of its change. */
-  readonly #seen = new Map<string, { readonly state: string; readonly since: number; readonly told: boolean }>();
+  readonly #seen = new Map<string, { readonly state: string; readonly since: number; readonly reported: boolean }>();
 
   constructor(clock: Clock, eyes: Eyes) {
     this.#clock = clock;
@@ -32,11 +32,11 @@ export class StatusVerifier {
     const seen = this.#seen.get(uid);
     const says = SAYS.test(description) || (result === 'Failed' && machine.status?.lastOperation?.type === 'Delete');
     if (says || seen?.state !== state) {
-      this.#seen.set(uid, { state, since: now, told: false });
+      this.#seen.set(uid, { state, since: now, reported: false });
       return [];
     }
-    if (seen.told || now < seen.since + BOUNDS.withoutStatus.ms) return [];
-    this.#seen.set(uid, { ...seen, told: true });
+    if (seen.reported || now < seen.since + BOUNDS.withoutStatus.ms) return [];
+    this.#seen.set(uid, { ...seen, reported: true });
     return [`${name} has waited for ${(now - seen.since) / 1_000} s and does not say for what: "${description}"`];
   }
 

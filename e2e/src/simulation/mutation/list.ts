@@ -75,7 +75,10 @@ export const MUTANTS: readonly Mutant[] = [
       "return act('the VM is gone', { do: 'removeFinalizer' });",
     ],
     ['const held = o.node?.metadata.finalizers?.includes(Finalizers.Node);', 'const held = false;'],
-    ["return act('nothing is left behind', { do: 'removeFinalizer' });", "return wait('nothing is left behind');"],
+    [
+      "return act('all resources of the machine are deleted', { do: 'removeFinalizer' });",
+      "return wait('all resources of the machine are deleted');",
+    ],
   ),
   ...of(
     'finalizers',
@@ -120,7 +123,7 @@ export const MUTANTS: readonly Mutant[] = [
     `${CORE}/machine/creation/creation.ts`,
     M,
     [
-      "if (!created) return act('the VM is to be found again', { do: 'call', call: 'create' });",
+      "if (!created) return act('finding the VM of the record', { do: 'call', call: 'create' });",
       "if (!created) return wait('it is somewhere');",
     ],
     ["return act('the VM exists', { do: 'record', instance: created });", "return wait('the VM exists');"],

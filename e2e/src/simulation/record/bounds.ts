@@ -56,7 +56,11 @@ export const BOUNDS = {
   },
   reconnected: { suites: MACHINES, ms: 25 * SECOND, rule: 'a client that was refused tries again' },
   frozen: { suites: MACHINES, ms: 30 * SECOND, rule: 'a shorter outage of the API server freezes no controller' },
-  thawed: { suites: MACHINES, ms: 95 * SECOND, rule: 'a frozen controller works again after the API server answers' },
+  thawed: {
+    suites: MACHINES,
+    ms: 95 * SECOND,
+    rule: 'a frozen controller succeeds again after the API server answers',
+  },
   prompt: {
     suites: MACHINES,
     ms: 5 * SECOND,

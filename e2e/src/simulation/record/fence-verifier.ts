@@ -50,7 +50,9 @@ export class FenceVerifier {
     };
   }
 
-  /** Checks a request when it leaves its process. Leadership may change while the request is on its way, which no process can prevent. */
+  /**
+   * Checks a request when it leaves its process. Leadership may change before the request arrives, which no process can prevent.
+   */
   wrap({ identity, life, lease }: Candidate, transport: Transport): Transport {
     this.#identities.set(life, identity);
     return (request) => {

@@ -116,7 +116,7 @@ export class Reporter {
     if (type === 'deleted') {
       this.#machines.delete(name);
       fleet?.gone(object);
-      this.note('state', `machine ${name} is gone`);
+      this.note('state', `machine ${name} no longer exists`);
       return;
     }
     this.#machines.set(name, object);

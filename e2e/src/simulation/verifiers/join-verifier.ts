@@ -43,7 +43,7 @@ export class JoinVerifier {
   /** The start time of each current condition. */
   readonly #since = new Map<string, number>();
   /** Nodes that got a target. */
-  told: string[] = [];
+  reported: string[] = [];
 
   constructor(world: World, rules: JoinRules) {
     [this.#world, this.#rules] = [world, rules];
@@ -142,7 +142,7 @@ export class JoinVerifier {
     const limit = pool === undefined ? undefined : this.#rules.limitOf(pool);
     if (!machine || pool === undefined || limit === undefined) return;
     const { name } = node.metadata;
-    this.told.push(name);
+    this.reported.push(name);
     if (this.#holds(`busy ${machine.metadata.uid}`)) {
       reporter.violate(`${name} gets ${desired} although its machine is ${phaseOf(machine) || 'new'} or MCM's now`);
     }

@@ -189,8 +189,8 @@ export class Controllers {
     const { random } = this.#parts;
     const { maxUnhealthyReplacements = MACHINE_DEFAULTS.maxUnhealthyReplacements } = this.#options;
     const runtime = { clock, random, log: this.#parts.log.with({ process: 'manager' }), freeze: true };
-    const surroundings = { control: client, target: client, namespace: NAMESPACE, runtime };
-    return runManager(surroundings, { maxUnhealthyReplacements }, signal).ended;
+    const environment = { control: client, target: client, namespace: NAMESPACE, runtime };
+    return runManager(environment, { maxUnhealthyReplacements }, signal).ended;
   }
 
   #runMachineController(

@@ -7,23 +7,22 @@ export const Annotations = {
    * Machine or MachineClass, `<RFC 3339 expiry> <reason>`: until then, mcm replaces machines although many became
    * unreachable together. Ours; the original has no such thing.
    */
-  SilenceOverride: 'node.machine.sapcloud.io/replace-despite-common-silence',
+  BreakerOverride: 'node.machine.sapcloud.io/replace-despite-common-silence',
   /**
    * Machine, `True`: it was Failed when its deletion began. The deletion stops while many others are unreachable too.
    * The phase no longer shows this during a deletion. Ours.
    */
   DeletedForHealth: 'node.machine.sapcloud.io/deleted-for-health',
   /**
-   * MachineClass, provider IDs separated by commas: VMs without a machine that the machine controller keeps until an
-   * operator decides. Either many machines disappeared together, or the API server of the machines has an older state.
-   * Ours, as the next one.
+   * MachineClass, provider IDs separated by commas: orphaned VMs in quarantine, until an operator decides.
+   * Many machines disappeared together, or the API server of the machines has an older state. Ours, as the next one.
    */
   QuarantinedVMs: 'orphan.machine.sapcloud.io/quarantined-vms',
   /** MachineClass, provider IDs separated by commas: an operator releases these VMs from quarantine, for drain and deletion. */
   ReleaseVMs: 'orphan.machine.sapcloud.io/release-vms',
   /**
-   * Machine, `true`: no call to make its VM was sent to the cloud, as its class was refused each time. Removed before the
-   * first such call. A deletion of such a machine needs no class. Ours; the original has no such thing.
+   * Machine, `true`: no create call was sent, because its class was refused each time. Removed before the
+   * first such call. A deletion of such a machine needs no class. Ours.
    */
   NoCreateCall: 'node.machine.sapcloud.io/no-create-call',
   /**
@@ -74,9 +73,8 @@ export const Annotations = {
   /** MachineDeployment, `true` or `false`: machines that still terminate count towards the surge; beats the flag. Ours. */
   CountTerminating: 'rollout.machine.sapcloud.io/count-terminating-towards-surge',
   /**
-   * Node, a template hash: the template that its in-place update is for. Empty: the last update has ended, and its template
-   * is no longer wanted. Ours. The original would count an update to a template that was replaced meanwhile as one to the
-   * newest.
+   * Node, a template hash: the template of its in-place update. Empty: the last update has ended, and its template
+   * is obsolete. Ours. The original counts an update to a replaced template as one to the newest.
    */
   SelectedForTemplate: 'node.machine.sapcloud.io/selected-for-template',
   /** Node, JSON of a NodeTemplateSpec: labels, annotations and taints as last synced. */

@@ -185,7 +185,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   ReplacementHeld: {
     means: 'Failed machines are not replaced. Absent otherwise. Not in the original.',
-    reasons: { MachinesFellSilentTogether: SILENT_TOGETHER },
+    reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
   InputIgnored: {
     means:
@@ -198,8 +198,8 @@ export const DEPLOYMENT_CONDITIONS = {
       },
       LabelNotUnderstood: {
         status: 'True',
-        means: 'A label has a value that means nothing.',
-        help: 'Write one as the message shows it.',
+        means: 'A label has a value without a meaning.',
+        help: 'Use a value from the message.',
       },
       LimitsComeToZero: {
         ...{
@@ -229,7 +229,7 @@ export const SET_CONDITIONS = {
   },
   ReplacementHeld: {
     means: 'Failed machines of a set outside a deployment are not replaced. Absent otherwise. Not in the original.',
-    reasons: { MachinesFellSilentTogether: SILENT_TOGETHER },
+    reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
 } as const satisfies Readonly<Record<MachineSetConditionType, ConditionMeaning>>;
 

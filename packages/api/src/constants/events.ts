@@ -207,13 +207,13 @@ export const EVENTS = {
       type: 'Warning',
       means: 'The Node of a machine no longer exists. The health timeout started.',
     },
-    help: 'Find out who deleted it. Restart the kubelet, so that it registers again.',
+    help: 'Find out why it was deleted. Restart the kubelet, so that it registers again.',
   },
   NodeDeleted: {
     on: MACHINE,
     type: 'Warning',
     means: 'The Node of the machine was deleted, so the machine is deleted too. Its MachineSet creates another one.',
-    help: 'Find out who deleted it. To replace a machine, delete the Machine.',
+    help: 'Find out why it was deleted. To replace a machine, delete the Machine.',
   },
   StaleNode: {
     on: MACHINE,

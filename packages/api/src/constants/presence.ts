@@ -6,7 +6,7 @@ const EFFECTS = {
   [Labels.CandidateForUpdate]: { of: 'labels', does: 'marks the Node as a candidate for an update in place' },
   [Labels.SelectedForUpdate]: { of: 'labels', does: 'selects the Node for an update in place' },
   [Labels.ScaleUpDisabled]: { of: 'labels', does: 'keeps the MachineSet from adding machines' },
-  [Annotations.NotManagedByMCM]: { of: 'annotations', does: 'marks the Node as one without a machine' },
+  [Annotations.NotManagedByMCM]: { of: 'annotations', does: 'marks the Node as orphaned' },
   [Annotations.Unfreeze]: { of: 'annotations', does: 'ends the freeze' },
 } as const;
 

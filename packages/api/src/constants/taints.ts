@@ -7,7 +7,7 @@ export interface KnownTaint {
 
 /** Taints that controllers put on nodes or take off. */
 export const Taints = {
-  /** On nodes of old MachineSets during a rollout. */
+  /** On nodes of earlier MachineSets during a rollout. */
   PreferNoSchedule: {
     key: 'deployment.machine.sapcloud.io/prefer-no-schedule',
     value: 'True',

@@ -40,8 +40,8 @@ const machineSetCrd = customResourceDefinition(machineSets, machineSetSchema, {
   status: true,
   scale: true,
   columns: [
-    integer('Desired', '.spec.replicas', 'Machines that there should be.'),
-    integer('Current', '.status.replicas', 'Machines that there are.'),
+    integer('Desired', '.spec.replicas', 'Desired number of machines.'),
+    integer('Current', '.status.replicas', 'Current number of machines.'),
     integer('Ready', '.status.readyReplicas', 'Machines that are Running.'),
     AGE,
   ],
@@ -53,7 +53,7 @@ const machineDeploymentCrd = customResourceDefinition(machineDeployments, machin
   scale: true,
   columns: [
     integer('Ready', '.status.readyReplicas', 'Machines that are Running.'),
-    integer('Desired', '.spec.replicas', 'Machines that there should be.'),
+    integer('Desired', '.spec.replicas', 'Desired number of machines.'),
     integer('Up-to-date', '.status.updatedReplicas', 'Machines of the current template.'),
     integer('Available', '.status.availableReplicas', 'Machines that are Available or Running.'),
     AGE,

@@ -44,7 +44,7 @@ interface Subresources {
   readonly scale?: { readonly specReplicasPath: string; readonly statusReplicasPath: string };
 }
 
-/** What makes a CRD of a kind, besides its schema. */
+/** Options of the CRD of a kind, in addition to its schema. */
 export interface CrdOptions {
   readonly shortName?: string;
   /** Labels of the CRD itself. */

@@ -47,6 +47,6 @@ export function generateCrdFiles({ crds, directory, source }: GenerateOptions, a
 
 function report(stale: readonly string[], left: readonly string[]): number {
   for (const name of stale) process.stderr.write(`deploy/crds/${name} is stale: run pnpm generate\n`);
-  for (const name of left) process.stderr.write(`deploy/crds/${name} belongs to no kind: remove it\n`);
+  for (const name of left) process.stderr.write(`deploy/crds/${name} belongs to no resource kind: remove it\n`);
   return stale.length + left.length === 0 ? 0 : 1;
 }

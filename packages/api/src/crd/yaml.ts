@@ -9,7 +9,7 @@ export const crdFileName = (crd: CustomResourceDefinition): string => `${crd.spe
 
 /** The file's content: deterministic, without anchors, long texts on one line. `source` is the package it is made from. */
 export function crdYaml(crd: CustomResourceDefinition, source = '@mcm/api'): string {
-  // Only those who write files need it, and all who know the kinds would load it.
+  // Loaded on demand, because only the generation of files needs it.
   const { stringify } = createRequire(import.meta.url)('yaml') as typeof import('yaml');
   return `${header(source)}---\n${stringify(crd, { aliasDuplicateObjects: false, lineWidth: 0, singleQuote: true })}`;
 }

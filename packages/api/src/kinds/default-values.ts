@@ -1,4 +1,4 @@
-/** A rolling update adds a machine before it takes one away, so that the fleet never has less than was asked for. */
+/** A rolling update adds a machine before it deletes one, so that the fleet never has fewer machines than desired. */
 export const DEFAULT_ROLLING_UPDATE = { maxSurge: 1, maxUnavailable: 0 } as const;
 
 /** An in-place update keeps its machines: one at a time is out of service. */

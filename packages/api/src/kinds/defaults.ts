@@ -8,9 +8,8 @@ import type { MachineDeployment, MachineDeploymentStrategy } from './machine-dep
 import type { MachineSet } from './machine-set.ts';
 
 /**
- * The deployment with everything that is absent and has a default. All of it stands in the object afterwards in a
- * form that the original reads, which has no defaults of its own. The CRD sets the same, except that it cannot add
- * the `rollingUpdate` block to a strategy that names its type only.
+ * The deployment with defaults for all absent fields. The object then has a form that the original, which has no defaults, can
+ * read. The CRD sets the same defaults, except the `rollingUpdate` block of a strategy that contains only its type.
  */
 export function defaultMachineDeployment(deployment: MachineDeployment): MachineDeployment {
   const { spec } = deployment;

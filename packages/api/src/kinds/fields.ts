@@ -16,7 +16,7 @@ export interface CelRule {
   readonly reason?: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueForbidden' | 'FieldValueDuplicate';
 }
 
-/** Keywords that the CRD takes over besides those that follow from the zod type. */
+/** Keywords that the CRD takes over in addition to those from the zod type. */
 export interface CrdKeywords {
   readonly description?: string;
   readonly format?: 'date-time' | 'int32' | 'int64';
@@ -57,7 +57,7 @@ export const time = (description: string) => crd(z.string(), { description, form
 export const count = (description: string, keywords: CrdKeywords = {}) =>
   crd(z.int().min(0).max(MAX_INT32), { description, format: 'int32', ...keywords });
 
-/** An int32 that controllers write: not bounded, since refusing a status helps nobody. */
+/** An int32 that controllers write. It has no bounds, because a refused status does not help. */
 export const int32 = (description: string) => crd(z.int(), { description, format: 'int32' });
 
 /** An int64 that controllers write. */

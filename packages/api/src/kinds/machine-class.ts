@@ -8,12 +8,12 @@ const nonEmpty = (description: string) => z.string().min(1, { error: 'must not b
 const nodeTemplateSchema = crd(
   z.object({
     capacity: crd(z.record(z.string(), quantity('An amount.')), {
-      description: 'Resources of a node; cpu, gpu and memory are needed.',
+      description: 'Resources of a node; cpu, gpu and memory are required.',
       maxProperties: 128,
       'x-kubernetes-validations': [
         {
           rule: "'cpu' in self && 'gpu' in self && 'memory' in self",
-          message: 'must hold cpu, gpu and memory; gpu may be "0"',
+          message: 'must contain cpu, gpu and memory; gpu may be "0"',
         },
       ],
     }),
@@ -48,8 +48,12 @@ export const machineClassSchema = crd(
       'x-kubernetes-preserve-unknown-fields': true,
     }),
     provider: optional(text('Name of the provider. Informative.')),
-    secretRef: optional(secretReferenceSchema('Secret with the user data and, if not given apart, the credentials.')),
-    credentialsSecretRef: optional(secretReferenceSchema('Secret with the credentials; its keys win over secretRef.')),
+    secretRef: optional(
+      secretReferenceSchema('Secret with the user data, and the credentials unless credentialsSecretRef has them.'),
+    ),
+    credentialsSecretRef: optional(
+      secretReferenceSchema('Secret with the credentials; its keys take precedence over secretRef.'),
+    ),
     nodeTemplate: optional(nodeTemplateSchema),
   }),
   { description: 'Description of the VMs of machines, for one provider.' },

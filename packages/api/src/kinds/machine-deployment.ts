@@ -44,7 +44,7 @@ const percentRule = (name: 'maxSurge' | 'maxUnavailable'): CelRule => ({
 const BUDGET_RULES: readonly CelRule[] = [
   {
     rule: `!has(self.maxSurge) || !has(self.maxUnavailable) || !${isZero('self.maxSurge')} || !${isZero('self.maxUnavailable')}`,
-    message: 'maxSurge and maxUnavailable must not both be 0: at least one machine more or less is needed to update',
+    message: 'maxSurge and maxUnavailable must not both be 0: an update needs at least one of them',
   },
   percentRule('maxSurge'),
   percentRule('maxUnavailable'),
@@ -88,7 +88,7 @@ const strategySchema = crd(
   z.object({
     type: optional(
       crd(z.enum(STRATEGY_TYPES, { error: 'must be one of InPlaceUpdate, Recreate, RollingUpdate' }), {
-        description: 'How machines are updated.',
+        description: 'Type of the update.',
         default: DEFAULT_STRATEGY.type,
       }),
     ),
@@ -96,7 +96,7 @@ const strategySchema = crd(
     inPlaceUpdate: optional(inPlaceUpdateSchema),
   }),
   {
-    description: 'How machines get to a new template.',
+    description: 'How the machines of an old template are updated.',
     default: DEFAULT_STRATEGY,
     'x-kubernetes-validations': [
       {
@@ -116,32 +116,32 @@ const strategySchema = crd(
   },
 );
 
-/** How machines get to a new template. */
+/** How the machines of an old template are updated. */
 export type MachineDeploymentStrategy = z.infer<typeof strategySchema>;
 
 /** Spec of a MachineDeployment. */
 export const machineDeploymentSpecSchema = crd(
   z.object({
-    replicas: optional(count('How many machines there should be.', { default: DEFAULT_REPLICAS })),
+    replicas: optional(count('Desired number of machines.', { default: DEFAULT_REPLICAS })),
     selector: labelSelectorSchema,
     template: machineTemplateSpecSchema,
     strategy: optional(strategySchema),
     minReadySeconds: optional(count('Copied to the sets; has no effect on availability.')),
     revisionHistoryLimit: optional(count('How many old, empty MachineSets to keep. Absent: all.')),
-    paused: optional(flag('If true, a new template is not rolled out; scaling goes on.')),
+    paused: optional(flag('If true, a new template is not rolled out; scaling continues.')),
     rollbackTo: optional(
       z
-        .object({ revision: optional(int64('Revision to go back to; 0 or absent: the one before.').min(0)) })
-        .meta({ description: 'Asks for a rollback; the controller clears it.' }),
+        .object({ revision: optional(int64('Revision of the rollback; 0 or absent: the previous revision.').min(0)) })
+        .meta({ description: 'Requests a rollback; the controller clears the field.' }),
     ),
     progressDeadlineSeconds: optional(
       count('Seconds without progress after which the condition Progressing turns False. Absent: no deadline.'),
     ),
     autoPreserveFailedMachineMax: optional(
-      count('How many Failed machines of each set may be preserved automatically at once.'),
+      count('Maximum number of Failed machines of each set that are preserved automatically.'),
     ),
   }),
-  { description: 'What the deployment should be.', 'x-kubernetes-validations': SELECTOR_RULES },
+  { description: 'Desired state of the deployment.', 'x-kubernetes-validations': SELECTOR_RULES },
 );
 
 /** Spec of a MachineDeployment. */
@@ -150,7 +150,7 @@ export type MachineDeploymentSpec = z.infer<typeof machineDeploymentSpecSchema>;
 const machineDeploymentConditionSchema = z
   .object({
     type: knownText<MachineDeploymentConditionType>(
-      '`Available`, `Progressing`, `ReplicaFailure`, `Frozen`; while something is wrong `InvalidSpec`, `RolloutBlocked`, `RolloutWaiting`, `ReplacementHeld` or `InputIgnored`.',
+      '`Available`, `Progressing`, `ReplicaFailure`, `Frozen`; with a problem `InvalidSpec`, `RolloutBlocked`, `RolloutWaiting`, `ReplacementHeld` or `InputIgnored`.',
     ),
     ...CONDITION_FIELDS,
     lastUpdateTime: optional(time('When the condition was last written.')),
@@ -162,27 +162,27 @@ export type MachineDeploymentCondition = z.infer<typeof machineDeploymentConditi
 
 const machineDeploymentStatusSchema = z
   .object({
-    observedGeneration: optional(int64('Generation of the spec that this status is about.')),
+    observedGeneration: optional(int64('Generation of the spec that the controller observed last.')),
     replicas: optional(int32('Machines of all sets.')),
     updatedReplicas: optional(int32('Machines of the current set.')),
     readyReplicas: optional(int32('Machines that are Running.')),
     availableReplicas: optional(int32('Machines that are Available or Running.')),
     preservedFailedReplicas: optional(int32('Failed machines that are preserved.')),
-    unavailableReplicas: optional(int32('Machines that are asked for and not available.')),
+    unavailableReplicas: optional(int32('Desired machines that are not available.')),
     conditions: optional(
       z.array(machineDeploymentConditionSchema).meta({ description: 'Conditions of the deployment.' }),
     ),
-    collisionCount: optional(int32('How often the name of a new set was taken.')),
+    collisionCount: optional(int32('Number of name collisions of new sets.')),
     failedMachines: optional(
       z.array(machineSummarySchema).meta({ description: 'Machines whose last operation failed.' }),
     ),
   })
-  .meta({ description: 'What the deployment is. Written by the controller.' });
+  .meta({ description: 'Observed state of the deployment. Written by the controller.' });
 
 /** Status of a MachineDeployment. */
 export type MachineDeploymentStatus = z.infer<typeof machineDeploymentStatusSchema>;
 
-/** A fleet of machines that moves to a new template step by step. */
+/** A group of machines with one template and rolling updates. */
 export const machineDeploymentSchema = crd(
   z.object({
     apiVersion: z.literal(API_VERSION),
@@ -191,8 +191,8 @@ export const machineDeploymentSchema = crd(
     spec: machineDeploymentSpecSchema,
     status: optional(machineDeploymentStatusSchema),
   }),
-  { description: 'A fleet of machines that moves to a new template step by step.' },
+  { description: 'A group of machines with one template and rolling updates.' },
 );
 
-/** A fleet of machines that moves to a new template step by step. */
+/** A group of machines with one template and rolling updates. */
 export type MachineDeployment = z.infer<typeof machineDeploymentSchema>;

@@ -15,16 +15,16 @@ import {
 /** Spec of a MachineSet. */
 export const machineSetSpecSchema = crd(
   z.object({
-    replicas: optional(count('How many machines there should be.', { default: DEFAULT_REPLICAS })),
+    replicas: optional(count('Desired number of machines.', { default: DEFAULT_REPLICAS })),
     selector: labelSelectorSchema,
     template: machineTemplateSpecSchema,
     machineClass: optional(legacyClassReferenceSchema),
     minReadySeconds: optional(count('Has no effect on availability; exported as a metric.')),
     autoPreserveFailedMachineMax: optional(
-      count('How many Failed machines of this set may be preserved automatically at once.'),
+      count('Maximum number of Failed machines of this set that are preserved automatically.'),
     ),
   }),
-  { description: 'What the set should be.', 'x-kubernetes-validations': SELECTOR_RULES },
+  { description: 'Desired state of the set.', 'x-kubernetes-validations': SELECTOR_RULES },
 );
 
 /** Spec of a MachineSet. */
@@ -33,7 +33,7 @@ export type MachineSetSpec = z.infer<typeof machineSetSpecSchema>;
 const machineSetConditionSchema = z
   .object({
     type: knownText<MachineSetConditionType>(
-      '`ReplicaFailure`, `Frozen`; while something is wrong `InvalidSpec` or `ReplacementHeld`.',
+      '`ReplicaFailure`, `Frozen`; with a problem `InvalidSpec` or `ReplacementHeld`.',
     ),
     ...CONDITION_FIELDS,
   })
@@ -44,20 +44,20 @@ export type MachineSetCondition = z.infer<typeof machineSetConditionSchema>;
 
 const machineSetStatusSchema = z
   .object({
-    replicas: optional(int32('Machines of the set, deleting ones included.')),
+    replicas: optional(int32('Machines of the set, including terminating machines.')),
     fullyLabeledReplicas: optional(int32('Machines with all labels of the template.')),
     readyReplicas: optional(int32('Machines that are Running.')),
     availableReplicas: optional(int32('Machines that are Available or Running.')),
     preservedFailedReplicas: optional(int32('Failed machines that are preserved.')),
     autoPreserveFailedMachineCount: optional(int32('Machines that are preserved automatically.')),
-    observedGeneration: optional(int64('Generation of the spec that this status is about.')),
+    observedGeneration: optional(int64('Generation of the spec that the controller observed last.')),
     machineSetCondition: optional(z.array(machineSetConditionSchema).meta({ description: 'Conditions of the set.' })),
     lastOperation: optional(lastOperationSchema),
     failedMachines: optional(
       z.array(machineSummarySchema).meta({ description: 'Machines whose last operation failed.' }),
     ),
   })
-  .meta({ description: 'What the set is. Written by the controller.' });
+  .meta({ description: 'Observed state of the set. Written by the controller.' });
 
 /** Status of a MachineSet. */
 export type MachineSetStatus = z.infer<typeof machineSetStatusSchema>;
@@ -71,7 +71,7 @@ export const machineSetSchema = crd(
     spec: machineSetSpecSchema,
     status: optional(machineSetStatusSchema),
   }),
-  { description: 'Keeps a number of equal machines.' },
+  { description: 'Keeps the desired number of machines of one template.' },
 );
 
 /** A number of equal machines. */

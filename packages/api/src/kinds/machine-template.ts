@@ -29,12 +29,12 @@ const REQUIREMENT_HOLDS = [
 export const SELECTOR_RULES: readonly CelRule[] = [
   {
     rule: `!has(self.selector.matchLabels) || self.selector.matchLabels.all(k, ${HAS_LABELS} && k in ${LABELS} && ${LABELS}[k] == self.selector.matchLabels[k])`,
-    message: 'every pair of matchLabels must stand in spec.template.metadata.labels with the same value',
+    message: 'spec.template.metadata.labels must contain every pair of matchLabels',
     fieldPath: '.selector.matchLabels',
   },
   {
     rule: `!has(self.selector.matchExpressions) || self.selector.matchExpressions.all(e, ${REQUIREMENT_HOLDS})`,
-    message: 'every requirement of matchExpressions must hold for spec.template.metadata.labels',
+    message: 'spec.template.metadata.labels must match every requirement of matchExpressions',
     fieldPath: '.selector.matchExpressions',
   },
 ];

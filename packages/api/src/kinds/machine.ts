@@ -10,20 +10,20 @@ import { classReferenceSchema, lastOperationSchema } from './shared.ts';
  * An absent value means the machine controller's flag of the same purpose.
  */
 const MACHINE_CONFIGURATION = {
-  drainTimeout: optional(duration('After this long a drain is forced. Default: `--machine-drain-timeout` (2h).')),
+  drainTimeout: optional(duration('Time after which a drain is forced. Default: `--machine-drain-timeout` (2h).')),
   healthTimeout: optional(
-    duration('After this long unhealthy a machine is Failed. Default: `--machine-health-timeout` (10m).'),
+    duration('Time after which an unhealthy machine becomes Failed. Default: `--machine-health-timeout` (10m).'),
   ),
   creationTimeout: optional(
-    duration('From creation until the node must have joined. Default: `--machine-creation-timeout` (20m).'),
+    duration('Longest time from the creation until the node joins. Default: `--machine-creation-timeout` (20m).'),
   ),
   inPlaceUpdateTimeout: optional(
     duration('Limit of an in-place update. Default: `--machine-inplace-update-timeout` (20m).'),
   ),
   machinePreserveTimeout: optional(duration('Length of a preservation. Default: `--machine-preserve-timeout` (96h).')),
-  disableHealthTimeout: optional(flag('If true, being unhealthy never makes the machine Failed.')),
+  disableHealthTimeout: optional(flag('If true, an unhealthy machine never becomes Failed.')),
   maxEvictRetries: optional(
-    count('Evictions tried for a pod before it is deleted. Default: `--machine-max-evict-retries` (360).'),
+    count('Number of evictions of a pod before it is deleted. Default: `--machine-max-evict-retries` (360).'),
   ),
   nodeConditions: optional(
     text(
@@ -40,7 +40,7 @@ export const machineSpecSchema = z
     nodeTemplate: optional(nodeTemplateSpecSchema),
     ...MACHINE_CONFIGURATION,
   })
-  .meta({ description: 'What the machine should be.' });
+  .meta({ description: 'Desired state of the machine.' });
 
 /** Spec of a Machine. */
 export type MachineSpec = z.infer<typeof machineSpecSchema>;
@@ -52,7 +52,7 @@ const currentStatusSchema = z
         '`Pending`, `Available`, `Running`, `Unknown`, `Failed`, `CrashLoopBackOff`, `Terminating`, `InPlaceUpdating`, `InPlaceUpdateSuccessful` or `InPlaceUpdateFailed`. Empty for a new machine.',
       ),
     ),
-    timeoutActive: optional(flag('Whether the creation timeout runs. Nothing reads it.')),
+    timeoutActive: optional(flag('Whether the creation timeout is active. Not used.')),
     lastUpdateTime: optional(time('Start of the phase.')),
     preserveExpiryTime: optional(time('Until when the machine is preserved; absent: not preserved.')),
   })
@@ -67,9 +67,9 @@ const machineStatusSchema = z
     conditions: optional(z.array(nodeConditionSchema).meta({ description: "Copy of the node's conditions." })),
     lastOperation: optional(lastOperationSchema),
     currentStatus: optional(currentStatusSchema),
-    lastKnownState: optional(text('State that the provider keeps from call to call.')),
+    lastKnownState: optional(text('State that the provider stores between calls.')),
   })
-  .meta({ description: 'What the machine is. Written by the controller.' });
+  .meta({ description: 'Observed state of the machine. Written by the controller.' });
 
 /** Status of a Machine. */
 export type MachineStatus = z.infer<typeof machineStatusSchema>;
@@ -83,7 +83,7 @@ export const machineSchema = z
     spec: machineSpecSchema,
     status: optional(machineStatusSchema),
   })
-  .meta({ description: 'A worker machine: one VM at the provider and the Node that it becomes.' });
+  .meta({ description: 'A worker machine: one VM of the provider and its Node.' });
 
 /** A worker machine. */
 export type Machine = z.infer<typeof machineSchema>;

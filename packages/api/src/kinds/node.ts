@@ -11,7 +11,7 @@ const taintSchema = z
       .enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute'], {
         error: 'must be one of NoSchedule, PreferNoSchedule, NoExecute',
       })
-      .meta({ description: 'What the taint does to pods that do not tolerate it.' }),
+      .meta({ description: 'Effect of the taint on pods that do not tolerate it.' }),
     value: optional(text('Taint value.')),
     timeAdded: optional(time('When the taint was added.')),
   })
@@ -34,20 +34,20 @@ const configSourceSchema = z
         .meta({ description: 'A ConfigMap.' }),
     ),
   })
-  .meta({ description: 'Unused here; kept as it is.' });
+  .meta({ description: 'Not used; mcm keeps the value.' });
 
 const nodeSpecSchema = z
   .object({
     taints: optional(
       crd(z.array(taintSchema), { description: 'Taints that the node gets.', 'x-kubernetes-list-type': 'atomic' }),
     ),
-    podCIDR: optional(text('Unused here; kept as it is.')),
+    podCIDR: optional(text('Not used; mcm keeps the value.')),
     podCIDRs: optional(
-      crd(z.array(z.string()), { description: 'Unused here; kept as it is.', 'x-kubernetes-list-type': 'set' }),
+      crd(z.array(z.string()), { description: 'Not used; mcm keeps the value.', 'x-kubernetes-list-type': 'set' }),
     ),
-    providerID: optional(text('Unused here; kept as it is.')),
-    unschedulable: optional(flag('Unused here; kept as it is.')),
-    externalID: optional(text('Unused here; kept as it is.')),
+    providerID: optional(text('Not used; mcm keeps the value.')),
+    unschedulable: optional(flag('Not used; mcm keeps the value.')),
+    externalID: optional(text('Not used; mcm keeps the value.')),
     configSource: optional(configSourceSchema),
   })
   .meta({ description: 'Spec of the node; only its taints are synced.' });
@@ -63,7 +63,7 @@ const nodeMetadataSchema = crd(
 /** What is synced onto a machine's node. */
 export const nodeTemplateSpecSchema = z
   .object({ metadata: optional(nodeMetadataSchema), spec: optional(nodeSpecSchema) })
-  .meta({ description: 'Labels, annotations and taints to keep on the node. Changing them replaces no machine.' });
+  .meta({ description: 'Labels, annotations and taints of the node. A change replaces no machine.' });
 
 /** What is synced onto a machine's node. */
 export type NodeTemplateSpec = z.infer<typeof nodeTemplateSpecSchema>;

@@ -19,7 +19,7 @@ export interface ObjectMeta {
   generation?: number;
   /** RFC 3339, to the second. */
   creationTimestamp: string;
-  /** RFC 3339; set by the server when a deletion was asked for. */
+  /** RFC 3339; set by the server when a deletion is requested. */
   deletionTimestamp?: string;
   deletionGracePeriodSeconds?: number;
   labels?: Record<string, string>;

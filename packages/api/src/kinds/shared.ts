@@ -56,7 +56,7 @@ const labelSelectorRequirementSchema = crd(
     'x-kubernetes-validations': [
       {
         rule: "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : !(self.operator in ['Exists', 'DoesNotExist']) || !has(self.values) || size(self.values) == 0",
-        message: 'must hold at least one value for In and NotIn, and none for Exists and DoesNotExist',
+        message: 'must contain at least one value for In and NotIn, and none for Exists and DoesNotExist',
         fieldPath: '.values',
       },
     ],
@@ -72,7 +72,7 @@ export const labelSelectorSchema = crd(
     matchLabels: optional(labelMap('Pairs that must be present.', 64)),
     matchExpressions: optional(
       crd(z.array(labelSelectorRequirementSchema), {
-        description: 'Requirements that must hold.',
+        description: 'Requirements that labels must meet.',
         maxItems: 32,
         'x-kubernetes-list-type': 'atomic',
       }),
@@ -92,7 +92,7 @@ export const secretReferenceSchema = (description: string) =>
   crd(
     z.object({
       name: optional(text('Name of the Secret.')),
-      namespace: optional(text('Namespace of the Secret: the one that the controllers work in.')),
+      namespace: optional(text('Namespace of the Secret; must be the namespace of the controllers.')),
     }),
     { description, 'x-kubernetes-map-type': 'atomic' },
   );
@@ -119,8 +119,8 @@ export type TemplateMetadata = z.infer<typeof templateMetadataSchema>;
 /** The last thing that a controller did, or does, to a machine. */
 export const lastOperationSchema = z
   .object({
-    description: optional(text('What was done. Deletion steps are found again in it by their texts.')),
-    errorCode: optional(text('Name of the machine error code of a failed creation or initialisation.')),
+    description: optional(text('What was done. The controllers find the deletion step by this text.')),
+    errorCode: optional(text('Machine error code of a failed creation or initialization.')),
     lastUpdateTime: optional(time('When it was written.')),
     state: optional(knownText<MachineState>('`Processing`, `Failed` or `Successful`.')),
     type: optional(
@@ -149,6 +149,6 @@ export type MachineSummary = z.infer<typeof machineSummarySchema>;
 export const CONDITION_FIELDS = {
   status: knownText<ConditionStatus>('`True`, `False` or `Unknown`.'),
   lastTransitionTime: optional(time('When the status last changed.')),
-  reason: optional(text('One word that says why.')),
-  message: optional(text('A sentence that says why.')),
+  reason: optional(text('Reason in one word.')),
+  message: optional(text('Reason as a sentence.')),
 };

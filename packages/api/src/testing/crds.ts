@@ -1,8 +1,8 @@
 import { crds } from '../crd/crds.ts';
 
 /**
- * The kinds with every field allowed and none required, as a server has them that stores what ours refuse. Without `scale`, whose field a
- * server judges whatever the schema says.
+ * The kinds with every field allowed and none required, as on a server that stores objects which our CRDs refuse. Without
+ * `scale`, because a server always validates its field.
  */
 export const crdsWithoutRules = () =>
   crds.map((crd) => ({

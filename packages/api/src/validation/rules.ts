@@ -48,11 +48,11 @@ export const selectorRule: Rule = rule(selectorView, ({ selector, template }) =>
     const takesValues = requirement.operator === 'In' || requirement.operator === 'NotIn';
     const hasValues = (requirement.values ?? []).length > 0;
     if (takesValues && !hasValues) {
-      errors.push(required(`${path}.values`, `must hold at least one value for ${requirement.operator}`));
+      errors.push(required(`${path}.values`, `must contain at least one value for ${requirement.operator}`));
     } else if (!takesValues && hasValues) {
       errors.push(invalid(`${path}.values`, `must be empty for ${requirement.operator}`));
     } else if (!requirementHolds(requirement, labels)) {
-      errors.push(invalid(path, 'must hold for spec.template.metadata.labels'));
+      errors.push(invalid(path, 'must match spec.template.metadata.labels'));
     }
   }
   return errors;

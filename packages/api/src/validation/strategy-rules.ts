@@ -57,8 +57,7 @@ function budgetErrors(path: string, budget: Budget, needed: boolean): FieldError
     }
   }
   if (surge !== undefined && unavailable !== undefined && isZero(surge) && isZero(unavailable)) {
-    const message =
-      'maxSurge and maxUnavailable must not both be 0: at least one machine more or less is needed to update';
+    const message = 'maxSurge and maxUnavailable must not both be 0: an update needs at least one of them';
     errors.push(invalid(path, message));
   }
   return errors;

@@ -179,7 +179,7 @@ describe("the original's rules", () => {
   });
 });
 
-test('S-K6 a node template with cpu, gpu, memory, region, zone and type is valid', () => {
+test('a node template with cpu, gpu, memory, region, zone and type is valid [S-K6]', () => {
   const capacity = { cpu: 2, gpu: 0, memory: '4Gi' };
   expect(validate(classManifest({ capacity, region: 'r', zone: 'z', instanceType: 't' }))).toEqual([]);
 });

@@ -29,8 +29,8 @@ export const validateMachineSet = (object: unknown): FieldError[] =>
  * What is wrong with a MachineDeployment's spec as it stands; nothing if the list is empty. Defaults are not assumed:
  * pass an object through `defaultMachineDeployment` first where the API server may not have set them.
  *
- * Beyond the original's rules it refuses what would crash it or never end: no selector, requirements that the
- * template does not meet, durations that nothing can decode, budgets that are negative, both zero, or above 100 %.
+ * In addition to the original's rules, it refuses specs that would crash the original or never end. Examples are a missing
+ * selector, a template that does not match it, invalid durations, and budgets that are negative, both zero, or above 100 %.
  */
 export const validateMachineDeployment = (object: unknown): FieldError[] =>
   specErrors(object, machineDeploymentSpecSchema, [...strategyRules, selectorRule, templateClassRule]);

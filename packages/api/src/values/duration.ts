@@ -6,8 +6,8 @@
 const UNITS = 'ns|us|µs|μs|ms|s|m|h';
 
 /**
- * Durations that fields accept: Go's syntax without negative values. Made of a text, since bundlers write `µ` in a literal
- * expression as an escape that Go's expressions do not know, and CRDs hold its source.
+ * Durations that fields accept: Go's syntax without negative values. The expression is built from a string, because bundlers
+ * escape `µ` in a literal. CRDs contain its source, and Go does not know this escape.
  */
 export const DURATION_PATTERN = new RegExp(`^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(${UNITS}))+)$`);
 

@@ -11,7 +11,7 @@ describe('codes', () => {
     expect(Object.values(MachineCodes)).toEqual(names.map((_, index) => index));
   });
 
-  test('what is no code', () => {
+  test('a text that is not a code', () => {
     expect(machineCodeName(99)).toBe('Code(99)');
     expect(['notfound', 'constructor', ''].filter(isMachineCode)).toEqual([]);
   });
@@ -39,7 +39,7 @@ describe('text form', () => {
     expect(parseMachineError(text)).toEqual({ code, message, recognised });
   });
 
-  test('S-X5 the code and what stands in its brackets; what has none is a failure', () => {
+  test('the code and the text in its brackets; a text without brackets is a failure [S-X5]', () => {
     const text = 'machine codes error: code = [NotFound] message = [a [b] c]';
     expect(parseMachineError(text)).toEqual({ code: 'NotFound', message: 'a [b] c', recognised: true });
     expect(parseMachineError('x')).toEqual({ code: 'Unknown', message: 'x', recognised: false });

@@ -14,9 +14,8 @@ export interface ParsedMachineError extends MachineErrorText {
 /**
  * Prints a machine error: `machine codes error: code = [<code>] message = [<message>]`.
  *
- * Brackets in the message that have no partner become parentheses: the original would cut the message off at
- * them, or not recognize the text at all. Any other message survives the trip unchanged.
- * Source: machine-controller-manager, pkg/util/provider/machinecodes/status/status.go.
+ * Unpaired brackets in the message become parentheses, because the original would cut the message at them, or not recognize the
+ * text. Any other message stays unchanged. Source: machine-controller-manager, pkg/util/provider/machinecodes/status/status.go.
  */
 export const printMachineError = ({ code, message }: MachineErrorText): string =>
   `machine codes error: code = [${code}] message = [${withPairedBrackets(message)}]`;

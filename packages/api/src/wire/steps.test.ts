@@ -28,7 +28,7 @@ const notes = fc
   .array(fc.oneof(fc.string(), fc.constantFrom(...Object.values(STEP_TEXTS))), { maxLength: 4 })
   .map((parts) => parts.join(' '));
 
-test.each(DELETION_STEPS)('%s survives the trip, whatever the note says', (step) => {
+test.each(DELETION_STEPS)('%s survives the conversion with any note', (step) => {
   expect(printStep(step)).toBe(STEP_TEXTS[step]);
   expect(printStep(step, 'Drain was slow.')).toBe(`Drain was slow. ${STEP_TEXTS[step]}`);
   fc.assert(

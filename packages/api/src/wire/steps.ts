@@ -37,8 +37,8 @@ export const DescriptionTexts = {
 /**
  * The description that carries a step.
  *
- * A step's text inside the note, which may quote a cloud's words, would be read back as that step; it is written
- * with a small first letter, so that what is printed is always what is parsed.
+ * A note may quote the text of a step, for example from a cloud, and would then be read as that step. Such a text gets a small
+ * first letter, so that reading returns the written step.
  * @param note what has just happened, in a sentence; it stands before the step's text
  */
 export const printStep = (step: DeletionStep, note = ''): string =>

@@ -9,7 +9,7 @@ const named = async (stage: Stage, name: string): Promise<readonly string[]> =>
 export const adoption: readonly Scenario[] = [
   {
     name: 'adoption of a VM that was not recorded',
-    suffers: 'after a take-over a machine has two VMs, and the one that serves is deleted as an orphan',
+    suffers: 'after a take-over, a machine has two VMs, and the VM in use is deleted as an orphan',
     run: async (stage) => {
       const first = stage.machine('adopted');
       const made = await stage.must('creation', stage.create(stage.process(), first));
@@ -24,15 +24,15 @@ export const adoption: readonly Scenario[] = [
         `a new machine of the same name gets ${providerId} and node ${nodeName}, expected ${made.providerId} and node ${made.nodeName}`,
       );
       const mine = await named(stage, name);
-      expect(mine.length === 1, `${mine.length} VMs carry the machine's name: ${mine.join(', ')}`);
+      expect(mine.length === 1, `${mine.length} VMs have the machine's name: ${mine.join(', ')}`);
       await stage.retry('deletion', () => stage.delete(process, again));
       const left = await named(stage, name);
       expect(left.length === 0, `after the deletion of a machine that adopted its VM, ${left.join(', ')} is left`);
     },
   },
   {
-    name: 'no adoption of a VM that has ended',
-    suffers: 'a machine waits for a VM that is gone until its creation timeout',
+    name: 'no adoption of a terminated VM',
+    suffers: 'a machine waits for a deleted VM until its creation timeout',
     run: async (stage) => {
       const process = stage.process();
       const first = stage.machine('ended');
@@ -45,7 +45,7 @@ export const adoption: readonly Scenario[] = [
         const mine = await named(stage, again.metadata.name);
         expect(
           mine.length === 1 && mine[0] === made.providerId,
-          `after the deletion a machine of the same name gets ${made.providerId}; the listing holds ${mine.join(', ') || 'none'}`,
+          `after the deletion a machine of the same name gets ${made.providerId}; the listing contains ${mine.join(', ') || 'none'}`,
         );
         await stage.retry('deletion', () => stage.delete(who, again));
       }
@@ -58,9 +58,9 @@ export const adoption: readonly Scenario[] = [
       const theirs = stage.process({ owner: 'theirs' });
       const first = stage.machine('foreign');
       const { providerId } = await stage.must('creation', stage.create(theirs, first));
-      const told = await stage.must('list', theirs.invoker.list(stage.machineClass));
-      if (told.find((vm) => vm.providerId === providerId)?.owner !== 'theirs')
-        throw new Skip('the listing does not tell which control cluster made a VM: see ownerTags and ownerOf');
+      const reported = await stage.must('list', theirs.invoker.list(stage.machineClass));
+      if (reported.find((vm) => vm.providerId === providerId)?.owner !== 'theirs')
+        throw new Skip('the listing does not contain the control cluster of a VM: see ownerTags and ownerOf');
       const ours = stage.process({ owner: 'ours' });
       const again = stage.again(first);
       const ended = await stage.end(stage.obtain(ours, again));
@@ -72,7 +72,7 @@ export const adoption: readonly Scenario[] = [
       const deleted = await stage.end(ours.invoker.delete(goes));
       expect(
         deleted.ok || deleted.error.code === 'NotFound',
-        `deletion of a machine whose name another control cluster's VM has must succeed, it is ${deleted.ok ? '' : deleted.error.message}`,
+        `deletion of a machine whose name another control cluster's VM has must succeed, but it is ${deleted.ok ? '' : deleted.error.message}`,
       );
       const left = await named(stage, again.metadata.name);
       expect(left.includes(providerId), 'a machine of one control cluster deletes the VM of another');

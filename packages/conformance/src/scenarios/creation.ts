@@ -6,11 +6,12 @@ import type { Process, Stage } from '../stage/stage.ts';
 async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']> {
   const process = stage.process();
   const machine = stage.machine('baseline');
-  await stage.must('an undisturbed creation', stage.create(process, machine));
+  await stage.must('a creation without faults', stage.create(process, machine));
   const { seen } = process.wire;
   const made = [...seen];
   await stage.retry('its deletion', () => stage.delete(process, machine));
-  if (made.length === 0) throw new Skip('the driver makes no request through `connect`: nothing can come between');
+  if (made.length === 0)
+    throw new Skip('the driver makes no request through `connect`, so the kit can inject no faults');
   return made;
 }
 
@@ -25,11 +26,11 @@ async function endsWithOneVm(
   const mine = (await stage.listed()).filter(({ machineName }) => machineName === machine.metadata.name);
   expect(
     mine.length === 1,
-    `${when}: ${mine.length} VMs carry the machine's name: ${mine.map((vm) => vm.providerId).join(', ')}`,
+    `${when}: ${mine.length} VMs have the machine's name: ${mine.map((vm) => vm.providerId).join(', ')}`,
   );
   expect(
     mine[0]?.providerId === providerId,
-    `${when}: creation answers ${providerId}, the listing ${mine[0]?.providerId}`,
+    `${when}: creation returns ${providerId}, the listing ${mine[0]?.providerId}`,
   );
   const known = { ...machine, spec: { ...machine.spec, providerID: providerId } };
   await stage.retry('deletion', () => stage.delete(process, known));
@@ -47,58 +48,58 @@ function carries(body: string, bytes: Buffer): boolean {
 export const creation: readonly Scenario[] = [
   {
     name: 'creation',
-    suffers: 'machines never become nodes, or their VMs are taken for orphans and deleted',
+    suffers: 'machines never become nodes, or their VMs are deleted as orphans',
     run: async (stage) => {
       const process = stage.process();
       const machine = stage.machine();
       const { providerId, nodeName } = await stage.must('creation', stage.create(process, machine));
-      expect(providerId !== '', 'creation answers an empty provider id');
-      expect(nodeName !== '', 'creation answers an empty node name');
+      expect(providerId !== '', 'creation returns an empty provider id');
+      expect(nodeName !== '', 'creation returns an empty node name');
       const mine = (await stage.listed()).filter((vm) => vm.machineName === machine.metadata.name);
       expect(
         mine.length === 1 && mine[0]?.providerId === providerId,
-        `the listing must hold ${providerId} for ${machine.metadata.name}, byte by byte; it holds ${JSON.stringify(mine)}`,
+        `the listing must contain ${providerId} for ${machine.metadata.name} unchanged, but it contains ${JSON.stringify(mine)}`,
       );
     },
   },
   {
     name: 'user data may be any bytes',
-    suffers: 'compressed user data makes no VM, or a VM that does not boot',
+    suffers: 'compressed user data creates no VM, or a VM that does not boot',
     run: async (stage) => {
       await requestsOfCreation(stage);
       const process = stage.process({ secret: { ...stage.target.secret, userData: NO_TEXT } });
       await stage.must('creation with user data that is not text', stage.create(process, stage.machine()));
       expect(
         process.wire.seen.some(({ body }) => carries(body, NO_TEXT)),
-        'no request carries the bytes of the user data as base64 or hexadecimal digits',
+        'no request contains the user data as base64 or hexadecimal digits',
       );
     },
   },
   {
     name: 'repeated creation finds the same VM',
-    suffers: 'a restart in the middle of a creation makes a second VM, which runs and costs unseen',
+    suffers: 'a restart during a creation creates a second VM, which costs money unnoticed',
     run: async (stage) => {
       const machine = stage.machine();
       const first = await stage.must('creation', stage.create(stage.process(), machine));
       const second = await stage.must('creation by another process', stage.create(stage.process(), machine));
       expect(
         first.providerId === second.providerId,
-        `the first answers ${first.providerId}, the second ${second.providerId}`,
+        `the first returns ${first.providerId}, the second ${second.providerId}`,
       );
       const mine = (await stage.listed()).filter((vm) => vm.machineName === machine.metadata.name);
-      expect(mine.length === 1, `${mine.length} VMs carry the machine's name`);
+      expect(mine.length === 1, `${mine.length} VMs have the machine's name`);
     },
   },
   {
     name: 'a crash between any two requests of a creation',
-    suffers: 'after a crash a second VM is made, or the machine never gets one',
+    suffers: 'after a crash, a second VM is created, or the machine never gets a VM',
     run: async (stage) => {
       const requests = await requestsOfCreation(stage);
       for (let at = 0; at <= requests.length; at++) {
         const dies = stage.process();
         const machine = stage.machine(`crash-${at}`);
         let reached = at === 0;
-        dies.wire.judge = (_, index) => {
+        dies.wire.assess = (_, index) => {
           if (index + 1 >= at) reached = true;
           return index < at ? 'passes' : 'hangs';
         };
@@ -109,7 +110,7 @@ export const creation: readonly Scenario[] = [
         const lost = stage.create(dies, machine).then(tell, tell);
         await stage.passUntil(() => reached || over);
         // One that waits for its VM to show may need fewer looks than another.
-        expect(reached || over, `creation does not come to request ${at} within ten minutes`);
+        expect(reached || over, `creation does not reach request ${at} within ten minutes`);
         dies.stop.abort(new Error('killed'));
         if (stage.world.runUntil === undefined) await lost;
         await endsWithOneVm(stage, stage.process(), machine, `after a crash before request ${at + 1}`);
@@ -118,20 +119,20 @@ export const creation: readonly Scenario[] = [
   },
   {
     name: 'lost answers of a creation',
-    suffers: 'a broken connection at the wrong moment makes a second VM',
+    suffers: 'a broken connection during a creation creates a second VM',
     run: async (stage) => {
       const requests = await requestsOfCreation(stage);
       for (let at = 0; at < requests.length; at++) {
         const process = stage.process();
         const machine = stage.machine(`lost-${at}`);
-        process.wire.judge = (_, index) => (index === at ? 'answer lost' : 'passes');
+        process.wire.assess = (_, index) => (index === at ? 'answer lost' : 'passes');
         await endsWithOneVm(stage, process, machine, `after the answer to request ${at + 1} was lost`);
       }
     },
   },
   {
     name: 'many machines at once',
-    suffers: 'machines share a VM, or some of them never get one',
+    suffers: 'machines share a VM, or some never get a VM',
     run: async (stage) => {
       const process = stage.process();
       const machines = Array.from({ length: stage.target.machines ?? 12 }, (_, i) => stage.machine(`many-${i}`));

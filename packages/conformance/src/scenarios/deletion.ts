@@ -20,14 +20,14 @@ async function isGone(stage: Stage, what: string, call: Promise<unknown>): Promi
 export const deletion: readonly Scenario[] = [
   {
     name: 'deletion',
-    suffers: 'VMs keep running and costing after their machines are gone',
+    suffers: 'VMs run and cost money after the deletion of their machines',
     run: async (stage) => {
       const before = new Set(await stage.inventory());
       for (const known of [true, false]) {
         const process = stage.process();
         const machine = stage.machine();
         const { providerId } = await stage.must('creation', stage.create(process, machine));
-        const what = known ? 'with its provider id' : 'whose provider id was never stored';
+        const what = known ? 'with its provider ID' : 'whose provider ID was never stored';
         const gone = known ? withId(machine, providerId) : machine;
         const deleting = stage.process();
         await stage.retry(`deletion of a machine ${what}`, () => deleting.invoker.delete(gone));
@@ -39,8 +39,8 @@ export const deletion: readonly Scenario[] = [
     },
   },
   {
-    name: 'deletion of what is gone',
-    suffers: 'a machine whose VM is gone can never be deleted, and blocks its set',
+    name: 'deletion of a deleted VM',
+    suffers: 'a machine whose VM no longer exists cannot be deleted, and blocks its set',
     run: async (stage) => {
       const process = stage.process();
       await isGone(stage, 'deletion of a machine that never had a VM', process.invoker.delete(stage.machine()));
@@ -51,25 +51,25 @@ export const deletion: readonly Scenario[] = [
       await isGone(stage, 'the second deletion', process.invoker.delete(known));
       await isGone(
         stage,
-        'the third, by another process and without the provider id,',
+        'the third deletion, by another process and without the provider ID,',
         stage.process().invoker.delete(machine),
       );
     },
   },
   {
     name: 'deletion of an orphan',
-    suffers: 'a VM whose Machine is gone is found again and again, is never deleted, and costs',
+    suffers: 'a VM without its Machine is found repeatedly but never deleted, and costs money',
     run: async (stage) => {
       const before = new Set(await stage.inventory());
       const machine = stage.machine('orphan');
       const { providerId } = await stage.must('creation', stage.create(stage.process(), machine));
       const orphan = stage.madeUp(machine.metadata.name, providerId);
-      for (const what of ['deletion by name and provider id alone', 'the same again'])
+      for (const what of ['deletion by name and provider ID alone', 'the repeated deletion'])
         await isGone(stage, what, stage.process().invoker.delete(orphan));
       const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);
       expect(
         !listed,
-        'after its deletion by name and provider id alone, without the UID of its Machine, a VM is listed',
+        'after its deletion by name and provider ID alone, without the UID of its Machine, a VM is listed',
       );
       const left = (await stage.inventory()).filter((each) => !before.has(each));
       expect(left.length === 0, `after the deletion of an orphan, ${left.join(', ')} is left`);
@@ -85,7 +85,7 @@ export const deletion: readonly Scenario[] = [
         const machine = stage.machine(`lost-${at}`);
         const { providerId } = await stage.must('creation', stage.create(process, machine));
         const from = process.wire.seen.length;
-        process.wire.judge = (_, index) => (index === from + at ? 'answer lost' : 'passes');
+        process.wire.assess = (_, index) => (index === from + at ? 'answer lost' : 'passes');
         const known = withId(machine, providerId);
         await stage.retry('deletion', () => stage.delete(process, known));
         const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);

@@ -20,7 +20,7 @@ const NO_ANSWERS: readonly (readonly [string, Fate])[] = [
 export const lookup: readonly Scenario[] = [
   {
     name: 'initialize',
-    suffers: 'settings that a VM needs after its launch are missing, or are made twice',
+    suffers: 'settings of a VM after its launch are missing, or are applied twice',
     run: async (stage) => {
       const process = stage.process();
       if (!process.invoker.can.initialize) throw new Skip('the driver has no initialize');
@@ -31,14 +31,14 @@ export const lookup: readonly Scenario[] = [
       const second = await stage.must('initialize, called again,', process.invoker.initialize(known));
       expect(
         first.providerId === providerId && second.providerId === providerId,
-        'initialize answers another VM than creation',
+        'initialize returns another VM than creation',
       );
       await stage.must('status after initialize', process.invoker.status(known));
     },
   },
   {
     name: 'status',
-    suffers: 'a machine whose VM runs is made again, or one without a VM waits for ever',
+    suffers: 'a machine gets a second VM, or a machine without a VM waits forever',
     run: async (stage) => {
       const process = stage.process();
       if (!process.invoker.can.status) throw new Skip('the driver has no status');
@@ -46,14 +46,14 @@ export const lookup: readonly Scenario[] = [
       const none = await stage.end(process.invoker.status(machine));
       expect(
         !none.ok && none.error.code === 'NotFound',
-        `before the creation status must be NotFound, it is ${none.ok ? 'a VM' : none.error.code}`,
+        `before the creation, status must be NotFound, but it is ${none.ok ? 'a VM' : none.error.code}`,
       );
       const made = await stage.must('creation', stage.create(process, machine));
       if (process.invoker.can.initialize)
         await stage.must('initialize', process.invoker.initialize(withId(machine, made.providerId)));
       for (const [what, asked] of [
         ['without its provider id', machine],
-        ['with its provider id', withId(machine, made.providerId)],
+        ['with its provider ID', withId(machine, made.providerId)],
       ] as const) {
         const found = await stage.must(`status ${what}`, process.invoker.status(asked));
         expect(
@@ -64,20 +64,20 @@ export const lookup: readonly Scenario[] = [
     },
   },
   {
-    name: 'no answer is no NotFound',
-    suffers: 'while the cloud is out of reach, machines that run are given up or made again',
+    name: 'a missing answer is not NotFound',
+    suffers: 'while the cloud is unreachable, running machines are deleted or replaced',
     run: async (stage) => {
       const process = stage.process();
       if (!process.invoker.can.status) throw new Skip('the driver has no status');
       const machine = stage.machine();
       const { providerId } = await stage.must('creation', stage.create(process, machine));
       for (const [what, fate] of NO_ANSWERS) {
-        process.wire.judge = () => fate;
+        process.wire.assess = () => fate;
         const looked = await stage.end(process.invoker.status(withId(machine, providerId)));
-        expect(!looked.ok, `when ${what}, status tells a VM`);
+        expect(!looked.ok, `when ${what}, status returns a VM`);
         expect(
           looked.error.code !== 'NotFound',
-          `when ${what}, status says that there is no VM: ${looked.error.message}`,
+          `when ${what}, status reports that the VM does not exist: ${looked.error.message}`,
         );
         const listed = await stage.end(process.invoker.list(stage.machineClass));
         expect(!listed.ok, `when ${what}, the listing tells ${listed.ok ? listed.value.length : 0} VMs and no error`);
@@ -86,7 +86,7 @@ export const lookup: readonly Scenario[] = [
   },
   {
     name: 'listing over all pages',
-    suffers: 'VMs beyond the first page are never found when they are orphans',
+    suffers: 'orphaned VMs after the first page are never found',
     run: async (stage) => {
       const process = stage.process();
       const machines = Array.from({ length: stage.target.listed ?? 12 }, (_, i) => stage.machine(`page-${i}`));
@@ -106,40 +106,44 @@ export const lookup: readonly Scenario[] = [
     },
   },
   {
-    name: "listing leaves out other clusters' VMs",
-    suffers: "another cluster's machines are taken for orphans and deleted",
+    name: 'the listing excludes VMs of other clusters',
+    suffers: 'machines of another cluster are deleted as orphans',
     run: async (stage) => {
       const { otherCluster } = stage.target;
-      if (!otherCluster) throw new Skip('the configuration tells no provider spec for it: otherCluster');
+      if (!otherCluster) throw new Skip('the configuration contains no provider spec otherCluster');
       const other = stage.process({ spec: otherCluster });
       const theirs = stage.machine('theirs', otherCluster);
       const { providerId } = await stage.must('creation', stage.create(other, theirs));
       const listed = await stage.listed();
       expect(
         !listed.some((vm) => vm.providerId === providerId),
-        `the listing holds ${providerId}, which is another cluster's`,
+        `the listing contains ${providerId}, which is another cluster's`,
       );
     },
   },
   {
     name: 'volumes',
-    suffers: 'a drain does not wait until volumes are detached, or waits for volumes that are not there',
+    suffers: 'a drain does not wait for the detachment of volumes, or waits for volumes that do not exist',
     run: async (stage) => {
       const { volumes } = stage.target;
-      if (!volumes) throw new Skip('the configuration tells no volumes: write `volumes: []` when the cloud has none');
+      if (!volumes)
+        throw new Skip('the configuration contains no volumes: write `volumes: []` when the cloud has none');
       const { invoker } = stage.process();
       for (const { source, id } of volumes) {
-        const told = invoker.volumeIdOf(source);
+        const reported = invoker.volumeIdOf(source);
         expect(
-          (told ?? null) === id,
-          `the volume ${JSON.stringify(source)} ${id === null ? "is none of this cloud's" : `has the id ${id}`}, the driver tells ${told ?? 'none'}`,
+          (reported ?? null) === id,
+          `the volume ${JSON.stringify(source)} ${id === null ? 'is not a volume of this cloud' : `has the id ${id}`}, but the driver returns ${reported ?? 'none'}`,
         );
       }
       const ours = new Set(volumes.flatMap(({ source, id }) => (id === null ? [] : Object.keys(source))));
       for (const [kind, source] of Object.entries(VOLUME_SOURCES)) {
         if (ours.has(kind)) continue;
-        const told = invoker.volumeIdOf({ [kind]: source });
-        expect(told === undefined, `a volume of kind ${kind}, which \`volumes\` does not name, has the id ${told}`);
+        const reported = invoker.volumeIdOf({ [kind]: source });
+        expect(
+          reported === undefined,
+          `a volume of kind ${kind}, which \`volumes\` does not name, has the id ${reported}`,
+        );
       }
       expect(invoker.volumeIdOf({}) === undefined, 'a volume of no kind at all has an id');
     },

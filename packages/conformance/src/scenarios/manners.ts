@@ -88,7 +88,7 @@ export const manners: readonly Scenario[] = [
       const requests = await requestsOfCreation(stage);
       for (let at = 0; at < requests.length; at++) {
         const process = stage.process();
-        process.wire.judge = (_, index) => (index === at ? 'hangs' : 'passes');
+        process.wire.assess = (_, index) => (index === at ? 'hangs' : 'passes');
         let over = false;
         const tell = (): void => {
           over = true;
@@ -112,12 +112,12 @@ export const manners: readonly Scenario[] = [
   },
   {
     name: 'a call ends at its deadline',
-    suffers: 'one request that is never answered holds its machine up for ever',
+    suffers: 'one request without an answer blocks its machine forever',
     run: async (stage) => {
       await requestsOfCreation(stage);
       const { timeouts, endWithinMs } = stage.pace;
       const process = stage.process({ timeouts });
-      process.wire.judge = () => 'hangs';
+      process.wire.assess = () => 'hangs';
       const { clock } = stage.world;
       const since = clock.monotonic();
       const ended = await stage.end(stage.create(process, stage.machine()));
@@ -129,13 +129,13 @@ export const manners: readonly Scenario[] = [
       );
       expect(
         ['DeadlineExceeded', 'Unavailable', 'Unknown', 'Aborted'].includes(ended.error.code),
-        `a creation without any answer of the cloud is reported as ${ended.error.code}, which is not tried again soon`,
+        `a creation without any answer of the cloud is reported as ${ended.error.code}, which mcm does not retry soon`,
       );
     },
   },
   {
     name: 'secrets stay secret',
-    suffers: 'credentials and user data stand in the status of machines, in events and in logs',
+    suffers: 'credentials and user data appear in the status of machines, in events and in logs',
     run: async (stage) => {
       const values = valuesOf(stage);
       const all = onTheWire(values);
@@ -150,7 +150,7 @@ export const manners: readonly Scenario[] = [
       for (const answer of answers) {
         for (const echo of ECHOES) {
           const process = stage.process();
-          process.wire.judge = (request) => withMessage(answer, echo(request, texts));
+          process.wire.assess = (request) => withMessage(answer, echo(request, texts));
           const machine = stage.machine();
           for (const call of [
             () => stage.create(process, machine),
@@ -175,7 +175,7 @@ export const manners: readonly Scenario[] = [
   },
   {
     name: 'an invalid provider spec',
-    suffers: 'a mistake in a class is found by a bill, or not at all, and no message names the field',
+    suffers: 'a mistake in a class stays unnoticed, and no message names the field',
     run: async (stage) => {
       const { providerSpec } = stage.target.machineClass;
       const ignored = stage.target.ignoredFields ?? [];
@@ -185,20 +185,20 @@ export const manners: readonly Scenario[] = [
         if (ignored.includes(field)) continue;
         const said = await refusal(stage, { ...providerSpec, [field]: wrong(value) });
         expect(said !== undefined, `providerSpec.${field}: ${JSON.stringify(wrong(value))} is accepted`);
-        expect(said.includes(field), `the refusal of a wrong providerSpec.${field} does not name it: ${said}`);
+        expect(said.includes(field), `the error of a wrong providerSpec.${field} does not name it: ${said}`);
       }
       const { providerSpec: schema } = driverReference(stage.process().driver);
       for (const { path, field, spec } of wrongTypes(schema, providerSpec)) {
         if (ignored.some((each) => path.startsWith(each))) continue;
         const said = await refusal(stage, spec);
         expect(said !== undefined, `providerSpec.${path} of a type that its schema does not allow is accepted`);
-        expect(said.includes(field), `the refusal of a wrong providerSpec.${path} does not name it: ${said}`);
+        expect(said.includes(field), `the error of a wrong providerSpec.${path} does not name it: ${said}`);
       }
     },
   },
   {
-    name: 'a Secret that lacks a key',
-    suffers: 'a forgotten key looks like a fault of the cloud',
+    name: 'a Secret with a missing key',
+    suffers: 'a missing key looks like an error of the cloud',
     run: async (stage) => {
       const process = stage.process({ secret: {} });
       const ended = await stage.end(process.invoker.list(stage.machineClass));

@@ -19,7 +19,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
     const now = (): number => stage.world.clock.now().getTime();
     let refusedAt: number | undefined;
     let nextAt: number | undefined;
-    process.wire.judge = (_, index) => {
+    process.wire.assess = (_, index) => {
       // Requests in parallel were sent before the driver read the refusal.
       if (refusedAt !== undefined) nextAt ??= now();
       if (index !== at) return 'passes';
@@ -31,7 +31,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
     const onError = (error: MachineError): void =>
       expect(
         isSoon(error) || error.retryAfterMs !== undefined,
-        `${when}, it fails with ${error.code}, which is not tried again soon`,
+        `${when}, it fails with ${error.code}, which mcm does not retry soon`,
       );
     await stage.retry(`creation ${when}`, () => stage.create(process, machine), onError);
     // A creation that polls can need fewer requests than the first one. Then nothing was refused.
@@ -53,14 +53,14 @@ async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
   if (writes.length === 0) throw new Skip('no request of a creation is a write: `dialect.writes` does not fit');
   const process = stage.process();
   const machine = stage.machine('exhausted');
-  process.wire.judge = (request) => (stage.isWrite(request) ? answer : 'passes');
+  process.wire.assess = (request) => (stage.isWrite(request) ? answer : 'passes');
   const ended = await stage.end(stage.create(process, machine));
   expect(!ended.ok, 'creation succeeds although the cloud refuses it');
   expect(
     ended.error.code === 'ResourceExhausted',
     `the refusal is reported as ${ended.error.code}: ${ended.error.message}`,
   );
-  process.wire.judge = () => 'passes';
+  process.wire.assess = () => 'passes';
   await stage.must('creation once there is capacity again', stage.create(process, machine));
 }
 
@@ -76,7 +76,7 @@ async function halfWay(
     const process = stage.process();
     const machine = stage.machine(`half-${at}`);
     let refused = false;
-    process.wire.judge = (_, index) => {
+    process.wire.assess = (_, index) => {
       if (index < at) return 'passes';
       refused = true;
       return stage.target.dialect.exhausted;
@@ -84,7 +84,7 @@ async function halfWay(
     const ended = await stage.end(stage.create(process, machine));
     // A creation that polls can need fewer requests than the first one. Then nothing was refused.
     expect(!ended.ok || !refused, `creation succeeds although everything from request ${at + 1} on is refused`);
-    process.wire.judge = () => 'passes';
+    process.wire.assess = () => 'passes';
     const when = `after a creation refused from request ${at + 1} on`;
     await then(process, machine, await made(), when);
     const left = await made();
@@ -95,7 +95,7 @@ async function halfWay(
 export const refusals: readonly Scenario[] = [
   {
     name: 'throttling without Retry-After',
-    suffers: 'a busy account turns into machines that are minutes late, or doubled',
+    suffers: 'with a busy account, machines are minutes late or get two VMs',
     run: (stage) => throttled(stage, stage.target.dialect.throttled, 0),
   },
   {
@@ -118,28 +118,30 @@ export const refusals: readonly Scenario[] = [
     suffers: 'the autoscaler does not try another group, and the quota looks like a problem of the class',
     run: (stage) => {
       const { quota } = stage.target.dialect;
-      if (!quota) throw new Skip('the configuration tells no answer for it: dialect.quota');
+      if (!quota) throw new Skip('the configuration contains no dialect.quota');
       return exhausted(stage, quota);
     },
   },
   {
-    name: 'a creation that fails half-way is cleaned up by its deletion',
-    suffers: 'disks and network interfaces without a VM pile up and cost',
+    name: 'the deletion removes all resources of a partly failed creation',
+    suffers: 'disks and network interfaces without a VM remain and cost money',
     run: (stage) =>
       halfWay(stage, async (process, machine) => {
         await stage.retry('deletion', () => stage.delete(process, machine));
       }),
   },
   {
-    name: 'what a creation that fails half-way leaves is listed',
-    suffers: 'after its Machine is gone, no controller finds the remaining resources of the VM, and they cost money',
+    name: 'the listing contains the remaining resources of a partly failed creation',
+    suffers: 'after the deletion of its Machine, no controller finds the remaining resources, and they cost money',
     run: (stage) =>
       halfWay(stage, async (process, { metadata: { name } }, left, when) => {
         if (left.length === 0) return;
         const listed = (await stage.listed()).filter(({ machineName }) => machineName === name);
-        expect(listed.length > 0, `${when}, ${left.join(', ')} is left, and the listing tells nothing of ${name}`);
+        expect(listed.length > 0, `${when}, ${left.join(', ')} is left, and the listing does not contain ${name}`);
         for (const { providerId } of listed)
-          await stage.retry('deletion of what is listed', () => stage.delete(process, stage.madeUp(name, providerId)));
+          await stage.retry('deletion of the listed resources', () =>
+            stage.delete(process, stage.madeUp(name, providerId)),
+          );
       }),
   },
 ];

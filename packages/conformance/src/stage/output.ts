@@ -9,9 +9,9 @@ export function listenToOutput(): Listening {
   const heard: string[] = [];
   const undo = [process.stdout, process.stderr].map((stream) => {
     const { write } = stream;
-    const spy = (...told: Parameters<typeof write>): boolean => {
-      heard.push(typeof told[0] === 'string' ? told[0] : Buffer.from(told[0]).toString('utf8'));
-      return write.apply(stream, told);
+    const spy = (...reported: Parameters<typeof write>): boolean => {
+      heard.push(typeof reported[0] === 'string' ? reported[0] : Buffer.from(reported[0]).toString('utf8'));
+      return write.apply(stream, reported);
     };
     stream.write = spy as typeof write;
     return () => {

@@ -195,7 +195,7 @@ export class Stage {
       });
     }
     await watched;
-    if (!ended) throw new Failure('a call has not ended');
+    if (!ended) throw new Failure('a call did not end');
     return ended;
   }
 
@@ -217,7 +217,9 @@ export class Stage {
       if (ended.ok) return ended.value;
       onError(ended.error);
       if (tries === TRIES)
-        throw new Failure(`${what} failed ${TRIES} times, at last with ${ended.error.code}: ${ended.error.message}`);
+        throw new Failure(
+          `${what} failed ${TRIES} times, the last time with ${ended.error.code}: ${ended.error.message}`,
+        );
       await this.pass(Math.max(this.pace.pauseMs, ended.error.retryAfterMs ?? 0));
     }
   }

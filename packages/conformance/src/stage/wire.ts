@@ -27,7 +27,7 @@ export type Judge = (request: SeenRequest, index: number) => Fate;
 export class Wire {
   readonly seen: SeenRequest[] = [];
   readonly #connect: (origin: string) => Transport;
-  judge: Judge = () => 'passes';
+  assess: Judge = () => 'passes';
 
   constructor(connect: (origin: string) => Transport) {
     this.#connect = connect;
@@ -38,7 +38,7 @@ export class Wire {
     return async (request) => {
       const { method, path, body = '', headers = {} } = request;
       const seen = { origin, method, path, body, headers };
-      const fate = this.judge(seen, this.seen.length);
+      const fate = this.assess(seen, this.seen.length);
       this.seen.push(seen);
       request.signal?.throwIfAborted();
       return carry(below, request, fate);
@@ -55,11 +55,11 @@ async function carry(below: Transport, request: TransportRequest, fate: Fate): P
     await (await below(rest)).text();
     throw new Error('the connection was reset');
   }
-  const { status, headers = {}, body = '' } = withMessage(fate, 'the conformance kit says no');
-  const told = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  const { status, headers = {}, body = '' } = withMessage(fate, 'the conformance kit refused the request');
+  const reported = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   return {
     status,
-    headers: { get: (name) => told.get(name.toLowerCase()) ?? null },
+    headers: { get: (name) => reported.get(name.toLowerCase()) ?? null },
     text: async () => body,
     body: null,
   };

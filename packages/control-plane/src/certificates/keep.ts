@@ -14,13 +14,13 @@ const write = (path: string, text: string): void => writeFileSync(path, text, { 
 /** Checks a stored authority. Clients would reject certificates of an invalid one, and the server would not log a reason. */
 function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
   const parsed = new X509Certificate(certificate);
-  const cure = 'remove both files. A new authority is then created, and kubeconfigs must be written again';
+  const hint = 'remove both files. A new authority is then created, and kubeconfigs must be written again';
   if (!parsed.checkPrivateKey(createPrivateKey(key)))
-    throw new Error(`${CA_CERTIFICATE} and ${CA_KEY} do not belong together; put back the pair that does, or ${cure}`);
+    throw new Error(`${CA_CERTIFICATE} and ${CA_KEY} do not belong together; put back the pair that does, or ${hint}`);
   const end = Date.parse(parsed.validTo);
   if (now.getTime() > end)
     throw new Error(
-      `${CA_CERTIFICATE} expired at ${new Date(end).toISOString()}; it and ${CA_KEY} cannot be used: ${cure}`,
+      `${CA_CERTIFICATE} expired at ${new Date(end).toISOString()}; it and ${CA_KEY} cannot be used: ${hint}`,
     );
 }
 

@@ -15,9 +15,9 @@ import { type Fields, record } from './fields.ts';
 function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): StatusCause[] {
   const fresh = validateRules(value, undefined, node, undefined, isResource);
   const kept = validateRules(value, value, node, undefined, isResource);
-  const isTold = (cause: StatusCause): boolean =>
+  const isReported = (cause: StatusCause): boolean =>
     fresh.some(({ field, message }) => field === cause.field && message === cause.message);
-  return [...fresh, ...kept.filter((cause) => !isTold(cause))];
+  return [...fresh, ...kept.filter((cause) => !isReported(cause))];
 }
 
 function validateDefault(schema: Fields, path: string, isRoot: boolean): StatusCause[] {

@@ -13,7 +13,10 @@ import { childrenOf } from './structural.ts';
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
-/** The number of the most expensive rules in an error about the total cost, and the share of the limit that a listed rule must have. */
+/**
+ * Limits of the list of expensive rules in an error about the total cost: the number of rules, and the minimum share of the
+ * limit.
+ */
 const NAMED_CONTRIBUTORS = 4;
 const CONTRIBUTION = 0.01;
 

@@ -34,18 +34,18 @@ function valueAt(object: ApiObject, path: string, type: 'int64' | 'string'): Fou
   let value: unknown = object;
   for (const [index, field] of fields.entries()) {
     if (value === undefined || value === null) return {};
-    if (!isRecord(value)) return { problem: complaint(fields.slice(0, index + 1), value, 'map[string]interface{}') };
+    if (!isRecord(value)) return { problem: wrongType(fields.slice(0, index + 1), value, 'map[string]interface{}') };
     value = own(value, field);
   }
   if (value === undefined || goType(value) === type) return { value };
-  return { problem: complaint(fields, value, type) };
+  return { problem: wrongType(fields, value, type) };
 }
 
 /** A number beyond 64 bits is a float. */
 const shown = (value: unknown): string =>
   typeof value === 'number' && Math.abs(value) >= 2 ** 63 ? value.toExponential() : goPlain(value);
 
-const complaint = (fields: readonly string[], value: unknown, expected: string): string =>
+const wrongType = (fields: readonly string[], value: unknown, expected: string): string =>
   `.${fields.join('.')} accessor error: ${shown(value)} is of the type ${value === null ? '<nil>' : goType(value)}, expected ${expected}`;
 
 function replicasCauses(object: ApiObject, path: string): StatusCause[] {

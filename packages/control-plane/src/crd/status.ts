@@ -48,7 +48,7 @@ interface NameVerdict {
 }
 
 /** Accepts each name that no other CRD of the group has. The last conflict provides the reason, as in the naming controller. */
-function judgeNames(crd: ApiObject, others: readonly ApiObject[]): NameVerdict {
+function assessNames(crd: ApiObject, others: readonly ApiObject[]): NameVerdict {
   const names = record(record(crd.spec).names);
   const inUse = taken(crd, others);
   const accepted: Fields = { ...acceptedNamesOf(crd) };
@@ -151,7 +151,7 @@ export function initialCrdStatus(crd: ApiObject): CrdStatus {
  */
 export function crdStatus(crd: ApiObject, others: readonly ApiObject[], now: Date): CrdStatus {
   const old = record(crd.status);
-  const { accepted, reason, message } = judgeNames(crd, others);
+  const { accepted, reason, message } = assessNames(crd, others);
   const conditions = records(old.conditions).map((condition) => ({ ...condition }));
   const time = timeOf(now);
   const ok = reason === '';

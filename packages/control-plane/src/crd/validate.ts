@@ -129,14 +129,14 @@ function findVersionCauses(list: unknown): StatusCause[] {
     ...versions.flatMap((version, at) => validateVersion(version, at, own)),
   ];
   const dump = Array.isArray(list) ? `[${versions.map((version) => dumpVersion(version, shared)).join(',')}]` : 'null';
-  const complain = (detail: string): void => {
+  const addProblem = (detail: string): void => {
     causes.push({ reason: 'FieldValueInvalid', message: `Invalid value: ${dump}: ${detail}`, field: 'spec.versions' });
   };
   if (new Set(versions.map((version) => version.name)).size !== versions.length) {
-    complain('must contain unique version names');
+    addProblem('must contain unique version names');
   }
   if (versions.filter((version) => version.storage === true).length !== 1) {
-    complain('must have exactly one version marked as storage version');
+    addProblem('must have exactly one version marked as storage version');
   }
   const [first] = versions;
   if (first === undefined) return causes;

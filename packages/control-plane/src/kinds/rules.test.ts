@@ -270,8 +270,8 @@ test.each<Row>([
   ],
 ])('%s with %s as %j', async ([path, body], at, value, ...causes) => {
   const answer = await send(`${path}?dryRun=All`, changed(body, at, value));
-  const told = (answer.body.details as { causes?: { field: string; message: string }[] } | undefined)?.causes ?? [];
-  expect(told.map(({ field, message }) => `${field}: ${message}`)).toEqual(causes);
+  const reported = (answer.body.details as { causes?: { field: string; message: string }[] } | undefined)?.causes ?? [];
+  expect(reported.map(({ field, message }) => `${field}: ${message}`)).toEqual(causes);
   expect(answer.code).toBe(causes.length === 0 ? 201 : 422);
 });
 

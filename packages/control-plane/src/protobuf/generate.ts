@@ -11,8 +11,8 @@
  * - `A` / `B` / `C` a schema, or a list of schemas / a bool / a list of texts
  * - the name of a message
  *
- * Prefixes: `[]` for lists, `{}` for maps, `~` for fields that JSON has inline, and first `+` for fields that are always written (no pointer
- * in Go).
+ * Prefixes: `[]` for lists, `{}` for maps, `~` for fields that are inline in JSON. A leading `+` marks fields that are always
+ * written (no pointer in Go).
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -69,7 +69,7 @@ function untypedKind(value: unknown): string {
 }
 
 /** The error of the converter from untyped objects for a value of a wrong Go type. */
-export function converterComplaint(value: unknown, type: string): string {
+export function converterProblem(value: unknown, type: string): string {
   if (type.startsWith('[]')) return `cannot restore slice from ${untypedKind(value)}`;
   if (type.startsWith('map[')) return `cannot restore map from ${untypedKind(value)}`;
   if (type.includes('.')) return `cannot restore struct from: ${untypedKind(value)}`;
@@ -80,7 +80,7 @@ export function converterComplaint(value: unknown, type: string): string {
 const mismatch = (value: unknown, owner: string, path: string, type: string, found = goKind(value)): Mismatch =>
   new Mismatch(
     `json: cannot unmarshal ${found} into Go struct field ${owner}.${path} of type ${type}`,
-    converterComplaint(value, type),
+    converterProblem(value, type),
   );
 
 const plainModel = (model: string): string => model.replace(/^[A-Za-z]*?V[0-9]+/, '');
@@ -451,8 +451,8 @@ function structureReader(model: string): Reader {
 }
 
 /**
- * Converts a value to the form after a round trip through the Go types of the server: quantities are canonical, times in UTC, zero fields
- * are omitted or set, and nulls are removed. Unknown fields remain. Mutates.
+ * Converts a value to its form after a round trip through the Go types of the server. Quantities become canonical, times UTC,
+ * zero fields are omitted or set, and nulls are removed. Unknown fields remain. Mutates.
  * @throws DecodeError when a value has a wrong type
  */
 export function roundTrip(object: ApiObject, model: string): void {

@@ -57,15 +57,15 @@ class State {
 
   put(made: StoredRecord): void {
     const previous = this.table.set(made);
-    this.#told(made, previous, previous === undefined ? 'ADDED' : 'MODIFIED');
+    this.#reported(made, previous, previous === undefined ? 'ADDED' : 'MODIFIED');
   }
 
   delete(made: StoredRecord): void {
     const previous = this.table.delete(made.namespace, made.name);
-    if (previous !== undefined) this.#told(made, previous, 'DELETED');
+    if (previous !== undefined) this.#reported(made, previous, 'DELETED');
   }
 
-  #told(made: StoredRecord, previous: StoredRecord | undefined, type: StoreEvent['type']): void {
+  #reported(made: StoredRecord, previous: StoredRecord | undefined, type: StoreEvent['type']): void {
     const population = { all: this.table.size, namespace: this.table.sizeOf(made.namespace) };
     this.history.add(change(made, previous, type, population));
   }

@@ -195,7 +195,7 @@ describe('an invalid scale-in is refused when it is written', () => {
   test.each<[title: string, body: object, why: string]>([
     ['a count that is not the stored one', write('r', 5, 4), 'spec.replicas was 3'],
     ['a count that the write does not set', write('r', 3, 2, 3), 'one write must set both'],
-    ['counts that do not add up', write('r', 3, 1), 'to must be from less'],
+    ['counts that do not add up', write('r', 3, 1), 'to must be from minus'],
   ])('%s', async (_title, body, why) => {
     await using world = await start();
     await world.create(pool('a', { app: 'a' }));
@@ -210,7 +210,7 @@ describe('an invalid scale-in is refused when it is written', () => {
     await world.create(pool('a', { app: 'a' }));
     expect((await world.patch('a', write('r', 3, 2))).status).toBe(200);
     expect((await world.patch('a', write('r', 3, 2))).status).toBe(200);
-    expect((await world.patch('a', write('s', 2, 1))).body.message).toContain('another scale-in is being settled');
+    expect((await world.patch('a', write('s', 2, 1))).body.message).toContain('another scale-in is in progress');
   });
 });
 

@@ -92,14 +92,15 @@ function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   const parsed = parseScaleIn(text);
   if ('problem' in parsed) return refuse(parsed.problem.replace(/^metadata\.annotations\[[^\]]*\]: /, ''));
   if (!isObject(oldObject)) return refuse('must be written to a deployment that exists');
-  if (typeof pending === 'string') return refuse('another scale-in is being settled: write again when it is gone');
+  if (typeof pending === 'string')
+    return refuse('another scale-in is in progress; write again when its annotation is gone');
   const { requestID, from, to } = parsed.request;
   const result = scaleInResults(oldObject as MachineDeployment).find((r) => r.requestID === requestID);
-  if (result) return refuse(`requestID ${requestID} was settled already: ${result.outcome}`);
+  if (result) return refuse(`requestID ${requestID} was already processed: ${result.outcome}`);
   const before = field(field(oldObject, 'spec'), 'replicas') ?? 0;
   const after = field(field(object, 'spec'), 'replicas') ?? 0;
-  if (before !== from) return refuse(`from is ${from}, and spec.replicas was ${before}: read the deployment again`);
-  if (after !== to) return refuse(`to is ${to}, and spec.replicas is ${after}: one write must set both`);
+  if (before !== from) return refuse(`from is ${from}, and spec.replicas was ${before}; read the deployment again`);
+  if (after !== to) return refuse(`to is ${to}, and spec.replicas is ${after}; one write must set both`);
   return [];
 }
 
@@ -131,7 +132,7 @@ async function warnings(request: AdmissionRequest, list: ListDeployments | undef
   const names = overlapping(object as MachineDeployment, await list(namespace));
   return names.length === 0
     ? []
-    : [`spec.selector: overlaps with MachineDeployment ${names.join(', ')}: give each a label of its own`];
+    : [`spec.selector: overlaps with MachineDeployment ${names.join(', ')}; give each deployment a label of its own`];
 }
 
 /**

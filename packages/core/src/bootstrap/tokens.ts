@@ -116,7 +116,7 @@ class Issuer implements BootstrapTokenIssuer {
     } catch (error) {
       const fields = { machine: machine.metadata.name, error: errorText(error) };
       this.#options.log.warn(
-        'Bootstrap token was not deleted; that is tried again when its machine goes, and it expires by itself',
+        'Bootstrap token was not deleted; mcm retries when its machine is deleted, and the token expires',
         fields,
       );
     }

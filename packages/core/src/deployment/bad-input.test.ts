@@ -85,7 +85,7 @@ describe('the server refuses it and names the field', () => {
 
 describe('problems that the object alone shows', () => {
   test.each(WRONG.filter(([title]) => !MEANT.has(title)))(
-    '%s: stored all the same, it is told once by condition and event, and costs no machine',
+    '%s: if it was stored, a condition and an event report it once, and no machine is lost',
     async (_title, spec, field) => {
       await using world = await start({ lax: true });
       await apply(world, pool({}));
@@ -272,10 +272,12 @@ describe('problems that only the cluster shows', () => {
     await world.change({ metadata: { annotations } });
     await world.pass(30);
     expect(await uids(world)).toEqual(before);
-    const told = (await warnings(world)).filter(({ involvedObject }) => involvedObject?.kind === 'MachineDeployment');
-    expect(told.map((event) => event.reason)).toEqual(reason === undefined ? [] : [reason]);
+    const reported = (await warnings(world)).filter(
+      ({ involvedObject }) => involvedObject?.kind === 'MachineDeployment',
+    );
+    expect(reported.map((event) => event.reason)).toEqual(reason === undefined ? [] : [reason]);
     if (reason !== undefined)
-      expect(told[0]?.message).toContain(`metadata.annotations[${Object.keys(annotations).at(-1)}]`);
+      expect(reported[0]?.message).toContain(`metadata.annotations[${Object.keys(annotations).at(-1)}]`);
     world.writes.clear();
     await world.pass(600);
     expect(world.totalWrites()).toBe(0);

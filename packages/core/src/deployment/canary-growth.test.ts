@@ -340,14 +340,14 @@ describe('the reason for which a rollout waits', () => {
 
   test('is the soak time, if machines would follow without it', () => {
     const { because, measureProgress, lookAgainAt } = planned(young(1), machinesOf(3, 'Running', 'o'), 3);
-    expect([because, measureProgress]).toEqual(['waiting: canaries are watched for another 1740 s', false]);
+    expect([because, measureProgress]).toEqual(['waiting: canaries are observed for another 1740 s', false]);
     expect(lookAgainAt).toEqual(new Date(NOW.getTime() + 29 * 60_000));
   });
 
-  test('is the deletion of old machines, even if the canaries are young', () => {
+  test('is the deletion of former machines, even if the canaries are young', () => {
     const going = machine('o0', { phase: 'Terminating', deleting: true });
     const { because, measureProgress } = planned(young(4), [going], 0);
-    expect([because, measureProgress]).toEqual([expect.stringMatching(/old ones are not gone yet$/), true]);
+    expect([because, measureProgress]).toEqual([expect.stringMatching(/or old machines still exist$/), true]);
   });
 
   test('is the failed canaries, by name', () => {

@@ -12,7 +12,7 @@ async function running(replicas: number): Promise<World> {
 }
 
 /** Returns the causes in the events of deletions, by machine. */
-async function told(world: World, names: readonly string[]): Promise<readonly (string | undefined)[]> {
+async function reported(world: World, names: readonly string[]): Promise<readonly (string | undefined)[]> {
   const events = (await world.events()).filter(({ reason }) => reason === 'SuccessfulDelete');
   return names.map((name) => events.flatMap(({ message }) => causeIn(message ?? '', name) ?? [])[0]);
 }
@@ -31,7 +31,7 @@ describe('the event of a deletion names its cause', () => {
     const before = await namesOf(world);
     await world.change({ spec: { replicas: 1 } });
     await world.until(async () => (await namesOf(world)).length === 1, 120);
-    expect(await told(world, await missing(world, before))).toEqual(['scale-down', 'scale-down']);
+    expect(await reported(world, await missing(world, before))).toEqual(['scale-down', 'scale-down']);
   });
 
   test('a rollout', async () => {
@@ -39,7 +39,7 @@ describe('the event of a deletion names its cause', () => {
     const before = await namesOf(world);
     await world.changeClass('large');
     await world.until(async () => (await missing(world, before)).length === 2, 300);
-    expect(await told(world, before)).toEqual(['rollout', 'rollout']);
+    expect(await reported(world, before)).toEqual(['rollout', 'rollout']);
   });
 
   test('a scale-down in the middle of a paused rollout, in any set', async () => {
@@ -50,7 +50,7 @@ describe('the event of a deletion names its cause', () => {
     await world.pass(30);
     await world.change({ spec: { replicas: 1 } });
     await world.until(async () => (await missing(world, before)).length > 0, 300);
-    expect(new Set(await told(world, await missing(world, before)))).toEqual(new Set(['scale-down']));
+    expect(new Set(await reported(world, await missing(world, before)))).toEqual(new Set(['scale-down']));
   });
 
   test('a failed machine', async () => {
@@ -58,7 +58,7 @@ describe('the event of a deletion names its cause', () => {
     const before = await namesOf(world);
     await world.setPhase(before[0] ?? '', 'Failed');
     await world.until(async () => (await missing(world, before)).length === 1, 120);
-    expect(await told(world, [before[0] ?? ''])).toEqual(['unhealthy']);
+    expect(await reported(world, [before[0] ?? ''])).toEqual(['unhealthy']);
   });
 
   test('a machine that the autoscaler named', async () => {
@@ -68,7 +68,7 @@ describe('the event of a deletion names its cause', () => {
     await world.change({ metadata: { annotations: { [Annotations.TriggerDeletion]: named } }, spec: { replicas: 2 } });
     await world.until(async () => (await missing(world, before)).length === 1, 120);
     expect(await missing(world, before)).toEqual([named]);
-    expect(await told(world, [named])).toEqual(['autoscaler']);
+    expect(await reported(world, [named])).toEqual(['autoscaler']);
   });
 
   test('a deleted deployment, and no cause for a machine that a user deletes', async () => {
@@ -76,10 +76,10 @@ describe('the event of a deletion names its cause', () => {
     const [first = '', second = ''] = await namesOf(world);
     await world.deleteMachine(first);
     await world.until(() => world.complete(), 120);
-    expect(await told(world, [first])).toEqual([undefined]);
+    expect(await reported(world, [first])).toEqual([undefined]);
     await world.remove();
     await world.until(async () => (await namesOf(world)).length === 0, 300);
-    expect(await told(world, [second])).toEqual(['owner deleted']);
+    expect(await reported(world, [second])).toEqual(['owner deleted']);
   });
 });
 

@@ -30,7 +30,7 @@ test('a failed machine of an old set is replaced while an in-place rollout is pa
   expect([await labelled(world), (await world.machines()).length]).toEqual([1, 3]);
 });
 
-test('an old set with a machine on its way to the new set creates no machine during a pause', async () => {
+test('an old set with a machine that moves to the new set creates no machine during a pause', async () => {
   await using world = await World.start(startControlPlane, {});
   await world.deploy(3, strategy('Manual', 0, 1));
   await world.until(() => world.complete(), 60);

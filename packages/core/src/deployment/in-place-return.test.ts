@@ -31,7 +31,7 @@ test.each([
   ['the size of the set that it came to', 2, 'small'],
   ['the size of the set that it left', 1, 'huge'],
 ] as const)(
-  'another template right after %s (%i writes later, to %s): every machine is updated once more',
+  'another template right after %s (%i writes later, to %s): every machine is updated again',
   async (_, writesAfter, template) => {
     await using world = await interrupted(writesAfter, template, false);
     const before = await uids(world);
@@ -42,7 +42,7 @@ test.each([
   },
 );
 
-test('a pause right after a move, and the way back: no machine is created, and every machine is updated once more', async () => {
+test('a pause right after a move, and the way back: no machine is created, and every machine is updated again', async () => {
   await using world = await interrupted(0, 'small', true);
   const before = await uids(world);
   expect(before).toHaveLength(2);

@@ -346,8 +346,8 @@ describe('selection', () => {
   });
 
   test('candidates that were already marked still wait for their turn', () => {
-    const told: Given = { marks: ['c'], reason: 'CandidateForUpdate' };
-    expect(plan([3, [told, told, told]], [0, []]).selected).toEqual(['old-0']);
+    const reported: Given = { marks: ['c'], reason: 'CandidateForUpdate' };
+    expect(plan([3, [reported, reported, reported]], [0, []]).selected).toEqual(['old-0']);
   });
 
   test('no node is selected on account of machines above the size of their set: these are being deleted', () => {
@@ -388,7 +388,7 @@ describe('selection', () => {
   });
 });
 
-test('nodes of old sets become candidates once [P-21]', () => {
+test('nodes with old machines become candidates once [P-21]', () => {
   const fleet = new Fleet();
   const { set: old, machines } = fleet.addMachines(oldSet('old', 2), [...running(1), ...running(1, ['c']), {}]);
   const marks = nodeMarks(

@@ -38,7 +38,7 @@ const withPhase = (machine: Machine, phase: string, reason?: string): Machine =>
   }) as Machine;
 
 /** Does the work of the machine controller: no fault of a machine lasts. */
-function judged(machine: Machine, node: Node | undefined): Machine {
+function assessed(machine: Machine, node: Node | undefined): Machine {
   const phase = phaseOf(machine);
   const labels = node?.metadata.labels ?? {};
   const result = labels[Labels.UpdateResult];
@@ -111,7 +111,7 @@ function live(state: AnyState): Outcome {
       sets: end.sets,
       fleet: first
         ? machines
-        : machines.map((one) => judged(one, byName.get(one.metadata.labels?.[Labels.Node] ?? ''))),
+        : machines.map((one) => assessed(one, byName.get(one.metadata.labels?.[Labels.Node] ?? ''))),
       nodes: first ? end.nodes : end.nodes?.map((node) => selected(node, end.deployment)),
       classes,
       overlaps: [],

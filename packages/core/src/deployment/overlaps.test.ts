@@ -9,7 +9,7 @@ import { SelectorOverlaps } from './overlaps.ts';
 import { NAMESPACE, World } from './testing/world.ts';
 
 /** The part of an informer that the overlaps use. */
-class Told {
+class Reported {
   readonly #objects = new Map<string, MachineDeployment>();
   #hear: (change: Change<MachineDeployment>) => void = () => undefined;
   #generation = 1;
@@ -69,15 +69,17 @@ const act = fc.oneof(
 test('after any changes the index finds the same pairs as a full comparison, and reports every gained or lost pair', () => {
   fc.assert(
     fc.property(fc.array(act, { maxLength: 25 }), (acts) => {
-      const told = new Told();
+      const reported = new Reported();
       const changed = new Set<string>();
-      const overlaps = new SelectorOverlaps(told as unknown as Informer<MachineDeployment>, (key) => changed.add(key));
-      const pairs = () => new Map(told.all().map((one) => [keyOf(one), overlapping(one, told.all()).join()]));
+      const overlaps = new SelectorOverlaps(reported as unknown as Informer<MachineDeployment>, (key) =>
+        changed.add(key),
+      );
+      const pairs = () => new Map(reported.all().map((one) => [keyOf(one), overlapping(one, reported.all()).join()]));
       let before = pairs();
       for (const one of acts) {
         changed.clear();
-        if (typeof one === 'string') told.lose(one);
-        else told.tell(named(...one));
+        if (typeof one === 'string') reported.lose(one);
+        else reported.tell(named(...one));
         const now = pairs();
         for (const [key, names] of now) {
           expect([
@@ -98,7 +100,7 @@ test('after any changes the index finds the same pairs as a full comparison, and
 });
 
 test('of a thousand deployments that share a label, each is compared with a few others only', () => {
-  const told = new Told();
+  const reported = new Reported();
   let looks = 0;
   const counted = (object: MachineDeployment) =>
     new Proxy(object, {
@@ -112,12 +114,12 @@ test('of a thousand deployments that share a label, each is compared with a few 
   const overlaps = new SelectorOverlaps(
     {
       onChange: (hear: (change: Change<MachineDeployment>) => void) =>
-        told.onChange((change) => hear({ ...change, object: counted(change.object) } as Change<MachineDeployment>)),
+        reported.onChange((change) => hear({ ...change, object: counted(change.object) } as Change<MachineDeployment>)),
     } as unknown as Informer<MachineDeployment>,
     (key) => changed.push(key),
   );
   const labelled = (i: number) => ({ role: 'node', app: `a${i}` });
-  for (let i = 0; i < 1_000; i++) told.tell(named(`d${i}`, labelled(i), labelled(i)));
+  for (let i = 0; i < 1_000; i++) reported.tell(named(`d${i}`, labelled(i), labelled(i)));
   expect(looks).toBeLessThan(10_000);
   expect([changed, overlaps.of('test/d7')]).toEqual([[], []]);
 });
@@ -145,6 +147,6 @@ test('a malformed deployment overlaps with no other one until it is corrected', 
   expect(conditions.map(({ type }) => type)).not.toContain('InvalidSpec');
   await resource.patch('older', { type: 'merge', body: { spec: { minReadySeconds: 1 } } });
   await world.pass(60);
-  const told = (await resource.get('pool')).status?.conditions?.find(({ type }) => type === 'InvalidSpec');
-  expect(told).toMatchObject({ reason: 'SelectorOverlaps' });
+  const reported = (await resource.get('pool')).status?.conditions?.find(({ type }) => type === 'InvalidSpec');
+  expect(reported).toMatchObject({ reason: 'SelectorOverlaps' });
 });

@@ -20,7 +20,7 @@ import { isScalingEvent } from './scaling/scaling.ts';
 import { whyAwaited } from './state/awaited-config.ts';
 import { checkPlan } from './state/guard.ts';
 import { NO_WORK } from './state/in-place-snapshot.ts';
-import { missingClass, overlappedBy, troublesOf } from './state/problems.ts';
+import { missingClass, overlappedBy, problemsOf } from './state/problems.ts';
 import type { PlannedEvent } from './state/rollback.ts';
 import { allOf, type Resize, sum } from './state/size.ts';
 import type { CountedSet } from './state/status.ts';
@@ -60,7 +60,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
     pause: step.pause,
     forgetPause: pauseIsOver(view),
     lastGood: lastGoodOf(view),
-    problems: troublesOf(view, step.condition?.type === ROLLOUT_BLOCKED),
+    problems: problemsOf(view, step.condition?.type === ROLLOUT_BLOCKED),
     repairs: view.repairs,
     because: step.because,
   };
@@ -76,7 +76,7 @@ function blockedStep(view: View): Step | undefined {
     return { because: `waiting: spec.selector overlaps with that of ${older.metadata.name}, which is older` };
   }
   const name = missingClass(view);
-  return name === undefined ? undefined : { because: `waiting: there is no MachineClass "${name}"` };
+  return name === undefined ? undefined : { because: `waiting: MachineClass "${name}" does not exist` };
 }
 
 function nextStep(view: View): Step {
@@ -165,7 +165,10 @@ function held(view: View, step: Step): Step {
   const { gate, replicas, sizes, repairs } = view;
   const unreachable = sum(sizes.old, (size) => size.held ?? 0);
   if (unreachable > 0 && !step.resize?.size && !step.create) {
-    return { ...step, because: `waiting: ${unreachable} old machines fell silent together with others and are kept` };
+    return {
+      ...step,
+      because: `waiting: ${unreachable} old machines became unreachable together with others and are kept`,
+    };
   }
   if (hasFailures(repairs) && idleStep(step) && sizes.old.some((size) => size.replicas > 0)) {
     return { ...step, because: `waiting: ${whyFirst(repairs)}` };

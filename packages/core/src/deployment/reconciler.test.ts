@@ -235,7 +235,7 @@ describe('pause, rollback, scaling', () => {
     expect(await world.sizes()).toBe('large:4 small:0');
   });
 
-  test('paused midway: no machine is created or deleted until the user scales, whatever surge is left', async () => {
+  test('paused midway: no machine is created or deleted until the user scales, with any surge left', async () => {
     await using world = await start();
     await world.deploy(3);
     await world.until(() => world.complete(), 60);

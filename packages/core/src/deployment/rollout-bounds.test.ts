@@ -72,17 +72,17 @@ test('a current set above the requested size shrinks, and one of this size does 
 });
 
 test('a waiting rollout reports the reason', () => {
-  const waits = 'waiting: machines of the current set are not available, or old ones are not gone yet';
+  const waits = 'waiting: machines of the current set are not available, or old machines still exist';
   expect(stepOf(size('new', 2, { available: 0 }), [size('old', 10)], { unavailable: 0 })).toEqual([{}, waits]);
   expect(stepOf(size('new', 10), [size('a', 0), size('b', 0, { actual: 1 })])).toEqual([{}, waits]);
   expect(stepOf(size('new', 10), [size('a', 0), size('b', 0)])[1]).toBe('no old machine is left');
   const [resize, because] = stepOf(size('new', 4), [size('old', 8)]);
-  expect([resize, because]).toEqual([{ old: 5 }, 'enough machines are available to give old ones up']);
+  expect([resize, because]).toEqual([{ old: 5 }, 'enough machines are available: deleting old machines']);
 });
 
 test('the last good set takes what a canary may not take yet, as far as there is room', () => {
   const proven = { ceiling: 1, good: 'old' };
-  const grows = 'the newest template is not proven: the last good set grows';
+  const grows = 'the newest template is not yet proven: the last good set grows';
   expect(stepOf(size('new', 1), [size('old', 6)], proven)).toEqual([{ old: 9 }, grows]);
   // Six machines still terminate.
   expect(stepOf(size('new', 1), [size('old', 6, { actual: 10 })], proven)).toEqual([{ old: 7 }, grows]);
@@ -137,7 +137,7 @@ test('without machines the current set is scaled first, then the last good one, 
 test('a single set with an unproven template grows to its ceiling, and the last good one takes the rest', () => {
   const proven = { ceiling: 3, good: 'old' };
   expect(scaled(size('new', 1, wanted(1, 1)), [size('old', 0)], proven)).toEqual([
-    ...[{ new: 3, old: 9 }, ['old', 'new'], 'the newest template is not proven: old grows'],
+    ...[{ new: 3, old: 9 }, ['old', 'new'], 'the newest template is not yet proven: old grows'],
   ]);
   // A single old set, and a current set that shrinks, have no ceiling.
   expect(scaled(size('new', 0), [size('old', 4, wanted(4, 4))], proven)[0]).toEqual({ old: 10 });
@@ -178,7 +178,7 @@ test('next to a saturated set only the sets with machines are scaled to 0', () =
   expect(scaled(current, [size('a', 1), size('b', 0)])).toEqual([
     { a: 0 },
     [],
-    'the current set carries the deployment',
+    'all replicas belong to the current set',
   ]);
 });
 

@@ -423,13 +423,13 @@ describe('status [6]', () => {
     };
     const other = { type: 'Available' as const, status: 'True' as const };
     const change = (wanted: ConditionChange) => setDeploymentCondition([old, other], wanted, NOW);
-    const [told, reason] = [{ type: 'Progressing', message: 'b' }, 'NewMachineSetAvailable'] as const;
-    expect(change({ ...told, status: 'True', reason: 'MachineSetUpdated' })).toEqual([old, other]);
-    expect(change({ ...told, status: 'True', reason })).toEqual([
+    const [reported, reason] = [{ type: 'Progressing', message: 'b' }, 'NewMachineSetAvailable'] as const;
+    expect(change({ ...reported, status: 'True', reason: 'MachineSetUpdated' })).toEqual([old, other]);
+    expect(change({ ...reported, status: 'True', reason })).toEqual([
       other,
       { ...old, reason, message: 'b', lastUpdateTime: minutes(0), lastTransitionTime: minutes(-9) },
     ]);
-    expect(change({ ...told, status: 'False', reason: 'ProgressDeadlineExceeded' }).at(-1)).toMatchObject({
+    expect(change({ ...reported, status: 'False', reason: 'ProgressDeadlineExceeded' }).at(-1)).toMatchObject({
       lastTransitionTime: minutes(0),
     });
     const failed = { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate' } as const;

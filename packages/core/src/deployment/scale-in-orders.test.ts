@@ -372,7 +372,7 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the 
   // A running manager itself writes the replicas of the set.
   const live = permutations<Write>(['mark', 'replicas', 'priority']);
   test.each(sampled(live, 3).map((order) => [order.join(', '), order] as const))(
-    '%s, with a manager that looks after each, and dies after any of them',
+    '%s, with a manager that reconciles after each, and dies after any of them',
     async (_title, order) => {
       for (let deadAfter = 0; deadAfter <= order.length; deadAfter += 1) {
         for (const pause of [SETTLES_S, 0]) {

@@ -40,7 +40,7 @@ async function rolled(world: World): Promise<void> {
 test.each([
   ['RollingUpdate', { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } }],
   ['Recreate', { type: 'Recreate' }],
-] as const)('%s: a rollout goes on beside a machine whose drain cannot end, and arrives', async (_, wanted) => {
+] as const)('%s: a rollout continues and completes next to a machine whose drain cannot end', async (_, wanted) => {
   await using world = await start(1);
   await world.deploy(3, { strategy: wanted });
   await world.until(() => world.complete(), 60);

@@ -28,15 +28,15 @@ const classOf = (name: string, zone?: string): MachineClass =>
 
 /** A census with three machines of zone a, and a counter of the wake-ups of the first one. */
 function waiting() {
-  const told = fixedCensus();
+  const reported = fixedCensus();
   const mine = one('mine', 'Unknown');
-  for (const each of [mine, one('b', 'Running', -60), one('c', 'Running', -60)]) told.machines.tell(each);
+  for (const each of [mine, one('b', 'Running', -60), one('c', 'Running', -60)]) reported.machines.tell(each);
   let woken = 0;
   const wait = () =>
-    told.census.onceChanged(mine, 'set/mine', () => {
+    reported.census.onceChanged(mine, 'set/mine', () => {
       woken += 1;
     });
-  return { ...told, mine, wait, woken: () => woken };
+  return { ...reported, mine, wait, woken: () => woken };
 }
 
 test('a waiting machine is woken once by a change of its zone or of the cluster, until it registers again', () => {
@@ -228,7 +228,7 @@ test('a breaker is evaluated again when the first recovered machine has been sta
 test.each([
   ['in the last minute of the window', 10, 'zone a'],
   ['after the window', 11, undefined],
-])('machines that fell silent %s', (_what, minutes, scope) => {
+])('machines that became unreachable %s', (_what, minutes, scope) => {
   const { census, machines } = fixedCensus();
   const mine = one('mine', 'Unknown', -30);
   for (const each of [mine, ...['b', 'c'].map((name) => one(name, 'Unknown', -30 + minutes))]) machines.tell(each);
@@ -249,7 +249,7 @@ test.each<[what: string, phases: readonly MachinePhase[], threshold: number, ans
   ],
   ['both, with the breaker switched off', ['Unknown', 'Unknown'], 101, undefined],
 ])(
-  'a cluster too small for a breaker says whether all its machines are silent: %s',
+  'a cluster too small for the circuit breaker reports whether all its machines are unreachable: %s',
   (_what, phases, threshold, answer) => {
     const { census, machines } = fixedCensus();
     const all = phases.map((phase, i) => one(`m${i}`, phase, phase === 'Running' ? -60 : -11));
@@ -279,7 +279,7 @@ test('a machine without data does not count', () => {
   expect([scopesOf('a'), scopesOf('')]).toEqual([['zone a', 'cluster'], ['cluster']]);
 });
 
-const OVERRIDE = (text: string) => ({ [Annotations.SilenceOverride]: text });
+const OVERRIDE = (text: string) => ({ [Annotations.BreakerOverride]: text });
 
 test('an override of the machine precedes that of its class, until it expires', () => {
   const own = machine({ metadata: { annotations: OVERRIDE(`${at(5)} lost`) } });
@@ -296,8 +296,8 @@ test.each([
   [`${at(5)} lost`, undefined],
   [`${at(-5)} lost`, undefined],
   [at(5), 'gives no reason'],
-  ['soon lost', 'does not begin with a time'],
-  ['', 'does not begin with a time'],
+  ['soon lost', 'does not start with a time'],
+  ['', 'does not start with a time'],
 ])('what is wrong with an override: %j', (text, problem) => {
   const found = overrideProblem(text);
   expect(found === undefined ? undefined : found.includes(String(problem))).toBe(
@@ -307,6 +307,8 @@ test.each([
 
 test('the message of a breaker contains the minimum count if it is known', () => {
   const open = { scope: 'zone a', unreachable: 3, joined: 4 };
-  expect(breakerMessage(open, 50)).toContain('3 of 4 machines of the zone a fell silent together (50 % are enough): ');
-  expect(breakerMessage(open)).toContain('fell silent together: ');
+  expect(breakerMessage(open, 50)).toContain(
+    '3 of 4 machines of the zone a became unreachable together (limit 50 %). ',
+  );
+  expect(breakerMessage(open)).toContain('became unreachable together. ');
 });

@@ -50,7 +50,7 @@ test.each<[what: string, leaving: number, holding: number]>([
   expect(account).toMatchObject({ joining: 1, repairing: 1, holding });
 });
 
-test('a lost place counts once, whatever is created next to it', () => {
+test('a lost replica counts once, with any new machines', () => {
   const gone = machine('g', { phase: 'Failed', deleting: true });
   const account = budget(set(10, machinesOf(8, 'Running'), [pending('n', { loss: 'unjoined' }), gone]));
   expect(account).toMatchObject({ repairing: 2, holding: 1 });

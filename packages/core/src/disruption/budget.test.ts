@@ -99,17 +99,14 @@ describe('room', () => {
     [2, 2, 0],
     [2, 1, 1],
     [3, 2, 1],
-  ])(
-    '%i births, and a limit of %i: as many could be repairs that nobody marked, more could not',
-    (births, limit, room) => {
-      const machines = [
-        ...machinesOf(6, 'Running'),
-        ...machinesOf(4 - births, 'Failed', 'f'),
-        ...fresh(births, 'Pending', 'n'),
-      ];
-      expect(repairRoom(disruptionBudgetOf(input({ current: account(10, machines) })), limit)).toBe(room);
-    },
-  );
+  ])('%i creations and a limit of %i: as many can be unmarked replacements, but no more', (births, limit, room) => {
+    const machines = [
+      ...machinesOf(6, 'Running'),
+      ...machinesOf(4 - births, 'Failed', 'f'),
+      ...fresh(births, 'Pending', 'n'),
+    ];
+    expect(repairRoom(disruptionBudgetOf(input({ current: account(10, machines) })), limit)).toBe(room);
+  });
 
   test.each([
     ['leaves room for a replacement while a machine of the surge fills its place', 2, 1],

@@ -1,7 +1,7 @@
 import { Annotations, type Machine, parseDurationMs } from '@mcm/api';
 import { createdAt, isAvailable, isFailed, isTerminating, lossBefore, phaseOf } from '../objects/machines.ts';
 
-/** The part of a set that the ledger counts. */
+/** The part of a set that counts for the disruption budget. */
 export interface BudgetSet {
   /** `spec.replicas`. */
   readonly replicas: number;
@@ -16,7 +16,7 @@ export interface BudgetSet {
   readonly isOurs?: (machine: Machine) => boolean;
 }
 
-/** State of a deployment, or of a set without one, from which the ledger is computed. */
+/** State of a deployment, or of a set without one, that determines the disruption budget. */
 export interface BudgetInput {
   /** The desired number of machines. */
   readonly replicas: number;

@@ -18,12 +18,12 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'silence-threshold-percent': integerFlag({
     min: 1,
     default: BREAKER_DEFAULTS.thresholdPercent,
-    help: 'percentage of unreachable machines of a zone or of the cluster that opens the circuit breaker, so that none is replaced; above 100: disabled',
+    help: 'percentage of unreachable machines of a zone or the cluster that opens the circuit breaker; above 100: disabled',
   }),
   'silence-minimum-count': integerFlag({
     min: 1,
     default: BREAKER_DEFAULTS.minimumCount,
-    help: 'minimum number of unreachable machines for the circuit breaker; fewer are replaced, unless they are all machines of the cluster, at least two, and their VMs exist',
+    help: 'minimum number of unreachable machines for the circuit breaker; it also opens when all machines of the cluster, at least two, are unreachable',
   }),
   'silence-stable-period': durationFlag({
     default: BREAKER_DEFAULTS.stableMs,

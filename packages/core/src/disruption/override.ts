@@ -10,13 +10,13 @@ const parse = (text: string): { readonly until: Date | undefined; readonly reaso
 export function overrideProblem(text: string): string | undefined {
   const { until, reason } = parse(text);
   if (until !== undefined && reason !== '') return undefined;
-  const what = until === undefined ? 'does not begin with a time' : 'gives no reason';
-  return `"${text}" ${what} and does not count; write "<RFC 3339 expiry> <reason>", such as "2030-01-31T12:00:00Z zone a is lost"`;
+  const what = until === undefined ? 'does not start with a time' : 'gives no reason';
+  return `"${text}" ${what} and is ignored; write "<RFC 3339 expiry> <reason>", such as "2030-01-31T12:00:00Z zone a is lost"`;
 }
 
 /** End of the override on the machine or its class: until then an unreachable machine is replaced despite the breaker. */
 export function overriddenUntil(machine: Machine, machineClass: MachineClass | undefined, now: Date): Date | undefined {
-  const key = Annotations.SilenceOverride;
+  const key = Annotations.BreakerOverride;
   const text = machine.metadata.annotations?.[key] ?? machineClass?.metadata.annotations?.[key] ?? '';
   const { until, reason } = parse(text);
   return reason !== '' && until !== undefined && now < until ? until : undefined;
@@ -28,4 +28,4 @@ export const overridesBreaker = (machine: Machine, machineClass: MachineClass | 
 
 /** The message about an open circuit breaker: its scope, the number of machines, and how to override it. */
 export const breakerMessage = ({ scope, unreachable, joined }: OpenBreaker, thresholdPercent?: number): string =>
-  `${unreachable} of ${joined} machines of the ${scope} fell silent together${thresholdPercent === undefined ? '' : ` (${thresholdPercent} % are enough)`}: unhealthy machines are not replaced there until they are heard of again. To replace them all the same annotate the MachineClass or the Machine with ${Annotations.SilenceOverride}: "<RFC 3339 expiry> <reason>".`;
+  `${unreachable} of ${joined} machines of the ${scope} became unreachable together${thresholdPercent === undefined ? '' : ` (limit ${thresholdPercent} %)`}. No unhealthy machine is replaced there until they recover. To override this, annotate the MachineClass or the Machine with ${Annotations.BreakerOverride}: "<RFC 3339 expiry> <reason>".`;

@@ -14,7 +14,7 @@ export interface FleetReading {
 }
 
 /** A source that reports each object once. */
-function told<T extends KubeObject>(objects: readonly T[]): Source<T> {
+function reported<T extends KubeObject>(objects: readonly T[]): Source<T> {
   const byKey = new Map<Key, T>(objects.map((object) => [keyOf(object), object]));
   const onChange = (hear: (change: Change<T>) => void): (() => void) => {
     for (const [key, object] of byKey) hear({ type: 'added', key, object });
@@ -48,6 +48,6 @@ export function watchGuards(sources: CensusSources, hasClass: Guards['hasClass']
 export function guardsOf(fleet: FleetReading, settings: SafeguardSettings, now: Date): Guards {
   const { machines, classes, nodes } = fleet;
   const names = new Set(classes.map(({ metadata }) => metadata.name));
-  const sources = { machines: told(machines), classes: told(classes), nodes: nodes && told(nodes) };
+  const sources = { machines: reported(machines), classes: reported(classes), nodes: nodes && reported(nodes) };
   return watchGuards(sources, (name) => names.has(name))(settings, now);
 }

@@ -56,7 +56,7 @@ const speak = (world: World, { metadata }: Machine) =>
 const conditions = async (world: World) =>
   ((await world.deployment()).status?.conditions ?? []).map(({ type, reason }) => `${type}/${reason}`).sort();
 
-const told = async (world: World, reason: string, kind = 'MachineDeployment') =>
+const reported = async (world: World, reason: string, kind = 'MachineDeployment') =>
   (await world.events()).filter((event) => event.reason === reason && event.involvedObject.kind === kind);
 
 const WELL = ['Available/MinimumReplicasAvailable', 'Progressing/NewMachineSetAvailable'];
@@ -276,11 +276,11 @@ describe('breaker', () => {
     await world.pass(3_600);
     expect(fleet(world).filter((machine) => phase(machine) === 'Failed')).toHaveLength(1);
     expect(fleet(world).filter(going)).toHaveLength(0);
-    expect(await conditions(world)).toContain('ReplacementHeld/MachinesFellSilentTogether');
-    const [held, ...more] = await told(world, 'ReplacementHeld');
+    expect(await conditions(world)).toContain('ReplacementHeld/ManyMachinesUnreachable');
+    const [held, ...more] = await reported(world, 'ReplacementHeld');
     expect([held?.count ?? 1, more.length]).toEqual([1, 0]);
-    expect(held?.message).toContain('machines of the cluster fell silent together');
-    expect(held?.message).toContain(Annotations.SilenceOverride);
+    expect(held?.message).toContain('machines of the cluster became unreachable together');
+    expect(held?.message).toContain(Annotations.BreakerOverride);
     const written = world.totalWrites();
     await world.pass(3_600);
     expect(world.totalWrites()).toBe(written);
@@ -293,7 +293,7 @@ describe('breaker', () => {
     expect(fleet(world).some(({ metadata }) => metadata.uid === failed.metadata.uid)).toBe(false);
     await world.pass(10);
     expect(await conditions(world)).toEqual(WELL);
-    expect(await told(world, 'ReplacementResumed')).toHaveLength(1);
+    expect(await reported(world, 'ReplacementResumed')).toHaveLength(1);
   });
 
   test('a set without a deployment reports it too, only while machines are kept', async () => {
@@ -318,8 +318,8 @@ describe('breaker', () => {
     for (const machine of others.slice(0, 4)) await silence(world, machine);
     await fail(world, [failed]);
     await world.pass(60);
-    expect(await said()).toEqual(['ReplacementHeld/MachinesFellSilentTogether']);
-    expect(await told(world, 'ReplacementHeld', 'MachineSet')).toHaveLength(1);
+    expect(await said()).toEqual(['ReplacementHeld/ManyMachinesUnreachable']);
+    expect(await reported(world, 'ReplacementHeld', 'MachineSet')).toHaveLength(1);
     const written = world.totalWrites();
     await world.pass(3_600);
     expect(world.totalWrites()).toBe(written);
@@ -330,7 +330,7 @@ describe('breaker', () => {
     );
     await world.pass(10);
     expect(await said()).toEqual([]);
-    expect(await told(world, 'ReplacementResumed', 'MachineSet')).toHaveLength(1);
+    expect(await reported(world, 'ReplacementResumed', 'MachineSet')).toHaveLength(1);
   });
 
   test('a rollout deletes no machine that the breaker keeps', async () => {
@@ -356,15 +356,15 @@ describe('breaker', () => {
     for (const machine of others.slice(0, 4)) await silence(world, machine);
     await fail(world, [failed]);
     await world.pass(60);
-    expect(await conditions(world)).toContain('ReplacementHeld/MachinesFellSilentTogether');
+    expect(await conditions(world)).toContain('ReplacementHeld/ManyMachinesUnreachable');
     const until = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
-    const annotations = { [Annotations.SilenceOverride]: `${until} the hall has burnt down` };
+    const annotations = { [Annotations.BreakerOverride]: `${until} the hall has burnt down` };
     await world.keeper
       .resource(machineClasses, NAMESPACE)
       .patch('small', { type: 'merge', body: { metadata: { annotations } } });
     await world.pass(30);
     expect(fleet(world).some(({ metadata }) => metadata.uid === failed.metadata.uid)).toBe(false);
-    expect(await conditions(world)).not.toContain('ReplacementHeld/MachinesFellSilentTogether');
+    expect(await conditions(world)).not.toContain('ReplacementHeld/ManyMachinesUnreachable');
   });
 });
 

@@ -127,13 +127,13 @@ export const listed = (machines: readonly Machine[]): string => {
 export function whyWaiting({ waiting, allowance, budget }: RepairPlan): string | undefined {
   if (waiting.length === 0) return undefined;
   const parts = [
-    budget.leaving > 0 ? `${budget.leaving} on their way out` : '',
-    budget.joining > 0 ? `${budget.joining} being made` : '',
+    budget.leaving > 0 ? `${budget.leaving} terminating` : '',
+    budget.joining > 0 ? `${budget.joining} being created` : '',
     budget.updating > 0 ? `${budget.updating} being updated in place` : '',
   ].filter((part) => part !== '');
   const cause = parts.length > 0 ? ` (${parts.join(', ')})` : '';
   const beside = budget.rolling
-    ? `, and with the rollout no more than ${Math.max(budget.unavailable, 1)} be missing`
+    ? `, and together with the rollout at most ${Math.max(budget.unavailable, 1)} may be missing`
     : '';
-  return `${listed(waiting)} failed and wait: at most ${allowance} may be replaced at once${beside}${cause}`;
+  return `${listed(waiting)} failed and wait: at most ${allowance} may be replaced at the same time${beside}${cause}`;
 }

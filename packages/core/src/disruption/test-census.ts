@@ -3,7 +3,7 @@ import { type Change, type KubeObject, keyOf, type Node } from '@mcm/kube';
 import { type CensusSources, UnreachableCensus } from './census.ts';
 
 /** The part of an informer that a census uses. */
-class Told<T extends KubeObject> {
+class Reported<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #hearers: ((change: Change<T>) => void)[] = [];
   readonly store = { get: (key: string): T | undefined => this.#objects.get(key) };
@@ -26,9 +26,9 @@ class Told<T extends KubeObject> {
 
 /** A census with the objects of a test. @param options `target`: false without a target cluster */
 export function fixedCensus({ target = true }: { readonly target?: boolean } = {}) {
-  const machines = new Told<Machine>();
-  const classes = new Told<MachineClass>();
-  const nodes = new Told<Node>();
+  const machines = new Reported<Machine>();
+  const classes = new Reported<MachineClass>();
+  const nodes = new Reported<Node>();
   const sources = { machines, classes, nodes: target ? nodes : undefined } as unknown as CensusSources;
   const census = new UnreachableCensus(sources);
   return { machines, classes, nodes, census };

@@ -183,7 +183,7 @@ test('an outage ends for the others when its last machine recovers or is deleted
   expect(scope()).toBeUndefined();
 });
 
-test('the zone is that of the class or the Node if the template has none, whichever is known first', () => {
+test('the zone is that of the class, or of the Node, if the template has none', () => {
   const { machines, classes, nodes, census } = fixedCensus();
   const nowhere = { ...unreachable, zone: '' };
   const [mine = given(nowhere), ...others] = many(3, nowhere);

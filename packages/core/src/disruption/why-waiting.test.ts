@@ -19,9 +19,9 @@ const plan = (unavailable: number, failed: number, more: readonly ReturnType<typ
 test('the sentence about waiting machines is complete', () => {
   const joining = machine('p', { phase: 'Pending', age: 1, loss: 'served' });
   expect(whyWaiting(plan(0, 2, [joining]))).toBe(
-    'f0, f1 failed and wait: at most 1 may be replaced at once (1 being made)',
+    'f0, f1 failed and wait: at most 1 may be replaced at the same time (1 being created)',
   );
-  expect(whyWaiting(plan(0, 2))).toBe('f1 failed and wait: at most 1 may be replaced at once');
+  expect(whyWaiting(plan(0, 2))).toBe('f1 failed and wait: at most 1 may be replaced at the same time');
   expect(whyWaiting(plan(0, 7, [joining]))).toContain('f0, f1, f2, f3, f4 and 2 more failed and wait');
   expect(whyWaiting(plan(0, 0, [joining]))).toBeUndefined();
 });
@@ -175,7 +175,7 @@ test('the reason for waiting names everything that uses the budget', () => {
     ],
   };
   expect(whyWaiting(ask(state))).toBe(
-    'f failed and wait: at most 1 may be replaced at once, and with the rollout no more than 2 be missing (1 on their way out, 1 being made, 1 being updated in place)',
+    'f failed and wait: at most 1 may be replaced at the same time, and with the rollout no more than 2 be missing (1 terminating, 1 being made, 1 being updated in place)',
   );
   expect(whyWaiting(ask({ ...state, unavailable: 0 }))).toContain('no more than 1 be missing');
 });

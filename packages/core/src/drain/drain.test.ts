@@ -34,7 +34,7 @@ test('a node without visible pods and with unreadable volumes is not drained', (
   const unseen = { volumes: 'this process may not list persistentvolumes' };
   const plan = planDrain(look([], { unseen }), NOON);
   expect(plan.drained).toBe(false);
-  expect(plan.blockers).toMatchObject([{ text: `what is on the node cannot be seen: ${unseen.volumes}` }]);
+  expect(plan.blockers).toMatchObject([{ text: `the pods of the node cannot be read: ${unseen.volumes}` }]);
 });
 
 test('mirror and DaemonSet pods stay; completed and bare ones are evicted [S-DR15]', () => {
@@ -131,8 +131,8 @@ test('forced: every pod is deleted once, and nothing is awaited [S-DR10]', () =>
   const because = (forcedBy?: string) =>
     planDrain(look(pods, { forced: true, ...(forcedBy && { forcedBy }) }), NOON).removeBecause;
   expect([because(), because('force-drain=True')]).toEqual([
-    'as label force-deletion=true asks',
-    'as label force-drain=True asks',
+    'because of label force-deletion=true',
+    'because of label force-drain=True',
   ]);
 });
 
@@ -151,7 +151,7 @@ test('a budget that allows nothing is reported by name, without a request to the
       failed: false,
       budgets: ['default/web'],
       pods: ['default/web-1'],
-      hint: 'more healthy pods under budget default/web',
+      hint: 'make more pods of budget default/web healthy',
     },
   ]);
   expect(plan.lookAgainAt).toEqual(later(120 * second));
@@ -185,7 +185,7 @@ test('a refused eviction is retried after 20 s, with growing waits, and at once 
   expect(names(planDrain({ ...refused(5), pods: [changed] }, later(second)).evict)).toEqual(['a']);
 });
 
-test('after the eviction timeout the pod is deleted without grace, whatever its budget [S-DR13]', () => {
+test('after the eviction timeout the pod is deleted without grace, with any budget [S-DR13]', () => {
   const o = look([pod('a', { budgets: [budget()] }), pod('late', { dueAt: later(0) })]);
   expect(names(planDrain(o, o.evictUntil).remove)).toEqual(['a', 'late']);
 });
@@ -276,7 +276,7 @@ test('two budgets of a pod are reported without a request, which the server woul
   expect(plan.evict).toEqual([]);
   expect(plan.blockers).toMatchObject([
     {
-      text: 'error while evicting pod "default/a": pod disruption budgets default/all and default/web both select it, and the API server evicts no such pod',
+      text: 'error while evicting pod "default/a": pod disruption budgets default/all and default/web both select it, and the API server does not evict such a pod',
       failed: true,
       budgets: ['default/all', 'default/web'],
     },
@@ -291,7 +291,7 @@ test('a pod in a namespace that is being deleted is awaited by name, and is no f
   });
   const plan = planDrain(o, later(second));
   expect(plan.blockers).toMatchObject([
-    { text: 'pod default/a waits for its namespace, which is being deleted, to end it', failed: false },
+    { text: 'pod default/a waits for the deletion of its namespace', failed: false },
   ]);
   expect(plan.lookAgainAt).toEqual(later(20 * second));
   expect(names(planDrain(o, o.evictUntil).remove)).toEqual(['a']);
@@ -302,7 +302,7 @@ test('a budget without a healthy pod is reported as such', () => {
   const plan = planDrain(look([pod('a', { ready: false, budgets: [given] })]), NOON);
   expect(plan.blockers).toMatchObject([
     {
-      text: 'pod default/a waits for pod disruption budget default/web, none of whose pods is healthy',
+      text: 'pod default/a waits for pod disruption budget default/web, which has no healthy pod',
       ...{ failed: false, budgets: ['default/web'] },
     },
   ]);

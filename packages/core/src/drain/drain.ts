@@ -99,7 +99,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   return { ...plan, drained: false, ...(times.length > 0 ? { lookAgainAt: new Date(Math.min(...times)) } : {}) };
 }
 
-/** Without access to the pods nobody knows which ones the VM runs, so no timeout forces the drain. */
+/** Without access to the pods of the VM, no timeout forces the drain. */
 const planBlind = (o: DrainObservation, unseen: string): DrainPlan => ({
   ...NOTHING,
   blockers: [unseenBlocker(unseen, [], o.forcedBy)],
@@ -157,10 +157,10 @@ function isReleased(o: DrainObservation, pod: DrainPod): boolean {
 function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan {
   const remove = going.filter((pod) => o.memory.attempts.get(forcedKey(pod)) === undefined);
   const removeBecause = o.forced
-    ? `as label ${o.forcedBy ?? 'force-deletion=true'} asks`
+    ? `because of label ${o.forcedBy ?? 'force-deletion=true'}`
     : o.unresponsive
-      ? 'as nobody on the node answers any more'
-      : 'as the time to drain is over';
+      ? 'because the node is unreachable'
+      : 'because the drain timeout expired';
   return {
     drained: remove.length === 0,
     forced: true,
@@ -173,7 +173,7 @@ function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan 
   };
 }
 
-const EVICTED_IN_VAIN = 'as the time to evict them is over (maxEvictRetries, drainTimeout)';
+const EVICTED_IN_VAIN = 'because the eviction timeout expired (maxEvictRetries, drainTimeout)';
 
 /** Deletions of a pod without grace are recorded apart from its evictions. */
 export const forcedKey = (pod: PodRef): string => `${pod.uid}/forced`;
@@ -222,8 +222,9 @@ function budgetBlockerOf(pod: DrainPod): Blocker | undefined {
 /** A refused pod waits until its next attempt; another pod is evicted. */
 function planRetry(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodPlan {
   if (!attempt || attempt.result === 'asked') return { pod, verb: 'evict' };
-  const judged = !pod.budgets.some(({ stale }) => stale);
-  if (attempt.result === 'blocked' && judged && attempt.budgets !== budgetVersions(pod)) return { pod, verb: 'evict' };
+  const assessed = !pod.budgets.some(({ stale }) => stale);
+  if (attempt.result === 'blocked' && assessed && attempt.budgets !== budgetVersions(pod))
+    return { pod, verb: 'evict' };
   const { firstMs, maxMs } = attempt.result === 'failed' ? FAILED_RETRY_MS : BLOCKED_RETRY_MS;
   const pause = Math.max(Math.min(firstMs * 2 ** (attempt.count - 1), maxMs), attempt.retryAfterMs ?? 0);
   const until = later(attempt.at, pause);
@@ -231,7 +232,7 @@ function planRetry(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodP
   return { pod, verb: 'wait', until, blocker: refusedBlocker(pod, attempt) };
 }
 
-/** The eviction timeout has ended: the pod is deleted without grace, whatever its budgets. */
+/** The eviction timeout has ended: the pod is deleted without a grace period, with any budgets. */
 function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   const attempt = o.memory.attempts.get(forcedKey(pod));
   if (!attempt) return { pod, verb: 'remove' };

@@ -14,8 +14,8 @@ test('an explained drain: the order of pods, pods that stay, blockers and their 
     pod('job', { ownerKind: 'Job', localStorage: true }),
     pod('old', { dueAt: later(1_000) }),
   ]);
-  const told = explainDrain(o, later(0));
-  expect(told.pods.map(({ pod: name, fate }) => `${name} ${fate}`)).toEqual([
+  const reported = explainDrain(o, later(0));
+  expect(reported.pods.map(({ pod: name, fate }) => `${name} ${fate}`)).toEqual([
     'default/job evict',
     'default/old leaving',
     'default/web blocked',
@@ -23,7 +23,7 @@ test('an explained drain: the order of pods, pods that stay, blockers and their 
     'default/low turn',
     'default/agent stays',
   ]);
-  expect(told.blockers).toEqual([
+  expect(reported.blockers).toEqual([
     {
       text: 'error while evicting pod "default/web": pod disruption budget default/web is misconfigured and requires zero voluntary evictions',
       pods: ['default/web'],
@@ -31,7 +31,7 @@ test('an explained drain: the order of pods, pods that stay, blockers and their 
       hint: 'let budget default/web allow a disruption (maxUnavailable: 0, 3 of 3 pods needed, 3 healthy), or run more replicas than it needs',
     },
   ]);
-  expect(told).toMatchObject({ node: 'fakeNode-0', policy: 'Force', deletesFrom: o.evictUntil, overAt: o.forceAt });
+  expect(reported).toMatchObject({ node: 'fakeNode-0', policy: 'Force', deletesFrom: o.evictUntil, overAt: o.forceAt });
 });
 
 test('of two pods under a budget that allows one disruption, the second waits for its turn', () => {

@@ -131,6 +131,6 @@ function explainPod(
     return { ...rest, fate: 'leaving', because: verdict.because, ends };
   }
   return beginMove(pod)
-    ? { ...rest, fate: 'turn', because: 'volumes of other pods are on their way' }
-    : { ...rest, fate: 'leaving', because: 'it was asked to go' };
+    ? { ...rest, fate: 'turn', because: 'waiting for the volumes of other pods' }
+    : { ...rest, fate: 'leaving', because: 'it was evicted' };
 }

@@ -28,7 +28,7 @@ test('pods that cannot be read are not drained, and only the label forces the dr
   const o = look([], { unseen });
   const plan = planDrain(o, later(1, o.forceAt));
   expect(plan).toMatchObject({ drained: false, forced: false, evict: [], remove: [], leaving: [], leftAttached: [] });
-  expect(plan.blockers).toMatchObject([{ text: `what is on the node cannot be seen: ${unseen.pods}`, failed: true }]);
+  expect(plan.blockers).toMatchObject([{ text: `the pods of the node cannot be read: ${unseen.pods}`, failed: true }]);
   expect(Object.keys(plan.blockers[0] ?? {})).not.toContain('pods');
   expect(planDrain(look([pod('a')], { unseen, forced: true }), NOON)).toMatchObject({
     forced: true,
@@ -73,7 +73,7 @@ test('without anything to wait for and without a deadline there is no timer', ()
   expect(planDrain(o, o.forceAt).lookAgainAt).toBeUndefined();
 });
 
-test('a failed eviction waits for its own time, whatever its budgets', () => {
+test('a failed eviction waits for its own time, with any budgets', () => {
   const failed = attempt({ result: 'failed', budgets: 'default/web@6' });
   const o = look([pod('a', { budgets: [budget({ allowed: 1 })] })], { memory: remember({ 'uid-a': failed }) });
   expect(planDrain(o, later(4 * second))).toMatchObject({ evict: [], lookAgainAt: later(5 * second) });
@@ -122,7 +122,7 @@ test.each<[pods: number, left: string]>([
 ])('a held drain names three of %i pods that are left', (count, left) => {
   const pods = Array.from({ length: count }, (_, i) => pod(`p${i}`));
   const plan = planDrain(look(pods, { policy: 'Quarantine' }), later(120 * minute));
-  expect(plan.blockers[0]?.text).toContain(`time to drain is over with pod ${left};`);
+  expect(plan.blockers[0]?.text).toContain(`drain timeout expired with pod ${left};`);
   expect(plan.blockers[0]?.pods).toHaveLength(count);
   expect(Object.keys(plan.blockers[0] ?? {})).not.toContain('budgets');
 });
@@ -141,7 +141,9 @@ test('a refusal names the budget in the cache, or else is reported as temporary'
       budgets: ['default/web'],
     },
   ]);
-  expect(text([])).toMatchObject([{ text: 'pod default/a waits: its eviction is refused for now', failed: false }]);
+  expect(text([])).toMatchObject([
+    { text: 'pod default/a waits: the API server refuses its eviction for now', failed: false },
+  ]);
 });
 
 test.each<[what: string, change: Partial<ReturnType<typeof budget>>, pods: string[]]>([

@@ -23,6 +23,6 @@ test.each<[what: string, pod: Pod, due: string]>([
   ['the same, of the default grace period', dying('2026-01-01T12:00:00Z', 0), '2026-01-01T12:00:30.000Z'],
   ['of which no grace period is told', dying('2026-01-01T12:00:30Z', undefined, 90), '2026-01-01T12:00:30.000Z'],
   ['a longer grace period than its own', dying('2026-01-01T12:01:00Z', 60, 30), '2026-01-01T12:01:00.000Z'],
-])('a pod on its way out is due: %s', (_what, pod, due) => {
+])('a terminating pod is due: %s', (_what, pod, due) => {
   expect(dueAtOf(pod)?.toISOString()).toBe(due);
 });

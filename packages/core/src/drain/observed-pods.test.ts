@@ -116,7 +116,7 @@ const forcedAfter = (change: Partial<ObserveDrainOptions>) =>
 const running = (minutes: number, metadata = {}) =>
   machine({ metadata, status: { currentStatus: { phase: 'Running', lastUpdateTime: at(minutes) } } });
 
-test('the drain timeout begins with the deletion, whatever the machine and its node show', () => {
+test('the drain timeout begins with the deletion, in any state of the machine and its node', () => {
   const selected = node({ conditions: [...hc('True'), selectedAt(5)] });
   expect(forcedAfter({ node: selected })).toBe(0);
 });

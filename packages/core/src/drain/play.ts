@@ -18,7 +18,7 @@ export interface Played {
   /** Names in eviction order. */
   readonly order: readonly string[];
   readonly tookMs: number;
-  /** The highest number of moving pods: evicted, with a volume that is neither attached elsewhere nor given up. */
+  /** The highest number of moving pods: evicted, with a volume that is neither attached elsewhere nor timed out. */
   readonly mostUnderWay: number;
 }
 
@@ -85,7 +85,7 @@ export function playDrain(pods: readonly DrainPod[], times: PlayTimes, volumeWin
       );
     });
     mostUnderWay = Math.max(mostUnderWay, underWay.length);
-    if (plan.evict.length === 0 && !plan.lookAgainAt) throw new Error('the drain waits for nothing');
+    if (plan.evict.length === 0 && !plan.lookAgainAt) throw new Error('the drain waits although nothing is left');
   }
   throw new Error('the drain never ended');
 }

@@ -79,8 +79,8 @@ export function followDrain({
     synced: Promise.all(informers.map((informer) => informer.whenSynced(signal))).then(() => undefined),
     ended: Promise.all(runs).then(() => undefined),
     refused: () => informers.filter(({ refused }) => refused !== undefined),
-    explain: (machine, machineClass, told = defaults) =>
-      explained({ caches: needed, nodeName, machine, machineClass, defaults: told, now: runtime.clock.now() }),
+    explain: (machine, machineClass, reported = defaults) =>
+      explained({ caches: needed, nodeName, machine, machineClass, defaults: reported, now: runtime.clock.now() }),
   };
 }
 

@@ -105,7 +105,7 @@ describe('forced while evictions would be refused [S-DR11]', () => {
     expect(plan.remove.map(({ uid }) => uid)).toEqual(pods.map(({ uid }) => uid));
   });
 
-  test('the drain is complete when all requests were sent, whatever is attached', () => {
+  test('the drain is complete when all requests were sent, with any attached volumes', () => {
     const asked = pods.map(({ uid }): [string, Attempt] => [forcedKey({ uid, name: '', namespace: '' }), blocked]);
     const memory = { ...NO_DRAIN_MEMORY, attempts: new Map([...refused, ...asked]) };
     const attachments = [{ volume: 'pv-c', name: 'va', deleting: false }];

@@ -15,7 +15,7 @@ const metadata = { name: 'a', namespace: 'default', uid: 'uid-a', resourceVersio
 const onNode = { metadata, spec: { nodeName: 'fakeNode-0', containers: [] } } as unknown as Pod;
 const every = { metadata, spec: { selector: {} }, status: { disruptionsAllowed: 0 } } as unknown as PodDisruptionBudget;
 
-interface Surroundings {
+interface Environment {
   readonly refused?: Readonly<Record<string, KubeError>>;
   readonly status?: NonNullable<Parameters<typeof node>[0]>['status'];
   readonly memory?: DrainMemory;
@@ -24,7 +24,7 @@ interface Surroundings {
 }
 
 /** A node with one pod that a budget protects, as far as permissions allow. */
-function observed({ refused = {}, status = {}, memory = NO_DRAIN_MEMORY, pods = [onNode] }: Surroundings = {}) {
+function observed({ refused = {}, status = {}, memory = NO_DRAIN_MEMORY, pods = [onNode] }: Environment = {}) {
   const kind = (resource: string, found: readonly object[] = []) => ({
     ...{ resource, refused: refused[resource] },
     store: { byIndex: () => found, get: () => undefined },
@@ -51,7 +51,7 @@ const inUse = { volumesInUse: ['v'] };
 const moves = new Map([['uid-b', { pod: pod('b'), volumes: ['pv-b'], returns: true }]]);
 const no = 'this process may not list volumeattachments';
 
-test.each<[string, Surroundings, object | undefined]>([
+test.each<[string, Environment, object | undefined]>([
   ['all is seen', { status: attached }, undefined],
   ['pods', { refused: { pods: forbidden('pods') } }, { pods: 'this process may not list pods' }],
   [
@@ -84,8 +84,8 @@ test.each<[string, Surroundings, object | undefined]>([
     { refused: { volumeattachments: absent }, status: attached },
     undefined,
   ],
-])('what is unseen is missed only where there may be some: %s', (_title, surroundings, unseen) => {
-  expect(observed(surroundings).unseen).toEqual(unseen);
+])('what is unseen is missed only where there may be some: %s', (_title, environment, unseen) => {
+  expect(observed(environment).unseen).toEqual(unseen);
 });
 
 test('a cluster without VolumeAttachments tracks none', () => {

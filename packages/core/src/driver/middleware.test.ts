@@ -45,7 +45,7 @@ test('a driver that spaces its requests itself is not delayed twice', async () =
 });
 
 test('the reason for which a creation waits is reported without secrets', async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const { invoker } = play({
     create: async ({ waitsFor, credentials: { token }, userData }) => {
       waitsFor?.(`a disk, asked for with ${token} and ${userData}`);
@@ -54,10 +54,11 @@ test('the reason for which a creation waits is reported without secrets', async 
   });
   const render = async (userData: Uint8Array): Promise<Uint8Array> =>
     Buffer.concat([userData, Buffer.from(' with bootstrap.token0123')]);
-  await invoker.create(machineOf('m', 'a'), render, undefined, (what) => told.push(what));
-  expect(told).toHaveLength(1);
-  expect(told[0]).toMatch(/^a disk, asked for with /);
-  for (const secret of [TOKENS.a ?? '', '#cloud-config of pool a', 'token0123']) expect(told[0]).not.toContain(secret);
+  await invoker.create(machineOf('m', 'a'), render, undefined, (what) => reported.push(what));
+  expect(reported).toHaveLength(1);
+  expect(reported[0]).toMatch(/^a disk, asked for with /);
+  for (const secret of [TOKENS.a ?? '', '#cloud-config of pool a', 'token0123'])
+    expect(reported[0]).not.toContain(secret);
 });
 
 test.each<[what: string, thrown: unknown, message: string]>([
@@ -65,8 +66,8 @@ test.each<[what: string, thrown: unknown, message: string]>([
   ['a text', 'a text', 'a text'],
   ['an error without words', new TypeError(), ''],
   ['an object', { code: 5 }, '[object Object]'],
-  ['an object that cannot be a text', Object.create(null), 'something that is no error was thrown'],
-])('whatever a driver throws is Unknown: %s', async (_what, thrown, message) => {
+  ['an object that cannot be a text', Object.create(null), 'the thrown value is not an Error'],
+])('any error that a driver throws is Unknown: %s', async (_what, thrown, message) => {
   const { invoker } = play({
     create: () => {
       throw thrown;
@@ -77,9 +78,9 @@ test.each<[what: string, thrown: unknown, message: string]>([
 });
 
 test.each<[what: string, answer: unknown, says: string]>([
-  ['nothing', undefined, 'driver toy answered create with nothing; this is a fault of the driver'],
-  ['no provider id', { nodeName: 'n' }, 'driver toy answered create without a provider id'],
-  ['an empty provider id', { providerId: '', nodeName: 'n' }, 'driver toy answered create without a provider id'],
+  ['nothing', undefined, 'driver toy answered create with nothing; fix the driver'],
+  ['no provider id', { nodeName: 'n' }, 'driver toy answered create without a provider ID'],
+  ['an empty provider id', { providerId: '', nodeName: 'n' }, 'driver toy answered create without a provider ID'],
   ['no node name', { providerId: 'x' }, 'driver toy answered create without a node name'],
 ])('an answer that is none is an error and not a machine: %s', async (_what, answer, says) => {
   const { invoker } = play({ create: async () => answer as CreatedInstance });
@@ -116,23 +117,23 @@ test('logs of a driver contain no value of the Secret', async () => {
 test('unknown fields of a provider spec are reported with the most similar name, and are no error', async () => {
   const { invoker } = play({});
   expect(invoker.unknownFields(classOf('a'))).toEqual([
-    'providerSpec.sise: is no field that provider toy knows, and has no effect; did you mean size?',
-    'providerSpec.disks[0].gigabyte: is no field that provider toy knows, and has no effect; did you mean gigabytes?',
+    'providerSpec.sise: is not a field of provider toy and is ignored; did you mean size?',
+    'providerSpec.disks[0].gigabyte: is not a field of provider toy and is ignored; did you mean gigabytes?',
   ]);
   expect(invoker.check(classOf('a'))).toEqual([]);
 });
 
 /** A tracer with the interface of OpenTelemetry's API that records its calls. */
 function keepingTracer() {
-  const spans: { name: string; told: unknown[]; ended: boolean }[] = [];
+  const spans: { name: string; reported: unknown[]; ended: boolean }[] = [];
   const tracer: DriverTracer = {
     startSpan: (name, options) => {
-      const span = { name, told: [options] as unknown[], ended: false };
+      const span = { name, reported: [options] as unknown[], ended: false };
       spans.push(span);
       return {
-        setAttributes: (attributes) => span.told.push(attributes),
-        addEvent: (event, attributes) => span.told.push({ event, ...attributes }),
-        setStatus: (status) => span.told.push(status),
+        setAttributes: (attributes) => span.reported.push(attributes),
+        addEvent: (event, attributes) => span.reported.push({ event, ...attributes }),
+        setStatus: (status) => span.reported.push(status),
         end: () => {
           span.ended = true;
         },
@@ -158,7 +159,7 @@ test('each call has a span with its requests, its code and no secret', async () 
     {
       name: 'driver create_machine',
       ended: true,
-      told: [
+      reported: [
         { kind: 2, attributes: { provider: 'toy', machine: 'default/m', 'machine.uid': 'm' } },
         { event: 'post_server', 'duration.ms': 12, failed: false },
         { 'machine.error_code': 'ResourceExhausted' },
@@ -183,11 +184,11 @@ test.each([
   const wrong = () => {
     throw new MachineError('Internal', 'it cannot be empty', { place });
   };
-  const told: unknown[] = [];
-  const { invoker } = play({ decode: wrong }, { observeClass: (_class, _call, problem) => told.push(problem) });
+  const reported: unknown[] = [];
+  const { invoker } = play({ decode: wrong }, { observeClass: (_class, _call, problem) => reported.push(problem) });
   const { code, message } = await failure(create(invoker, 'm-0'));
   expect([code, message]).toEqual(['Internal', `it cannot be empty; ${hint}`]);
   expect(invoker.check(classOf('a'))).toEqual([`it cannot be empty; ${hint}`]);
   // The reconcile of the class reports it there, so a call does not report it again.
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });

@@ -9,7 +9,7 @@ import { classOf, create, failure, machineOf, play, TOKENS } from './toy.ts';
 /** The work of the middleware around every call: reports, permissions and credentials. */
 
 test('each call that ends is reported with its duration, its machine and its error', async () => {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const { clock, invoker } = play(
     {
       create: () => new Promise((resolve) => clock.setTimeout(() => resolve({ providerId: 'x', nodeName: 'n' }), 250)),
@@ -17,13 +17,13 @@ test('each call that ends is reported with its duration, its machine and its err
     },
     {
       observe: (call, ms, error, machine, machineClass) =>
-        told.push([call, ms, error?.code, machine?.metadata.name, machineClass?.metadata.name]),
+        reported.push([call, ms, error?.code, machine?.metadata.name, machineClass?.metadata.name]),
     },
   );
   await clock.ended(create(invoker, 'm'), { maxMs: 1_000 });
   await failure(invoker.delete(machineOf('m', 'a')));
   await invoker.list(classOf('a'));
-  expect(told).toEqual([
+  expect(reported).toEqual([
     ['create', 250, undefined, 'm', 'a'],
     ['delete', 0, 'Unavailable', 'm', 'a'],
     ['list', 0, undefined, undefined, undefined],
@@ -31,7 +31,7 @@ test('each call that ends is reported with its duration, its machine and its err
 });
 
 test('each request that a driver reports is forwarded', async () => {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const refusal = new Error('refused');
   const { invoker } = play(
     {
@@ -41,19 +41,19 @@ test('each request that a driver reports is forwarded', async () => {
         return [];
       },
     },
-    { observeApi: (...each) => told.push(each) },
+    { observeApi: (...each) => reported.push(each) },
   );
   await invoker.list(classOf('a'));
-  expect(told).toEqual([
+  expect(reported).toEqual([
     ['instance_list', 7, undefined],
     ['instance_get', 8, refusal],
   ]);
 });
 
-test('a request is timed from its start to its end, whatever its result', async () => {
+test('a request is timed from its start to its end, with any result', async () => {
   const clock = new VirtualClock();
-  const told: unknown[] = [];
-  const counted = observedCalls(clock, (...each) => told.push(each));
+  const reported: unknown[] = [];
+  const counted = observedCalls(clock, (...each) => reported.push(each));
   const after = (ms: number) => new Promise<void>((resolve) => clock.setTimeout(resolve, ms));
   await clock.ended(
     counted('one', () => after(30)),
@@ -65,44 +65,47 @@ test('a request is timed from its start to its end, whatever its result', async 
     throw refusal;
   });
   await expect(clock.ended(failing, { maxMs: 100 })).rejects.toBe(refusal);
-  expect(told).toEqual([
+  expect(reported).toEqual([
     ['one', 30, undefined],
     ['two', 40, refusal],
   ]);
 });
 
 test('a successful call has an ended span', async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const span = {
-    setAttributes: () => told.push('attributes'),
-    addEvent: () => told.push('event'),
-    setStatus: () => told.push('status'),
-    end: () => void told.push('end'),
+    setAttributes: () => reported.push('attributes'),
+    addEvent: () => reported.push('event'),
+    setStatus: () => reported.push('status'),
+    end: () => void reported.push('end'),
   };
   const { invoker } = play({}, { tracer: { startSpan: () => span } });
   await create(invoker, 'm');
-  expect(told).toEqual(['end']);
+  expect(reported).toEqual(['end']);
 });
 
-test.each(['create', 'initialize', 'delete'] as const)('who may not lead any more sends no %s', async (call) => {
-  let asked = 0;
-  const answer = async () => {
-    asked++;
-    return { providerId: 'x', nodeName: 'n' };
-  };
-  const lost = () => Promise.reject(new Error('another has the Lease'));
-  const { invoker } = play(
-    { create: answer, initialize: answer, status: answer, delete: async () => void asked++ },
-    { fence: { confirm: lost, held: lost } },
-  );
-  const machine = machineOf('m', 'a');
-  const error = await failure(call === 'create' ? create(invoker, 'm') : invoker[call](machine));
-  expect(error).toMatchObject({ code: 'Aborted', message: expect.stringContaining('another has the Lease') });
-  expect(asked).toBe(0);
-  await invoker.status(machine);
-  await invoker.list(classOf('a'));
-  expect(asked).toBe(1);
-});
+test.each(['create', 'initialize', 'delete'] as const)(
+  'a process that is no longer the leader sends no %s',
+  async (call) => {
+    let asked = 0;
+    const answer = async () => {
+      asked++;
+      return { providerId: 'x', nodeName: 'n' };
+    };
+    const lost = () => Promise.reject(new Error('another has the Lease'));
+    const { invoker } = play(
+      { create: answer, initialize: answer, status: answer, delete: async () => void asked++ },
+      { fence: { confirm: lost, held: lost } },
+    );
+    const machine = machineOf('m', 'a');
+    const error = await failure(call === 'create' ? create(invoker, 'm') : invoker[call](machine));
+    expect(error).toMatchObject({ code: 'Aborted', message: expect.stringContaining('another has the Lease') });
+    expect(asked).toBe(0);
+    await invoker.status(machine);
+    await invoker.list(classOf('a'));
+    expect(asked).toBe(1);
+  },
+);
 
 test('a process that loses the Lease while it creates the bootstrap token sends no create', async () => {
   let leads = true;
@@ -212,10 +215,10 @@ test('codes of credentials are refusals of them; other codes only with the flag'
 });
 
 test('an error without its secrets is equal otherwise', () => {
-  const told = new MachineError('Unavailable', 'no room for token-shared', {
+  const reported = new MachineError('Unavailable', 'no room for token-shared', {
     ...{ credentialsRefused: true, throttled: true, unexpected: true, retryAfterMs: 5_000 },
   });
-  const { code, message, retryAfterMs, credentialsRefused, throttled, unexpected } = scrub(told, {
+  const { code, message, retryAfterMs, credentialsRefused, throttled, unexpected } = scrub(reported, {
     token: 'token-shared',
   });
   expect([code, message, retryAfterMs, credentialsRefused, throttled, unexpected]).toEqual([

@@ -102,7 +102,7 @@ export class EvidenceKeeper {
   ): Promise<{ readonly secrets?: SecretValues; readonly tokens?: readonly string[] }> {
     const { hidden, userData, problems } = this.#options.invoker.secretsOf(machine);
     if (problems.length > 0) {
-      gaps.push(`What the VM says is left out, for it could not be cleared of secrets: ${problems.join('; ')}`);
+      gaps.push(`The console output was omitted because its secrets could not be removed: ${problems.join('; ')}`);
       return {};
     }
     if (!userData || !asksForToken(userData)) return { secrets: hidden, tokens: [] };
@@ -111,7 +111,7 @@ export class EvidenceKeeper {
       return { secrets: hidden, tokens: token ? [token] : [] };
     } catch (error) {
       gaps.push(
-        `What the VM says is left out, for it could not be cleared of its bootstrap token, which was not to be read: ${errorText(error)}`,
+        `The console output was omitted because its bootstrap token could not be read and removed: ${errorText(error)}`,
       );
       return { secrets: hidden };
     }
@@ -120,7 +120,7 @@ export class EvidenceKeeper {
   async #ask(machine: Machine, gaps: string[], leave: () => void): Promise<InstanceEvidence | undefined> {
     const { invoker } = this.#options;
     if (!invoker.can.evidence) {
-      gaps.push('The driver cannot tell what the VM says');
+      gaps.push('The driver cannot read the console output');
       return undefined;
     }
     const deaf = Promise.withResolvers<never>();
@@ -131,7 +131,7 @@ export class EvidenceKeeper {
       });
       return await Promise.race([asked, deaf.promise]);
     } catch (error) {
-      gaps.push(`The driver could not tell what the VM says: ${errorText(error)}`);
+      gaps.push(`The driver could not read the console output: ${errorText(error)}`);
       return undefined;
     }
   }

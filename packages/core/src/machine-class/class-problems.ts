@@ -22,7 +22,7 @@ export class ClassProblems {
   readonly #recorder: EventRecorder<EventReason>;
   /** By class, the errors of each kind of call. */
   readonly #failing = new Map<Key, Map<string, Failing>>();
-  readonly #told = new Map<Key, Set<ClassProblem['reason']>>();
+  readonly #reported = new Map<Key, Set<ClassProblem['reason']>>();
 
   constructor(recorder: EventRecorder<EventReason>) {
     this.#recorder = recorder;
@@ -34,14 +34,14 @@ export class ClassProblems {
     const failing = this.#failing.get(key);
     if (!failing?.delete(call) || failing.size > 0) return;
     this.#failing.delete(key);
-    if (this.#told.delete(key))
+    if (this.#reported.delete(key))
       this.#recorder.event(machineClass, 'Normal', 'CloudAnswers', 'The cloud takes calls for this class again');
   };
 
   /** Forgets a deleted class. */
   forget(key: Key): void {
     this.#failing.delete(key);
-    this.#told.delete(key);
+    this.#reported.delete(key);
   }
 
   #failed(key: Key, machineClass: MachineClass, call: string, { reason, message }: ClassProblem): void {
@@ -50,9 +50,9 @@ export class ClassProblems {
     const before = failing.get(call);
     const failures = before?.reason === reason ? before.failures + 1 : 1;
     failing.set(call, { reason, failures });
-    const told = this.#told.get(key) ?? new Set();
-    if (failures < REPORTED_FROM_FAILURES[reason] || told.has(reason)) return;
-    this.#told.set(key, told.add(reason));
+    const reported = this.#reported.get(key) ?? new Set();
+    if (failures < REPORTED_FROM_FAILURES[reason] || reported.has(reason)) return;
+    this.#reported.set(key, reported.add(reason));
     this.#recorder.event(machineClass, 'Warning', reason, message);
   }
 }

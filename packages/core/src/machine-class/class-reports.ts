@@ -8,7 +8,7 @@ import { again, type Clock, done, type EventRecorder, type Key, type Outcome } f
 function nodeTemplateProblems(machineClass: MachineClass): string {
   const problems = validateMachineClass(machineClass).filter(({ path }) => /^nodeTemplate\b/.test(path));
   const text = formatFieldErrors(problems);
-  return text && `${text}; correct it, or the cluster-autoscaler cannot scale from zero by this class`;
+  return text && `${text}; correct it, otherwise the cluster-autoscaler cannot scale this class from zero`;
 }
 
 /** How long a class may be incomplete before it is reported. */
@@ -26,7 +26,7 @@ interface ClassReportsOptions {
 /** Reports the problems of each class in events, once, and the end of its problems. */
 export class ClassReports {
   readonly #options: ClassReportsOptions;
-  readonly #told = new Map<Key, string>();
+  readonly #reported = new Map<Key, string>();
   /** Since when a class has unreported problems. A Secret may be created a moment after its class. */
   readonly #since = new Map<Key, number>();
   readonly #warned = { UnknownField: new Map<Key, string>(), InvalidClass: new Map<Key, string>() };
@@ -41,23 +41,22 @@ export class ClassReports {
     this.#warn(key, machineClass, 'InvalidClass', nodeTemplateProblems(machineClass));
     const problems = this.#options.check(machineClass).join('; ');
     if (!problems) this.#since.delete(key);
-    if (problems === (this.#told.get(key) ?? '')) return done;
+    if (problems === (this.#reported.get(key) ?? '')) return done;
     const now = this.#options.clock.now().getTime();
     if (problems && !this.#since.has(key)) this.#since.set(key, now);
     const waitMs = problems ? (this.#since.get(key) ?? now) + PATIENCE_MS - now : 0;
     if (waitMs > 0) return again(waitMs);
-    this.#told.set(key, problems);
+    this.#reported.set(key, problems);
     if (problems)
-      this.#options.recorder.event(machineClass, 'Warning', 'InvalidClass', `No VM can be made: ${problems}`);
-    else
-      this.#options.recorder.event(machineClass, 'Normal', 'ClassIsValid', 'What was wrong with the class is mended');
+      this.#options.recorder.event(machineClass, 'Warning', 'InvalidClass', `No VM can be created: ${problems}`);
+    else this.#options.recorder.event(machineClass, 'Normal', 'ClassIsValid', 'The class is valid again');
     return done;
   }
 
   /** Forgets a deleted class. */
   forget(key: Key): void {
     for (const texts of Object.values(this.#warned)) texts.delete(key);
-    this.#told.delete(key);
+    this.#reported.delete(key);
     this.#since.delete(key);
   }
 

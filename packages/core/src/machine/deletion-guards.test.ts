@@ -190,7 +190,7 @@ test('the first status names what the drain must wait for', () => {
   expect(described(planDeletion(see(fresh), NOON).actions)).toBe(T1);
 });
 
-test.each(['create', 'status'] as const)('a %s under way is told after exactly 3 s', (kind) => {
+test.each(['create', 'status'] as const)('a %s in progress is reported after exactly 3 s', (kind) => {
   const o = { ...nodeless, calls: running(kind, -3_000) };
   expect(verbs(planDeletion(o, NOON).actions)).toEqual(['writeStatus']);
   expect(planDeletion(o, NOON).next).toEqual({ kind: 'wait' });
@@ -199,7 +199,7 @@ test.each(['create', 'status'] as const)('a %s under way is told after exactly 3
 test.each([
   ['delete', 'Initiate VM deletion'],
   ['status', T1],
-] as const)('a %s that does not end is told once, and none is sent beside it', (kind, step) => {
+] as const)('a %s that does not end is reported once, and no second one is sent', (kind, step) => {
   const error = new MachineError('DeadlineExceeded', 'no answer');
   const overdue = { kind, at: NOON, outcome: { ok: false, error }, failures: 1, inputs: 'i' } as const;
   const calls: CallMemory = { running: { kind, since: later(-60_000), overdue } };
@@ -208,11 +208,11 @@ test.each([
     `The deletion waits for the driver to end its ${kind} call - machine codes error: code = [Deadline`,
   );
   expect(text.endsWith(step)).toBe(true);
-  const told = dying({
+  const reported = dying({
     ...terminating(text),
     lastOperation: { description: text, state: 'Failed', type: 'Delete', lastUpdateTime: at(0) },
   });
-  expect(planDeletion(see(told, { calls }), NOON)).toMatchObject({ actions: [], next: { kind: 'wait' } });
+  expect(planDeletion(see(reported, { calls }), NOON)).toMatchObject({ actions: [], next: { kind: 'wait' } });
 });
 
 /**
@@ -241,14 +241,14 @@ test.each<[what: string, m: Machine, calls: CallMemory, actions: string[]]>([
 });
 
 test('an unknown VM is reported with the two possible actions', () => {
-  const told = (m: Machine, calls: CallMemory) => planDeletion({ ...nodeless, machine: m, calls }, NOON).actions;
-  expect(described(told(going(), unsent('status')))).toMatch(
-    /^Whether it has a VM is unknown: correct class or Secret, or set the label force-deletion=true\. /,
+  const reported = (m: Machine, calls: CallMemory) => planDeletion({ ...nodeless, machine: m, calls }, NOON).actions;
+  expect(described(reported(going(), unsent('status')))).toMatch(
+    /^It is unknown whether the machine has a VM\. Correct the class or Secret, or set the label force-deletion=true\. /,
   );
-  expect(told(going({ labels: FORCED }), unsent('delete'))).toMatchObject([
+  expect(reported(going({ labels: FORCED }), unsent('delete'))).toMatchObject([
     { do: 'writeStatus', event: { type: 'Warning', reason: 'VMUnknown' } },
   ]);
-  expect(described(told(going(), unsent('delete')))).toMatch(/^VM deletion failed due to - /);
+  expect(described(reported(going(), unsent('delete')))).toMatch(/^VM deletion failed due to - /);
 });
 
 test.each<[what: string, attachments: typeof emptyDrain.attachments, actions: string[]]>([
@@ -278,7 +278,8 @@ test('each volume that is still attached is reported once, in order', () => {
 });
 
 test('the Node of a kept VM stays', () => {
-  const kept = 'VM fakeID-0 is kept for study until 2026-01-02T00:00:00Z (ConfigMap c). Initiate node object deletion';
+  const kept =
+    'VM fakeID-0 is kept for an investigation until 2026-01-02T00:00:00Z (ConfigMap c). Initiate node object deletion';
   expect(verbs(planDeletion(see(dying(terminating(kept))), NOON).actions)).toEqual(['removeFinalizer']);
 });
 

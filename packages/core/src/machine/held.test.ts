@@ -66,12 +66,12 @@ describe('with an open circuit breaker', () => {
     const lookAgainAt = new Date(at(3));
     const until = plan(dying(status('Failed', 'health checks failing')), { breaker: { ...BREAKER, lookAgainAt } });
     expect(until.next).toEqual({ kind: 'waitUntil', instant: lookAgainAt });
-    expect(held.because).toContain('3 of 4 machines of the zone a fell silent together');
+    expect(held.because).toContain('3 of 4 machines of the zone a became unreachable together');
   });
 
   test('a drain stops and reports the reason once', () => {
     const [said] = plan(dying(DRAINING), { breaker: BREAKER }).actions;
-    const description = 'Waiting: too many machines of the zone a are silent. Initiate node drain';
+    const description = 'Waiting: too many machines of the zone a are unreachable. Initiate node drain';
     expect(said).toMatchObject({ do: 'writeStatus', status: { lastOperation: { description } } });
     expect(verbs(dying(status('Terminating', description)), { breaker: BREAKER })).toEqual([]);
   });
@@ -80,7 +80,9 @@ describe('with an open circuit breaker', () => {
     const begun = dying(status('Terminating', 'Set machine status to termination. Now, getting VM Status'));
     const [said] = plan(begun, { breaker: BREAKER }).actions;
     expect(said).toMatchObject({
-      status: { lastOperation: { description: expect.stringMatching(/silent\. Set machine status to termination/) } },
+      status: {
+        lastOperation: { description: expect.stringMatching(/unreachable\. Set machine status to termination/) },
+      },
     });
   });
 
@@ -95,7 +97,7 @@ describe('with an open circuit breaker', () => {
     ],
     [
       "an operator's override",
-      dying(DRAINING, { annotations: { [Annotations.SilenceOverride]: `${at(60)} power cut` } }),
+      dying(DRAINING, { annotations: { [Annotations.BreakerOverride]: `${at(60)} power cut` } }),
       {},
     ],
   ];

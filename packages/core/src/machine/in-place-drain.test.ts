@@ -62,7 +62,7 @@ test('the pods of a selected node are evicted, and the phase does not change', (
 test('after the eviction timeout its pods are deleted, with the reason', () => {
   const plan = planInPlace(observed(withPods(pod('a'))), later(60 * MINUTE));
   expect(plan?.actions).toMatchObject([
-    { do: 'deletePods', pods: [{ name: 'a' }], because: expect.stringContaining('the time to evict them is over') },
+    { do: 'deletePods', pods: [{ name: 'a' }], because: expect.stringContaining('the eviction timeout expired') },
   ]);
 });
 

@@ -74,12 +74,12 @@ function decide(o: MachineObservation, now: Date): Plan {
 
 function circuitBreaker({ o, now }: Look): Plan | undefined {
   const report = o.frozen ? undefined : reportHeld(o, now);
-  return report && act('the circuit breaker holds its replacement, or releases it', report);
+  return report && act('reporting whether the circuit breaker prevents its replacement', report);
 }
 
 function validationWarnings({ o: { warnings = [], warned = '' } }: Look): Plan | undefined {
   if (warnings.join('; ') === warned) return undefined;
-  return act('it has invalid settings', { do: 'warn', warnings });
+  return act('reporting its invalid settings', { do: 'warn', warnings });
 }
 
 function deletion({ o, now }: Look): Plan | undefined {
@@ -107,7 +107,7 @@ function nodeDeletion({ o }: Look): Plan | undefined {
 
 function bootstrapToken({ o, now }: Look): Plan | undefined {
   const token = planToken(o, now);
-  return token && act('its bootstrap token would expire before its time to join', token);
+  return token && act('its bootstrap token would expire before the creation timeout', token);
 }
 
 function nodeAndHealth({ upkeep }: Look): Plan | undefined {
@@ -121,9 +121,9 @@ function creation({ o, now }: Look): Plan | undefined {
 /** mcm still creates VMs. Without the Nodes it cannot know whether a machine has joined or is healthy. */
 function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
   const token = planToken(o, now);
-  if (token) return act('its bootstrap token would expire before its time to join', token);
+  if (token) return act('its bootstrap token would expire before the creation timeout', token);
   const plan = isBeingCreated(o) ? planCreation(o, now) : planLateInitialization(o, now);
-  return plan ?? wait(`its node cannot be seen: ${unseen}`);
+  return plan ?? wait(`its Node cannot be read: ${unseen}`);
 }
 
 /** The plan, with the next reconcile no later than that of `other`. */

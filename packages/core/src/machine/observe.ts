@@ -116,7 +116,7 @@ function policyOf(machine: Machine, machineClass: MachineClass | undefined, { cl
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];
   const why = machineClass || own !== undefined ? undefined : refusalOf(classes);
   if (why === undefined) return undrainablePolicyOf(machine, machineClass);
-  return { policy: 'Hold', problem: `the policy of its class is not known: ${why}` };
+  return { policy: 'Hold', problem: `the undrainable policy of its class is unknown: ${why}` };
 }
 
 /** After the deletion of the VM has begun, the drain needs no further input. */
@@ -241,6 +241,6 @@ function bestClaim(claims: readonly Machine[], node: Node): Machine {
   const ranked = claims.toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
   const byId = ranked.find((machine) => isInstance(machine.spec.providerID, node.spec.providerID));
   const best = byId ?? ranked.find((machine) => pointsTo(node, machine)) ?? ranked[0];
-  if (!best) throw new Error('a claim is asked for among none');
+  if (!best) throw new Error('bestClaim needs at least one claim');
   return best;
 }

@@ -44,7 +44,7 @@ const { providerID: _, ...noVm } = dying().spec;
 describe('a deletion without access to nodes', () => {
   test('waits, and reports what it cannot read', () => {
     const plan = planDeletion(seen(dying(), { nodesUnseen: UNSEEN }), NOON);
-    expect(plan).toMatchObject({ next: { kind: 'wait' }, because: `what is on the node cannot be seen: ${UNSEEN}` });
+    expect(plan).toMatchObject({ next: { kind: 'wait' }, because: `the pods of the node cannot be read: ${UNSEEN}` });
     expect(plan.actions).toMatchObject([{ do: 'writeStatus' }]);
   });
 
@@ -53,7 +53,7 @@ describe('a deletion without access to nodes', () => {
     ['its VM is gone already', dying({}, 'deleteVolumeAttachments'), {}],
     ['the deletion of its VM is under way', dying(), { calls: { running: deletion } }],
     ['it has neither VM nor Node', { ...dying({ labels: {} }), spec: noVm }, {}],
-  ])('goes on where %s', (_why, of, change) => {
+  ])('continues if %s', (_why, of, change) => {
     expect(planDeletion(seen(of, { ...change, nodesUnseen: UNSEEN }), NOON).because).not.toContain(UNSEEN);
   });
 

@@ -12,28 +12,28 @@ import type { StageObserver } from './machine.ts';
 export function registerDriverMetrics(meters: Meters, provider: string, clock: Clock): DriverMetrics {
   const took = meters.histogram({
     name: 'mcm_cloud_api_driver_request_duration_seconds',
-    help: 'Seconds of driver calls that worked',
+    help: 'Duration in seconds of successful driver calls',
     labels: ['provider', 'operation'],
   });
   const failed = meters.counter({
     name: 'mcm_cloud_api_driver_requests_failed_total',
-    help: 'Driver calls that failed, by machine code',
+    help: 'Failed driver calls, by machine code',
     labels: ['provider', 'operation', 'error_code'],
   });
   const perRequest = ['provider', 'service'];
   const requests = meters.counter({
     name: 'mcm_cloud_api_requests_total',
-    help: "Requests of the cloud's API that worked",
+    help: 'Successful requests to the cloud API',
     labels: perRequest,
   });
   const refused = meters.counter({
     name: 'mcm_cloud_api_requests_failed_total',
-    help: "Requests of the cloud's API that failed",
+    help: 'Failed requests to the cloud API',
     labels: perRequest,
   });
   const requestTook = meters.histogram({
     name: 'mcm_cloud_api_api_request_duration_seconds',
-    help: "Seconds of requests of the cloud's API that worked",
+    help: 'Duration in seconds of successful requests to the cloud API',
     labels: perRequest,
   });
   const observeApi: ObserveApi = (service, ms, error) => {

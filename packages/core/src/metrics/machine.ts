@@ -47,13 +47,17 @@ function stageObserver(meters: Meters): StageObserver {
       stage,
       meters.gauge({
         name: `mcm_machine_${stage}_duration_seconds`,
-        help: `Seconds that the last machine's stage ${stage} took`,
+        help: `Duration in seconds of stage ${stage} of the last machine`,
         labels: stage === 'drain' ? KIND.slice(0, 2) : KIND,
       }),
     ]),
   );
   const all = meters.histogram(
-    { name: 'mcm_machine_stage_duration_seconds', help: 'Seconds of a stage of machines’ lives', labels: ['stage'] },
+    {
+      name: 'mcm_machine_stage_duration_seconds',
+      help: 'Duration in seconds of a stage of a machine',
+      labels: ['stage'],
+    },
     STAGE_BUCKETS,
   );
   return (stage, machine, ms, machineClass) => {
@@ -71,7 +75,7 @@ const isDraining = ({ status }: Machine): boolean =>
   status?.lastOperation?.description?.includes(STEP_TEXTS.drain) === true;
 
 /** Follows machines through their phases. The cost depends on the changed machine only. */
-function follow(sources: MachineSources, told: StageObserver, failedJoin: (labels: MeterLabels) => void): void {
+function follow(sources: MachineSources, reported: StageObserver, failedJoin: (labels: MeterLabels) => void): void {
   const { machines, clock, classOf } = sources;
   const drains = new Map<string, number>();
   machines.onChange((change) => {
@@ -82,7 +86,7 @@ function follow(sources: MachineSources, told: StageObserver, failedJoin: (label
     const { old } = change;
     const now = clock.now().getTime();
     if (phaseOf(old) === 'Pending' && phaseOf(object) === 'Running') {
-      told('join', object, now - Date.parse(creationTimestamp), classOf(object));
+      reported('join', object, now - Date.parse(creationTimestamp), classOf(object));
     }
     if (phaseOf(old) === 'Pending' && phaseOf(object) === 'Failed') {
       const labels = kindOf('join', object, classOf(object));
@@ -92,7 +96,7 @@ function follow(sources: MachineSources, told: StageObserver, failedJoin: (label
     const since = drains.get(uid);
     if (since === undefined || isDraining(object)) return;
     drains.delete(uid);
-    told('drain', object, now - since);
+    reported('drain', object, now - since);
   });
 }
 
@@ -132,9 +136,10 @@ const phaseValue = (machine: Machine): number =>
  */
 export function registerMachineMetrics(meters: Meters, sources: MachineSources): StageObserver {
   const { machines, frozen, suspects, rechecks } = sources;
-  meters.observed({ name: 'mcm_machine_controller_frozen', help: '1 while machines are not judged' }, () => [
-    { value: frozen() ? 1 : 0 },
-  ]);
+  meters.observed(
+    { name: 'mcm_machine_controller_frozen', help: '1 while the controller is frozen and checks no machines' },
+    () => [{ value: frozen() ? 1 : 0 }],
+  );
   meters.observed({ name: 'mcm_machine_items_total', help: 'Number of machines' }, () => [
     { value: machines.store.size },
   ]);
@@ -160,7 +165,7 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
   meters.observed(
     {
       name: 'mcm_machine_orphans',
-      help: 'VMs and Nodes that no machine stood for when it was last looked; QuarantinedVM: VMs among them that wait for an operator',
+      help: 'Orphaned VMs and Nodes at the last check; QuarantinedVM: VMs that wait for an operator',
       labels: ['kind'],
     },
     () => {
@@ -172,14 +177,17 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
       ];
     },
   );
-  const reads = 'Reads of Nodes, because the health of their machines changed often';
+  const reads = 'Reads of Nodes of machines whose health changed often';
   meters.counted({ name: 'mcm_machine_health_rechecks_total', help: reads }, () => rechecks().all);
   meters.counted(
-    { name: 'mcm_machine_health_contradictions_total', help: 'Such reads that found another Node than the cache had' },
+    {
+      name: 'mcm_machine_health_contradictions_total',
+      help: 'Reads of mcm_machine_health_rechecks_total whose result differs from the cache',
+    },
     () => rechecks().stale,
   );
   const measure = stageObserver(meters);
-  const told: StageObserver = (...stage) => {
+  const reported: StageObserver = (...stage) => {
     measure(...stage);
     sources.alsoReported?.(...stage);
   };
@@ -188,6 +196,6 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
     help: 'Machines that did not join in time',
     labels: KIND,
   });
-  follow(sources, told, failedJoin);
-  return told;
+  follow(sources, reported, failedJoin);
+  return reported;
 }

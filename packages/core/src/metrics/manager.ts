@@ -29,7 +29,7 @@ const rolling = ({ spec }: MachineDeployment) =>
 
 const DEPLOYMENT: Values<MachineDeployment> = [
   ['info_spec_paused', 'Whether the deployment is paused', ({ spec }) => (spec.paused ? 1 : 0)],
-  ['info_spec_replicas', 'Machines asked for', ({ spec }) => spec.replicas ?? 0],
+  ['info_spec_replicas', 'Desired number of machines', ({ spec }) => spec.replicas ?? 0],
   ['info_spec_min_ready_seconds', 'minReadySeconds of the spec', ({ spec }) => spec.minReadySeconds ?? 0],
   [
     'info_spec_rolling_update_max_surge',
@@ -43,17 +43,17 @@ const DEPLOYMENT: Values<MachineDeployment> = [
   ],
   ['info_spec_revision_history_limit', 'Old sets kept', ({ spec }) => spec.revisionHistoryLimit],
   ['info_spec_progress_deadline_seconds', 'Progress deadline', ({ spec }) => spec.progressDeadlineSeconds],
-  ['info_spec_rollback_to_revision', 'Revision to go back to', ({ spec }) => spec.rollbackTo?.revision],
+  ['info_spec_rollback_to_revision', 'Revision of the requested rollback', ({ spec }) => spec.rollbackTo?.revision],
   ['status_available_replicas', 'Machines that are available', ({ status }) => status?.availableReplicas ?? 0],
   ['status_unavailable_replicas', 'Machines that are missing', ({ status }) => status?.unavailableReplicas ?? 0],
   ['status_ready_replicas', 'Machines that are Running', ({ status }) => status?.readyReplicas ?? 0],
   ['status_updated_replicas', 'Machines of the current set', ({ status }) => status?.updatedReplicas ?? 0],
-  ['status_collision_count', 'How often the name of a new set was taken', ({ status }) => status?.collisionCount],
+  ['status_collision_count', 'Number of name collisions of new sets', ({ status }) => status?.collisionCount],
   ['status_replicas', 'Machines of all sets', ({ status }) => status?.replicas ?? 0],
 ];
 
 const SET: Values<MachineSet> = [
-  ['info_spec_replicas', 'Machines asked for', ({ spec }) => spec.replicas ?? 0],
+  ['info_spec_replicas', 'Desired number of machines', ({ spec }) => spec.replicas ?? 0],
   ['info_spec_min_ready_seconds', 'minReadySeconds of the spec', ({ spec }) => spec.minReadySeconds ?? 0],
   ['status_available_replicas', 'Machines that are available', ({ status }) => status?.availableReplicas ?? 0],
   [

@@ -89,7 +89,7 @@ test('finalizers that other clients add or remove in the meantime are neither lo
 test.each<[what: string, draft: { spec: { taints?: Taint[] } }]>([
   ['where none was', { spec: {} }],
   ['beside another', { spec: { taints: [{ ...OURS, value: 'old' }] } }],
-])('a taint that somebody puts there meanwhile, %s, is never written over: a conflict', async (_what, draft) => {
+])('a taint that another client adds in the meantime, %s, is never overwritten: a conflict', async (_what, draft) => {
   const { client, node, touch } = await world(draft);
   await touch({ spec: { taints: [FOREIGN] } });
   const refused = await patchNode(client, node, { spec: { taints: [OURS] } }).catch((error: unknown) => error);
@@ -119,15 +119,12 @@ test('a value that the server refuses is no conflict, so the error is reported',
 test.each<[kind: string, change: NodeChange]>([
   ['strategic', { spec: { unschedulable: true } }],
   ['json', { spec: { taints: [OURS] } }],
-])(
-  'a Node that is gone is no conflict: whoever lets a missing one pass must recognise it (%s)',
-  async (_kind, change) => {
-    const { client, node } = await world();
-    await client.delete('n');
-    const refused = await patchNode(client, node, change).catch((error: unknown) => error);
-    expect([isNotFound(refused), isConflict(refused)]).toEqual([true, false]);
-  },
-);
+])('a missing Node is no conflict, and callers must recognize it (%s)', async (_kind, change) => {
+  const { client, node } = await world();
+  await client.delete('n');
+  const refused = await patchNode(client, node, change).catch((error: unknown) => error);
+  expect([isNotFound(refused), isConflict(refused)]).toEqual([true, false]);
+});
 
 test('a cordoned Node whose taints change stays cordoned; only an explicit change makes it schedulable', async () => {
   const { client, node, touch } = await world();

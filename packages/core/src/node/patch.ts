@@ -164,7 +164,7 @@ async function sendBound(
     return await client.patch(name, patch, options);
   } catch (error) {
     if (!isMismatch(error, patch)) throw error;
-    const message = `node ${name} is not as it was seen; it is looked at again`;
+    const message = `node ${name} changed after it was read; mcm reads it again`;
     throw new KubeError(message, { code: 409, reason: 'Conflict', cause: error });
   }
 }

@@ -269,7 +269,7 @@ test('a changed template is recorded again', () => {
 });
 
 test.each([[{ key: 1, effect: 'NoSchedule' }], [{ key: 'K1', effect: null }], [[]]])(
-  'a record whose taint is %j takes none away, and the good one beside it counts',
+  'a record with taint %j removes none, and the valid one next to it counts',
   (rubbish) => {
     expect(parseLastApplied(JSON.stringify({ spec: { taints: [rubbish, K1] } })).taints).toEqual([K1]);
   },

@@ -110,7 +110,7 @@ function parseJson(text: string | undefined): Record<string, unknown> | undefine
     const value: unknown = JSON.parse(text);
     return isMap(value) ? value : undefined;
   } catch {
-    return undefined; // someone edited the record by hand: as if there were none, and it is written anew
+    return undefined; // the record was edited by hand: it is ignored and written again
   }
 }
 

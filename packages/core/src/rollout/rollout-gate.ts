@@ -55,7 +55,7 @@ export function careViolations({ metadata: { annotations = {} } }: MachineDeploy
     if (ms === undefined || ms < 0) violations.push(wrong(key, 'must be a duration of 0 or more, such as "10m"'));
   }
   if (annotations[KEYS.soak] !== undefined && canary === undefined) {
-    violations.push(wrong(KEYS.soak, `means something only together with ${KEYS.canary}`));
+    violations.push(wrong(KEYS.soak, `requires ${KEYS.canary}`));
   }
   for (const key of [KEYS.onFailure, Annotations.CountTerminating]) {
     if (!['true', 'false', undefined].includes(annotations[key]))
@@ -101,7 +101,7 @@ export function gateOf(care: RolloutCare, replicas: number, machines: readonly M
     const because =
       opensAt === undefined
         ? `waiting: ${since.length} of ${count} ${what} are available${failedOf(machines)}`
-        : `waiting: ${what} are watched for another ${seconds(opensAt - now.getTime())}`;
+        : `waiting: ${what} are observed for another ${seconds(opensAt - now.getTime())}`;
     const ceiling = Math.max(count, replicas);
     return { ceiling, because, opensAt: opensAt === undefined ? undefined : new Date(opensAt) };
   };

@@ -100,9 +100,7 @@ test('a VM that is about to end is not adopted: the machine waits, then gets a n
   const dying = rig.cloud.plant('m-0', rig.clock.now().toISOString());
   dying.ending = 'being deleted';
   await rig.createMachine('m-0');
-  await rig.until(async () =>
-    (await rig.description('m-0')).includes('has the name of the machine and is being deleted'),
-  );
+  await rig.until(async () => (await rig.description('m-0')).includes('with the name of the machine is being deleted'));
   expect(rig.cloud.calls.create).toBe(0);
   rig.cloud.lose('m-0');
   await rig.until(async () => (await rig.phase('m-0')) === 'Running');
@@ -125,7 +123,7 @@ test.each<[whose: string, owner: string | undefined, former: string[], adopts: b
   ['this control cluster', 'ours', [], true],
   ['a former control cluster', 'former', ['former'], true],
   ['another control cluster', 'theirs', [], false],
-])('a VM of the machine’s name that bears the mark of %s', async (_whose, owner, former, adopts) => {
+])('a VM with the machine’s name and the mark of %s', async (_whose, owner, former, adopts) => {
   const orphans = { ...ORPHAN_DEFAULTS, formerOwners: former };
   const rig = await started({ joinAfterMs: undefined, controller: { owner: () => 'ours', orphans } });
   const vm = rig.cloud.plant('m-0', rig.clock.now().toISOString(), undefined, owner);

@@ -101,7 +101,7 @@ test('without permission to read CSINodes the drain has no limits', async () => 
 });
 
 /**
- * Moves all volumes that are on their way, until none is left. Returns the highest number on their way, and the rounds.
+ * Moves all volumes in transit, until none is left. Returns the highest number in transit, and the rounds.
  */
 async function untilEmpty(rig: Rig): Promise<{ readonly most: number; readonly rounds: number }> {
   let most = 0;
@@ -131,7 +131,7 @@ test('a node with twenty-two pods with volumes is drained as far as the window a
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['m-1']);
 });
 
-test('a node with twenty-two pods with volumes and limited space elsewhere: never more on their way than there is space', async () => {
+test('a node with twenty-two pods with volumes and limited space elsewhere: the volumes in transit never exceed the space', async () => {
   const rig = await started(3, undefined, TWENTY_TWO);
   await rig.until(async () => (await leaving(rig)).length > 0, 5_000);
   const { most } = await untilEmpty(rig);

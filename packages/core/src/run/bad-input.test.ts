@@ -34,7 +34,7 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
   return startRig({ crds: LENIENT, eventTtlMs: 0, ...options });
 }
 
-const told = async (rig: Rig, name: string): Promise<string> =>
+const reported = async (rig: Rig, name: string): Promise<string> =>
   (await rig.admin.resource(events, NAMESPACE).list()).items
     .filter(({ involvedObject, type }) => involvedObject.name === name && type === 'Warning')
     .map(({ reason, message }) => `${reason}: ${message}`)
@@ -148,7 +148,7 @@ test.each(ROWS)(
     await rig.until(async () => (await rig.phase('bad')) === 'CrashLoopBackOff');
     expect(await rig.description('bad')).toMatch(row.says);
     await rig.clock.advance(2_000);
-    expect(await told(rig, 'bad')).toMatch(/^CreationFailed: Cloud provider message - /);
+    expect(await reported(rig, 'bad')).toMatch(/^CreationFailed: Cloud provider message - /);
     await rig.createMachine('good');
     await rig.until(async () => (await rig.phase('good')) === 'Running', 10_000);
     const before = rig.cloud.calls.create;
@@ -201,17 +201,17 @@ test('bad input: invalid annotations and durations are each reported once and ig
   rig.start();
   await rig.clock.advance(60_000);
   expect(await invalid()).toEqual(all);
-  const text = await told(rig, 'bad');
+  const text = await reported(rig, 'bad');
   for (const said of [
-    /spec\.drainTimeout: "-5m" is no duration, so the controller's default holds/,
-    /spec\.healthTimeout: "never" is no duration/,
-    /metadata\.annotations\[machinepriority\.machine\.sapcloud\.io\]: "high" is no integer and counts as 3/,
-    /effective-creation-timeout\]: "soon" is no duration and does not count/,
-    /\/preserve\]: "perhaps" does not count; write one of now, when-failed/,
-    /replace-despite-common-silence\]: "2030-01-31T12:00:00Z" gives no reason and does not count; write/,
-    /undrainable-policy of Machine bad is "Whatever"; it counts as Hold/,
-    /metadata\.labels\[force-deletion\]: "maybe" does not count; write "true" or "false"/,
-    /metadata\.labels\[force-drain\]: "true" does not count; write "True" or "False"/,
+    /spec\.drainTimeout: "-5m" is not a duration, so mcm uses the default of the controller/,
+    /spec\.healthTimeout: "never" is not a duration/,
+    /metadata\.annotations\[machinepriority\.machine\.sapcloud\.io\]: "high" is not an integer, so mcm uses 3/,
+    /effective-creation-timeout\]: "soon" is not a duration and is ignored/,
+    /\/preserve\]: "perhaps" is ignored; write one of now, when-failed/,
+    /replace-despite-common-silence\]: "2030-01-31T12:00:00Z" gives no reason and is ignored; write/,
+    /undrainable-policy of Machine bad is "Whatever"; mcm uses Hold/,
+    /metadata\.labels\[force-deletion\]: "maybe" is ignored; write "true" or "false"/,
+    /metadata\.labels\[force-drain\]: "true" is ignored; write "True" or "False"/,
   ])
     expect(text).toMatch(said);
   expect(new Set(all.map(({ message }) => message)).size).toBe(10);
@@ -234,7 +234,7 @@ test('bad input: a node name of another machine: both are reported, and the firs
   await rig.clock.advance(HOUR);
   expect(await rig.phase('first')).toBe('Running');
   expect(await rig.phase('second')).toBe('Failed');
-  const text = `${await rig.description('second')}\n${await told(rig, 'second')}`;
+  const text = `${await rig.description('second')}\n${await reported(rig, 'second')}`;
   expect(text).toMatch(/old node obj|is also the node of machine first/);
 });
 
@@ -247,11 +247,11 @@ test('bad input: an edited provider ID: the report names the right value, the VM
   await patchMachine({ providerID: 'fake:///zone/other' }, rig);
   await rig.until(async () => (await rig.phase('bad')) === 'Unknown', 60_000);
   expect(await rig.description('bad')).toMatch(
-    /Node bad has spec\.providerID "fake:\/\/zone-1a\/vm-\d", the machine "fake:\/\/\/zone\/other": put the machine's spec\.providerID back/,
+    /Node bad has spec\.providerID "fake:\/\/zone-1a\/vm-\d", but the machine has "fake:\/\/\/zone\/other"\. Restore the machine's spec\.providerID/,
   );
   // Events are deleted after an hour.
   await rig.clock.advance(HOUR / 2);
-  expect(await told(rig, 'small')).toMatch(/it is kept, for Node bad runs on it and is Ready/);
+  expect(await reported(rig, 'small')).toMatch(/it is kept because Node bad runs on it and is Ready/);
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms).toHaveLength(2);
   await patchMachine({ providerID: id }, rig);
@@ -277,7 +277,7 @@ test('a machine of a class with outdated credentials is deleted with credentials
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['m-1']);
 });
 
-test('credentials that do not see the VM do not count, so the VM is not given up [incident 28]', async () => {
+test('credentials that do not see the VM do not count, so the VM is not treated as deleted [incident 28]', async () => {
   let revoked = false;
   const rig = await started({
     cloud: {
@@ -303,9 +303,9 @@ test('a class that cannot work is reported by one event, and its correction by a
   const rig = await started();
   await classOf('odd', {}, rig);
   await rig.clock.advance(HOUR);
-  const said = (await told(rig, 'odd')).split('\n').filter((line) => line.startsWith('InvalidClass'));
+  const said = (await reported(rig, 'odd')).split('\n').filter((line) => line.startsWith('InvalidClass'));
   expect(said).toEqual([
-    'InvalidClass: No VM can be made: Secret default/odd, which MachineClass odd refers to, does not exist; create it, or name another',
+    'InvalidClass: No VM can be created: Secret default/odd, which MachineClass odd refers to, does not exist; create it, or name another',
   ]);
   await secret('odd', { userData: base64('hello') }, rig);
   await rig.clock.advance(2_000);
@@ -347,7 +347,7 @@ test.each<[what: string, spec: object, thrown: MachineError, reason: string, say
     /look at providerSpec\.disks\[0\]\.image \("img-of-old"\) of MachineClass odd$/,
   ],
 ])(
-  '%s: told once on the class with field and cure, and on its machines; others run; told when it works again',
+  '%s: reported once on the class with field and hint, and on its machines; others run; reported when it works again',
   async (_what, spec, thrown, reason, says) => {
     let broken = true;
     const rig = await started({
@@ -392,8 +392,8 @@ test('an unknown field: one warning on the class with the most similar name, and
   await rig.createMachine('m', ofClass('odd'));
   await rig.until(async () => (await rig.phase('m')) === 'Running', 10_000);
   await rig.clock.advance(HOUR);
-  expect(await told(rig, 'odd')).toBe(
-    'UnknownField: providerSpec.sise: is no field that provider fake knows, and has no effect; did you mean size?',
+  expect(await reported(rig, 'odd')).toBe(
+    'UnknownField: providerSpec.sise: is not a field of provider fake and is ignored; did you mean size?',
   );
 });
 
@@ -405,7 +405,7 @@ test('a nodeTemplate without cpu and region: one warning on the class names both
   await rig.createMachine('m', ofClass('odd'));
   await rig.until(async () => (await rig.phase('m')) === 'Running', 10_000);
   await rig.clock.advance(HOUR);
-  const said = await told(rig, 'odd');
+  const said = await reported(rig, 'odd');
   expect(said).toMatch(/^InvalidClass: nodeTemplate\.region: [^\n]*nodeTemplate\.capacity\.cpu: must be given[^\n]*$/);
   expect(said).not.toContain('nodeTemplate.capacity.memory');
 });
@@ -422,7 +422,7 @@ test.each([
     { class: { kind: 'MachineClass', name: 'small' }, drainTimeout: '99999999h' },
     /spec\.drainTimeout/,
   ],
-])('our CRDs refuse %s, with field and cure', async (_what, spec, says) => {
+])('our CRDs refuse %s, with field and hint', async (_what, spec, says) => {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false, eventTtlMs: 0 });
   const rig = new Rig({ clock, plane });
@@ -441,8 +441,8 @@ test('bad input: a node label of another machine: the report names the right val
   await label('good');
   await rig.until(async () => (await rig.phase('bad')) === 'Unknown', 60_000);
   await rig.clock.advance(2_000);
-  expect(await told(rig, 'bad')).toContain(
-    'NodeMissing: It has no Node. Node good is that of machine good; Node bad names this machine: put its label node=bad back.',
+  expect(await reported(rig, 'bad')).toContain(
+    'NodeMissing: It has no Node. Node good already belongs to machine good; Node bad belongs to this machine: restore its label node=bad.',
   );
   expect(await rig.phase('good')).toBe('Running');
   await label('bad');
@@ -453,7 +453,7 @@ test.each([
   ['in the same process', false],
   ['in the next process', true],
 ])(
-  'a machine that no set replaces is made when its class is mended after its creation timeout, %s',
+  'a machine without a set gets its VM when its class is fixed after its creation timeout, %s',
   async (_when, restart) => {
     const rig = await started();
     await secret('odd', { key: base64('value') }, rig);
@@ -469,6 +469,6 @@ test.each([
     await patchSecret('odd', { userData: base64('hello') }, rig);
     await rig.until(async () => (await rig.phase('bad')) === 'Running', HOUR);
     expect(rig.cloud.vms).toHaveLength(1);
-    expect(await told(rig, 'bad')).not.toContain('FailedToJoin');
+    expect(await reported(rig, 'bad')).not.toContain('FailedToJoin');
   },
 );

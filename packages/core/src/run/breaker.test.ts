@@ -64,8 +64,8 @@ describe('a cluster with fewer machines than the breaker needs', () => {
   test('both machines are unreachable and their VMs run: none is replaced, and each VM is looked up once', async () => {
     const rig = await allUnreachable(2);
     await rig.clock.advance(20 * MINUTE);
-    const told = (await rig.admin.resource(events, NAMESPACE).list()).items;
-    expect(told.filter(({ reason }) => reason === 'ReplacementHeld')).toHaveLength(2);
+    const reported = (await rig.admin.resource(events, NAMESPACE).list()).items;
+    expect(reported.filter(({ reason }) => reason === 'ReplacementHeld')).toHaveLength(2);
     await rig.clock.advance(3 * HOUR);
     expect(await phases(rig)).toEqual(['Unknown', 'Unknown']);
     expect(lookUps(rig)).toBe(2);
@@ -93,7 +93,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     const rig = await allUnreachable(2);
     await rig.clock.advance(HOUR);
     const expiry = new Date(rig.clock.now().getTime() + HOUR).toISOString().replace(/\.\d+/, '');
-    const annotations = { [Annotations.SilenceOverride]: `${expiry} they are lost` };
+    const annotations = { [Annotations.BreakerOverride]: `${expiry} they are lost` };
     await rig.admin
       .resource<Machine>(machines, NAMESPACE)
       .patch('m-0', { type: 'merge', body: { metadata: { annotations } } });
@@ -114,7 +114,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.clock.advance(20 * MINUTE);
     const held = await eventsOf(rig, 'ReplacementHeld');
     expect(held).toHaveLength(2);
-    for (const text of held) expect(text).toContain('The cloud says that its VM is there.');
+    for (const text of held) expect(text).toContain('In the cloud, its VM exists.');
   });
 
   test('an unreachable machine with a stopped VM is replaced, although its peer is unreachable too', async () => {
@@ -124,9 +124,9 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 11 * MINUTE);
     await rig.until(async () => (await rig.phase('m-1')) === 'Failed', 2 * MINUTE);
     expect(await eventsOf(rig, 'HealthTimeout')).toEqual([
-      expect.stringMatching(/^m-0: .*The cloud says that its VM is stopped\.$/),
+      expect.stringMatching(/^m-0: .*In the cloud, its VM is stopped\.$/),
       // Its peer is Failed and no longer unreachable, so the network is not the likely cause any more.
-      expect.stringMatching(/^m-1: .*The cloud says that its VM is there\.$/),
+      expect.stringMatching(/^m-1: .*In the cloud, its VM exists\.$/),
     ]);
   });
 
@@ -136,17 +136,17 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 20 * MINUTE);
     expect(lookUps(rig)).toBe(1);
     expect(await eventsOf(rig, 'HealthTimeout')).toEqual([
-      expect.stringMatching(/^m-0: .*The cloud says that its VM is there\.$/),
+      expect.stringMatching(/^m-0: .*In the cloud, its VM exists\.$/),
     ]);
   });
 
   test.each([
-    { vm: 'is there', change: () => undefined, says: 'The cloud says that its VM is there.' },
-    { vm: 'is gone', change: (rig: Rig) => rig.cloud.lose('m-0'), says: 'The cloud says that its VM is gone.' },
+    { vm: 'is there', change: () => undefined, says: 'In the cloud, its VM exists.' },
+    { vm: 'is gone', change: (rig: Rig) => rig.cloud.lose('m-0'), says: 'In the cloud, its VM does not exist.' },
     {
       vm: 'cannot be looked up',
       change: (rig: Rig) => rig.cloud.fail('status', { code: 'Unavailable' }),
-      says: 'The cloud did not say whether its VM is there: Unavailable.',
+      says: 'The cloud did not return the state of its VM: Unavailable.',
     },
   ])('a machine without peers whose VM $vm is replaced after its health timeout and one look-up', async (row) => {
     const rig = await allUnreachable(1);

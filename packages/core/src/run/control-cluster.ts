@@ -75,7 +75,7 @@ export class ControlCluster {
    * @throws Error when another control cluster took over the target cluster
    */
   async run(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    this.#owner = await this.#untilTold(signal, 'the namespace of the machines', () => this.#askOwner(signal));
+    this.#owner = await this.#untilReported(signal, 'the namespace of the machines', () => this.#askOwner(signal));
     const { target, namespace, log } = this.#o;
     if (signal.aborted) return;
     if (!target || this.#owner === undefined || !(await this.#mayFence(target, signal))) return work(signal);
@@ -105,13 +105,13 @@ export class ControlCluster {
       });
       return true;
     };
-    return (await this.#untilTold(signal, 'the Lease of the target cluster', ask)) ?? false;
+    return (await this.#untilReported(signal, 'the Lease of the target cluster', ask)) ?? false;
   }
 
   /**
    * Retries until there is an answer. Without permission the controller assumes that there is no other control cluster.
    */
-  async #untilTold<T>(signal: AbortSignal, what: string, ask: () => Promise<T>): Promise<T | undefined> {
+  async #untilReported<T>(signal: AbortSignal, what: string, ask: () => Promise<T>): Promise<T | undefined> {
     const { clock, log } = this.#o;
     while (!signal.aborted) {
       try {
@@ -120,10 +120,10 @@ export class ControlCluster {
         if (signal.aborted) break;
         const fields = { error: errorText(error) };
         if (isForbidden(error)) {
-          log.warn(`${what} may not be read: other control clusters are not told from this one`, fields);
+          log.warn(`${what} cannot be read, so other control clusters cannot be distinguished from this one`, fields);
           return undefined;
         }
-        log.warn(`${what} cannot be read; it is tried again`, fields);
+        log.warn(`${what} cannot be read; mcm retries`, fields);
         await pause(clock, ASK_AGAIN_MS, signal);
       }
     }

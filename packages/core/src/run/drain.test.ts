@@ -104,11 +104,11 @@ test.each([404, 400])('without an eviction API (%i) pods are deleted, and an eve
   expect(rig.cloud.vms).toHaveLength(1);
   await endPods(rig);
   await rig.until(async () => (await rig.machines()).length === 0, 1_000);
-  const told = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(
+  const reported = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(
     ({ reason }) => reason === 'EvictionUnavailable',
   );
-  expect(told[0]?.message).toContain(
-    'Deleted without their budgets, because the API server has no eviction API: default/other',
+  expect(reported[0]?.message).toContain(
+    'Pods deleted without a check of their budgets, because the API server has no eviction API: default/other',
   );
 });
 
@@ -204,7 +204,7 @@ test('a pod in a namespace that is being deleted: the 403 is a wait by name, and
   await rig.deleteMachine('m-0');
   await rig.until(async () => (await rig.description('m-0')).includes('namespace'));
   expect(await rig.description('m-0')).toBe(
-    'Waiting: pod default/a waits for its namespace, which is being deleted, to end it. Initiate node drain',
+    'Waiting: pod default/a waits for the deletion of its namespace. Initiate node drain',
   );
   ending = false;
   await rig.admin.resource(pods, NAMESPACE).delete('a', { gracePeriodSeconds: 0 });
@@ -410,7 +410,7 @@ test('a volume that only the node reports is detached before its VM is deleted',
   await endPods(rig);
   await rig.clock.advance(60_000);
   expect(await rig.description('m-0')).toBe(
-    'Waiting: volume pv-1 of pod default/db is still attached, waited for until 2026-01-01T00:02:01Z. Initiate node drain',
+    'Waiting: volume pv-1 of pod default/db is still attached; mcm waits until 2026-01-01T00:02:01Z. Initiate node drain',
   );
   expect(rig.cloud.calls.delete).toBe(0);
   await attach([]);
@@ -438,7 +438,7 @@ test('a volume without an attachment that the kubelet reports as in use is not d
   await endPods(rig);
   await rig.clock.advance(60_000);
   expect(await rig.description('m-0')).toBe(
-    'Waiting: volume pv-1 of pod default/db is still in use, waited for until 2026-01-01T00:02:01Z. Initiate node drain',
+    'Waiting: volume pv-1 of pod default/db is still in use; mcm waits until 2026-01-01T00:02:01Z. Initiate node drain',
   );
   expect(rig.cloud.calls.delete).toBe(0);
   await inUse(['kubernetes.io/csi/foreign.csi^vol-12']);
@@ -506,14 +506,19 @@ test.each<[why: string, spec: object, after: (rig: Rig) => Promise<unknown>, bec
         type: 'merge',
         body: { metadata: { labels: { 'force-deletion': 'True' } } },
       }),
-    'as label force-deletion=true asks',
+    'because of label force-deletion=true',
   ],
-  ['the time to drain', { drainTimeout: '40s' }, (rig) => rig.clock.advance(36_000), 'as the time to drain is over'],
+  [
+    'the time to drain',
+    { drainTimeout: '40s' },
+    (rig) => rig.clock.advance(36_000),
+    'because the drain timeout expired',
+  ],
   [
     'the tries',
     { drainTimeout: '1h', maxEvictRetries: 3 },
     (rig) => rig.clock.advance(61_000),
-    'as the time to evict them is over (maxEvictRetries, drainTimeout)',
+    'because the eviction timeout expired (maxEvictRetries, drainTimeout)',
   ],
   [
     'a silent node',
@@ -523,9 +528,9 @@ test.each<[why: string, spec: object, after: (rig: Rig) => Promise<unknown>, bec
       await rig.conditions('m-0', [{ type: 'Ready', status: 'Unknown', lastTransitionTime }]);
       await rig.clock.advance(301_000);
     },
-    'as nobody on the node answers any more',
+    'because the node is unreachable',
   ],
-])('who misses a pod finds out why its budget did not keep it: %s', async (_why, spec, after, because) => {
+])('a deleted pod is explained by its budget: %s', async (_why, spec, after, because) => {
   const { rig } = await started(1);
   await rig.admin.resource(machines, NAMESPACE).patch('m-0', { type: 'merge', body: { spec } });
   await budget(rig, 0);
@@ -536,7 +541,7 @@ test.each<[why: string, spec: object, after: (rig: Rig) => Promise<unknown>, bec
   await rig.clock.advance(40_000);
   const { items } = await rig.admin.resource(events, NAMESPACE).list();
   expect(items.filter(({ reason }) => reason === 'PodsForcedOff')).toMatchObject([
-    { message: `Deleted without grace, whatever their budgets say, ${because}: default/web-1`, count: 1 },
+    { message: `Pods deleted without a grace period or a check of their budgets, ${because}: default/web-1`, count: 1 },
   ]);
 });
 

@@ -79,7 +79,7 @@ test('a machine that becomes unhealthy: its last conditions are kept, even if th
   await failed(rig, 'm-0');
   const [evidence] = await readEvidence(rig.admin, NAMESPACE, 'm-0');
   expect(evidence?.conditions).toMatch(/^Ready=Unknown since .* NodeStatusUnknown: no word from it$/);
-  expect(evidence?.missing).toBe('The driver cannot tell what the VM says');
+  expect(evidence?.missing).toBe('The driver cannot read the console output');
   expect(evidence?.failure).toMatch(/^Machine m-0 health checks failing since last 10m0s minutes/);
 });
 
@@ -93,7 +93,7 @@ test('a driver whose call does not end costs at most the time limit', async () =
   expect(await rig.phase('m-0')).toBe('Pending');
   expect(await failed(rig, 'm-0')).toBeLessThanOrEqual(EVIDENCE_BOUND_MS + 1_000);
   await rig.clock.advance(MINUTE);
-  expect((await readEvidence(rig.admin, NAMESPACE, 'm-0'))[0]?.missing).toMatch(/could not tell/);
+  expect((await readEvidence(rig.admin, NAMESPACE, 'm-0'))[0]?.missing).toMatch(/could not read/);
 });
 
 test('killed before and after keeping the evidence: kept once', async () => {

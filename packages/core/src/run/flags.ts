@@ -49,7 +49,7 @@ export const machineFlags = {
     }),
     'resource-exhausted-retry': durationFlag({
       default: MACHINE_DEFAULTS.resourceExhaustedRetryMs,
-      help: 'first delay after ResourceExhausted, shared by the machines of a class and zone; it doubles up to three times this value; 0 means 10m',
+      help: 'first delay after ResourceExhausted for the machines of a class and zone, doubled up to three times this value; 0: 10m',
     }),
     'driver-call-timeout': durationFlag({
       default: DRIVER_TIMEOUTS.create,
@@ -84,24 +84,24 @@ export const machineFlags = {
     }),
     'machine-pv-detach-timeout': durationFlag({
       default: MACHINE_DEFAULTS.volumeDetachTimeoutMs,
-      help: 'how long a drain waits until a volume is detached from the node',
+      help: 'longest wait of a drain for the detachment of a volume from the node',
     }),
     'machine-pv-reattach-timeout': durationFlag({
       default: MACHINE_DEFAULTS.volumeReattachTimeoutMs,
-      help: 'how long a drain waits until a volume is attached to another node, before it evicts the next pod with volumes',
+      help: 'longest wait of a drain for the attachment of a volume to another node, before the next pod with volumes',
     }),
     'machine-unresponsive-node-timeout': durationFlag({
       default: MACHINE_DEFAULTS.unresponsiveNodeMs,
-      help: 'the drain of a node that is NotReady for longer than this deletes its pods without a grace period',
+      help: 'a drain deletes pods without a grace period after the node is NotReady for this time',
     }),
     'machine-read-only-node-timeout': durationFlag({
       default: MACHINE_DEFAULTS.readOnlyNodeMs,
-      help: 'the drain of a node with condition ReadonlyFilesystem for longer than this deletes its pods without a grace period; raise it if pods can end without writing',
+      help: 'a drain deletes pods without a grace period after the node has condition ReadonlyFilesystem for this time',
     }),
     'drain-volume-window': integerFlag({
       min: 1,
       default: 5,
-      help: 'maximum number of pods with volumes that a drain evicts in parallel; starts with 1, grows while volumes are detached in time, and halves otherwise; limited by the CSI drivers of the other nodes of the zone',
+      help: 'maximum number of pods with volumes that a drain evicts in parallel; a drain starts with 1 and adapts to the detachments',
     }),
   }),
   ...flagGroup('Orphans and reachability', {
@@ -122,7 +122,7 @@ export const machineFlags = {
     }),
     'orphan-former-owners': listFlag({
       default: [],
-      help: 'former control clusters, as UIDs of their namespaces of Machines; this controller owns their VMs, and never deletes VMs of other control clusters as orphans',
+      help: 'former control clusters (UIDs of their Machine namespaces) whose VMs this controller owns; VMs of others are never orphans',
     }),
     'machine-safety-apiserver-statuscheck-period': durationFlag({
       default: REACHABILITY_DEFAULTS.periodMs,
@@ -132,7 +132,7 @@ export const machineFlags = {
     'machine-safety-apiserver-statuscheck-timeout': durationFlag({
       default: REACHABILITY_DEFAULTS.timeoutMs,
       minMs: 1,
-      help: 'an API server without an answer for longer than this freezes the controller: no health check until 30 s after it answers again',
+      help: 'an API server without an answer for this time freezes the controller; health checks restart 30 s after an answer',
     }),
   }),
   ...safeguardFlags,

@@ -136,17 +136,17 @@ test('two control clusters with one cloud account and one cluster tag keep each 
   mine.cloud.plant('lost', created, undefined, 'cluster-a');
   mine.cloud.plant('moved', created, undefined, 'cluster-moved-away');
   await mine.clock.advance(HOUR / 2);
-  const told = (await mine.admin.resource(events, NAMESPACE).list()).items.filter(
+  const reported = (await mine.admin.resource(events, NAMESPACE).list()).items.filter(
     ({ reason }) => reason === 'ForeignVMs',
   );
-  expect(told.map(({ involvedObject, message, count }) => `${involvedObject.kind} ${count} ${message}`).sort()).toEqual(
-    [
-      expect.stringMatching(
-        /^MachineClass 1 VMs with the tags .* another control cluster \(cluster-b\), .*--orphan-former-owners/,
-      ),
-      expect.stringMatching(/^MachineClass 1 .*\(cluster-moved-away\)/),
-    ],
-  );
+  expect(
+    reported.map(({ involvedObject, message, count }) => `${involvedObject.kind} ${count} ${message}`).sort(),
+  ).toEqual([
+    expect.stringMatching(
+      /^MachineClass 1 VMs with the tags .* another control cluster \(cluster-b\), .*--orphan-former-owners/,
+    ),
+    expect.stringMatching(/^MachineClass 1 .*\(cluster-moved-away\)/),
+  ]);
   await mine.clock.advance(3 * HOUR);
   expect(mine.cloud.vms.map(({ machineName }) => machineName)).toEqual(['a', 'b']);
   // One side is stopped. The other one still keeps its VMs.

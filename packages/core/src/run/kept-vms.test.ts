@@ -59,8 +59,10 @@ test('the VM of a machine that never joined outlives it for the configured time,
   expect(kept).toMatchObject({ machine: 'm-0', providerID: rig.cloud.vms[0]?.providerId });
   expect(kept?.until.getTime()).toBeGreaterThan(rig.clock.now().getTime() + 2 * HOUR);
   await rig.clock.advance(2_000);
-  const told = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(({ reason }) => reason === 'VMKept');
-  expect(told.map(({ message }) => message)).toEqual([expect.stringContaining(`(ConfigMap ${kept?.configMap})`)]);
+  const reported = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(
+    ({ reason }) => reason === 'VMKept',
+  );
+  expect(reported.map(({ message }) => message)).toEqual([expect.stringContaining(`(ConfigMap ${kept?.configMap})`)]);
   await rig.clock.advance(2.5 * HOUR);
   expect(vmsOf(rig)).toEqual(['m-0']);
   expect(rig.controller?.suspects()).toEqual({ vms: 0, nodes: 0, quarantined: 0 });
@@ -133,7 +135,7 @@ test.each<[why: string, spoil: (rig: Rig) => Promise<unknown>]>([
   expect(await records(rig)).toEqual([]);
 });
 
-test('the VM of a healthy machine is deleted, and any VM if none is to be kept', async () => {
+test('the VM of a healthy machine is deleted, and any VM without the setting', async () => {
   const rig = await started();
   await rig.createMachine('well');
   await rig.until(async () => (await rig.phase('well')) === 'Running');

@@ -37,7 +37,7 @@ const quarantined = async (rig: Rig): Promise<string | undefined> => {
   return metadata.annotations?.[Annotations.QuarantinedVMs];
 };
 
-const told = async (rig: Rig): Promise<string[]> =>
+const reported = async (rig: Rig): Promise<string[]> =>
   (await rig.admin.resource(events).list()).items
     .filter(({ reason }) => reason === 'OrphanVM')
     .map(({ message = '' }) => message);
@@ -58,8 +58,8 @@ test.each([
   rig.start();
   await rig.clock.advance(40 * MINUTE);
   expect(await quarantined(rig)).toBe(vmOf(rig, 'young')?.providerId);
-  expect(await told(rig)).toEqual([
-    expect.stringContaining('it is in quarantine, for the API server of the machines went back to an older state'),
+  expect(await reported(rig)).toEqual([
+    expect.stringContaining('it is in quarantine (the API server of the machines returned to an older state)'),
   ]);
   if (joins) expect((await rig.admin.resource(nodes).get('young')).spec.unschedulable).toBeUndefined();
   expect(rig.cloud.vms).toHaveLength(11);
@@ -95,7 +95,7 @@ test('a VM that is older than the time without a controller is drained and delet
   rig.start();
   await rig.until(async () => rig.cloud.vms.length === 1, 2 * HOUR);
   await rig.clock.advance(2_000);
-  expect(await told(rig)).toEqual([expect.stringContaining('it is drained, then deleted')]);
+  expect(await reported(rig)).toEqual([expect.stringContaining('it is drained, then deleted')]);
 });
 
 test('VMs that a controller without leader election has created are no proof of a restore', async () => {
@@ -122,7 +122,9 @@ test('without a Lease, a VM whose Node is lost is kept for an hour, and drained 
   rig.start();
   await rig.clock.advance(45 * MINUTE);
   expect(rig.cloud.vms).toHaveLength(11);
-  expect(await told(rig)).toEqual([expect.stringMatching(/; it is kept until \S+: it has no Node, so pods on it/)]);
+  expect(await reported(rig)).toEqual([
+    expect.stringMatching(/; it is kept until \S+: it has no Node, so its pods are unknown/),
+  ]);
   await rejoin(rig, 'young');
   await rig.createPod('web', 'young');
   await rig.until(async () => (await rig.admin.resource(nodes).get('young')).spec.unschedulable === true, HOUR);

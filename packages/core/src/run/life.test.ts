@@ -230,7 +230,7 @@ test('a deletion waits for a running creation and leaves nothing behind [inciden
   await r.deleteMachine('m-1');
   await r.clock.advance(60_000);
   expect(r.cloud.calls.delete).toBe(0);
-  expect(await r.description('m-1')).toContain("Waiting: the driver's create is under way");
+  expect(await r.description('m-1')).toContain("Waiting: the driver's create call is in progress");
   expect(r.log.lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
   release();
   await r.until(gone(r, 'm-1'));
@@ -238,7 +238,7 @@ test('a deletion waits for a running creation and leaves nothing behind [inciden
   expect(r.cloud.vms).toEqual([]);
 });
 
-/** Blocks the first call of a method until it is released, whatever its signal says. */
+/** Blocks the first call of a method until it is released, also after its signal. */
 function deafTo(method: 'create' | 'delete') {
   let held = 0;
   const released = Promise.withResolvers<void>();
@@ -362,9 +362,9 @@ test('deleting a Node deletes its machine', async () => {
   await r.until(gone(r, 'm-1'), 5_000);
   expect(r.cloud.vms).toEqual([]);
   await r.clock.advance(1_000);
-  const told = (await r.admin.resource<EventObject>(events, NAMESPACE).list()).items;
-  expect(told.filter(({ reason }) => reason === 'NodeDeleted')).toMatchObject([
-    { message: 'Its Node m-1 was deleted: the machine goes with it' },
+  const reported = (await r.admin.resource<EventObject>(events, NAMESPACE).list()).items;
+  expect(reported.filter(({ reason }) => reason === 'NodeDeleted')).toMatchObject([
+    { message: 'Its Node m-1 was deleted, so mcm deletes the machine' },
   ]);
 });
 

@@ -65,13 +65,13 @@ test('the command line precedes MCM_FLAG_…, then the file of --config, then th
   const own = { TOY_ENDPOINT: 'https://variable.example' };
   const argument = '--toy-endpoint=https://flag.example';
   const env = { MCM_FLAG_TOY_ENDPOINT: 'https://env.example' };
-  const told = async (argv: readonly string[], variables: Readonly<Record<string, string>> = {}) =>
+  const reported = async (argv: readonly string[], variables: Readonly<Record<string, string>> = {}) =>
     (await run(provider(own), argv, variables)).errors;
   const line = (name: string, host: string) => [`machine-controller-toy: in force: ${name} https://${host}.example/`];
-  expect(await told([`--config=${file}`, argument], env)).toEqual(line('--toy-endpoint', 'flag'));
-  expect(await told([`--config=${file}`], env)).toEqual(line('--toy-endpoint', 'env'));
-  expect(await told([`--config=${file}`])).toEqual(line('--toy-endpoint', 'file'));
-  expect(await told([])).toEqual(line('TOY_ENDPOINT', 'variable'));
+  expect(await reported([`--config=${file}`, argument], env)).toEqual(line('--toy-endpoint', 'flag'));
+  expect(await reported([`--config=${file}`], env)).toEqual(line('--toy-endpoint', 'env'));
+  expect(await reported([`--config=${file}`])).toEqual(line('--toy-endpoint', 'file'));
+  expect(await reported([])).toEqual(line('TOY_ENDPOINT', 'variable'));
 });
 
 test('an invalid setting ends the process with 1 and is named in its last line', async () => {
@@ -83,9 +83,9 @@ test('an invalid setting ends the process with 1 and is named in its last line',
 test.each([
   ['is not there', undefined, /^NODE_EXTRA_CA_CERTS names .*none\.pem, which cannot be read \(ENOENT/],
   [
-    'holds no certificate',
+    'contains no certificate',
     'rubbish',
-    /^NODE_EXTRA_CA_CERTS names .*ca\.pem, which holds no certificate in PEM: .*correct the path/,
+    /^NODE_EXTRA_CA_CERTS names .*ca\.pem, which contains no PEM certificate; .*correct the path/,
   ],
 ])('a file of authorities that %s is warned of: Node passes it over', async (_what, text, says) => {
   const authorities = join(folder, text === undefined ? 'none.pem' : 'ca.pem');

@@ -96,7 +96,7 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
   return {
     name,
     version,
-    description: `Machine controller of the ${driver.name} provider: makes, watches, drains and deletes machines. With "schema" (or "schema --markdown") in place of flags: prints what a MachineClass and its Secret may hold.`,
+    description: `Machine controller of the ${driver.name} provider: creates, checks, drains and deletes machines. The argument "schema" (or "schema --markdown") prints the fields of a MachineClass and its Secret.`,
     leaseName: NAME,
     metricsPrefix: 'mcm_',
     crds: crds.filter(({ spec }) => NEEDED_KINDS.has(spec.names.kind)),
@@ -121,13 +121,13 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
 async function faultsOfAuthorities(file: string | undefined): Promise<readonly string[]> {
   if (!file) return [];
   const fault = await readFile(file, 'utf8').then(
-    (text) => (text.includes('-----BEGIN CERTIFICATE-----') ? undefined : 'holds no certificate in PEM'),
+    (text) => (text.includes('-----BEGIN CERTIFICATE-----') ? undefined : 'contains no PEM certificate'),
     (thrown: unknown) => `cannot be read (${errorText(thrown)})`,
   );
   return fault === undefined
     ? []
     : [
-        `NODE_EXTRA_CA_CERTS names ${file}, which ${fault}: its authorities are not trusted; correct the path or leave it out`,
+        `NODE_EXTRA_CA_CERTS names ${file}, which ${fault}; its certificates are not trusted; correct the path or remove the variable`,
       ];
 }
 

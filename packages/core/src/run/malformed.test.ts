@@ -76,8 +76,8 @@ test.each([
     expect(rig.cloud.vms.filter(({ machineName }) => held.includes(machineName))).toEqual([]);
     const broken = rig.log.lines.filter(({ message }) => /handler failed|index cannot|not be projected/.test(message));
     expect(broken).toEqual([]);
-    const told = rig.log.lines.filter(({ message }) => message.includes('is malformed'));
-    expect(told.map(({ fields }) => fields.object).toSorted()).toEqual(
+    const reported = rig.log.lines.filter(({ message }) => message.includes('is malformed'));
+    expect(reported.map(({ fields }) => fields.object).toSorted()).toEqual(
       held.map((name) => `${NAMESPACE}/${name}`).toSorted(),
     );
     // After its correction it is an ordinary machine.

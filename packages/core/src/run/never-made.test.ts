@@ -34,7 +34,7 @@ const force = (rig: Rig) =>
     .resource<Machine>(machines, NAMESPACE)
     .patch('m-0', { type: 'merge', body: { metadata: { labels: { 'force-deletion': 'true' } } } });
 
-const told = async (rig: Rig, about: string): Promise<string[]> =>
+const reported = async (rig: Rig, about: string): Promise<string[]> =>
   (await rig.admin.resource(events).list()).items
     .filter(({ reason }) => reason === about)
     .map(({ message = '' }) => message);
@@ -55,7 +55,7 @@ test('the same after a restart: the Machine records that no call was sent', asyn
   await rig.deleteMachine('m-0');
   rig.start();
   await gone(rig, MINUTE);
-  expect(await told(rig, 'VMUnknown')).toEqual([]);
+  expect(await reported(rig, 'VMUnknown')).toEqual([]);
 });
 
 test('the note is removed before the first call, so after a lost answer there is none', async () => {
@@ -84,14 +84,14 @@ test('a machine of an earlier process may have a VM: the status reports what is 
   await rig.deleteMachine('m-0');
   await rig.clock.advance(HOUR);
   expect(await rig.description('m-0')).toMatch(
-    /^Whether it has a VM is unknown: correct class or Secret, or set the label/,
+    /^It is unknown whether the machine has a VM\. Correct the class or Secret, or set the label/,
   );
   expect(await rig.machine('m-0')).toBeDefined();
   await force(rig);
   await gone(rig, MINUTE);
   await rig.clock.advance(2_000);
-  expect(await told(rig, 'VMUnknown')).toEqual([
-    expect.stringMatching(/^Machine m-0 ends by force-deletion, and may leave a VM/),
+  expect(await reported(rig, 'VMUnknown')).toEqual([
+    expect.stringMatching(/^Machine m-0 is deleted by force-deletion, and its VM may be left/),
   ]);
 });
 
@@ -106,7 +106,7 @@ test('force-deletion deletes a VM that is on record', async () => {
   expect([(await rig.machines()).length, rig.cloud.vms.length]).toEqual([1, 1]);
   await classes(rig).patch('broken', { type: 'merge', body: { providerSpec: { size: 'small' } } });
   await gone(rig, HOUR);
-  expect([rig.cloud.vms, await told(rig, 'VMUnknown')]).toEqual([[], []]);
+  expect([rig.cloud.vms, await reported(rig, 'VMUnknown')]).toEqual([[], []]);
 });
 
 test('the deletion waits for a cloud that does not answer, also with force-deletion', async () => {

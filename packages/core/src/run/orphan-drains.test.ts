@@ -13,7 +13,7 @@ const HOUR = 60 * MINUTE;
 
 const started = (options: StartOptions = {}): Promise<Rig> => startRig({ eventTtlMs: 0, ...options });
 
-const told = async (rig: Rig): Promise<string[]> =>
+const reported = async (rig: Rig): Promise<string[]> =>
   (await rig.admin.resource(events).list()).items
     .filter(({ reason }) => reason === 'OrphanVM')
     .map(({ message = '' }) => message);
@@ -47,8 +47,8 @@ test('a VM whose machine was removed while its Node is Ready is drained before i
   await endPod(rig);
   await rig.until(async () => rig.cloud.vms.length === 0, 5 * MINUTE);
   await rig.clock.advance(2_000);
-  expect(await told(rig)).toEqual([
-    expect.stringMatching(/ belongs to no machine: .*; it is drained, then deleted: Node m-0 runs on it and is Ready$/),
+  expect(await reported(rig)).toEqual([
+    expect.stringMatching(/ is an orphan: .*; it is drained, then deleted: Node m-0 runs on it and is Ready$/),
   ]);
 });
 
@@ -105,7 +105,7 @@ test('a renamed VM is no orphan while a machine has it on record', async () => {
   rig.cloud.plant('renamed', own?.createdAt, own?.providerId);
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['renamed']);
-  expect(await told(rig)).toEqual([]);
+  expect(await reported(rig)).toEqual([]);
 });
 
 test('--orphan-policy=report neither drains nor deletes', async () => {
@@ -145,7 +145,7 @@ test('a Ready Node that the cache does not have keeps its VM: mcm reads it from 
   rig.start();
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms).toHaveLength(1);
-  expect(await told(rig)).toEqual([expect.stringMatching(/it is drained, then deleted: Node m-0 runs on it/)]);
+  expect(await reported(rig)).toEqual([expect.stringMatching(/it is drained, then deleted: Node m-0 runs on it/)]);
 });
 
 test('a machine of another name that has the VM on record keeps it, even if the cache does not have the machine', async () => {
@@ -193,7 +193,7 @@ test('a Node without a provider ID keeps the VM of its machine whose ID was edit
   await rig.admin.resource<Machine>(machines, NAMESPACE).patch('m-0', { type: 'merge', body });
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms).toHaveLength(1);
-  expect(await told(rig)).toEqual([expect.stringMatching(/it is kept, for Node m-0 runs on it and is Ready/)]);
+  expect(await reported(rig)).toEqual([expect.stringMatching(/it is kept because Node m-0 runs on it and is Ready/)]);
 });
 
 test('the Nodes of the fake cloud have ids of a cloud controller, not of the driver', async () => {

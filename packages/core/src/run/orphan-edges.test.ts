@@ -18,7 +18,7 @@ const started = (options: StartOptions = {}): Promise<Rig> => startRig({ eventTt
 
 const nodeNames = async (rig: Rig): Promise<string[]> => (await rig.nodes()).map(({ metadata }) => metadata.name);
 
-const told = async (rig: Rig, about: string): Promise<string[]> =>
+const reported = async (rig: Rig, about: string): Promise<string[]> =>
   (await rig.admin.resource(events).list()).items
     .filter(({ reason }) => reason === about)
     .map(({ involvedObject, message }) => `${involvedObject.name}: ${message}`);
@@ -91,8 +91,8 @@ test('a machine with an edited providerID keeps the VM of its Ready Node, and an
   await rig.admin.resource<Machine>(machines, NAMESPACE).patch('m-0', { type: 'merge', body });
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms).toHaveLength(1);
-  expect(await told(rig, 'OrphanVM')).toEqual([
-    expect.stringMatching(/it is kept, for Node m-0 runs on it and is Ready/),
+  expect(await reported(rig, 'OrphanVM')).toEqual([
+    expect.stringMatching(/it is kept because Node m-0 runs on it and is Ready/),
   ]);
 });
 
@@ -105,7 +105,7 @@ test('a second VM of a machine whose Ready Node runs on the first is an orphan',
   await rig.until(async () => rig.cloud.vms.length === 1, 2 * HOUR);
   await rig.clock.advance(2_000);
   expect(rig.cloud.vms).toEqual([own]);
-  expect(await told(rig, 'OrphanVM')).toEqual([expect.stringMatching(/; it is deleted$/)]);
+  expect(await reported(rig, 'OrphanVM')).toEqual([expect.stringMatching(/; it is deleted$/)]);
 });
 
 const records = async (rig: Rig): Promise<number> =>
@@ -165,13 +165,13 @@ test('a deleted class removes the records of deleted VMs, even if it keeps none 
 test('the Node of a kept VM is reported once when its kubelet stops, and not before', async () => {
   const { rig } = await kept();
   await rig.clock.advance(HOUR);
-  expect(await told(rig, 'OrphanNode')).toEqual([]);
+  expect(await reported(rig, 'OrphanNode')).toEqual([]);
   await rig.conditions('m-0', UNREACHABLE);
   await rig.clock.advance(HOUR);
-  expect(await told(rig, 'OrphanNode')).toEqual([
-    `m-0: Its machine m-0 is gone and nobody reports from it; it is kept: its instance is still listed by MachineClass ${NAMESPACE}/small`,
+  expect(await reported(rig, 'OrphanNode')).toEqual([
+    `m-0: Its machine m-0 is gone and no kubelet reports its status; it is kept: its instance is still listed by MachineClass ${NAMESPACE}/small`,
   ]);
   await rig.clock.advance(3 * HOUR);
   expect(await nodeNames(rig)).toEqual([]);
-  expect((await told(rig, 'OrphanNode')).at(-1)).toMatch(/it is deleted$/);
+  expect((await reported(rig, 'OrphanNode')).at(-1)).toMatch(/it is deleted$/);
 });

@@ -43,7 +43,9 @@ test('the Node of a removed machine is deleted once its VM is confirmed gone, on
   const took = await rig.until(async () => !(await nodeNames(rig)).includes('gone'), 2 * HOUR);
   expect(took).toBeGreaterThanOrEqual(ORPHAN_DEFAULTS.confirmAfterMs);
   await rig.clock.advance(2_000);
-  expect(await nodeEvents(rig)).toEqual(['gone: Its machine gone is gone and nobody reports from it; it is deleted']);
+  expect(await nodeEvents(rig)).toEqual([
+    'gone: Its machine gone is gone and no kubelet reports its status; it is deleted',
+  ]);
   await rig.clock.advance(2 * HOUR);
   expect(await nodeNames(rig)).toEqual(['stays']);
   expect(await rig.phase('stays')).toBe('Running');
@@ -62,7 +64,7 @@ test.each<
     'its VM is there after all, though no listing shows it',
     { cloud: { hides: () => true } },
     async (rig) => rig.cloud.plant('gone', undefined, 'fake:///zone/vm-0'),
-    /it is kept, for the cloud still has its instance/,
+    /it is kept because its VM still exists/,
   ],
   [
     'the listing fails',
@@ -91,13 +93,13 @@ test.each<
     '--orphan-policy=report',
     { controller: { orphans: { ...ORPHAN_DEFAULTS, policy: 'report' } } },
     async () => undefined,
-    /it is kept, as --orphan-policy=report says/,
+    /it is kept because of --orphan-policy=report/,
   ],
   [
     'a cap of none',
     { controller: { orphans: { ...ORPHAN_DEFAULTS, maxPerHour: 0 } } },
     async () => undefined,
-    /it has to wait/,
+    /it waits for the limit/,
   ],
   [
     'it joined under another controller',
@@ -117,9 +119,9 @@ test.each<
   expect(await nodeNames(rig)).toEqual(['gone']);
   const [node] = await rig.nodes();
   expect(node?.metadata.annotations?.[Annotations.NotManagedByMCM]).toBe('1');
-  const told = await nodeEvents(rig);
-  expect(told).toHaveLength(says ? 1 : 0);
-  if (says) expect(told[0]).toMatch(says);
+  const reported = await nodeEvents(rig);
+  expect(reported).toHaveLength(says ? 1 : 0);
+  if (says) expect(reported[0]).toMatch(says);
 });
 
 /** A rig whose controller gets no events of machines after its restart: the watch opens and sends nothing. */
@@ -186,13 +188,15 @@ test('an orphan VM is first reported, then deleted, with an event on its class, 
   expect(rig.cloud.vms).toHaveLength(1);
   await rig.until(async () => rig.cloud.vms.length === 0, HOUR);
   await rig.clock.advance(MINUTE);
-  const told = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(({ reason }) => reason === 'OrphanVM');
-  expect(told.map(({ involvedObject }) => [involvedObject.kind, involvedObject.name])).toContainEqual([
+  const reported = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(
+    ({ reason }) => reason === 'OrphanVM',
+  );
+  expect(reported.map(({ involvedObject }) => [involvedObject.kind, involvedObject.name])).toContainEqual([
     'MachineClass',
     'small',
   ]);
-  expect(told.map(({ message }) => message).join('\n')).toMatch(
-    /^VM \S+ belongs to no machine: there is none by its name, \S+; it is deleted$/m,
+  expect(reported.map(({ message }) => message).join('\n')).toMatch(
+    /^VM \S+ is an orphan: its machine \S+ does not exist; it is deleted$/m,
   );
 });
 
@@ -249,30 +253,30 @@ test('two classes of one cluster list the same VMs: an orphan is reported and co
   await rig.clock.advance(MINUTE);
   rig.cloud.plant('nobody', rig.clock.now().toISOString());
   await rig.clock.advance(2 * HOUR);
-  const told = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(({ reason }) => reason === 'OrphanVM');
-  expect(told).toHaveLength(1);
-  expect(told[0]?.count).toBe(1);
+  const reported = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(
+    ({ reason }) => reason === 'OrphanVM',
+  );
+  expect(reported).toHaveLength(1);
+  expect(reported[0]?.count).toBe(1);
   expect(rig.controller?.suspects()).toEqual({ vms: 1, nodes: 0, quarantined: 0 });
 });
 
 test('a class that cannot be listed reports it once, and its recovery once; a single failure is not reported', async () => {
   const rig = await started();
-  const told = async () =>
+  const reported = async () =>
     (await rig.admin.resource(events, NAMESPACE).list()).items
       .filter(({ reason }) => reason?.startsWith('Listing'))
       .map(({ involvedObject, message, count }) => `${involvedObject.name} ${count}: ${message}`)
       .sort();
   rig.cloud.fail('list', { code: 'Unavailable' }, { code: 'Unavailable' });
   await rig.clock.advance(HOUR);
-  expect(await told()).toEqual([]);
+  expect(await reported()).toEqual([]);
   rig.cloud.fail('list', ...Array(20).fill({ code: 'Unauthenticated', message: 'keys revoked' }));
   await rig.clock.advance(2 * HOUR);
-  expect(await told()).toEqual([
-    expect.stringMatching(
-      /^small 1: The VMs of the class cannot be listed, so VMs and Nodes without a machine .*: .*keys revoked/,
-    ),
+  expect(await reported()).toEqual([
+    expect.stringMatching(/^small 1: The VMs of the class cannot be listed, so orphans cannot be found: keys revoked/),
   ]);
   await rig.clock.advance(6 * HOUR);
-  expect(await told()).toHaveLength(2);
-  expect(await told()).toContain('small 1: The VMs of the class are listed again');
+  expect(await reported()).toHaveLength(2);
+  expect(await reported()).toContain('small 1: The VMs of the class are listed again');
 });

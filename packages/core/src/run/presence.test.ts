@@ -17,14 +17,14 @@ test('an event on the Machine names annotations of its Node that count by presen
   });
   const mark = (value: string) =>
     rig.admin.resource(nodes).patch(node?.metadata.name ?? '', { type: 'merge', body: marks(value) });
-  const told = async () =>
+  const reported = async () =>
     (await rig.admin.resource(events, NAMESPACE).list()).items.filter(({ reason }) => reason === 'InvalidInput');
   await mark('true');
   await rig.clock.advance(60_000);
-  expect(await told()).toEqual([]);
+  expect(await reported()).toEqual([]);
   await mark('false');
   await rig.clock.advance(60_000);
-  const said = (await told()).map(({ message, involvedObject }) => `${involvedObject.kind} ${message}`).sort();
+  const said = (await reported()).map(({ message, involvedObject }) => `${involvedObject.kind} ${message}`).sort();
   expect(said).toEqual([
     expect.stringMatching(/^Machine Node \S+: metadata\.annotations\[\S+not-managed-by-mcm\]: "false" marks .*remove/),
     expect.stringMatching(/^Machine Node \S+: metadata\.labels\[\S+selected-for-update\]: "false" selects .*remove/),

@@ -40,7 +40,7 @@ async function almostFailed(rig: Rig, leftMs: number): Promise<void> {
 const isFrozen = (rig: Rig): boolean => rig.controller?.frozen() === true;
 
 test.each<Server>(['control', 'target'])(
-  'S-F2 S-F3 S-F4 S-F5: the %s cluster cut off: frozen, nobody is judged; back again, the outage is not held against anybody',
+  'the %s cluster is unreachable: frozen, no health is checked, and the outage counts for no machine afterwards [S-F2, S-F3, S-F4, S-F5]',
   async (server) => {
     const { rig, cuts } = await started('m-0', 'm-1', 'm-2');
     await rig.conditions('m-0', UNREACHABLE);
@@ -49,8 +49,8 @@ test.each<Server>(['control', 'target'])(
 
     cuts.cut(server, 'refused');
     await rig.until(async () => isFrozen(rig), 5 * MINUTE);
-    const told = rig.log.lines.find(({ message }) => message.startsWith('API servers unreachable'));
-    expect(told?.fields?.outOfReach).toEqual([
+    const reported = rig.log.lines.find(({ message }) => message.startsWith('API servers unreachable'));
+    expect(reported?.fields?.outOfReach).toEqual([
       expect.stringMatching(`^${server}: GET .*no answer.*connection refused`),
     ]);
     const orphan = rig.cloud.plant('nobody', rig.clock.now().toISOString());
@@ -178,7 +178,7 @@ test('after a freeze a machine whose Node joins is Running at once, not after 30
   expect(rig.clock.now().getTime()).toBeLessThan(joined + 3 * SECOND);
 });
 
-test('after a freeze no machine becomes unhealthy for 30 s, whatever events occur', async () => {
+test('after a freeze no machine becomes unhealthy for 30 s, with any events', async () => {
   const { rig, cuts } = await started('m-0', 'm-1');
   await rig.conditions('m-0', UNREACHABLE);
   await rig.until(async () => (await rig.phase('m-0')) === 'Unknown');

@@ -128,7 +128,7 @@ async function fate(rig: Rig, name: string): Promise<string> {
 }
 
 const waits = (resource: string): string =>
-  `Terminating: Drain failed due to - what is on the node cannot be seen: this process may not list ${resource}. Will retry in next sync.`;
+  `Terminating: Drain failed due to - the pods of the node cannot be read: this process may not list ${resource}. Will retry in next sync.`;
 const RUNS = /^Running: /;
 const uncalled = (resource: string): RegExp =>
   new RegExp(`^Terminating: VM deletion failed due to - .*may not list ${resource}`);
@@ -164,7 +164,7 @@ const TABLE: Readonly<Record<string, Row>> = {
 const GROUPS: Readonly<Record<string, string>> = { volumeattachments: '.storage.k8s.io' };
 
 test.each(Object.entries(TABLE))(
-  'without %s only what needs them waits, and goes on when they are there',
+  'without %s, only work that needs them waits, and continues when they exist',
   async (resource, row) => {
     const rig = await start();
     for (const name of ['plain', 'full', 'well']) await rig.createMachine(name);
@@ -178,8 +178,8 @@ test.each(Object.entries(TABLE))(
     for (const name of ['plain', 'full']) await rig.deleteMachine(name);
     await live(rig, 4);
 
-    const told = waits(`${resource}${GROUPS[resource] ?? ''}`);
-    const expected = (fate: RegExp | 'gone' | 'waits') => (fate === 'waits' ? expect.stringContaining(told) : fate);
+    const reported = waits(`${resource}${GROUPS[resource] ?? ''}`);
+    const expected = (fate: RegExp | 'gone' | 'waits') => (fate === 'waits' ? expect.stringContaining(reported) : fate);
     expect(await fate(rig, 'made')).toMatch(row.made);
     for (const name of ['plain', 'full'] as const) {
       const wanted = expected(row[name]);
@@ -211,11 +211,13 @@ test('without permission to list pods a running drain waits forever, until force
   await allow(rig, 'pods');
   // An open watch stays open until the server ends it after ten minutes at the latest.
   await rig.clock.advance(11 * 60_000);
-  expect(await fate(rig, 'm')).toMatch(/^Terminating: Drain failed .* cannot be seen: this process may not watch pods/);
-  const told = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(
+  expect(await fate(rig, 'm')).toMatch(/^Terminating: Drain failed .* cannot be read: this process may not watch pods/);
+  const reported = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(
     ({ reason }) => reason === 'DeletionBlocked',
   );
-  expect(told.map(({ message }) => message)).toEqual([expect.stringContaining('force-deletion=true on the machine')]);
+  expect(reported.map(({ message }) => message)).toEqual([
+    expect.stringContaining('force-deletion=true on the machine'),
+  ]);
   await rig.clock.advance(60 * 60_000);
   expect(rig.cloud.vms).toHaveLength(1);
   const forced = { metadata: { labels: { 'force-deletion': 'True' } } };

@@ -12,7 +12,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const UNTIL_THE_END = new AbortController().signal;
 
-const told = async (rig: Rig): Promise<string[]> =>
+const reported = async (rig: Rig): Promise<string[]> =>
   (await rig.admin.resource(events).list()).items
     .filter(({ reason }) => reason === 'OrphanVM')
     .map(({ message = '' }) => message);
@@ -74,8 +74,8 @@ test('a VM that is younger than the backup is kept, and the class says so', asyn
   expect(rig.cloud.vms).toHaveLength(2);
   expect((await rig.admin.resource(nodes).get('m-1')).spec.unschedulable).toBeUndefined();
   expect(await quarantined(rig)).toBe(young?.providerId);
-  expect(await told(rig)).toEqual([
-    expect.stringMatching(/it is in quarantine, for the API server of the machines went back/),
+  expect(await reported(rig)).toEqual([
+    expect.stringMatching(/it is in quarantine \(the API server of the machines returned/),
   ]);
   expect(rig.controller?.suspects().quarantined).toBe(1);
 });
@@ -323,5 +323,5 @@ test('machines that are deleted together, as with their CRD, leave their VMs in 
   expect(rig.cloud.vms).toHaveLength(10);
   expect((await rig.nodes()).filter(({ spec }) => spec.unschedulable)).toEqual([]);
   expect((await quarantined(rig))?.split(',')).toHaveLength(10);
-  expect((await told(rig))[0]).toContain('10 VMs that have served lost their machines together');
+  expect((await reported(rig))[0]).toContain('10 VMs with joined Nodes lost their machines at the same time');
 });

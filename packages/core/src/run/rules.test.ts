@@ -101,8 +101,8 @@ test('the reason for which a machine waits is a Warning event, once for each cau
   await rig.createMachine('m');
   await rig.until(async () => (await rig.phase('m')) === 'CrashLoopBackOff');
   await rig.clock.advance(5 * MINUTE);
-  const told: readonly EventObject[] = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(
+  const reported: readonly EventObject[] = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(
     ({ reason }) => reason === 'CreationFailed',
   );
-  expect(told.map(({ count, type }) => [count, type])).toEqual([[1, 'Warning']]);
+  expect(reported.map(({ count, type }) => [count, type])).toEqual([[1, 'Warning']]);
 });

@@ -61,14 +61,14 @@ export class SettingSources {
     const given = this.#variables[variable];
     if (!given) return undefined;
     if (given !== 'true' && given !== 'false')
-      throw new ConfigError(`${variable}=${given} is neither true nor false; write one of them, or leave it out`);
+      throw new ConfigError(`${variable}=${given} must be true or false; correct it or remove it`);
     return { name: variable, value: given === 'true' };
   }
 
   /**
    * Credentials and user data are sent to an endpoint. Plain http is therefore allowed for loopback addresses only,
    * except with `--allow-plain-http` or `MCM_ALLOW_PLAIN_HTTP=true`.
-   * @param paths Allowed paths besides none; absent: any
+   * @param paths Allowed paths in addition to none; absent: any
    */
   endpoint(flag: string, variables: readonly string[], paths?: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
@@ -91,19 +91,19 @@ export class SettingSources {
   #checked({ name, value }: GivenSetting<string>, paths: readonly string[] | undefined, plain = LOOPBACK): URL {
     const url = URL.parse(value);
     if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:'))
-      throw new ConfigError(`${name} is no URL of https (or of http on this host): write https://host[:port]`);
+      throw new ConfigError(`${name} must be an https URL, or an http URL of this host: write https://host[:port]`);
     if (url.username || url.password)
-      throw new ConfigError(`${name} holds a user or a password, which no endpoint takes: write https://host[:port]`);
+      throw new ConfigError(`${name} must not contain a user or password: write https://host[:port]`);
     if (url.search || url.hash)
-      throw new ConfigError(`${name} has a query or a fragment, which would not be asked: write https://host[:port]`);
+      throw new ConfigError(`${name} must not contain a query or fragment: write https://host[:port]`);
     const mayBePlain = LOOPBACK.test(url.hostname) || plain.test(url.hostname) || this.allowPlainHttp;
     if (url.protocol === 'http:' && !mayBePlain)
       throw new ConfigError(
-        `${name} is ${url.origin}, plain http, which is for loopback addresses only: use https, or set MCM_ALLOW_PLAIN_HTTP=true`,
+        `${name} is ${url.origin}, and plain http is only for loopback addresses: use https, or set MCM_ALLOW_PLAIN_HTTP=true`,
       );
     const path = url.pathname.replace(/\/+$/, '');
     if (paths && path !== '' && !paths.includes(path))
-      throw new ConfigError(`${name} has the path ${path}, which would not be asked: write ${url.origin}`);
+      throw new ConfigError(`${name} must not contain the path ${path}: write ${url.origin}`);
     return url;
   }
 }

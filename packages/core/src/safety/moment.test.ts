@@ -6,7 +6,7 @@ import { World } from '../deployment/testing/world.ts';
 const SEEDS = (process.env.MCM_SEEDS ?? '1,2,3,4,5,6').split(',').map(Number);
 
 /** Counts the events of a set by reason, repetitions included. */
-async function told(world: World): Promise<readonly number[]> {
+async function reported(world: World): Promise<readonly number[]> {
   const events = await world.events();
   const count = (reason: string) =>
     events.filter((event) => event.reason === reason).reduce((sum, event) => sum + (event.count ?? 1), 0);
@@ -14,7 +14,7 @@ async function told(world: World): Promise<readonly number[]> {
 }
 
 test.each(SEEDS)(
-  'F-13 an overshoot that lasts a moment is told once when it begins and once when it ends (seed %i)',
+  'a short overshoot is reported once at its start and once at its end (seed %i) [F-13]',
   async (seed) => {
     const random = seededRandom(seed);
     const slow = 10 + random.next() * 200;
@@ -34,7 +34,7 @@ test.each(SEEDS)(
     await world.change({ spec: { replicas: 2 } });
     await world.until(() => world.complete(), 120);
     await world.pass(130);
-    expect(await told(world)).toEqual([1, 1]);
+    expect(await reported(world)).toEqual([1, 1]);
     const [set] = await world.sets();
     expect([set?.metadata.labels?.freeze, set?.status?.machineSetCondition ?? []]).toEqual([undefined, []]);
     expect((await world.deployment()).metadata.labels?.freeze).toBeUndefined();

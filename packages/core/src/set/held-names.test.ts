@@ -25,7 +25,7 @@ async function scaledWhileHeld(node: (name: string) => { readonly name: string; 
   return { next, made };
 }
 
-test('the name of a cordoned Node is not given to a new machine, whatever the name of the Node object', async () => {
+test('the name of a cordoned Node is not given to a new machine, with any name of the Node object', async () => {
   const { next, made } = await scaledWhileHeld(() => ({ name: 'ip-10-0-0-1', unschedulable: true }));
   expect(made).toHaveLength(1);
   expect(made).not.toContain(next);

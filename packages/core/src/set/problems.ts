@@ -26,13 +26,13 @@ const classNotFound = ({ metadata, spec }: MachineSet): Problem => ({
   type: InvalidSpec,
   status: 'True',
   reason: 'ClassNotFound',
-  message: `spec.template.spec.class.name: there is no MachineClass "${spec.template.spec.class.name}" in namespace "${metadata.namespace ?? ''}". No machine is made or replaced until there is.`,
+  message: `spec.template.spec.class.name: there is no MachineClass "${spec.template.spec.class.name}" in namespace "${metadata.namespace ?? ''}". No machine is created or replaced until the class exists.`,
 });
 
 const replacementHeld = (held: SetProblems['held'], { breaker }: HeldMachine): Problem => ({
   type: ReplacementHeld,
   status: 'True',
-  reason: 'MachinesFellSilentTogether',
+  reason: 'ManyMachinesUnreachable',
   message: `Not replaced: ${listed(held.map(({ machine }) => machine))}. ${breakerMessage(breaker)}`,
 });
 
@@ -62,8 +62,7 @@ export function withProblems(
     .filter(({ type }) => !findCondition(stored, type))
     .map(({ type, message }): ProblemEvent => ({ type: 'Warning', reason: type, message }));
   if (!first && findCondition(stored, ReplacementHeld)) {
-    const message =
-      'Failed machines are replaced again: not so many are silent any more, or an annotation asks for it.';
+    const message = 'Failed machines are replaced again: the circuit breaker closed, or an annotation overrides it.';
     events.push({ type: 'Normal', reason: 'ReplacementResumed', message });
   }
   return { conditions: wanted, events };

@@ -66,7 +66,7 @@ test.each([
   ['false', '', true],
   ['when-failed', 'now', false],
 ])(
-  '7.11 a value that was taken off the node is no wish of the machine either: %j on the node, %j applied',
+  '7.11 a value that was removed from the node does not apply to the machine either: %j on the node, %j applied',
   (onNode, applied, goes) => {
     const base = machine('m', { phase: 'Failed', preserve: 'now', labels: { node: 'n' } });
     const annotations = {

@@ -19,13 +19,13 @@ test.each<[row: string, type: string, True: boolean, False: boolean, Unknown: bo
   ['S-H3', 'MemoryPressure', true, true, true],
   ['S-H4', 'NetworkUnavailable', false, true, false],
 ])('%s %s True/False/Unknown', (_row, type, ...expected) => {
-  const judged = (['True', 'False', 'Unknown'] as const).map((status) =>
+  const assessed = (['True', 'False', 'Unknown'] as const).map((status) =>
     isHealthy(
       Object.entries({ ...base, [type]: status }).map(([t, s]) => condition(t, s)),
       MACHINE_DEFAULTS.unhealthyConditionTypes,
     ),
   );
-  expect(judged).toEqual(expected);
+  expect(assessed).toEqual(expected);
 });
 
 test('without conditions a node is not healthy [S-H5]', () => {
@@ -78,7 +78,7 @@ test('only the unhealthy conditions are reported', () => {
   const types = MACHINE_DEFAULTS.unhealthyConditionTypes;
   const conditions = Object.entries(base).map(([t, s]) => condition(t, s));
   expect(ailmentsOf(conditions, types)).toBe('');
-  expect(ailmentsOf([], types)).toBe('no conditions are known of its node');
+  expect(ailmentsOf([], types)).toBe('its Node has no conditions');
   const unreachable = { ...condition('Ready', 'Unknown'), reason: 'NodeStatusUnknown', message: 'Kubelet stopped.' };
   expect(ailmentsOf([condition('DiskPressure', 'Unknown'), unreachable], types)).toBe(
     'Ready is Unknown (NodeStatusUnknown: Kubelet stopped.)',

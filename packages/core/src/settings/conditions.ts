@@ -24,7 +24,7 @@ export function ailmentsOf(
   conditions: readonly Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>[],
   unhealthyTypes: readonly string[],
 ): string {
-  if (conditions.length === 0) return 'no conditions are known of its node';
+  if (conditions.length === 0) return 'its Node has no conditions';
   const ready = conditions.filter(({ type }) => type === NodeConditions.Ready);
   const others = conditions.filter(({ type }) => type !== NodeConditions.Ready);
   // If the kubelet does not report, every condition is Unknown. One is enough.
@@ -96,8 +96,8 @@ export function unresponsiveAt(
   { unresponsiveNodeMs, readOnlyNodeMs }: Pick<MachineSettings, 'unresponsiveNodeMs' | 'readOnlyNodeMs'>,
 ): Date | undefined {
   const live = node?.status?.conditions ?? [];
-  const isTold = live.some(({ type }) => type === NodeConditions.Ready);
-  const conditions: readonly (NodeCondition | Condition)[] = isTold ? live : (machine.status?.conditions ?? []);
+  const isReported = live.some(({ type }) => type === NodeConditions.Ready);
+  const conditions: readonly (NodeCondition | Condition)[] = isReported ? live : (machine.status?.conditions ?? []);
   const due = (type: string, good: string, ms: number): number | undefined => {
     const found = conditions.find((condition) => condition.type === type);
     return found && found.status !== good ? millis(found.lastTransitionTime) + ms : undefined;

@@ -18,7 +18,7 @@ test('the annotation of the machine precedes that of its class, then Force appli
 test('an invalid annotation deletes nothing and is reported with a hint', () => {
   expect(undrainablePolicyOf(annotated('force'), undefined)).toEqual({
     policy: 'Hold',
-    problem: `annotation ${Annotations.UndrainablePolicy} of Machine machine-0 is "force"; it counts as Hold until it is one of Force, Quarantine, Hold`,
+    problem: `annotation ${Annotations.UndrainablePolicy} of Machine machine-0 is "force"; mcm uses Hold until it is one of Force, Quarantine, Hold`,
   });
   const ofClass = { metadata: { name: 'small', annotations: { [Annotations.UndrainablePolicy]: 'hold' } } } as never;
   expect(undrainablePolicyOf(machine(), ofClass).problem).toContain('of MachineClass small is "hold"');
@@ -35,7 +35,7 @@ test('Hold: evictions continue after every deadline, nothing is deleted, and the
   const plan = planDrain(o, later(1, o.forceAt));
   expect(plan).toMatchObject({ drained: false, forced: false, remove: [], evict: [{ name: 'web-0' }] });
   expect(plan.blockers[0]).toMatchObject({
-    text: 'time to drain is over with pod default/db-0, default/web-0 left; undrainable policy Hold keeps waiting for it',
+    text: 'drain timeout expired with pod default/db-0, default/web-0 left; undrainable policy Hold keeps waiting for it',
     failed: true,
   });
 });
@@ -52,7 +52,7 @@ test('Quarantine: after the timeout no pod is evicted any more, and there is no 
   const plan = planDrain(o, o.forceAt);
   expect(plan).toMatchObject({ drained: false, forced: false, evict: [], remove: [] });
   expect(plan.lookAgainAt).toBeUndefined();
-  expect(plan.blockers[0]?.text).toContain('undrainable policy Quarantine keeps the node cordoned until it has ended');
+  expect(plan.blockers[0]?.text).toContain('undrainable policy Quarantine keeps the node cordoned until it ends');
   expect(planDrain({ ...o, pods: [] }, later(1, o.forceAt)).drained).toBe(true);
 });
 
@@ -121,12 +121,12 @@ describe('Quarantine after the timeout', () => {
 });
 
 test('controllers that count machines see what keeps the VM after the timeout', () => {
-  const told = (policy: 'Force' | 'Quarantine' | 'Hold', ms: number, pods = [blocked]) => {
+  const reported = (policy: 'Force' | 'Quarantine' | 'Hold', ms: number, pods = [blocked]) => {
     const o = look(pods, { policy });
     return planDrain(o, later(ms, o.forceAt)).undrained;
   };
-  expect([told('Hold', 1), told('Quarantine', 1)]).toEqual(['Hold', 'Quarantine']);
-  expect([told('Force', 1), told('Hold', -1), told('Quarantine', -1), told('Hold', 1, [])]).toEqual(
+  expect([reported('Hold', 1), reported('Quarantine', 1)]).toEqual(['Hold', 'Quarantine']);
+  expect([reported('Force', 1), reported('Hold', -1), reported('Quarantine', -1), reported('Hold', 1, [])]).toEqual(
     Array(4).fill(undefined),
   );
 });

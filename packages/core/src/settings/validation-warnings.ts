@@ -31,7 +31,7 @@ function unclearBooleans({ metadata: { labels = {} } }: Machine): readonly strin
   const deletion = labels[Labels.ForceDeletion];
   const drain = labels[Labels.ForceDrain];
   const said = (key: string, value: string, allowed: string): string =>
-    `metadata.labels[${key}]: "${value}" does not count; write ${allowed}`;
+    `metadata.labels[${key}]: "${value}" is ignored; write ${allowed}`;
   return [
     ...(deletion === undefined || deletion === '' || isGoBoolean(deletion)
       ? []
@@ -49,7 +49,7 @@ const misleadingMarks = (node: Node): readonly string[] =>
     return problem === undefined ? [] : [`Node ${node.metadata.name}: ${problem}`];
   });
 
-const LIKE = 'write one such as "1h30m", from 0s up';
+const LIKE = 'write one of at least 0s, such as "1h30m"';
 const annotation = (key: string): string => `metadata.annotations[${key}]`;
 
 /**
@@ -70,30 +70,30 @@ export function validationWarningsOf(
   for (const field of DURATIONS) {
     const text = machine.spec[field];
     if (text !== undefined && !isDuration(text))
-      said.push(`spec.${field}: "${text}" is no duration, so the controller's default holds; ${LIKE}`);
+      said.push(`spec.${field}: "${text}" is not a duration, so mcm uses the default of the controller; ${LIKE}`);
   }
   const creation = annotations[Annotations.EffectiveCreationTimeout];
   if (creation !== undefined && !isDuration(creation))
     said.push(
-      `${annotation(Annotations.EffectiveCreationTimeout)}: "${creation}" is no duration and does not count; ${LIKE}`,
+      `${annotation(Annotations.EffectiveCreationTimeout)}: "${creation}" is not a duration and is ignored; ${LIKE}`,
     );
   const priority = annotations[Annotations.Priority];
   if (priority !== undefined && !/^[+-]?\d+$/.test(priority))
     said.push(
-      `${annotation(Annotations.Priority)}: "${priority}" is no integer and counts as 3; write one such as "1"`,
+      `${annotation(Annotations.Priority)}: "${priority}" is not an integer, so mcm uses 3; write one such as "1"`,
     );
   const preserve = annotations[Annotations.Preserve];
   const values: readonly string[] = Object.values(PreserveValues);
   if (preserve !== undefined && preserve !== '' && !values.includes(preserve))
-    said.push(`${annotation(Annotations.Preserve)}: "${preserve}" does not count; write one of ${values.join(', ')}`);
-  const override = annotations[Annotations.SilenceOverride];
+    said.push(`${annotation(Annotations.Preserve)}: "${preserve}" is ignored; write one of ${values.join(', ')}`);
+  const override = annotations[Annotations.BreakerOverride];
   const overrideIs = override === undefined ? undefined : overrideProblem(override);
-  if (overrideIs) said.push(`${annotation(Annotations.SilenceOverride)}: ${overrideIs}`);
+  if (overrideIs) said.push(`${annotation(Annotations.BreakerOverride)}: ${overrideIs}`);
   if (choice.problem) said.push(choice.problem);
   const twin = namesakes.find(({ metadata }) => metadata.uid !== machine.metadata.uid && !metadata.deletionTimestamp);
   if (twin)
     said.push(
-      `metadata.labels[${Labels.Node}]: "${machine.metadata.labels?.[Labels.Node] ?? ''}" is also the node of machine ${twin.metadata.name}, and one Node cannot be two machines; delete one of the two, and see that the cloud gives each VM a name of its own`,
+      `metadata.labels[${Labels.Node}]: "${machine.metadata.labels?.[Labels.Node] ?? ''}" is also the node of machine ${twin.metadata.name}; a Node can belong to one machine only; delete one of the two machines, and make the VM names in the cloud unique`,
     );
   return said;
 }

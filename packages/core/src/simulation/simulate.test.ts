@@ -59,7 +59,7 @@ function standing(count: number, wanted: MachineDeployment, phases: readonly str
   };
 }
 
-const told = ({ steps }: Simulation): string[] =>
+const reported = ({ steps }: Simulation): string[] =>
   steps.map(({ afterMs, action, name }) => `${afterMs / MINUTE} ${action} ${name.replace(/pool-[0-9a-f]+-/, 'new-')}`);
 const LARGE = { template: templateOf('large') };
 
@@ -71,7 +71,9 @@ describe('a simulated rollout', () => {
 
   test('rolls within the bounds of its strategy, machine by machine, and reports the duration', () => {
     const rolled = simulateRollout(standing(2, deployment(2, LARGE)));
-    expect(told(rolled).slice(1)).toEqual([...['0 make new-<1>', '3 delete m-0', '4 make new-<2>', '7 delete m-1']]);
+    expect(reported(rolled).slice(1)).toEqual([
+      ...['0 make new-<1>', '3 delete m-0', '4 make new-<2>', '7 delete m-1'],
+    ]);
     expect(rolled).toMatchObject({ complete: true, lastsMs: 8 * MINUTE, leastAvailable: 2, most: 3 });
     expect(rolled.disrupted.map(({ metadata }) => metadata.name)).toEqual(['m-0', 'm-1']);
   });
@@ -79,7 +81,7 @@ describe('a simulated rollout', () => {
   test('deletes the least useful machines first when there are too many', () => {
     const input = standing(4, deployment(2), ['Running', 'Pending', 'Running', 'Unknown']);
     const fewer = simulateRollout(input);
-    expect(told(fewer)).toEqual(['0 delete m-3', '0 delete m-1']);
+    expect(reported(fewer)).toEqual(['0 delete m-3', '0 delete m-1']);
     expect(fewer.complete).toBe(true);
   });
 
@@ -106,29 +108,29 @@ describe('a simulated rollout', () => {
   test('includes the wait for its windows, also those of its class, in the duration', () => {
     const windows = { annotations: { 'rollout.machine.sapcloud.io/windows': '0 14 * * * UTC 5m' } };
     const own = simulateRollout(standing(2, deployment(2, LARGE, windows)));
-    expect(told(own).slice(1)).toEqual([
+    expect(reported(own).slice(1)).toEqual([
       ...['120 make new-<1>', '123 delete m-0', '124 make new-<2>', '1560 delete m-1'],
     ]);
     expect(own).toMatchObject({ complete: true, lastsMs: 1561 * MINUTE });
     const input = standing(2, deployment(2, LARGE));
     const classes = input.classes.map((one) => ({ ...one, metadata: { ...one.metadata, ...windows } }));
-    expect(told(simulateRollout({ ...input, classes })).slice(1)).toEqual(told(own).slice(1));
+    expect(reported(simulateRollout({ ...input, classes })).slice(1)).toEqual(reported(own).slice(1));
   });
 
   test('rolls nothing while it is paused, but still scales', () => {
     expect(simulateRollout(standing(3, deployment(3, { ...LARGE, paused: true }))).steps).toEqual([]);
-    expect(told(simulateRollout(standing(3, deployment(2, { paused: true }))))).toEqual(['0 delete m-0']);
+    expect(reported(simulateRollout(standing(3, deployment(2, { paused: true }))))).toEqual(['0 delete m-0']);
   });
 
   test('updates in place one machine after the other, on the same machines', () => {
     const inPlaceUpdate = { maxSurge: 0, maxUnavailable: 1, orchestrationType: 'Auto' };
     const strategy = { type: 'InPlaceUpdate', inPlaceUpdate };
     const updated = simulateRollout(standing(2, deployment(2, { ...LARGE, strategy })));
-    expect(told(updated).slice(1)).toEqual(['0 select m-0', '5 hand over m-0', '5 select m-1', '10 hand over m-1']);
+    expect(reported(updated).slice(1)).toEqual(['0 select m-0', '5 hand over m-0', '5 select m-1', '10 hand over m-1']);
     expect(updated).toMatchObject({ complete: true, leastAvailable: 1, most: 2 });
     const manual = { ...strategy, inPlaceUpdate: { ...inPlaceUpdate, orchestrationType: 'Manual' } };
     const byHand = simulateRollout(standing(2, deployment(2, { ...LARGE, strategy: manual })));
-    expect(byHand).toMatchObject({ complete: false, because: 'waiting: machines are selected by hand' });
+    expect(byHand).toMatchObject({ complete: false, because: 'waiting: a user must select nodes' });
   });
 
   test('a node of two machines is updated once, for its owner, and the other machine is reported', () => {
@@ -139,7 +141,7 @@ describe('a simulated rollout', () => {
       index === 0 ? { ...one, metadata: { ...one.metadata, labels: { ...one.metadata.labels, node: 'm-1' } } } : one,
     );
     const updated = simulateRollout({ ...input, fleet });
-    expect(told(updated).filter((step) => step.includes('select'))).toEqual(['0 select m-1', '0 select m-2']);
+    expect(reported(updated).filter((step) => step.includes('select'))).toEqual(['0 select m-1', '0 select m-2']);
     expect(updated.complete).toBe(false);
     expect(updated.problems).toEqual(['machine m-0 names node m-1, which is that of machine m-1']);
   });
@@ -149,14 +151,18 @@ describe('a simulated rollout', () => {
     const gone = ({ metadata }: Machine) => (metadata.name === 'm-0' ? Number.POSITIVE_INFINITY : MINUTE);
     const stuck = simulateRollout({ ...input, durations: { ...input.durations, gone } });
     expect(stuck.complete).toBe(false);
-    expect(stuck.because).toMatch(/^waiting: .*old ones are not gone yet/);
+    expect(stuck.because).toMatch(/^waiting: .*old machines still exist/);
   });
 
   test('is blocked without the class, and replaces failed machines', () => {
     const missing = simulateRollout(standing(2, deployment(2, { template: templateOf('huge') })));
-    expect(missing).toMatchObject({ complete: false, steps: [], because: 'waiting: there is no MachineClass "huge"' });
+    expect(missing).toMatchObject({
+      complete: false,
+      steps: [],
+      because: 'waiting: MachineClass "huge" does not exist',
+    });
     const failed = simulateRollout(standing(3, deployment(3), ['Running', 'Failed']));
-    expect(told(failed)).toEqual(['0 delete m-1', expect.stringMatching(/^\d make pool-a-|^0 make new-/)]);
+    expect(reported(failed)).toEqual(['0 delete m-1', expect.stringMatching(/^\d make pool-a-|^0 make new-/)]);
     expect(failed.complete).toBe(true);
   });
 

@@ -169,9 +169,9 @@ export class SimulatedWorld {
     if (!machine) return;
     const type = NodeConditions.InPlaceUpdate;
     const others = (machine.status?.conditions ?? []).filter((condition) => condition.type !== type);
-    const told = updateReason === undefined ? [] : [{ type, status: 'True', reason: updateReason }];
+    const reported = updateReason === undefined ? [] : [{ type, status: 'True', reason: updateReason }];
     const currentStatus = { phase, lastUpdateTime: formatTime(this.now) };
-    const status = { ...machine.status, currentStatus, conditions: [...others, ...told] } as Machine['status'];
+    const status = { ...machine.status, currentStatus, conditions: [...others, ...reported] } as Machine['status'];
     this.#machines.put({ ...machine, ...(status ? { status } : {}) });
   }
 

@@ -55,11 +55,13 @@ function start(now: MachineDeployment) {
     sent: 0,
   };
   let current = now;
-  const told: { deployment: (change: Change<MachineDeployment>) => void; machine: (change: Change<Machine>) => void } =
-    {
-      deployment: () => undefined,
-      machine: () => undefined,
-    };
+  const reported: {
+    deployment: (change: Change<MachineDeployment>) => void;
+    machine: (change: Change<Machine>) => void;
+  } = {
+    deployment: () => undefined,
+    machine: () => undefined,
+  };
   const storeOf = <T>(list: () => T[], get: (key: string) => T | undefined) => ({ list, get }) as never;
   traceRollouts(exporter, clock, {
     deployments: {
@@ -68,7 +70,7 @@ function start(now: MachineDeployment) {
         (key) => (key === 'n/pool' ? current : undefined),
       ),
       onChange: (callback) => {
-        told.deployment = callback;
+        reported.deployment = callback;
         return () => undefined;
       },
     },
@@ -80,7 +82,7 @@ function start(now: MachineDeployment) {
     },
     machines: {
       onChange: (callback) => {
-        told.machine = callback;
+        reported.machine = callback;
         return () => undefined;
       },
     },
@@ -88,12 +90,12 @@ function start(now: MachineDeployment) {
   const change = (object: MachineDeployment): void => {
     const old = current;
     current = object;
-    told.deployment({ type: 'updated', key: 'n/pool', object, old });
+    reported.deployment({ type: 'updated', key: 'n/pool', object, old });
   };
   const became = (object: Machine, old: Machine): void =>
-    told.machine({ type: 'updated', key: `n/${object.metadata.name}`, object, old });
+    reported.machine({ type: 'updated', key: `n/${object.metadata.name}`, object, old });
   const gone = (object: Machine): void =>
-    told.machine({ type: 'deleted', key: `n/${object.metadata.name}`, object } as Change<Machine>);
+    reported.machine({ type: 'deleted', key: `n/${object.metadata.name}`, object } as Change<Machine>);
   return { spans, change, became, gone };
 }
 
@@ -126,8 +128,8 @@ test('a rollout is one trace, with created, deleted and failed machines, pauses 
   expect(
     t.spans.slice(0, -1).map(({ name, startMs: from, endMs, error }) => [name, (endMs - from) / 1000, error]),
   ).toEqual([
-    ['machine m-1 comes', 30, undefined],
-    ['machine m-0 goes', 6, undefined],
+    ['machine m-1 is created', 30, undefined],
+    ['machine m-0 is deleted', 6, undefined],
     ['machine m-2 fails', 0, 'no quota'],
     ['paused', 5, undefined],
     ['stuck', 0, 'no progress for 10m'],

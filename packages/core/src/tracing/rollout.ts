@@ -49,7 +49,7 @@ function attributesOf({ deployment: { metadata, spec }, revision }: Rollout): Re
 }
 
 /** The time, the span's name and its additional attributes. */
-interface Told {
+interface Reported {
   readonly name: string;
   readonly startMs: number;
   readonly more?: Record<string, SpanValue>;
@@ -102,8 +102,10 @@ class RolloutTracer {
     if (rollout === undefined) return;
     const now = this.#now();
     const more = { 'machine.name': name, 'machine.uid': uid, 'machine.class': object.spec.class.name ?? '' };
-    if (runs) this.#export(rollout, { name: `machine ${name} comes`, startMs: timeOf(creationTimestamp, now), more });
-    if (goes) this.#export(rollout, { name: `machine ${name} goes`, startMs: timeOf(deletionTimestamp, now), more });
+    if (runs)
+      this.#export(rollout, { name: `machine ${name} is created`, startMs: timeOf(creationTimestamp, now), more });
+    if (goes)
+      this.#export(rollout, { name: `machine ${name} is deleted`, startMs: timeOf(deletionTimestamp, now), more });
     if (failure !== undefined)
       this.#export(rollout, { name: `machine ${name} fails`, startMs: now, more, error: failure });
   }
@@ -130,7 +132,7 @@ class RolloutTracer {
     return this.#clock.now().getTime();
   }
 
-  #export(rollout: Rollout, { name, startMs, more = {}, error }: Told): void {
+  #export(rollout: Rollout, { name, startMs, more = {}, error }: Reported): void {
     const span: Span = {
       traceId: traceOf(rollout),
       spanId: spanIdOf(rootOf(rollout), name, String(startMs)),

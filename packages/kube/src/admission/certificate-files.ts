@@ -86,5 +86,5 @@ export async function serveCertificateFiles<S extends { use(pair: ServingPair): 
     }
   };
   void follow();
-  return { server, close: () => stop.abort(new Error('it is served no more')) };
+  return { server, close: () => stop.abort(new Error('it is no longer served')) };
 }

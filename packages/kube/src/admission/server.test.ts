@@ -112,11 +112,11 @@ test('certificate files are read again when they change; a pair that does not ma
     await writeFile(join(directory, 'tls.key'), key);
   };
   const [clock, log] = [new VirtualClock({ start: new Date() }), createMemoryLogger()];
-  const told: (string | undefined)[] = [];
+  const reported: (string | undefined)[] = [];
   const used: (string | undefined)[] = [];
   const served: ServedCertificate = {
     use: ({ cert }, from) => used.push(cert, from),
-    unusable: (sentence) => told.push(sentence),
+    unusable: (sentence) => reported.push(sentence),
   };
   const files = { directory, flag: '--tls-cert-dir' };
   const serve = () => serveCertificateFiles(files, start, { clock, log, served });
@@ -135,27 +135,27 @@ test('certificate files are read again when they change; a pair that does not ma
     expect(used).toEqual([first, second].flatMap(({ pair }) => [pair.cert, `--tls-cert-dir ${directory}`]));
     await writeFile(join(directory, 'tls.key'), first.pair.key);
     await clock.advance(10_000);
-    expect(told).toEqual([undefined]); // The file may be in the middle of a write.
+    expect(reported).toEqual([undefined]); // The file may be in the middle of a write.
     await clock.advance(10_000);
     const sentence = `--tls-cert-dir ${directory}: must hold tls.crt and its tls.key in PEM: the key does not belong to the certificate; the previous certificate stays in use`;
-    expect(told).toEqual([undefined, sentence]);
+    expect(reported).toEqual([undefined, sentence]);
     expect((await send(server.port, second.ca, review('good'))).status).toBe(200);
     await put(second.pair);
     await clock.advance(10_000);
-    expect(told.at(-1)).toBeUndefined();
+    expect(reported.at(-1)).toBeUndefined();
     expect(used).toHaveLength(4);
     for (const { pair } of [first, second, first]) {
       await writeFile(join(directory, 'tls.key'), pair.key);
       await clock.advance(10_000);
     }
-    expect(told.at(-1)).toBeUndefined(); // Written twice, and read half-written each time.
+    expect(reported.at(-1)).toBeUndefined(); // Written twice, and read half-written each time.
     await put((await signed(-30_000)).pair);
     await clock.advance(20_000);
-    expect(told.at(-1)).toMatch(
+    expect(reported.at(-1)).toMatch(
       /^--tls-cert-dir .* expired at .*; issue another; the previous certificate stays in use$/,
     );
     expect(used).toHaveLength(4);
-    expect(JSON.stringify([log.lines, told])).not.toContain('PRIVATE KEY');
+    expect(JSON.stringify([log.lines, reported])).not.toContain('PRIVATE KEY');
     close();
     await put(first.pair);
     await clock.advance(20_000);

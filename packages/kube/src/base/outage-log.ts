@@ -31,12 +31,12 @@ export function createOutageLog(what: string, clock: Clock, log: Logger): Outage
       const reason = reasonOf(error);
       if (failures === 1) since = clock.monotonic();
       if (reason === lastReason) log.debug(`${what} still fails`, { error: text, failures });
-      else log.warn(`${what} failed, trying again until it works`, { error: text });
+      else log.warn(`${what} failed; retrying until it succeeds`, { error: text });
       lastReason = reason;
     },
     worked() {
       if (failures === 0) return;
-      log.info(`${what} works again`, { failures, afterMs: clock.monotonic() - since });
+      log.info(`${what} succeeds again`, { failures, afterMs: clock.monotonic() - since });
       failures = 0;
       lastReason = '';
     },

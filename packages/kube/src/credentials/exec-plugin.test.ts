@@ -30,11 +30,15 @@ test('a plugin that reads its standard input to the end does not hang', async ()
 });
 
 test('a plugin gets the requested environment variables, and the cluster only if it wants it', async () => {
-  const told = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', spec: { interactive: false } };
-  expect(await infoOf(INFO)).toEqual(told);
+  const reported = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    kind: 'ExecCredential',
+    spec: { interactive: false },
+  };
+  expect(await infoOf(INFO)).toEqual(reported);
   const apiVersion = 'client.authentication.k8s.io/v1beta1';
   expect(await infoOf({ ...INFO, apiVersion, provideClusterInfo: true })).toEqual({
-    ...told,
+    ...reported,
     apiVersion,
     spec: {
       interactive: false,

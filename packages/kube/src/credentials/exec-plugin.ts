@@ -48,8 +48,8 @@ export function readPlugin(
     throw new ConfigError(
       `${name}: exec.interactiveMode is Always, but this process has no terminal; set IfAvailable or Never`,
     );
-  const told = exec.provideClusterInfo === true ? { cluster: clusterInfo(cluster, ca) } : {};
-  const info = { apiVersion, kind: 'ExecCredential', spec: { ...told, interactive: false } };
+  const reported = exec.provideClusterInfo === true ? { cluster: clusterInfo(cluster, ca) } : {};
+  const info = { apiVersion, kind: 'ExecCredential', spec: { ...reported, interactive: false } };
   const own = list(env).flatMap((each) =>
     isFields(each) && isText(each.name) ? [[each.name, String(each.value ?? '')] as const] : [],
   );

@@ -84,15 +84,15 @@ export async function followFiles(
   let everyMs = LOOK_MS;
   let looking: Promise<void> | undefined;
   /** Undefined: a program of the configuration returned no credentials. */
-  let told: ClusterConfig | undefined = first.config;
+  let reported: ClusterConfig | undefined = first.config;
   const look = async (): Promise<void> => {
-    if (!(await haveChanged(current.texts))) return told && onFiles({ kind: 'as-before' });
+    if (!(await haveChanged(current.texts))) return reported && onFiles({ kind: 'as-before' });
     try {
       const next = await loadOnce(load);
       mustBeSameServer(first.config, next.config);
       mustBeUsable(next.config, clock.now());
       current = next;
-      told = next.config;
+      reported = next.config;
       onFiles({ kind: 'renewed', config: next.config });
     } catch (error) {
       onFiles({ kind: 'unusable', sentence: `${errorText(error)}; the previous configuration stays in use` });
@@ -103,11 +103,11 @@ export async function followFiles(
     if (config.latest === undefined) return config;
     try {
       const latest = await config.latest();
-      if (latest !== told) onFiles({ kind: 'renewed', config: latest });
-      told = latest;
+      if (latest !== reported) onFiles({ kind: 'renewed', config: latest });
+      reported = latest;
       return latest;
     } catch (error) {
-      told = undefined;
+      reported = undefined;
       onFiles({ kind: 'unusable', sentence: errorText(error) });
       throw error;
     }

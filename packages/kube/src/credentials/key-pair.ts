@@ -28,7 +28,7 @@ export function keyFits(certificate: X509Certificate, key: string): boolean {
 /** @throws ConfigError that names the file or field without a certificate */
 export function mustBeCertificate({ text, from }: Pem): X509Certificate {
   const parsed = parseCertificate(text);
-  if (parsed === undefined) throw new ConfigError(`${from} is not a PEM certificate; put one there`);
+  if (parsed === undefined) throw new ConfigError(`${from} is not a PEM certificate; replace it with one`);
   return parsed;
 }
 
@@ -42,7 +42,5 @@ export function mustNotHaveExpired({ text, from }: Pem, now: Date): void {
 /** @throws ConfigError that names both when the key does not belong to the certificate */
 export function mustFit(certificate: Pem, key: Pem): void {
   if (keyFits(mustBeCertificate(certificate), key.text)) return;
-  throw new ConfigError(
-    `${certificate.from} and ${key.from} do not belong together; put in the pair that was issued together`,
-  );
+  throw new ConfigError(`${certificate.from} and ${key.from} do not match; use the pair that was issued together`);
 }

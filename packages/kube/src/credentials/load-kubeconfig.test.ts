@@ -142,10 +142,10 @@ describe('kubeconfig', () => {
     expect(news.at(-1)).toMatchObject({ kind: 'unusable', sentence: expect.stringContaining('check its command') });
     await writeFile(join(folder, 'plugin.cjs'), 'console.log("canary")');
     await expect(loaded.latest?.()).rejects.toThrow('gave no credentials (its answer is not JSON); check');
-    const told = news.length;
+    const reported = news.length;
     await clock.advance(60_000);
     await expect(loaded.latest?.()).rejects.toThrow('is not JSON');
-    expect(news.slice(told)).toEqual([expect.objectContaining({ kind: 'unusable' })]); // An unchanged file does not end the problem.
+    expect(news.slice(reported)).toEqual([expect.objectContaining({ kind: 'unusable' })]); // An unchanged file does not end the problem.
     await writeFile(join(folder, 'plugin.cjs'), `process.chdir(__dirname); ${script}`);
     await given({ token: 'third' });
     await loaded.latest?.();
@@ -282,7 +282,7 @@ describe('changed files', () => {
     });
     const at = (name: string) => join(folder, name);
     expect(await looked(() => file('k.pem', two.key))).toEqual(
-      unusable(`${at('c.pem')} and ${at('k.pem')} do not belong together; put in the pair that was issued together`),
+      unusable(`${at('c.pem')} and ${at('k.pem')} do not match; use the pair that was issued together`),
     );
     expect(await looked(() => file('k.pem', one.key))).toEqual({ kind: 'as-before' });
     const putOld = async (): Promise<void> => {
@@ -291,7 +291,7 @@ describe('changed files', () => {
     expect(await looked(putOld)).toEqual(unusable(`${at('c.pem')} expired at 2025-12-31T00:00:00.000Z; issue another`));
     await Promise.all([file('c.pem', one.cert), file('k.pem', one.key)]);
     expect(await looked(() => file('ca.pem', ''))).toEqual(
-      unusable(`${at('ca.pem')} is not a PEM certificate; put one there`),
+      unusable(`${at('ca.pem')} is not a PEM certificate; replace it with one`),
     );
     expect(await looked(() => rm(at('ca.pem')))).toMatchObject({
       sentence: expect.stringContaining(

@@ -298,14 +298,14 @@ describe('election', () => {
     expect(a.log.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
     a.network.up = true;
     await t.clock.advance(5_000);
-    expect(a.log.lines.filter(({ message }) => message.endsWith('works again'))).toHaveLength(1);
+    expect(a.log.lines.filter(({ message }) => message.endsWith('succeeds again'))).toHaveLength(1);
     const waiting = t.candidate('waiting');
     waiting.network.up = false;
     await t.clock.advance(20_000);
     waiting.network.up = true;
     await t.clock.advance(5_000);
     expect([...t.leading]).toEqual(['a']);
-    expect(waiting.log.lines.filter(({ message }) => message.endsWith('works again'))).toHaveLength(1);
+    expect(waiting.log.lines.filter(({ message }) => message.endsWith('succeeds again'))).toHaveLength(1);
     waiting.stop();
     a.stop();
     await a.end;

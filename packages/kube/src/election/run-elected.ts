@@ -51,7 +51,7 @@ async function acquire(candidate: Candidate, options: ElectionOptions): Promise<
 async function keep(candidate: Candidate, options: ElectionOptions, signal: AbortSignal): Promise<ElectionEnd> {
   const { clock, log, onLost } = options;
   const { renewDeadlineMs, retryMs } = candidate.timings;
-  let failed = 'nothing was answered';
+  let failed = 'there was no answer';
   const deadline = new AbortController();
   let timer = clock.setTimeout(() => deadline.abort(), renewDeadlineMs);
   const both = AbortSignal.any([signal, deadline.signal]);
@@ -72,7 +72,7 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
           return 'lost';
         }
         candidate.outage.worked();
-        failed = 'nothing was answered';
+        failed = 'there was no answer';
         timer.cancel();
         timer = clock.setTimeout(() => deadline.abort(), renewDeadlineMs - (clock.monotonic() - sentAt));
       } catch (error) {

@@ -22,7 +22,7 @@ async function textOf(path: string): Promise<string> {
 
 /** The first line of a parser's error, without the position, because the message already contains it. */
 function sentenceOf({ code, message, pos }: YAMLParseError, text: string): string {
-  if (code === 'MULTIPLE_DOCS') return 'a second document begins here; put all settings into one';
+  if (code === 'MULTIPLE_DOCS') return 'a second YAML document starts here; put all settings into one document';
   const [word = ''] = text.slice(pos[0]).split(/[:\s]/, 1);
   if (code === 'DUPLICATE_KEY') return `${word}: occurs twice; keep one of them`;
   return (message.split('\n', 1)[0] ?? '').replace(/ at line \d+, column \d+:?$/, '');
@@ -74,7 +74,7 @@ export async function readConfigFile(path: string, flags: Flags): Promise<FileSe
       const hint = meant === undefined ? 'see --help for the flags; omit the dashes' : `did you mean ${meant}?`;
       problems.push(`${where}: ${name}: unknown setting${name === 'config' ? ' in a file' : `; ${hint}`}`);
     } else if (text === undefined) {
-      problems.push(`${where}: ${name}: must be a text, a number, true or false, or a list of texts`);
+      problems.push(`${where}: ${name}: must be a string, a number, true or false, or a list of strings`);
     } else given.set(name, { text, source: `${where}: ${name}` });
   }
   return { given, problems };

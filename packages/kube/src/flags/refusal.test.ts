@@ -10,8 +10,8 @@ test.each([
   ["error: unknown option '-q'", 'unknown flag -q'],
   ["error: missing required argument 'shell'\n", "missing required argument 'shell'"],
   ["error: unknown command 'tre'\n(Did you mean tree?)", "unknown command 'tre' (Did you mean tree?)"],
-])('%j', (text, told) => {
-  expect(refusalOf(text, ['provider', 'port'])).toBe(told);
+])('%j', (text, reported) => {
+  expect(refusalOf(text, ['provider', 'port'])).toBe(reported);
 });
 
 test.each([
@@ -19,7 +19,7 @@ test.each([
   [['--port'], "prog: option '--port <port>' argument missing\n"],
   [['--memory=secret'], 'prog: --memory takes no value\n'],
   [['a', 'b'], 'prog: a, b: only flags are accepted, and they begin with --\n'],
-])('an invalid argument is reported in one line: %j', (args, told) => {
+])('an invalid argument is reported in one line: %j', (args, reported) => {
   let said = '';
   const command = reportRefusals(new Command('prog').option('--port <port>').option('--memory'))
     .allowExcessArguments(false)
@@ -30,5 +30,5 @@ test.each([
       },
     });
   expect(() => command.parse(args, { from: 'user' })).toThrow();
-  expect(said).toBe(told);
+  expect(said).toBe(reported);
 });

@@ -67,7 +67,7 @@ test('all invalid entries are reported together, with line and name', async () =
   expect(await errorOf('prot: 1\nnamespace: {a: 1}\nwhatever: 2\nconfig: x\nport: 99999\n')).toBe(
     [
       'c.yaml:1: prot: unknown setting; did you mean port?',
-      'c.yaml:2: namespace: must be a text, a number, true or false, or a list of texts',
+      'c.yaml:2: namespace: must be a string, a number, true or false, or a list of strings',
       'c.yaml:3: whatever: unknown setting; see --help for the flags; omit the dashes',
       'c.yaml:4: config: unknown setting in a file',
       'c.yaml:5: port must be an integer from 0 to 65535, not "99999"',
@@ -80,7 +80,7 @@ test.each([
   ['- a\n', 'c.yaml:1: must be a mapping of flag names to values'],
   ['a: [\n', expect.stringMatching(/^c\.yaml:\d: .+/)],
   ['port: 1\nport: 2\n', 'c.yaml:2: port: occurs twice; keep one of them'],
-  ['port: 1\n---\nport: 2\n', 'c.yaml:2: a second document begins here; put all settings into one'],
+  ['port: 1\n---\nport: 2\n', 'c.yaml:2: a second YAML document starts here; put all settings into one document'],
   ['', 'accepted'],
 ])('%j', async (text, words) => {
   expect(await errorOf(text)).toEqual(words);

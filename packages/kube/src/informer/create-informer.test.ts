@@ -189,7 +189,7 @@ describe('failures', () => {
     await t.clock.advance(2_000);
     expect(warnings(t)).toEqual([
       'Watch without data, opening it again',
-      'list and watch of nodes failed, trying again until it works',
+      'list and watch of nodes failed; retrying until it succeeds',
     ]);
     await t.end();
   });
@@ -247,7 +247,7 @@ describe('failures', () => {
     expect(t.changes).toEqual(['added a@1', 'updated a@20']);
     expect(warnings(t).length).toBeLessThanOrEqual(2); // ECONNRESET, then ECONNREFUSED.
     expect(t.log.lines.filter((line) => line.level === 'info').map((line) => line.message)).toEqual([
-      'list and watch of nodes works again',
+      'list and watch of nodes succeeds again',
     ]);
     await t.end();
   });
@@ -273,7 +273,7 @@ describe('failures', () => {
     await t.clock.advance(2000);
     expect([t.informer.synced, t.informer.refused]).toEqual([true, undefined]);
     expect(refusals).toEqual([403, undefined]);
-    expect(warnings(t)).toEqual(['list and watch of nodes failed, trying again until it works']);
+    expect(warnings(t)).toEqual(['list and watch of nodes failed; retrying until it succeeds']);
     await t.end();
   });
 

@@ -222,12 +222,12 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   }
 
   #emit(change: Change<T>): void {
-    this.#tellFaults(change);
+    this.#reportFaults(change);
     for (const handler of this.#handlers) this.#call(handler, change);
   }
 
   /** Reports faults when they begin, change, and end. */
-  #tellFaults(change: Change<T>): void {
+  #reportFaults(change: Change<T>): void {
     const before = change.type === 'updated' ? faultText(change.old) : undefined;
     const sentence = change.type === 'deleted' ? undefined : faultText(change.object);
     if (sentence === before) return;

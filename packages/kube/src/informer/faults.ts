@@ -26,8 +26,8 @@ const TOLD = 5;
 export function faultText(object: KubeObject): string | undefined {
   const faults = faultsOf(object);
   if (faults.length === 0) return undefined;
-  const told = faults.slice(0, TOLD).map(({ field, problem }) => `${field} ${problem}`);
+  const reported = faults.slice(0, TOLD).map(({ field, problem }) => `${field} ${problem}`);
   const more = faults.length > TOLD ? [`and ${faults.length - TOLD} more`] : [];
   const until = isHeld(object) ? 'no controller acts on the object until then' : 'the rest of the object is used';
-  return `${object.kind} ${keyOf(object)} is malformed: ${[...told, ...more].join('; ')}. Correct the named fields; ${until}`;
+  return `${object.kind} ${keyOf(object)} is malformed: ${[...reported, ...more].join('; ')}. Correct the named fields; ${until}`;
 }

@@ -37,9 +37,9 @@ function watching(
   const list = { json: { metadata: { resourceVersion: '10' }, items: structuredClone(items) } };
   const transport = scriptedTransport(({ path }) => (path.includes('watch=true') ? { stream } : list));
   const client = createClient({ transport, userAgent: 'test', clock });
-  const told: string[] = [];
+  const reported: string[] = [];
   const informer = createInformer(client, definition, {
-    ...{ clock, log, random: seededRandom(1), freeze: true, malformed: (_object, sentence) => told.push(sentence) },
+    ...{ clock, log, random: seededRandom(1), freeze: true, malformed: (_object, sentence) => reported.push(sentence) },
     ...options,
   });
   const stop = new AbortController();
@@ -48,7 +48,7 @@ function watching(
     stop.abort(new Error('test over'));
     await running;
   };
-  return { clock, log, stream, told, informer, stop, end };
+  return { clock, log, stream, reported, informer, stop, end };
 }
 
 /** Reads every field of a shape, like code that relies on the type. */
@@ -81,7 +81,7 @@ describe.each(definitions.map((definition) => [definition.kind, definition] as c
       expect([what, conform(structuredClone(object ?? {}), shape)]).toEqual([what, []]);
     }
     expect(t.informer.malformed).toBe(all.filter(({ reported }) => reported).length);
-    expect(t.told).toHaveLength(t.informer.malformed);
+    expect(t.reported).toHaveLength(t.informer.malformed);
     expect(t.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
     await t.end();
   });
@@ -149,7 +149,7 @@ describe('a controller with malformed objects', () => {
     const running = controller.run(t.stop.signal);
     await t.clock.settle();
     expect(worked.toSorted()).toEqual(['good', 'told']);
-    expect(t.told[0]).toBe(
+    expect(t.reported[0]).toBe(
       'Node bad is malformed: spec.taints is a string: a list is needed. Correct the named fields; no controller acts on the object until then',
     );
     t.stream.event('MODIFIED', { ...fine, metadata: { ...malformed.metadata, resourceVersion: '11' } });

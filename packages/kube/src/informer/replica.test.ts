@@ -171,13 +171,13 @@ test('for lost, late and repeated events, the replica has the same end state as 
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), fc.infiniteStream(fc.integer({ min: 0, max: 5 })), (steps, dice) => {
-      const told = new Map<string, Thing>();
+      const reported = new Map<string, Thing>();
       const replica = new Replica<Thing>({
         indexes: { color: (object) => [object.color] },
         emit: (change) => {
-          expect(told.has(change.key)).toBe(change.type !== 'added');
-          if (change.type === 'deleted') told.delete(change.key);
-          else told.set(change.key, change.object);
+          expect(reported.has(change.key)).toBe(change.type !== 'added');
+          if (change.type === 'deleted') reported.delete(change.key);
+          else reported.set(change.key, change.object);
         },
       });
       const server = new Map<string, Thing>();
@@ -213,7 +213,7 @@ test('for lost, late and repeated events, the replica has the same end state as 
       const sorted = (things: Iterable<Thing>) =>
         [...things].sort((a, b) => a.metadata.name.localeCompare(b.metadata.name));
       expect(sorted(replica.cache.list())).toEqual(expected);
-      expect(sorted(told.values())).toEqual(expected);
+      expect(sorted(reported.values())).toEqual(expected);
       for (const color of ['c0', 'c1', 'c2', 'c3', 'c4', 'c5']) {
         expect(sorted(replica.cache.byIndex('color', color))).toEqual(expected.filter((each) => each.color === color));
       }

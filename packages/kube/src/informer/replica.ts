@@ -23,7 +23,7 @@ export class Replica<T extends KubeObject> {
   readonly cache: Cache<T>;
   readonly #emit: (change: Change<T>) => void;
   /** The list or the watch has reported all changes up to this version. */
-  #told = Number.NEGATIVE_INFINITY;
+  #reported = Number.NEGATIVE_INFINITY;
   /** Versions of own deletions that the watch has not reported yet. Older events of these keys are ignored. */
   readonly #gone = new Map<Key, number>();
 
@@ -63,7 +63,7 @@ export class Replica<T extends KubeObject> {
   written(object: T): void {
     const key = keyOf(object);
     const version = versionNumber(object.metadata.resourceVersion);
-    if (this.#told >= version) return;
+    if (this.#reported >= version) return;
     const cached = this.cache.get(key);
     if (cached !== undefined && versionNumber(cached.metadata.resourceVersion) >= version) return;
     if (!isGoing(object)) {
@@ -100,7 +100,7 @@ export class Replica<T extends KubeObject> {
         for (const key of [...this.cache.keys()]) {
           if (!seen.has(key)) this.#missed(key, version, rewound);
         }
-        if (rewound) this.#told = Number.NEGATIVE_INFINITY;
+        if (rewound) this.#reported = Number.NEGATIVE_INFINITY;
         this.#gone.clear();
         this.#tell(version);
       },
@@ -112,7 +112,7 @@ export class Replica<T extends KubeObject> {
    * Either the version of the list is older, or the list contains an object in an older version. The second occurs if a restore raised the versions.
    */
   #rollback(objects: readonly T[], listed: number): string | undefined {
-    if (listed < this.#told) return `a list has version ${listed}, after version ${this.#told}`;
+    if (listed < this.#reported) return `a list has version ${listed}, after version ${this.#reported}`;
     for (const object of objects) {
       const known = versionNumber(this.cache.get(keyOf(object))?.metadata.resourceVersion ?? '');
       if (known <= listed && versionNumber(object.metadata.resourceVersion) < known)
@@ -143,8 +143,8 @@ export class Replica<T extends KubeObject> {
   }
 
   #tell(version: number): void {
-    if (!(version > this.#told)) return;
-    this.#told = version;
+    if (!(version > this.#reported)) return;
+    this.#reported = version;
     for (const [key, gone] of this.#gone) {
       if (gone <= version) this.#gone.delete(key);
     }

@@ -9,23 +9,23 @@ test('observes the event loop and the garbage collector until it is stopped', as
   const stop = watchProcess(metrics.meters);
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();
-  const told = async () => (await metrics.scrape()).text;
-  await expect.poll(told).toMatch(/nodejs_gc_duration_seconds_count\{kind="major"\} [1-9]/);
+  const reported = async () => (await metrics.scrape()).text;
+  await expect.poll(reported).toMatch(/nodejs_gc_duration_seconds_count\{kind="major"\} [1-9]/);
   for (const quantile of ['0.5', '0.99', '1']) {
-    expect(await told()).toMatch(new RegExp(`nodejs_eventloop_delay_seconds\\{quantile="${quantile}"\\} \\d`));
+    expect(await reported()).toMatch(new RegExp(`nodejs_eventloop_delay_seconds\\{quantile="${quantile}"\\} \\d`));
   }
   stop();
 });
 
 test('CPU time is a counter that is read at each scrape', async () => {
   const metrics = createMetrics();
-  const told = async (): Promise<number> => {
+  const reported = async (): Promise<number> => {
     const { text } = await metrics.scrape();
     expect(text).toContain('# TYPE process_cpu_seconds_total counter');
     return Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1]);
   };
   const { user, system } = process.cpuUsage();
-  const before = await told();
+  const before = await reported();
   expect(before).toBeGreaterThanOrEqual((user + system) / 1e6);
-  expect(await told()).toBeLessThan(before * 2);
+  expect(await reported()).toBeLessThan(before * 2);
 });

@@ -23,28 +23,30 @@ function rig() {
   const clock = new VirtualClock();
   const log = createMemoryLogger();
   const decisions = new ObserveDecisions({ clock, log, meters: createMetrics().meters });
-  const told = () => log.lines.map(({ level, message, fields }) => ({ level, message, ...fields })).slice(1);
-  return { clock, decisions, told };
+  const reported = () => log.lines.map(({ level, message, fields }) => ({ level, message, ...fields })).slice(1);
+  return { clock, decisions, reported };
 }
 
 test('a decision that no controller executes is logged once with the fields that differ', async () => {
-  const { clock, decisions, told } = rig();
+  const { clock, decisions, reported } = rig();
   decisions.want(decision);
   decisions.saw('toys', seen({ a: '1', b: '3' }), false);
   await clock.advance(5 * MINUTE);
   decisions.want(decision);
   await clock.advance(5 * MINUTE);
-  expect(told()).toMatchObject([{ level: 'warn', what: 'patch toys', object: 'n/t', lacks: ['metadata.labels.b'] }]);
+  expect(reported()).toMatchObject([
+    { level: 'warn', what: 'patch toys', object: 'n/t', lacks: ['metadata.labels.b'] },
+  ]);
 });
 
 test('an object that is deleted first is not reported as a difference', async () => {
-  const { clock, decisions, told } = rig();
+  const { clock, decisions, reported } = rig();
   decisions.want(decision);
   decisions.saw('toys', { ...seen({}), metadata: { ...seen({}).metadata, name: 'other' } }, true);
-  expect(told()).toEqual([]);
+  expect(reported()).toEqual([]);
   decisions.saw('toys', seen({ a: '1' }), true);
   await clock.advance(10 * MINUTE);
-  expect(told()).toMatchObject([{ level: 'info', message: expect.stringMatching(/^The object was deleted/) }]);
+  expect(reported()).toMatchObject([{ level: 'info', message: expect.stringMatching(/^The object was deleted/) }]);
 });
 
 test('`follow` resolves when the decision is executed, and rejects when its signal aborts', async () => {
@@ -59,7 +61,7 @@ test('`follow` resolves when the decision is executed, and rejects when its sign
 });
 
 test('`follow` also resolves after the time limit, and rejects when the object is deleted', async () => {
-  const { clock, decisions, told } = rig();
+  const { clock, decisions, reported } = rig();
   const { signal } = new AbortController();
   const late = decisions.follow(decision, signal);
   const lost = decisions.follow({ ...decision, object: 'n/u' }, signal);
@@ -69,12 +71,12 @@ test('`follow` also resolves after the time limit, and rejects when the object i
   decisions.saw('toys', { ...seen({}), metadata: { ...seen({}).metadata, name: 'u' } }, true);
   await expect(lost).rejects.toThrow('patch toys n/u: the object was deleted first');
   // Each was logged once when it was due.
-  expect(told().filter(({ level }) => level === 'warn')).toHaveLength(2);
-  expect(told().filter(({ message }) => !message.startsWith('Would act'))).toHaveLength(2);
+  expect(reported().filter(({ level }) => level === 'warn')).toHaveLength(2);
+  expect(reported().filter(({ message }) => !message.startsWith('Would act'))).toHaveLength(2);
 });
 
 test('a deleted object gets a new decision, and an event is only compared with the decisions of its object', async () => {
-  const { clock, decisions, told } = rig();
+  const { clock, decisions, reported } = rig();
   let asked = 0;
   const of = (name: string): Decision => ({
     ...{ ...decision, object: `n/${name}` },
@@ -91,12 +93,12 @@ test('a deleted object gets a new decision, and an event is only compared with t
   decisions.saw('toys', seen({ a: '1' }), true);
   decisions.want(of('t'));
   const again = { message: 'Would act without --observe-only', object: 'n/t' };
-  expect(told()).toMatchObject([...Array(999).fill({}), again, ...Array(1_001).fill({ level: 'warn' }), again]);
+  expect(reported()).toMatchObject([...Array(999).fill({}), again, ...Array(1_001).fill({ level: 'warn' }), again]);
 });
 
 test('a decision without a name is compared with objects of all names', () => {
-  const { decisions, told } = rig();
+  const { decisions, reported } = rig();
   decisions.want({ ...decision, what: 'create toys', object: 'n/owner', unnamed: true });
   decisions.saw('toys', seen({ a: '1', b: '2' }), false);
-  expect(told()).toMatchObject([{ message: 'The running controller did the same', object: 'n/owner' }]);
+  expect(reported()).toMatchObject([{ message: 'The running controller did the same', object: 'n/owner' }]);
 });

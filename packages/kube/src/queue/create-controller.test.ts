@@ -406,10 +406,10 @@ describe('life', () => {
   });
 
   test('a stop aborts the signal of the running reconcile, waits for it, and starts no other', async () => {
-    let told = false;
+    let reported = false;
     const t = setUp(async (_key, signal) => {
       await sleep(t.clock, 100);
-      told = signal.aborted;
+      reported = signal.aborted;
       throw new Error('abandoned');
     });
     t.controller.enqueue('a');
@@ -424,7 +424,7 @@ describe('life', () => {
     await t.clock.settle();
     expect(ended).toBe(false);
     await t.clock.advance(50);
-    expect([ended, told]).toEqual([true, true]);
+    expect([ended, reported]).toEqual([true, true]);
     expect(t.calls).toEqual(['a@0']);
     expect(t.levels()).toEqual([]);
     expect(t.clock.pending).toBe(0);

@@ -5,15 +5,15 @@ import { WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 
 function setUp(change: Partial<WorkQueueOptions> = {}) {
   const clock = new VirtualClock();
-  const told: string[] = [];
+  const reported: string[] = [];
   let ready = 0;
   const queue = new WorkQueue({
     ...{ clock, random: seededRandom(1), backoff: { baseMs: 100, maxMs: 10_000, jitter: 0 } },
     observer: {
-      added: () => told.push('added'),
-      started: (waitedMs) => told.push(`started after ${waitedMs}`),
-      finished: (workMs) => told.push(`finished after ${workMs}`),
-      retried: () => told.push('retried'),
+      added: () => reported.push('added'),
+      started: (waitedMs) => reported.push(`started after ${waitedMs}`),
+      finished: (workMs) => reported.push(`finished after ${workMs}`),
+      retried: () => reported.push('retried'),
     },
     onReady: () => {
       ready += 1;
@@ -25,7 +25,7 @@ function setUp(change: Partial<WorkQueueOptions> = {}) {
     for (let key = queue.take(); key !== undefined; key = queue.take()) keys.push(key);
     return keys;
   };
-  return { clock, queue, told, drain, ready: () => ready };
+  return { clock, queue, reported, drain, ready: () => ready };
 }
 
 test('thousands of keys are taken in the order in which they were added', () => {
@@ -38,7 +38,7 @@ test('thousands of keys are taken in the order in which they were added', () => 
 });
 
 test('a key that is added while it is processed is ready again afterwards, and is counted once', () => {
-  const { queue, told, drain, ready } = setUp();
+  const { queue, reported, drain, ready } = setUp();
   queue.add('a');
   expect([queue.take(), queue.running, queue.depth]).toEqual(['a', 1, 0]);
   for (let i = 0; i < 3; i += 1) queue.add('a');
@@ -48,11 +48,11 @@ test('a key that is added while it is processed is ready again afterwards, and i
   expect(drain()).toEqual(['a']);
   queue.done('a');
   expect(drain()).toEqual([]);
-  expect(told.filter((one) => one === 'added')).toHaveLength(2);
+  expect(reported.filter((one) => one === 'added')).toHaveLength(2);
 });
 
 test('waiting and processing times are reported', async () => {
-  const { clock, queue, told } = setUp();
+  const { clock, queue, reported } = setUp();
   await clock.advance(50);
   queue.add('a');
   await clock.advance(300);
@@ -61,7 +61,7 @@ test('waiting and processing times are reported', async () => {
   await clock.advance(200);
   queue.done('a');
   queue.done('a');
-  expect(told).toEqual(['added', 'started after 300', 'finished after 200']);
+  expect(reported).toEqual(['added', 'started after 300', 'finished after 200']);
 });
 
 test('the earliest of several delays counts, and taking a key drops its delay', async () => {
@@ -124,7 +124,7 @@ test('one timer runs, for the earliest key', async () => {
 });
 
 test('the back-off grows with each retry until the key is forgotten', async () => {
-  const { queue, told, drain, clock } = setUp();
+  const { queue, reported, drain, clock } = setUp();
   const waits: (number | undefined)[] = [];
   const retried = async (leastMs?: number) => {
     queue.retry('a', leastMs);
@@ -139,7 +139,7 @@ test('the back-off grows with each retry until the key is forgotten', async () =
   queue.forget('a');
   await retried();
   expect(waits).toEqual([100, 200, 400, 15_000, 100]);
-  expect(told.filter((one) => one === 'retried')).toHaveLength(5);
+  expect(reported.filter((one) => one === 'retried')).toHaveLength(5);
 });
 
 test('a closed queue drops waiting keys and accepts no further ones', async () => {

@@ -242,10 +242,10 @@ describe('a binary', () => {
         await (await fetch(`${address}/metrics`)).text(),
       )?.[1];
     await vi.waitFor(async () => expect(await counted()).toBe('1'), 10_000);
-    const told = async () =>
+    const reported = async () =>
       (await client().resource(events, 'default').list()).items.filter(({ reason }) => reason === 'MalformedObject');
-    await vi.waitFor(async () => expect(await told()).toHaveLength(1), 10_000);
-    expect((await told())[0]).toMatchObject({
+    await vi.waitFor(async () => expect(await reported()).toHaveLength(1), 10_000);
+    expect((await reported())[0]).toMatchObject({
       type: 'Warning',
       involvedObject: { kind: 'ConfigMap', name: 'bad' },
       message: expect.stringMatching(
@@ -256,7 +256,7 @@ describe('a binary', () => {
     await vi.waitFor(async () => expect(await counted()).toBe('0'), 10_000);
     t.stop();
     expect(await exit).toBe(0);
-    expect(await told()).toHaveLength(1);
+    expect(await reported()).toHaveLength(1);
   });
 
   test('without election it works immediately, and a second stop request exits immediately', async () => {
@@ -344,9 +344,9 @@ describe('a binary', () => {
       },
     });
     await listening.promise;
-    const told = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).text();
-    expect(await told('/readyz?verbose')).toMatch(/\[-\]control-api-server .*ECONNREFUSED/);
-    expect(await told('/metrics')).toContain('runtime_warning{kind="api-server",subject="control"} 1');
+    const reported = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).text();
+    expect(await reported('/readyz?verbose')).toMatch(/\[-\]control-api-server .*ECONNREFUSED/);
+    expect(await reported('/metrics')).toContain('runtime_warning{kind="api-server",subject="control"} 1');
     t.stop();
     expect(await exit).toBe(0);
     expect(t.printed).toEqual([]);

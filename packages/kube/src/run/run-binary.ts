@@ -238,7 +238,7 @@ class Run<F extends Flags> {
           this.#fail(`${this.#definition.name}: ${errorText(error)}`);
         });
         return async () => {
-          stop.abort(new Error('the process ends'));
+          stop.abort(new Error('the process stops'));
           await leading;
         };
       },

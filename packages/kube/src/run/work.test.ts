@@ -5,38 +5,38 @@ import { workUntil } from './work.ts';
 /** Units that do not end, and recorded flushes of events. */
 function begin({ already = false }: { readonly already?: boolean } = {}) {
   const [clock, term, stop] = [new VirtualClock(), new AbortController(), new AbortController()];
-  const told: string[] = [];
+  const reported: string[] = [];
   if (already) term.abort();
   const runner = { run: () => new Promise<void>(() => undefined) };
   const recorder = {
     flush: async () => {
-      told.push('sent');
+      reported.push('sent');
     },
   };
   const signals = { term: term.signal, stop: stop.signal, clock };
-  void workUntil(runner, signals, [recorder]).then(() => told.push('ended'));
-  return { clock, term, stop, told };
+  void workUntil(runner, signals, [recorder]).then(() => reported.push('ended'));
+  return { clock, term, stop, reported };
 }
 
 test('a stopping process gives its work a grace period, and sends its events', async () => {
-  const { clock, term, stop, told } = begin();
+  const { clock, term, stop, reported } = begin();
   stop.abort();
   term.abort();
   await clock.advance(1_400);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   await clock.advance(100);
-  expect(told).toEqual(['sent', 'ended']);
+  expect(reported).toEqual(['sent', 'ended']);
 });
 
 test('after the loss of the lease the work ends immediately, and the next leader sends the events', async () => {
-  const { clock, term, told } = begin();
+  const { clock, term, reported } = begin();
   term.abort();
   await clock.settle();
-  expect(told).toEqual(['ended']);
+  expect(reported).toEqual(['ended']);
 });
 
 test('the work ends immediately if the term is over before it begins', async () => {
-  const { clock, told } = begin({ already: true });
+  const { clock, reported } = begin({ already: true });
   await clock.settle();
-  expect(told).toEqual(['ended']);
+  expect(reported).toEqual(['ended']);
 });

@@ -126,7 +126,7 @@ describe('export', () => {
     await clock.advance(60_000);
     expect(exporter.dropped).toBe(5_000);
     expect(log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
-      'export of traces failed, trying again until it works',
+      'export of traces failed; retrying until it succeeds',
     ]);
   });
 
@@ -147,7 +147,7 @@ describe('export', () => {
     exporter.export(span('s2'));
     await clock.advance(5_000);
     expect(exporter.sent).toBe(1);
-    expect(log.lines.map(({ message }) => message)).toContain('export of traces works again');
+    expect(log.lines.map(({ message }) => message)).toContain('export of traces succeeds again');
   });
 
   test('pending spans are sent at the end, within a second', async () => {

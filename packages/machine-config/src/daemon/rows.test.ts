@@ -180,7 +180,7 @@ test.each([
   ['a search registry appended', SEARCH, 'unqualified-search-registries = [\n "a.io",\n "b.io",\n "c.io",\n]'],
   ['a mirror for digests added', registry('q.io'), registry('q.io', mirror('m.io', DIGEST))],
   ['a registry added whose mirrors are for digests', '', registry('q.io', mirror('m.io', DIGEST))],
-])('M21 %s needs none', (_title, before, after) => {
+])('%s needs none [M21]', (_title, before, after) => {
   expect(isSafeRegistriesChange(before, after)).toBe(true);
 });
 

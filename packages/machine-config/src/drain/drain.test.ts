@@ -121,12 +121,12 @@ test('a budget with new room retries as many pods as it has room for, and a budg
       metadata: { name: 'b' },
       spec: { minAvailable: 2, selector: { matchLabels: { app: 'held' } } },
     });
-    const judged = (disruptionsAllowed: number) => {
+    const assessed = (disruptionsAllowed: number) => {
       const counts = { currentHealthy: 2, desiredHealthy: 2, expectedPods: 2, observedGeneration: 1 };
       const status = { ...counts, disruptionsAllowed };
       return budgets.patch('b', { type: 'merge', body: { status } }, { subresource: 'status' });
     };
-    await judged(0);
+    await assessed(0);
     await client
       .resource(nodes)
       .patch('n', { type: 'merge', body: { metadata: { annotations: { [DesiredDrain]: 'drain-a' } } } });
@@ -141,7 +141,7 @@ test('a budget with new room retries as many pods as it has room for, and a budg
       .patch('b', { type: 'merge', body: { metadata: { labels: { x: 'y' } } } });
     await clock.advance(200);
     expect(tries(), 'no room: nobody tries').toBe(before);
-    await judged(1);
+    await assessed(1);
     await clock.advance(200);
     expect(tries(), 'one try for the room of one').toBe(before + 1);
     const left = (await client.resource(pods, 'default').list()).items;

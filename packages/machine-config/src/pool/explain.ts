@@ -23,7 +23,7 @@ import type { PoolSnapshot } from './model/snapshot.ts';
 import type { PoolPlan } from './plan.ts';
 import { checkMaxUnavailable, maxUnavailableOf } from './rollout/max-unavailable.ts';
 
-/** The state of a node on its way to the pool's target. */
+/** The progress of a node towards the pool's target. */
 export interface NodeStanding {
   readonly name: string;
   readonly current: string;
@@ -55,7 +55,7 @@ export interface PoolExplanation {
   /** What blocks the pool, in the words of its conditions and of the decision. */
   readonly blockers: readonly string[];
   /** Hints for the user. */
-  readonly cures: readonly string[];
+  readonly hints: readonly string[];
 }
 
 const BLOCKING = [
@@ -83,7 +83,7 @@ export function explainPool(
     next: plan?.targeted ?? [],
     standing,
     blockers: blockersOf(snapshot, plan, heldPool(snapshot, standing, held)),
-    cures: hintsOf(snapshot, standing, plan),
+    hints: hintsOf(snapshot, standing, plan),
   };
 }
 

@@ -118,7 +118,7 @@ const withConditions = (...conditions: [type: string, status: string][]): Node =
     status: { conditions: conditions.map(([type, status]) => ({ type, status })) },
   }) as unknown as Node;
 
-test('N1 N2 N3 readiness', () => {
+test('readiness [N2, N3, N1]', () => {
   const ready = [
     [['Ready', 'True']],
     [['DiskPressure', 'False']],
@@ -141,7 +141,7 @@ test('N1 N2 N3 readiness', () => {
   expect(isReady({ ...withConditions(), spec: { unschedulable: true } } as Node)).toBe(false);
 });
 
-test('N5 N9 N10 unavailable nodes', () => {
+test('unavailable nodes [N9, N10, N5]', () => {
   expect([].filter(isUnavailable)).toEqual([]);
   const nodes = [at('n0', 'V0', 'V1'), at('n1', 'V1', 'V1'), at('n2', 'V1', 'V1', 'NR')];
   expect(names(nodes.filter(isUnavailable))).toEqual(['n0', 'n2']);

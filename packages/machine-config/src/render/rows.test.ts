@@ -33,7 +33,7 @@ const file = (path: string, data: string, more: object = {}) => ({
 const files = (...list: object[]) => ignition({ storage: { files: list } });
 const merged = (...configs: MachineConfig[]) => mergeMachineConfigs(configs, BASE)?.spec;
 
-test('R4 fips only', () => {
+test('fips only [R4]', () => {
   expect(merged(config('a', { fips: true }))).toEqual({
     ...{ osImageURL: 'base', baseOSExtensionsContainerImage: '', config: { ignition: { version: '3.5.0' } } },
     ...{ kernelArguments: [], extensions: [], fips: true, kernelType: 'default' },

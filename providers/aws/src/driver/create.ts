@@ -64,7 +64,7 @@ export async function createInstance(
 /** A launch that was taken and came to nothing: no key for its disks, no room after all. The next call takes the next token. */
 function endedAtOnce(providerId: string, { StateReason, State }: Instance): MachineError {
   const { Code = '', Message = '' } = StateReason ?? {};
-  const why = [Code, Message].filter((text) => text !== '').join(': ') || 'EC2 does not say why';
+  const why = [Code, Message].filter((text) => text !== '').join(': ') || 'EC2 gave no reason';
   return new MachineError(
     // `Server.InsufficientInstanceCapacity`, `Client.VolumeLimitExceeded`
     isExhausted(Code.slice(Code.indexOf('.') + 1)) ? 'ResourceExhausted' : 'Internal',
@@ -79,8 +79,8 @@ async function rootDeviceOf(ec2: Ec2, ami: string, signal: AbortSignal): Promise
 }
 
 /**
- * RunInstances with a token made of the Machine's UID: asked again, EC2 answers with the first VM. A token whose VM has
- * been terminated, or was used for other parameters (the class has changed) by a VM that is no longer there, is spent, and the next one is taken.
+ * RunInstances with a token from the Machine's UID: for a repeated request, EC2 returns the first VM. A token is used up if its
+ * VM was terminated, or if the class changed and its VM no longer exists. Then the next token is used.
  */
 async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined): Promise<Instance> {
   const { machine, spec, userData, signal } = request;
@@ -105,7 +105,9 @@ async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined)
   }
 }
 
-/** Reads lag behind writes: the VM is asked for until it shows. Every error but the caller's end is asked through. */
+/**
+ * Reads are delayed after writes: the VM is read until it appears. All errors are retried, except a cancellation by the caller.
+ */
 async function untilVisible(
   ec2: Ec2,
   { signal }: Create,

@@ -6,8 +6,8 @@ import { validate } from './validate.ts';
 const PROVIDER = 'AWS';
 
 /**
- * Provider spec and Secret of a class, in the order of checks, with the codes and texts of the original: another provider
- * `InvalidArgument` (not asked by `initialize`), a wrong type `Internal`, a broken rule `InvalidArgument`.
+ * Checks provider spec and Secret of a class in the order, with the codes and texts, of the original. Another provider is
+ * `InvalidArgument` (not checked by `initialize`), a wrong type `Internal`, and a violated rule `InvalidArgument`.
  */
 export function decode({ call, machineClass, data }: DriverInput): DecodedInput<AwsProviderSpec, AwsCredentials> {
   if (call !== 'initialize') refuseOtherProvider(machineClass);

@@ -8,7 +8,7 @@ import {
   observedCalls,
   ownerOf,
   ownerTags,
-  type Instance as Told,
+  type Instance as Reported,
 } from '@mcm/core/driver';
 import type { Clock, Random, Transport } from '@mcm/kube';
 import { type Ec2, ec2Clients, type Instance } from '../ec2/client.ts';
@@ -19,7 +19,7 @@ import { createInstance } from './create.ts';
 import { decode } from './decode.ts';
 import { EndedInstances } from './ended-instances.ts';
 import { fromCloud, isAbsentInstance, isExhausted } from './errors.ts';
-import { tellEvidence } from './evidence.ts';
+import { reportEvidence } from './evidence.ts';
 import { FreshInstances } from './fresh-instances.ts';
 import { initializeInstance, requireInitialized } from './initialize.ts';
 import { findByName, findMachine, listByTags, type OnMachine, type Request } from './lookup.ts';
@@ -101,7 +101,7 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
 
     evidence: async (request) => {
       const ec2 = await connectTo(request);
-      return tellEvidence(ec2, request, timed(request)).catch((thrown: unknown) => {
+      return reportEvidence(ec2, request, timed(request)).catch((thrown: unknown) => {
         throw fromCloud(thrown, request.signal);
       });
     },
@@ -158,9 +158,9 @@ function statusOf(request: OnMachine, found: readonly Instance[]): FoundInstance
       { found: found.map((each) => describeFound(request, each)) },
     );
   }
-  const told = describeFound(request, instance);
-  requireInitialized(request, instance, told);
-  return { ...told, ...stopped(request, instance) };
+  const reported = describeFound(request, instance);
+  requireInitialized(request, instance, reported);
+  return { ...reported, ...stopped(request, instance) };
 }
 
 /** An instance without an ID is not listed. */
@@ -190,7 +190,7 @@ function stopped({ machine }: OnMachine, { State }: Instance): Pick<FoundInstanc
   return machine.spec.providerID && ['stopping', 'stopped'].includes(state) ? { ending: state } : {};
 }
 
-const describe = ({ spec }: Request, { InstanceId: id = '', PrivateDnsName: nodeName = '' }: Instance): Told => ({
+const describe = ({ spec }: Request, { InstanceId: id = '', PrivateDnsName: nodeName = '' }: Instance): Reported => ({
   providerId: formatProviderId(spec.region ?? '', id),
   nodeName,
 });

@@ -7,13 +7,13 @@ const open = new AbortController().signal;
 const refusal = (code: string, status = 400, retryAfterMs?: number) =>
   new Refusal('RunInstances', { code, message: 'no', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
 
-describe('A38: what RunInstances is refused with', () => {
+describe('what RunInstances is refused with [A38]', () => {
   test.each(['InsufficientInstanceCapacity', 'VcpuLimitExceeded', 'Unsupported', 'MaxIOPSLimitExceeded'])(
     '%s is ResourceExhausted',
     (code) => expect(fromLaunch(refusal(code), open).code).toBe('ResourceExhausted'),
   );
 
-  test.each(['InvalidParameterValue', 'unsupported', 'Client.InstanceLimitExceeded'])('A37: %s is Internal', (code) =>
+  test.each(['InvalidParameterValue', 'unsupported', 'Client.InstanceLimitExceeded'])('%s is Internal [A37]', (code) =>
     expect(fromLaunch(refusal(code), open).code).toBe('Internal'),
   );
 
@@ -35,7 +35,7 @@ test('refused keys are Internal as in the original, and known as refused', () =>
   expect(fromCloud(new NoAnswer('DescribeInstances', 'no answer'), open).credentialsRefused).toBe(false);
 });
 
-test('the end of the caller is told as what it was', () => {
+test('a cancellation by the caller is reported as such', () => {
   const stopped = AbortSignal.abort(new MachineError('DeadlineExceeded', 'too late'));
   expect(fromCloud(new Error('aborted'), stopped)).toMatchObject({ code: 'DeadlineExceeded', message: 'too late' });
   expect(fromCloud(new Error('aborted'), AbortSignal.abort(new Error('enough'))).code).toBe('Canceled');

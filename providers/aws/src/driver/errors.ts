@@ -22,17 +22,17 @@ export const isAbsentInstance = (error: unknown): boolean =>
   error instanceof Refusal && error.code === 'InvalidInstanceID.NotFound';
 
 /**
- * The machine code of what a call of EC2 threw. `otherwise` for all that has no code of its own: the original tells most
- * errors as `Internal`, those of `initialize` as `Uninitialized`. A throttle is `Unavailable`, where the original's
- * `Internal` would let the machine wait for minutes; the caller's own end is told as what it was.
+ * The machine code of an error of EC2. `otherwise` is for errors without a code of their own: the original reports most errors
+ * as `Internal`, and those of `initialize` as `Uninitialized`. A throttle is `Unavailable`, because with the original's
+ * `Internal` the machine would wait for minutes. A cancellation by the caller is reported as such.
  */
 export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: MachineCode = 'Internal'): MachineError {
   if (thrown instanceof MachineError) return thrown;
   if (signal.aborted) return MachineError.from(signal.reason instanceof MachineError ? signal.reason : ended(signal));
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   if ((isThrottle(thrown) || isLoginDown(thrown)) && otherwise === 'Internal') {
-    const told = thrown instanceof Refusal || thrown instanceof TokenUnavailable;
-    const retryAfterMs = told ? thrown.retryAfterMs : undefined;
+    const reported = thrown instanceof Refusal || thrown instanceof TokenUnavailable;
+    const retryAfterMs = reported ? thrown.retryAfterMs : undefined;
     return new MachineError('Unavailable', message, { cause: thrown, ...(retryAfterMs ? { retryAfterMs } : {}) });
   }
   return new MachineError(otherwise, message, { cause: thrown, credentialsRefused: isRefusedCredentials(thrown) });
@@ -59,7 +59,7 @@ export function fromLaunch(thrown: unknown, signal: AbortSignal): MachineError {
 
 const ended = ({ reason }: AbortSignal): MachineError => {
   const timeout = reason instanceof Error && reason.name === 'TimeoutError';
-  return new MachineError(timeout ? 'DeadlineExceeded' : 'Canceled', 'the call was ended by its caller', {
+  return new MachineError(timeout ? 'DeadlineExceeded' : 'Canceled', 'the caller cancelled the call', {
     cause: reason,
   });
 };

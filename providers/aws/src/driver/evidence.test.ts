@@ -3,7 +3,7 @@ import { seededRandom, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { type Ec2, ec2Clients, type Instance } from '../ec2/client.ts';
 import { Refusal } from '../ec2/refusal.ts';
-import { tellEvidence } from './evidence.ts';
+import { reportEvidence } from './evidence.ts';
 import type { OnMachine } from './lookup.ts';
 
 const request = (providerID?: string): OnMachine =>
@@ -43,25 +43,25 @@ const STATE = 'instance i-0abc of zone eu-west-1a, launched at 2026-01-01T00:00:
 test('state and console of a VM', async () => {
   asked.length = 0;
   const cloud = ec2({ instances: [running], console: () => 'booting\npanic\n' });
-  expect(await tellEvidence(cloud, request(ID), timed)).toEqual({ state: STATE, console: 'booting\npanic\n' });
+  expect(await reportEvidence(cloud, request(ID), timed)).toEqual({ state: STATE, console: 'booting\npanic\n' });
   expect(asked).toEqual(['i-0abc true']);
 });
 
 test('a console that fills what EC2 keeps begins in the middle of a line, which is left out', async () => {
   const text = `cret\n${'x'.repeat(65_530)}\n`;
-  const told = await tellEvidence(ec2({ instances: [running], console: () => text }), request(ID), timed);
-  expect(told.console).toBe(`${'x'.repeat(65_530)}\n`);
+  const reported = await reportEvidence(ec2({ instances: [running], console: () => text }), request(ID), timed);
+  expect(reported.console).toBe(`${'x'.repeat(65_530)}\n`);
 });
 
-test('a type that has no latest console is asked for what it has', async () => {
+test('an instance type without the latest console returns its stored output', async () => {
   asked.length = 0;
   const read = (latest: boolean): string => {
     if (latest)
       throw new Refusal('GetConsoleOutput', { code: 'UnsupportedOperation', message: 'not on this type', status: 400 });
     return 'old\n';
   };
-  const told = await tellEvidence(ec2({ instances: [running], console: read }), request(ID), timed);
-  expect(told.console).toBe('old\n');
+  const reported = await reportEvidence(ec2({ instances: [running], console: read }), request(ID), timed);
+  expect(reported.console).toBe('old\n');
   expect(asked).toEqual(['i-0abc true', 'i-0abc false']);
 });
 
@@ -69,13 +69,13 @@ test('a console that is refused leaves the state, and says why', async () => {
   const read = (): never => {
     throw new Refusal('GetConsoleOutput', { code: 'UnauthorizedOperation', message: 'you may not', status: 403 });
   };
-  const { state, console } = await tellEvidence(ec2({ instances: [running], console: read }), request(ID), timed);
+  const { state, console } = await reportEvidence(ec2({ instances: [running], console: read }), request(ID), timed);
   expect(console).toBeUndefined();
-  expect(state).toMatch(/ is running; its console could not be read: .*you may not/);
+  expect(state).toMatch(/ is running; its console output could not be read: .*you may not/);
 });
 
 test.each<[what: string, cloud: Cloud, id: string | undefined, state: string]>([
-  ['no VM', {}, undefined, 'it has no VM on record'],
+  ['no VM', {}, undefined, 'it has no VM'],
   ['a VM that EC2 has forgotten', {}, ID, 'there is no instance i-0abc'],
   [
     'one that was ended',
@@ -88,7 +88,7 @@ test.each<[what: string, cloud: Cloud, id: string | undefined, state: string]>([
     'instance i-0abc of zone eu-west-1a, launched at 2026-01-01T00:00:00.000Z, is terminated (Server.SpotInstanceTermination)',
   ],
 ])('%s', async (_what, cloud, id, state) => {
-  expect((await tellEvidence(ec2(cloud), request(id), timed)).state).toBe(state);
+  expect((await reportEvidence(ec2(cloud), request(id), timed)).state).toBe(state);
 });
 
 test('the console comes over the wire in base64', async () => {

@@ -9,13 +9,13 @@ import { instanceIdOf } from './provider-id.ts';
 const CONSOLE_BYTES = 65_536;
 
 /** What EC2 can tell of a machine's VM. A console that is refused leaves the state. @throws what EC2 threw for the state */
-export async function tellEvidence(
+export async function reportEvidence(
   ec2: Ec2,
   { machine, signal }: OnMachine,
   timed: ObservedCall,
 ): Promise<InstanceEvidence> {
   const { providerID } = machine.spec;
-  if (!providerID) return { state: 'it has no VM on record' };
+  if (!providerID) return { state: 'it has no VM' };
   const id = instanceIdOf(providerID);
   const instance = await timed('instance_get_by_id', () => find(ec2, id, signal));
   const state = instance ? describe(id, instance) : `there is no instance ${id}`;
@@ -27,7 +27,7 @@ export async function tellEvidence(
   } catch (thrown) {
     signal.throwIfAborted();
     const why = thrown instanceof Error ? thrown.message : String(thrown);
-    return { state: `${state}; its console could not be read: ${why}` };
+    return { state: `${state}; its console output could not be read: ${why}` };
   }
 }
 

@@ -6,8 +6,8 @@ import type { Instance } from '../ec2/client.ts';
 const FRESH_MS = 60_000;
 
 /**
- * Instances as the creation of their machine saw them last, for the initialization that follows at once: it needs no look
- * of its own. Each is handed out once; whoever tries again looks.
+ * Instances as the creation of their machine read them last, for the initialization that follows, which then needs no read. Each
+ * is used once; a retry reads again.
  */
 export class FreshInstances {
   readonly #clock: Clock;

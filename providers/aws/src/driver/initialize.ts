@@ -19,8 +19,8 @@ interface PrefixGap {
 }
 
 /**
- * The position of an interface in the provider spec's list: by its device index and network card, which the list's order gives
- * where it does not say them. The original takes the device index for it, which several cards have in common.
+ * The position of an interface in the provider spec's list, by device index and network card. If they are absent, the list's
+ * order determines them. The original uses only the device index, which is ambiguous with several cards.
  */
 function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }: Interface): number {
   const { DeviceIndex, NetworkCardIndex = 0 } = Attachment ?? {};
@@ -45,22 +45,22 @@ function prefixGaps(spec: AwsProviderSpec, instance: Instance): PrefixGap[] {
 /** Whether the source/destination check of an interface is on. */
 const isChecked = (each: Interface): boolean => !isEfa(each) && each.SourceDestCheck === true;
 
-/** @param told The VM, to go with the error. @throws `Uninitialized` where `initialize` has something left to do */
-export function requireInitialized({ spec, machine }: OnMachine, instance: Instance, told: FoundInstance): void {
+/** @param found The VM of the error. @throws `Uninitialized` if `initialize` has work left */
+export function requireInitialized({ spec, machine }: OnMachine, instance: Instance, found: FoundInstance): void {
   const vm = `VM "${instance.InstanceId ?? ''}" associated with machine "${machine.metadata.name}"`;
   const checked = (instance.NetworkInterfaces ?? []).some(isChecked);
   if (spec.srcAndDstChecksEnabled === false && checked)
     throw new MachineError(
       'Uninitialized',
       `${vm} has SourceDestCheck=true on a non-EFA interface despite providerSpec.SrcAndDstChecksEnabled=false`,
-      { found: [told] },
+      { found: [found] },
     );
   const [gap] = prefixGaps(spec, instance);
   if (gap)
     throw new MachineError(
       'Uninitialized',
       `${vm} has no ipv6 prefixes assigned on network interface "${gap.networkInterface.NetworkInterfaceId ?? ''}" despite providerSpec.NetworkInterfaces[${gap.index}].Ipv6PrefixCount=${gap.wanted}`,
-      { found: [told] },
+      { found: [found] },
     );
 }
 
@@ -91,7 +91,7 @@ export async function initializeInstance(
   }
 }
 
-/** All interfaces are tried; the last failure is told. @param fresh The instance as it was just now, if that is known. */
+/** All interfaces are tried, and the last failure is reported. @param fresh The instance as read before, if known. */
 async function disableChecks(ec2: Ec2, id: string, signal: AbortSignal, fresh?: Instance): Promise<void> {
   const instance = fresh ?? (await findById(ec2, id, signal));
   const interfaces = instance?.NetworkInterfaces ?? [];

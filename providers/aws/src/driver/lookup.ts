@@ -83,7 +83,7 @@ export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promi
 }
 
 /**
- * The VMs of a machine: by its name among those of cluster and role, else by its provider ID. EC2 shows a VM for an hour
+ * The VMs of a machine: by its name among the VMs of cluster and role, otherwise by its provider ID. EC2 shows a VM for an hour
  * after its end, but a terminated VM does not count.
  * @throws MachineError `NotFound`, `InvalidArgument` for a provider ID that is invalid, `Internal`
  */

@@ -42,7 +42,7 @@ function parse(text: string): Placement | undefined {
   try {
     value = JSON.parse(text);
   } catch (thrown) {
-    throw malformed('is no JSON', thrown);
+    throw malformed('is not JSON', thrown);
   }
   if (value === null) return undefined;
   const placement = annotated.safeParse(foldGoJson(annotated, value).value);

@@ -31,7 +31,7 @@ type Input = Omit<RunInstancesCommandInput, 'MinCount' | 'MaxCount'>;
 const present = (members: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== ''));
 
-/** What RunInstances is asked for. @throws MachineError */
+/** The input of RunInstances. @throws MachineError */
 export function runInstancesInput(launch: Launch): RunInstancesCommandInput {
   const { machine, spec, userData, clientToken } = launch;
   const market = marketOptions(spec);
@@ -74,7 +74,7 @@ function tagSpecifications(
   return tagged.map((ResourceType) => ({ ResourceType, Tags: all.map(([Key, Value]) => ({ Key, Value })) }));
 }
 
-/** A single device is the root disk whatever it is called. */
+/** A single device is the root disk with any name. */
 function blockDevices({ spec: { blockDevices: devices = [] }, rootDevice }: Launch): BlockDeviceMapping[] {
   if (devices.length === 0) throw new MachineError('InvalidArgument', 'no block devices passed');
   return devices.map((device) => {

@@ -45,8 +45,8 @@ export function validate(
 
 function checkProfile({ iam = {} }: AwsProviderSpec, errors: FieldErrors): void {
   if (Boolean(iam.name) !== Boolean(iam.arn)) return;
-  const told = { ...(iam.arn ? { arn: iam.arn } : {}), ...(iam.name ? { name: iam.name } : {}) };
-  errors.invalid('providerSpec.iam', told, 'either IAM Name or ARN must be set');
+  const reported = { ...(iam.arn ? { arn: iam.arn } : {}), ...(iam.name ? { name: iam.name } : {}) };
+  errors.invalid('providerSpec.iam', reported, 'either IAM Name or ARN must be set');
 }
 
 function checkCapacityReservation({ capacityReservation }: AwsProviderSpec, errors: FieldErrors): void {
@@ -199,7 +199,7 @@ function checkTags(keys: readonly string[], errors: FieldErrors): void {
   if (!roleTagOf(keys)) errors.required(path, 'Tag required of the form kubernetes.io/role/****');
 }
 
-/** The key by which the VMs of a cluster are told from others; of several the first in the alphabet, always the same. */
+/** The key that identifies the VMs of a cluster. Of several keys, always the first in the alphabet. */
 export const clusterTagOf = (keys: readonly string[]): string | undefined =>
   keys.filter((key) => key.includes(CLUSTER_TAG)).toSorted()[0];
 

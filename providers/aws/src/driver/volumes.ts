@@ -14,7 +14,7 @@ export function volumeIdOf(source: VolumeSource | null): string | undefined {
   return source?.csi?.driver === CSI_DRIVER && source.csi.volumeHandle ? source.csi.volumeHandle : undefined;
 }
 
-/** `aws://<zone>/vol-…` as Kubernetes's in-tree plugin writes it; what is no such URL is an id as it stands. */
+/** `aws://<zone>/vol-…` as Kubernetes's in-tree plugin writes it. Any other text is the id itself. */
 function inTreeId(id: string): string | undefined {
   if (!id.startsWith('aws://')) return id;
   const url = /^aws:\/\/(?:(?<user>[^/?#]*)@)?(?<host>[^/?#]*)(?<path>[^?#]*)/.exec(id)?.groups;
@@ -25,10 +25,10 @@ function inTreeId(id: string): string | undefined {
 
 const hasControl = (value: string): boolean => [...value].some((char) => char < ' ' || char === '\u007f');
 
-/** As Go's net/url judges what stands before the host's `@`. */
+/** As Go's net/url checks the part before the host's `@`. */
 const isUser = (user: string): boolean => /^[\w\-.~!$&'()*+,;=:%@]*$/.test(user);
 
-/** As Go's net/url judges a host: no blanks, and after a colon digits only. */
+/** As Go's net/url checks a host: no blanks, and after a colon digits only. */
 const isHost = (host: string): boolean => /^[^\s:<>"]*(:\d*)?$/.test(host);
 
 /** undefined where a percent sign is followed by anything but two hexadecimal digits. */

@@ -14,9 +14,9 @@ const PAIRS = [
 function checkMetadataService(variables: Environment['variables']): void {
   const { AWS_EC2_METADATA_SERVICE_ENDPOINT: endpoint, AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE: mode } = variables;
   if (endpoint && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
-    throw new ConfigError('AWS_EC2_METADATA_SERVICE_ENDPOINT is no URL of http or https: write http://host[:port]');
+    throw new ConfigError('AWS_EC2_METADATA_SERVICE_ENDPOINT must be an http or https URL: write http://host[:port]');
   if (mode && mode !== 'IPv4' && mode !== 'IPv6')
-    throw new ConfigError(`AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE=${mode} is neither IPv4 nor IPv6; write one of them`);
+    throw new ConfigError(`AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE=${mode} must be IPv4 or IPv6`);
 }
 
 /**
@@ -29,20 +29,20 @@ export async function checkEnvironment(environment: Environment): Promise<readon
   const { AWS_RETRY_MODE: mode, AWS_PROFILE: profile } = variables;
   maxAttemptsOf(environment);
   if (mode && !MODES.includes(mode.toLowerCase()))
-    throw new ConfigError(`AWS_RETRY_MODE=${mode} is unknown; use standard or adaptive, or leave it out`);
+    throw new ConfigError(`AWS_RETRY_MODE=${mode} must be standard or adaptive; correct it or remove it`);
   const { hasProfile, services } = await readSharedConfig(environment);
   if (profile && profile !== 'default' && !hasProfile)
     throw new ConfigError(
-      `AWS_PROFILE names profile ${profile}, which the shared configuration files do not have; add it or leave AWS_PROFILE out`,
+      `AWS_PROFILE names profile ${profile}, which the shared configuration files do not contain; add it or remove AWS_PROFILE`,
     );
   if (services && !services.section)
     throw new ConfigError(
-      `profile ${profile || 'default'} of the shared configuration names services ${services.name}, of which it has no section: add [services ${services.name}] or leave services out`,
+      `profile ${profile || 'default'} of the shared configuration needs a section [services ${services.name}]; add the section or remove services`,
     );
   checkMetadataService(variables);
   return PAIRS.flatMap(([one, other]) =>
     Boolean(variables[one]) === Boolean(variables[other])
       ? []
-      : `${variables[one] ? one : other} is set and ${variables[one] ? other : one} is not: neither counts; set both or none`,
+      : `${variables[one] ? one : other} is set and ${variables[one] ? other : one} is not; set both or none`,
   );
 }

@@ -29,7 +29,7 @@ export interface Ec2Options extends RequestHandlerOptions {
   readonly userAgent: string;
 }
 
-/** An image that was taken away is found out by the launch, so this only has to be short beside a class's life. */
+/** A launch detects a deleted image, so this time only has to be short compared to the life of a class. */
 const IMAGE_KEPT_MS = 3_600_000;
 
 type Ec2Sdk = Awaited<ReturnType<typeof loadEc2>>;
@@ -67,7 +67,7 @@ export class Ec2 {
     this.#client = client;
     this.#attempts = attempts;
     this.#clock = clock;
-    // One at a time: an image that is unknown must fail nobody else's question.
+    // One at a time, because an unknown image must not fail other questions.
     const ask = (ids: readonly string[], signal: AbortSignal) => this.#describeImages(ids, signal);
     this.#imagesAsked = new SharedLookup(ask, ({ ImageId }) => ImageId, clock, 1);
   }
@@ -89,7 +89,7 @@ export class Ec2 {
     return (await this.#attempts.send('DescribeImages', true, signal, send)).Images ?? [];
   }
 
-  /** The look-ups of a kind, which are asked for together. Parameters as those of `SharedLookup`. */
+  /** The combined look-ups of a kind. Parameters as in `SharedLookup`. */
   sharedLookup(
     kind: string,
     ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly Instance[]>,
@@ -108,7 +108,7 @@ export class Ec2 {
     return this.#attempts.send('RunInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));
   }
 
-  /** All instances that match, over all pages. A page's token told twice ends the listing, as in the original. */
+  /** All matching instances of all pages. A repeated page token ends the listing, as in the original. */
   async instances(input: DescribeInstancesCommandInput, signal: AbortSignal): Promise<readonly Instance[]> {
     const found: Instance[] = [];
     let token: string | undefined;
@@ -149,7 +149,7 @@ export class Ec2 {
     );
   }
 
-  /** Not repeated when its answer is lost: it would assign twice. Who calls looks again at what there is. */
+  /** Not repeated if its answer is lost, because it would assign twice. The caller reads the current state again. */
   async assignPrefixes(networkInterfaceId: string | undefined, count: number, signal: AbortSignal): Promise<void> {
     const command = new this.#sdk.AssignIpv6AddressesCommand({
       NetworkInterfaceId: networkInterfaceId,
@@ -173,7 +173,7 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
     const key = JSON.stringify([region, source]);
     const known = clients.get(key);
     clients.delete(key);
-    // Keys that were got for something are got anew with the next call: their end may have come before its time.
+    // Keys with an expiry are requested again with the next call, because they may have expired early.
     const forget = (): void => {
       if (clients.get(key) === client) clients.delete(key);
     };

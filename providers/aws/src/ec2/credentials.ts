@@ -10,7 +10,7 @@ export interface Keys {
   readonly expiration?: Date;
 }
 
-/** There are no keys to sign with, and nobody was asked. */
+/** There are no keys to sign with, and no server was contacted. */
 export class NoKeys extends Error {
   override readonly name = 'NoKeys';
 }
@@ -36,7 +36,7 @@ export function keySourceOf(secret: AwsCredentials): KeySource {
 /** So long STS may take to answer. */
 const LONGEST_LOGIN_MS = 30_000;
 
-/** Who waits for keys shares one question: without an end of its own, one that is never answered would stop them all for good. */
+/** Callers share one request for keys. Without a timeout, a request without an answer would block them forever. */
 export async function within<T>(clock: Clock, action: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const over = new AbortController();
   const why = `no answer within ${LONGEST_LOGIN_MS / 1_000} s`;

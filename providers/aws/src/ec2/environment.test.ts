@@ -12,7 +12,7 @@ const withVariables = (
 test.each(['many', '-1', '1.5'])('AWS_MAX_ATTEMPTS=%s is refused by its name', async (text) => {
   const environment = withVariables({ AWS_MAX_ATTEMPTS: text });
   await expect(checkEnvironment(environment)).rejects.toThrow(
-    `AWS_MAX_ATTEMPTS=${text} is no number; set a number from 1`,
+    `AWS_MAX_ATTEMPTS=${text} must be a number of at least 1`,
   );
 });
 
@@ -27,7 +27,7 @@ test.each([
 
 test('an unknown AWS_RETRY_MODE is refused by its name, known ones pass in any letter case', async () => {
   await expect(checkEnvironment(withVariables({ AWS_RETRY_MODE: 'brave' }))).rejects.toThrow(
-    'AWS_RETRY_MODE=brave is unknown; use standard or adaptive',
+    'AWS_RETRY_MODE=brave must be standard or adaptive',
   );
   await checkEnvironment(withVariables({ AWS_RETRY_MODE: 'Adaptive' }));
 });
@@ -40,14 +40,20 @@ test.each([
   const variables = { HOME: '/home/someone', AWS_PROFILE: 'ours', ...more };
   await checkEnvironment(withVariables(variables, { [path]: text }));
   await expect(checkEnvironment(withVariables(variables, { [path]: '[profile theirs]' }))).rejects.toThrow(
-    'AWS_PROFILE names profile ours, which the shared configuration files do not have',
+    'AWS_PROFILE names profile ours, which the shared configuration files do not contain',
   );
 });
 
 test.each([
-  [{ AWS_EC2_METADATA_SERVICE_ENDPOINT: '169.254.169.254' }, 'AWS_EC2_METADATA_SERVICE_ENDPOINT is no URL'],
-  [{ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'ftp://169.254.169.254' }, 'AWS_EC2_METADATA_SERVICE_ENDPOINT is no URL'],
-  [{ AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE: 'ipv6' }, 'AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE=ipv6 is neither'],
+  [
+    { AWS_EC2_METADATA_SERVICE_ENDPOINT: '169.254.169.254' },
+    'AWS_EC2_METADATA_SERVICE_ENDPOINT must be an http or https URL',
+  ],
+  [
+    { AWS_EC2_METADATA_SERVICE_ENDPOINT: 'ftp://169.254.169.254' },
+    'AWS_EC2_METADATA_SERVICE_ENDPOINT must be an http or https URL',
+  ],
+  [{ AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE: 'ipv6' }, 'AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE=ipv6 must be'],
 ])('a metadata service that is nowhere is refused by its variable: %o', async (variables, says) => {
   await expect(checkEnvironment(withVariables(variables))).rejects.toThrow(says);
   await checkEnvironment(withVariables({ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://[fd00:ec2::254]' }));
@@ -69,6 +75,6 @@ test('a section of services that a profile names must be there', async () => {
   });
   await checkEnvironment(withVariables(variables, config('local')));
   await expect(checkEnvironment(withVariables(variables, config('other')))).rejects.toThrow(
-    'profile ours of the shared configuration names services local, of which it has no section: add [services local]',
+    'profile ours of the shared configuration needs a section [services local]; add the section',
   );
 });

@@ -12,6 +12,6 @@ export interface Environment {
 export function maxAttemptsOf({ variables: { AWS_MAX_ATTEMPTS: text } }: Environment): number | undefined {
   if (!text) return undefined;
   if (!/^\d+$/.test(text))
-    throw new ConfigError(`AWS_MAX_ATTEMPTS=${text} is no number; set a number from 1 or leave it out`);
+    throw new ConfigError(`AWS_MAX_ATTEMPTS=${text} must be a number of at least 1; correct it or remove it`);
   return Math.max(Number(text), 1);
 }

@@ -59,7 +59,7 @@ async function chain(options: OwnKeysOptions, signal: AbortSignal): Promise<Keys
     (await instanceKeys(options, signal));
   if (found) return found;
   throw new NoKeys(
-    'there are no credentials: the keys of the Secret are blank, and the controller has none; set the keys in the Secret, or give the controller a role',
+    'no credentials: the keys of the Secret are empty, and the controller has none; set the keys or give the controller a role',
   );
 }
 
@@ -103,7 +103,7 @@ async function ofProfile(
   if (command) return ofProcess(command, name, options.environment, signal);
   if (profile.sso_session || profile.sso_start_url || profile.login_session)
     throw new NoKeys(
-      `profile ${name} logs in by a browser, which a controller cannot; use credential_process = aws configure export-credentials --profile ${name}`,
+      `profile ${name} requires a login in a browser, which a controller cannot do; use credential_process = aws configure export-credentials --profile ${name}`,
     );
   if (before.length > 0) throw new NoKeys(`profile ${name}, a source_profile, has no credentials; add keys to it`);
   return undefined;
@@ -120,7 +120,7 @@ async function ofRole(
 ): Promise<Keys> {
   const { source_profile: source, credential_source: kind, mfa_serial: device } = profile;
   if (device)
-    throw new NoKeys(`mfa_serial of profile ${name} asks for a code, which a controller cannot give; remove it`);
+    throw new NoKeys(`mfa_serial of profile ${name} requires a code, which a controller cannot enter; remove it`);
   const own = source
     ? await ofProfile(source, profiles, options, signal, [...before, name])
     : await ofSource(kind, options, signal);
@@ -159,10 +159,10 @@ async function ofProcess(command: string, name: string, { run }: Environment, si
     const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'a failure';
     throw new NoKeys(`credential_process of profile ${name} ended with ${code}; run the command to see why`);
   });
-  const told = z.preprocess(parsed, processAnswer).safeParse(output);
-  if (!told.success)
+  const reported = z.preprocess(parsed, processAnswer).safeParse(output);
+  if (!reported.success)
     throw new NoKeys(`credential_process of profile ${name} printed no keys of version 1; run the command to see why`);
-  const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = told.data;
+  const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = reported.data;
   return {
     ...{ accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey },
     ...(SessionToken ? { sessionToken: SessionToken } : {}),

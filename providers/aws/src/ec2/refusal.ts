@@ -1,12 +1,12 @@
 import { clockText, retryAfterOf } from '@mcm/core/driver';
 
-/** What EC2 or STS answered in place of what was asked for. */
+/** An error answer of EC2 or STS. */
 export class Refusal extends Error {
   override readonly name: string;
   /** The cloud's own code, `InvalidInstanceID.NotFound`; `UnknownError` when the answer holds none. */
   readonly code: string;
   readonly status: number;
-  /** What was asked for, `RunInstances`. */
+  /** The requested action, such as `RunInstances`. */
   readonly action: string;
   readonly retryAfterMs: number | undefined;
 

@@ -30,9 +30,9 @@ export interface RequestHandlerOptions {
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/;
 
 /**
- * What carries the SDK's requests: our own transport in place of the SDK's sockets. Answers are judged here, before the
- * SDK reads them: a refusal is thrown as `Refusal`, and what is no whole answer of EC2 (a proxy's page, half an answer) as
- * `NoAnswer` where the SDK would read an empty success.
+ * Sends the SDK's requests with our own transport instead of the SDK's sockets. It checks answers before the SDK reads them. A
+ * refusal is thrown as `Refusal`. An incomplete or foreign answer (such as a proxy's page) is thrown as `NoAnswer`; the SDK
+ * would return an empty success.
  */
 export function createRequestHandler({ clock, connect, allowPlainHttp }: RequestHandlerOptions) {
   const transports = new Map<string, Transport>();
@@ -59,10 +59,10 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
         );
       const { method, path, headers } = request;
       const sent = { method, path, headers, body, ...(signal ? { signal } : {}) };
-      const { status, headers: told, text } = await exchange(to(origin), sent, action, origin);
-      if (status >= 300) throw readRefusal(action, status, told, text, clock.now());
+      const { status, headers: reported, text } = await exchange(to(origin), sent, action, origin);
+      if (status >= 300) throw readRefusal(action, status, reported, text, clock.now());
       if (!text.trimEnd().endsWith(`</${action}Response>`))
-        throw new NoAnswer(action, `${origin} answered something that is no whole ${action}Response`, { status });
+        throw new NoAnswer(action, `${origin} returned an incomplete or invalid ${action}Response`, { status });
       return {
         response: { statusCode: status, headers: { 'content-type': 'text/xml' }, body: new TextEncoder().encode(text) },
       };

@@ -3,7 +3,7 @@ import { awsSettings } from './settings.ts';
 
 const LOCAL = { AWS_ENDPOINT_URL: 'http://127.0.0.1:5000/', AWS_ENDPOINT_URL_STS: 'https://sts.example' };
 
-test('the endpoints in force are told by what gave them, origins only: a flag, the service’s variable, the common one', () => {
+test('endpoints in use are reported with their source, origins only: a flag, the variable of the service, the common one', () => {
   const { settings, endpoints } = awsSettings(LOCAL);
   expect(endpoints).toEqual({ AWS_ENDPOINT_URL: 'http://127.0.0.1:5000', AWS_ENDPOINT_URL_STS: 'https://sts.example' });
   expect(settings).toMatchObject({ ec2Endpoint: 'http://127.0.0.1:5000/', stsEndpoint: 'https://sts.example/' });
@@ -14,29 +14,35 @@ test('the endpoints in force are told by what gave them, origins only: a flag, t
   });
 });
 
-test('those that are switched off are neither told nor judged; a flag is asked all the same', () => {
+test('disabled endpoints are neither reported nor checked; a flag is still used', () => {
   const variables = { AWS_ENDPOINT_URL: 'rubbish', AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' };
   expect(awsSettings(variables)).toEqual({
     settings: { ignoreConfiguredEndpoints: true, allowPlainHttp: false },
     endpoints: {},
   });
   expect(awsSettings({ AWS_ENDPOINT_URL: 'rubbish' }, { 'ignore-configured-endpoints': true }).endpoints).toEqual({});
-  expect(() => awsSettings(variables, { 'ignore-configured-endpoints': false })).toThrow('AWS_ENDPOINT_URL is no URL');
+  expect(() => awsSettings(variables, { 'ignore-configured-endpoints': false })).toThrow(
+    'AWS_ENDPOINT_URL must be an https URL',
+  );
   const flags = { 'ec2-endpoint': 'https://ec2.example' };
   expect(awsSettings(variables, flags).endpoints).toEqual({ '--ec2-endpoint': 'https://ec2.example' });
 });
 
 test.each([
-  [{ AWS_USE_FIPS_ENDPOINT: 'yes' }, {}, 'AWS_USE_FIPS_ENDPOINT=yes is neither true nor false'],
-  [{ AWS_USE_DUALSTACK_ENDPOINT: '1' }, {}, 'AWS_USE_DUALSTACK_ENDPOINT=1 is neither true nor false'],
-  [{ AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'on' }, {}, 'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=on is neither'],
-  [{ ...LOCAL, AWS_USE_FIPS_ENDPOINT: 'true' }, {}, /^AWS_USE_FIPS_ENDPOINT .* AWS_ENDPOINT_URL is another: leave one/],
-  [LOCAL, { 'use-dualstack-endpoint': true }, /^--use-dualstack-endpoint .* AWS_ENDPOINT_URL is another/],
-])('what the SDK would tell at the first call only is told at the start: %o %o', (variables, flags, says) => {
+  [{ AWS_USE_FIPS_ENDPOINT: 'yes' }, {}, 'AWS_USE_FIPS_ENDPOINT=yes must be true or false'],
+  [{ AWS_USE_DUALSTACK_ENDPOINT: '1' }, {}, 'AWS_USE_DUALSTACK_ENDPOINT=1 must be true or false'],
+  [{ AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'on' }, {}, 'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=on must be'],
+  [
+    { ...LOCAL, AWS_USE_FIPS_ENDPOINT: 'true' },
+    {},
+    /^AWS_USE_FIPS_ENDPOINT .* AWS_ENDPOINT_URL sets another endpoint: remove one/,
+  ],
+  [LOCAL, { 'use-dualstack-endpoint': true }, /^--use-dualstack-endpoint .* AWS_ENDPOINT_URL sets another endpoint/],
+])('errors that the SDK would report at the first call are reported at the start: %o %o', (variables, flags, says) => {
   expect(() => awsSettings(variables, flags)).toThrow(says);
 });
 
-test('a switch that is off beside an endpoint contradicts nothing', () => {
+test('a disabled switch next to an endpoint is no contradiction', () => {
   const variables = { ...LOCAL, AWS_USE_FIPS_ENDPOINT: 'true' };
   expect(awsSettings(variables, { 'use-fips-endpoint': false }).settings).toMatchObject({ useFipsEndpoint: false });
 });

@@ -22,20 +22,16 @@ export interface AwsSettings {
   readonly allowPlainHttp?: boolean;
 }
 
-/** Flags of the binary beside those of every machine controller; each beats its variable. */
+/** Flags of the binary in addition to those of every machine controller. Each takes precedence over its variable. */
 export const awsFlags = {
   'ec2-endpoint': endpointFlag('address of EC2; also AWS_ENDPOINT_URL_EC2 or AWS_ENDPOINT_URL'),
-  'sts-endpoint': endpointFlag(
-    'address of STS, which exchanges tokens of workloads for keys; also AWS_ENDPOINT_URL_STS or AWS_ENDPOINT_URL',
-  ),
-  'use-fips-endpoint': switchFlag(
-    'ask the region’s endpoints with validated cryptography; also AWS_USE_FIPS_ENDPOINT=true',
-  ),
+  'sts-endpoint': endpointFlag('address of STS, the token service; also AWS_ENDPOINT_URL_STS or AWS_ENDPOINT_URL'),
+  'use-fips-endpoint': switchFlag('use the FIPS endpoints of the region; also AWS_USE_FIPS_ENDPOINT=true'),
   'use-dualstack-endpoint': switchFlag(
-    'ask the region’s endpoints that have IPv6 too; also AWS_USE_DUALSTACK_ENDPOINT=true',
+    'use the dual-stack endpoints of the region; also AWS_USE_DUALSTACK_ENDPOINT=true',
   ),
   'ignore-configured-endpoints': switchFlag(
-    'ask no endpoint of the environment or of the shared configuration; also AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true',
+    'ignore endpoints of the environment and the shared configuration; also AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true',
   ),
   ...plainHttpFlag,
 } as const;
@@ -44,7 +40,7 @@ export const awsFlags = {
  * Reads flags and variables of the process.
  * @param shared What the shared configuration says; the SDK asks it after the environment.
  * @returns the driver's settings, and the endpoints in force by what gave them
- * @throws ConfigError that names the setting and the cure
+ * @throws ConfigError with the setting and a hint
  */
 export function awsSettings(
   variables: Variables,
@@ -53,8 +49,8 @@ export function awsSettings(
 ): { readonly settings: AwsSettings; readonly endpoints: Readonly<Record<string, string>> } {
   const configured = endpointsOf(shared);
   const sources = new SettingSources(flags, { ...configured, ...variables });
-  const told = sources.switch('ignore-configured-endpoints', 'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS');
-  const ignored = told?.value ?? shared.profile.ignore_configured_endpoint_urls === 'true';
+  const reported = sources.switch('ignore-configured-endpoints', 'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS');
+  const ignored = reported?.value ?? shared.profile.ignore_configured_endpoint_urls === 'true';
   const endpoint = (service: 'ec2' | 'sts'): GivenSetting<URL> | undefined => {
     const names = [`AWS_ENDPOINT_URL_${service.toUpperCase()}`, 'AWS_ENDPOINT_URL', sharedName(service), SHARED];
     return sources.endpoint(`${service}-endpoint`, ignored ? [] : names);
@@ -76,7 +72,7 @@ export function awsSettings(
   };
 }
 
-/** How endpoints of the shared configuration are told. */
+/** Name of endpoints of the shared configuration in messages. */
 const SHARED = 'endpoint_url of the shared configuration';
 const sharedName = (service: string): string => `${service}.${SHARED}`;
 
@@ -86,10 +82,10 @@ function endpointsOf({ profile, services }: Pick<SharedConfig, 'profile' | 'serv
   return { [SHARED]: profile.endpoint_url, ...own('ec2'), ...own('sts') };
 }
 
-/** The SDK makes kinds of endpoints of the region's name, and refuses every call where there is an endpoint beside. */
+/** The SDK derives kinds of endpoints from the region's name, and refuses every call with an additional endpoint. */
 function refuseBoth(kind: GivenSetting<boolean>, endpoint: GivenSetting<URL> | undefined): void {
   if (endpoint)
     throw new ConfigError(
-      `${kind.name} chooses among the region’s own endpoints, and ${endpoint.name} is another: leave one of them out`,
+      `${kind.name} selects endpoints of the region, but ${endpoint.name} sets another endpoint: remove one of them`,
     );
 }

@@ -27,7 +27,7 @@ function held() {
 
 const started = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('those that come while a request is under way are asked for together by the next, never by the one that began before', async () => {
+test('questions during a request are combined in the next request, never added to the running one', async () => {
   const { clock, lookup, asked, answers } = held();
   const first = lookup.find('a', never);
   await started();
@@ -52,7 +52,7 @@ test('a thousand that come at once are five requests', async () => {
   expect(asked.map(({ length }) => length)).toEqual([200, 200, 200, 200, 200]);
 });
 
-test('a request that fails fails all that it was for, and the next goes on', async () => {
+test('a failed request fails all its questions, and the next request continues', async () => {
   const { clock, lookup, answers } = held();
   const first = lookup.find('a', never);
   await started();
@@ -64,7 +64,7 @@ test('a request that fails fails all that it was for, and the next goes on', asy
   expect(await second).toEqual([{ InstanceId: 'b' }]);
 });
 
-test('who gives up is let go at once; the request ends when nobody waits for it', async () => {
+test('a cancelled question ends at once; the request ends when it has no questions left', async () => {
   const { lookup, signals, asked } = held();
   const [one, two] = [new AbortController(), new AbortController()];
   const first = lookup.find('a', one.signal);

@@ -98,7 +98,7 @@ export class SharedLookup<T> {
     const there = new Set(round);
     this.#left = (waiting) => {
       there.delete(waiting);
-      if (there.size === 0) nobody.abort(new Error('nobody waits for the answer any longer'));
+      if (there.size === 0) nobody.abort(new Error('all callers stopped waiting'));
     };
     try {
       const found = await this.#ask([...new Set(round.map(({ value }) => value))], nobody.signal);

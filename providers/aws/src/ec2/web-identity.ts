@@ -7,7 +7,7 @@ export interface WebIdentityOptions extends StsOptions {
   readonly readFile: (path: string) => Promise<string | undefined>;
 }
 
-/** Exchanges the file's token for keys, anew whenever it is called: the SDK keeps them until shortly before their end. */
+/** Exchanges the file's token for keys at each call. The SDK keeps the keys until shortly before their expiry. */
 export function webIdentity(options: WebIdentityOptions): () => Promise<Keys> {
   const { region, tokenFile, roleArn, clock, readFile, requestHandler, reach } = options;
   return async () => {

@@ -26,8 +26,8 @@ const FIRST_PAUSE_MS = 800;
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
- * Sends requests at the rate that Azure takes, with tokens, and repeats those that may pass. Every answer is judged here:
- * a refusal, a proxy's page and half an answer are errors.
+ * Sends requests with tokens at the rate that Azure allows, and repeats those with temporary errors. Checks every answer: a
+ * refusal, a proxy's page and an incomplete answer are errors.
  */
 export class Attempts {
   readonly #options: ArmOptions;

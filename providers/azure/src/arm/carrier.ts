@@ -45,9 +45,9 @@ export const isOver = (state: string): boolean => /^(succeeded|failed|canceled|c
 export const isDone = (state: string): boolean => /^succeeded$/i.test(state);
 
 /**
- * Carries the SDK's requests over our own transport, in place of its sockets. The SDK trusts more than it should: it follows
- * an operation to any host, reads an empty success from what is no JSON by its content type, and takes an operation without a
- * status as done. So the carrier judges each answer first, and gives the SDK only what it has understood.
+ * Sends the SDK's requests over our own transport instead of its sockets. The SDK checks too little. It follows an operation to
+ * any host, and treats content types other than JSON as an empty success, and an operation without a status as complete. The
+ * carrier therefore checks each answer first, and passes only valid ones to the SDK.
  */
 export class Carrier implements HttpClient {
   readonly #options: ArmOptions;
@@ -103,7 +103,7 @@ export class Carrier implements HttpClient {
     const { endpoint } = this.#options;
     const url = new URL(address, endpoint);
     if (url.origin !== new URL(endpoint).origin)
-      throw new Error(`an operation of ${endpoint} is said to be at ${url.origin}, which is not asked`);
+      throw new Error(`an operation of ${endpoint} has the address ${url.origin}, which is not allowed`);
     return url;
   }
 
@@ -128,7 +128,7 @@ export class Carrier implements HttpClient {
   }
 }
 
-/** A judged answer as the SDK takes it. All that is not empty is JSON, whatever its content type says. */
+/** A checked answer in the form of the SDK. Every non-empty body is JSON, with any content type. */
 function toSdk(
   request: PipelineRequest,
   status: number,

@@ -23,13 +23,13 @@ export function readCertificate(pem: string): ClientCertificate {
       'clientCertificate must be PEM: a certificate and its private key; convert PKCS#12 with openssl pkcs12 -in FILE -nodes',
     );
   if (ENCRYPTED.test(pem))
-    throw new Error('clientCertificate holds an encrypted private key; decrypt it with openssl pkey -in FILE');
+    throw new Error('clientCertificate contains an encrypted private key; decrypt it with openssl pkey -in FILE');
   const key = keyOf(KEY.exec(pem)?.[0]);
   const certificates = (pem.match(CERTIFICATE) ?? []).map(parse);
   if (certificates.length === 0)
-    throw new Error('clientCertificate holds no certificate; append the certificate in PEM to its private key');
+    throw new Error('clientCertificate contains no certificate; append the certificate in PEM to its private key');
   const own = certificates.find((each) => each.checkPrivateKey(key));
-  if (!own) throw new Error('clientCertificate holds a private key of another certificate; store the two that fit');
+  if (!own) throw new Error('clientCertificate contains a private key of another certificate; store a matching pair');
   return {
     key,
     thumbprint: Buffer.from(own.fingerprint256.replaceAll(':', ''), 'hex').toString('base64url'),
@@ -40,22 +40,22 @@ export function readCertificate(pem: string): ClientCertificate {
 
 function keyOf(text: string | undefined): KeyObject {
   if (text === undefined)
-    throw new Error('clientCertificate holds no private key; append the private key in PEM to its certificate');
+    throw new Error('clientCertificate contains no private key; append the private key in PEM to its certificate');
   let key: KeyObject;
   try {
     key = createPrivateKey(text);
   } catch {
     // The words of the library may quote the key.
-    throw new Error('clientCertificate holds a private key that cannot be read; store an RSA key in PEM');
+    throw new Error('clientCertificate contains a private key that cannot be read; store an RSA key in PEM');
   }
   if (key.asymmetricKeyType === 'rsa') return key;
-  throw new Error('clientCertificate holds a private key that is not RSA; Microsoft Entra accepts RSA keys only');
+  throw new Error('clientCertificate contains a private key that is not RSA; Microsoft Entra accepts RSA keys only');
 }
 
 function parse(text: string): X509Certificate {
   try {
     return new X509Certificate(text);
   } catch {
-    throw new Error('clientCertificate holds a certificate that cannot be read; store the PEM without changes');
+    throw new Error('clientCertificate contains a certificate that cannot be read; store the PEM without changes');
   }
 }

@@ -139,7 +139,7 @@ test.each<[what: string, answers: readonly Answer[], requests: readonly string[]
   expect(methods()).toEqual(requests);
 });
 
-test('an operation is followed at its own path and version, and one without a status goes on', async () => {
+test('an operation is polled at its own path and version, and one without a status continues', async () => {
   const { run, paths } = await armOf([
     { status: 201, body: MAKING, headers: operation() },
     { status: 200, body: { resourceLocation: 'https://elsewhere.example/nic' } },
@@ -161,7 +161,7 @@ test('a failed operation is the error that it says', async () => {
   await expect(run()).rejects.toMatchObject({ name: 'ArmError', code: 'ZonalAllocationFailed', status: 200 });
 });
 
-test('a state of failure without an operation is looked at once more', async () => {
+test('a failed state without an operation is read again', async () => {
   const { run, methods } = await armOf([
     { status: 201, body: of('Failed') },
     { status: 200, body: of('Failed') },
@@ -176,7 +176,7 @@ test.each(['azure-asyncoperation', 'operation-location', 'location'])(
     const { run, methods, origins } = await armOf([
       { status: 202, body: MAKING, headers: { [name]: 'https://elsewhere.example/operation' } },
     ]);
-    await expect(run()).rejects.toThrow('is said to be at https://elsewhere.example, which is not asked');
+    await expect(run()).rejects.toThrow('has the address https://elsewhere.example, which is not allowed');
     expect(methods()).toEqual(['PUT']);
     expect([...origins]).toEqual([ENDPOINT]);
   },
@@ -192,7 +192,7 @@ test('a PATCH that says nothing is not taken for done', async () => {
   expect(methods()).toEqual(['PATCH', 'GET', 'GET']);
 });
 
-test('an error of the SDK is told without the request, which holds the user data', async () => {
+test('an error of the SDK is reported without the request, which contains the user data', async () => {
   const { makeVm } = await armOf([{ status: 204 }]);
   const thrown = await makeVm('secret-user-data').then(
     () => expect.fail('204 is no answer to a PUT'),

@@ -9,7 +9,7 @@ export interface CallOptions {
   readonly abortSignal: AbortSignal;
 }
 
-/** A change that the SDK has asked for. */
+/** A change that the SDK requested. */
 export interface Poller<T> {
   readonly isDone: boolean;
   readonly result: T | undefined;
@@ -114,7 +114,7 @@ export class Arm {
    */
   async read(address: string, signal: AbortSignal): Promise<string> {
     const { protocol, origin, pathname, search } = new URL(address);
-    if (protocol !== 'https:') throw new Error(`${origin} is not asked: it is not of https`);
+    if (protocol !== 'https:') throw new Error(`${origin} is not allowed: it must use https`);
     const headers = { 'user-agent': this.#options.userAgent };
     const answer = await this.#options.connect(origin)({ method: 'GET', path: pathname + search, headers, signal });
     const text = await answer.text();
@@ -148,7 +148,7 @@ export class Arm {
   }
 }
 
-/** Errors of the SDK hold the whole request, with the user data in it; the answer alone is told on. */
+/** Errors of the SDK contain the whole request with the user data. Only the answer is reported. */
 async function inCall<T>(call: Call, work: () => Promise<T>): Promise<T> {
   try {
     return await calls.run(call, work);

@@ -1,4 +1,4 @@
-/** Where a cloud is, and what a token for it is asked for. */
+/** Address of a cloud, and audience of its tokens. */
 export interface CloudAddresses {
   readonly management: string;
   readonly login: string;

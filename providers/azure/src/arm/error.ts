@@ -9,7 +9,7 @@ const wrapped = z.looseObject({ error: z.unknown(), 'odata.error': z.unknown() }
 /** The header in which Azure's services put the code of an error, with or without a body. */
 const CODE_HEADER = 'x-ms-error-code';
 
-/** What Azure answered in place of what was asked for, or how an operation of it ended. */
+/** An error answer of Azure, or the failed end of an operation. */
 export class ArmError extends Error {
   override readonly name = 'ArmError';
   /** HTTP status; 200 for an operation that has failed. */
@@ -46,8 +46,8 @@ function readError(text: string, headers: Headers | undefined): { code: string; 
   const value = parseJson(text);
   const around = wrapped.safeParse(value).data;
   const error = inner.safeParse(around?.error ?? around?.['odata.error'] ?? value).data;
-  const told = headers?.get(CODE_HEADER)?.trim() ?? '';
-  const code = told || error?.code || XML_CODE.exec(text)?.[1] || '';
+  const reported = headers?.get(CODE_HEADER)?.trim() ?? '';
+  const code = reported || error?.code || XML_CODE.exec(text)?.[1] || '';
   return { code, message: error?.message ?? '' };
 }
 

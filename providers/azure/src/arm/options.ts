@@ -1,6 +1,6 @@
 import type { Clock, Random, Transport } from '@mcm/kube';
 
-/** The surroundings of a client of Azure Resource Manager. */
+/** The environment of a client of Azure Resource Manager. */
 export interface ArmOptions {
   readonly clock: Clock;
   readonly random: Random;

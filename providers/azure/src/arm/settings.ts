@@ -23,25 +23,25 @@ export interface AzureSettings {
   readonly metadata?: string;
 }
 
-/** Flags of the binary beside those of every machine controller; each beats its variable. */
+/** Flags of the binary in addition to those of every machine controller. Each takes precedence over its variable. */
 export const azureFlags = {
   'azure-cloud': textFlag({
     placeholder: '<name>',
     default: '',
     oneOf: CLOUD_NAMES,
-    help: `cloud of classes whose provider spec names none, one of ${CLOUD_NAMES.join(', ')}: its endpoint, login host and audience; default AzurePublic`,
+    help: `default cloud of provider specs, one of ${CLOUD_NAMES.join(', ')}: its endpoint, login host and audience; default AzurePublic`,
   }),
   'resource-manager-endpoint': endpointFlag(
-    'address of Resource Manager for classes whose provider spec names no cloud; also AZURE_RESOURCE_MANAGER_ENDPOINT',
+    'address of Resource Manager for provider specs without a cloud; also AZURE_RESOURCE_MANAGER_ENDPOINT',
   ),
   'authority-host': endpointFlag(
-    'login host for classes whose provider spec names no cloud; also AZURE_AUTHORITY_HOST; no instance discovery is made',
+    'login host for provider specs without a cloud, used without instance discovery; also AZURE_AUTHORITY_HOST',
   ),
   'allow-managed-identity': switchFlag(
-    'let Secrets with managedIdentity use the identity of the host of this controller; also MCM_ALLOW_MANAGED_IDENTITY=true',
+    'allow Secrets with managedIdentity to use the identity of this host; also MCM_ALLOW_MANAGED_IDENTITY=true',
   ),
   'instance-metadata-endpoint': endpointFlag(
-    'address of the instance metadata service, which gives tokens of managed identities; also AZURE_POD_IDENTITY_AUTHORITY_HOST',
+    'address of the instance metadata service for managed identities; also AZURE_POD_IDENTITY_AUTHORITY_HOST',
   ),
   ...plainHttpFlag,
 } as const;
@@ -49,7 +49,7 @@ export const azureFlags = {
 /**
  * Reads flags and variables of the process.
  * @returns the driver's settings, and what is in force by what gave it
- * @throws ConfigError that names the setting and the cure
+ * @throws ConfigError with the setting and a hint
  */
 export function azureSettings(
   variables: Variables,

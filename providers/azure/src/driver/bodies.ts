@@ -61,7 +61,7 @@ export interface VmParts {
   readonly plan: object | undefined;
   /** Ids of disks made of images, by name. */
   readonly diskIds: ReadonlyMap<string, string>;
-  /** A key nobody has, for classes that name none. */
+  /** A generated key, for classes without a key. Its private key is not stored. */
   readonly throwAwayKey: () => string;
 }
 

@@ -254,8 +254,8 @@ async function planOf(session: Session, request: Create, counted: ObservedCall):
     try {
       await counted('market_place_agreement_create', () => session.agreement(plan, signal, body));
     } catch (thrown) {
-      const told = `{Name: ${plan.name}, Product: ${plan.product}, Publisher: ${plan.publisher}}`;
-      const what = `[VMName: ${machine.metadata.name}, VMImageID: ${found.id ?? ''}, Plan: ${told}]`;
+      const reported = `{Name: ${plan.name}, Product: ${plan.product}, Publisher: ${plan.publisher}}`;
+      const what = `[VMName: ${machine.metadata.name}, VMImageID: ${found.id ?? ''}, Plan: ${reported}]`;
       throw fromCloud(thrown, `Failed to accept agreement for ${what} Err: `, signal);
     }
   }
@@ -267,15 +267,17 @@ const termsOf = ({ subscription }: Session, { publisher, product, name }: Plan):
   JSON.stringify([subscription, publisher, product, name]);
 
 async function agreementOf(session: Session, plan: Plan, signal: AbortSignal, counted: ObservedCall): Promise<unknown> {
-  const told = `Plan [Name: ${plan.name}, Product: ${plan.product}, Publisher: ${plan.publisher}]`;
+  const reported = `Plan [Name: ${plan.name}, Product: ${plan.product}, Publisher: ${plan.publisher}]`;
   try {
     const ask = () => counted('market_place_agreement_get', () => session.agreement(plan, signal));
     return await session.terms.get(termsOf(session, plan), signal, ask, isAccepted);
   } catch (thrown) {
     if (isAbsent(thrown))
-      throw new MachineError('NotFound', `Marketplace Image Agreement for ${told} does not exist`, { cause: thrown });
+      throw new MachineError('NotFound', `Marketplace Image Agreement for ${reported} does not exist`, {
+        cause: thrown,
+      });
     const error = fromCloud(thrown, '', signal);
-    throw new MachineError(error.code, `Failed to retrieve Marketplace Image Agreement for ${told}`, {
+    throw new MachineError(error.code, `Failed to retrieve Marketplace Image Agreement for ${reported}`, {
       cause: thrown,
       credentialsRefused: error.credentialsRefused,
     });

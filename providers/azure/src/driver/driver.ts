@@ -21,7 +21,7 @@ import { z } from 'zod';
 import { createVm } from './create.ts';
 import { decode } from './decode.ts';
 import { fromCloud, isAbsent } from './errors.ts';
-import { tellEvidence } from './evidence.ts';
+import { reportEvidence } from './evidence.ts';
 import { machineNames, ownerOfMachine, providerIdOf, type Row } from './names.ts';
 import { principalProblems } from './principal.ts';
 import { deleteVm } from './remove.ts';
@@ -69,9 +69,9 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
       const { machine, spec, signal } = request;
       // As the original: names are not told apart by their letters' case in Azure.
       const mayGo = (tags: unknown): boolean => !isOthers(request, tags);
-      const told = `failed to create ResourceGroup access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}]`;
+      const reported = `failed to create ResourceGroup access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}]`;
       await deleteVm(
-        open(request, told, { whole: true }),
+        open(request, reported, { whole: true }),
         machine.metadata.name.toLowerCase(),
         spec,
         signal,
@@ -86,7 +86,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
       const { name } = machine.metadata;
       const session = open(request, vmAccess(request));
       try {
-        return await counted(request)('virtual_machine_get_evidence', () => tellEvidence(session, name, signal));
+        return await counted(request)('virtual_machine_get_evidence', () => reportEvidence(session, name, signal));
       } catch (thrown) {
         const what = `[ResourceGroup: ${spec.resourceGroup ?? ''}, Name: ${name}]`;
         throw fromCloud(thrown, `Failed to get the instance view of VM: ${what}, Err: `, signal);
@@ -122,15 +122,15 @@ function opener(options: AzureDriverOptions) {
   const sessionOf = sessions(options);
   return (
     request: Request,
-    told: string,
+    reported: string,
     { code, whole = false }: { readonly code?: MachineCode; readonly whole?: boolean } = {},
   ): Session => {
     try {
       return sessionOf(request);
     } catch (thrown) {
-      const error = fromCloud(thrown, told, request.signal, code);
+      const error = fromCloud(thrown, reported, request.signal, code);
       const { place } = error;
-      throw whole ? new MachineError(error.code, told, { cause: thrown, ...(place ? { place } : {}) }) : error;
+      throw whole ? new MachineError(error.code, reported, { cause: thrown, ...(place ? { place } : {}) }) : error;
     }
   };
 }
@@ -199,7 +199,7 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
     token = answer.skipToken ?? '';
     // An incomplete listing does not show which VMs are missing.
     if (token === '' && answer.resultTruncated === 'true')
-      throw new Error('Resource Graph has cut the listing off, and says not where it goes on');
+      throw new Error('Resource Graph returned an incomplete listing without a token for the next page');
     if (token === '') return rows;
   }
 }

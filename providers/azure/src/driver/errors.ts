@@ -28,7 +28,7 @@ const isCredentialsRefused = (thrown: unknown): boolean =>
   thrown instanceof TokenRefused ||
   (thrown instanceof ArmError && (thrown.status === 401 || thrown.code === 'AuthorizationFailed'));
 
-/** What a call threw, told after `what`; `Internal` is the original's word for all that has no other. */
+/** An error of a call, reported after `what`. `Internal` is the original's code for errors without another code. */
 export function fromCloud(
   thrown: unknown,
   what: string,

@@ -2,7 +2,7 @@ import { seededRandom, type TransportRequest, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { Arm } from '../arm/client.ts';
 import { loadSdk } from '../arm/sdk.ts';
-import { tellEvidence } from './evidence.ts';
+import { reportEvidence } from './evidence.ts';
 import { Remembered } from './remembered.ts';
 import { Session } from './session.ts';
 
@@ -57,7 +57,7 @@ test('state and console of a VM; no token goes where the console is', async () =
     [`POST ${VM}/retrieveBootDiagnosticsData`]: { body: JSON.stringify({ serialConsoleLogBlobUri: LOG }) },
     'GET /boot/serial.log': { body: 'booting\npanic\n' },
   });
-  expect(await tellEvidence(session, 'm-0', signal)).toEqual({ state: STATE, console: 'booting\npanic\n' });
+  expect(await reportEvidence(session, 'm-0', signal)).toEqual({ state: STATE, console: 'booting\npanic\n' });
   const last = asked.at(-1);
   expect(last?.origin).toBe('https://logs.example.net');
   expect(last?.request.path).toBe('/boot/serial.log?sig=topsecret');
@@ -74,12 +74,12 @@ test.each<[what: string, answers: Answers, says: RegExp]>([
         body: '{"error":{"code":"Conflict","message":"disabled"}}',
       },
     },
-    /console could not be read: .*disabled/s,
+    /console output could not be read: .*disabled/s,
   ],
   [
     'there is no address',
     { [`POST ${VM}/retrieveBootDiagnosticsData`]: { body: '{}' } },
-    /Azure keeps no console of it$/,
+    /Azure stores no console output of it$/,
   ],
   [
     'the address is of plain http',
@@ -88,16 +88,16 @@ test.each<[what: string, answers: Answers, says: RegExp]>([
         body: JSON.stringify({ serialConsoleLogBlobUri: 'http://logs.example.net/x?sig=topsecret' }),
       },
     },
-    /could not be read: http:\/\/logs\.example\.net is not asked/,
+    /could not be read: http:\/\/logs\.example\.net is not allowed/,
   ],
   [
     'the log is gone',
     { [`POST ${VM}/retrieveBootDiagnosticsData`]: { body: JSON.stringify({ serialConsoleLogBlobUri: LOG }) } },
     /could not be read: https:\/\/logs\.example\.net answers 404/,
   ],
-])('without a console the state is told, and why: %s', async (_what, answers, says) => {
+])('without a console the state and the reason are reported: %s', async (_what, answers, says) => {
   const { session } = sessionWith({ [`GET ${VM}/instanceView`]: view, ...answers });
-  const { state = '', console } = await tellEvidence(session, 'm-0', signal);
+  const { state = '', console } = await reportEvidence(session, 'm-0', signal);
   expect(console).toBeUndefined();
   expect(state.startsWith(STATE)).toBe(true);
   expect(state).toMatch(says);
@@ -105,5 +105,5 @@ test.each<[what: string, answers: Answers, says: RegExp]>([
 });
 
 test('a VM that is not there is the caller’s to tell', async () => {
-  await expect(tellEvidence(sessionWith({}).session, 'm-0', signal)).rejects.toThrow('NotFound');
+  await expect(reportEvidence(sessionWith({}).session, 'm-0', signal)).rejects.toThrow('NotFound');
 });

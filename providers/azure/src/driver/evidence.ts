@@ -3,32 +3,32 @@ import { type InstanceEvidence, wholeLines } from '@mcm/core/driver';
 import type { Session } from './session.ts';
 
 /** What Azure can tell of a VM. A console that is refused, or not kept, leaves the state. @throws what `Arm` throws for the state */
-export async function tellEvidence(session: Session, name: string, signal: AbortSignal): Promise<InstanceEvidence> {
+export async function reportEvidence(session: Session, name: string, signal: AbortSignal): Promise<InstanceEvidence> {
   const view = await session.instanceView(name, signal);
   const state = describe(name, view);
   try {
     const { serialConsoleLogBlobUri: address } = await session.bootDiagnostics(name, signal);
-    if (!address) return { state: `${state}; Azure keeps no console of it` };
+    if (!address) return { state: `${state}; Azure stores no console output of it` };
     return { state, console: wholeLines(await session.arm.read(address, signal)) };
   } catch (thrown) {
     signal.throwIfAborted();
-    return { state: `${state}; its console could not be read: ${withoutAddress(thrown)}` };
+    return { state: `${state}; its console output could not be read: ${withoutAddress(thrown)}` };
   }
 }
 
-/** The console's address is its own credential: whoever has it reads the log. */
+/** The console's address is its own credential: every holder of it can read the log. */
 const withoutAddress = (thrown: unknown): string =>
   (thrown instanceof Error ? thrown.message : String(thrown)).replaceAll(/(https:\/\/[^\s?]+)\?\S+/g, '$1');
 
 function describe(name: string, { statuses: own, vmAgent }: VirtualMachineInstanceView): string {
-  const parts = [...told('', own), ...told('VM agent: ', vmAgent?.statuses)];
-  return `virtual machine ${name}: ${parts.join('; ') || 'Azure tells no state'}`;
+  const parts = [...reported('', own), ...reported('VM agent: ', vmAgent?.statuses)];
+  return `virtual machine ${name}: ${parts.join('; ') || 'Azure returned no state'}`;
 }
 
 /** The SDK makes an invalid date of a text that is none. */
 const isDate = (time: Date | undefined): time is Date => time !== undefined && !Number.isNaN(time.getTime());
 
-const told = (what: string, list: readonly InstanceViewStatus[] | undefined): string[] =>
+const reported = (what: string, list: readonly InstanceViewStatus[] | undefined): string[] =>
   (list ?? []).map(({ code, displayStatus, message, time }) => {
     const since = isDate(time) ? ` since ${time.toISOString().replace('.000Z', 'Z')}` : '';
     return `${what}${displayStatus ?? code ?? 'no state'}${since}${message ? ` (${message})` : ''}`;

@@ -24,13 +24,13 @@ export const providerIdOf = ({ location = '' }: AzureProviderSpec, vm: string): 
 export interface Row {
   readonly type?: unknown;
   readonly name?: unknown;
-  /** What the tag of the control cluster says; absent: nobody asked. */
+  /** Value of the tag of the control cluster; absent: it was not read. */
   readonly owner?: unknown;
 }
 
 /**
- * Names of the machines that the rows belong to. A NIC or an OS disk alone is a machine's left-over and counts as it; a
- * data disk never does by itself: its name does not say for sure where the machine's ends.
+ * Names of the machines of the rows. A NIC or an OS disk without a VM counts as a remainder of its machine. A data disk alone
+ * does not count, because its name does not determine the name of the machine.
  */
 export const machineNames = (rows: readonly Row[]): readonly string[] => [
   ...new Set(rows.map(machineOf).filter((name) => name !== '')),

@@ -30,7 +30,7 @@ export function principalOf(credentials: AzureCredentials, allowManaged = false)
     if (!allowManaged)
       throw new WrongPrincipal(
         'managedIdentity',
-        'managedIdentity asks for the identity of the controller’s own host, which the controller does not allow; start it with --allow-managed-identity, or use clientSecret, clientCertificate or workloadIdentityTokenFile',
+        'managedIdentity is not allowed by this controller; start it with --allow-managed-identity, or use clientSecret, clientCertificate or workloadIdentityTokenFile',
       );
     return { managed: true, clientId: managed === 'user' ? clientId : '' };
   }

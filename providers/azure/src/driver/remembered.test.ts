@@ -2,7 +2,7 @@ import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { Remembered } from './remembered.ts';
 
-test('who shares a question whose asker is ended asks again', async () => {
+test('a caller that shares a cancelled question asks again', async () => {
   const clock = new VirtualClock();
   const remembered = new Remembered<string>(clock, 1_000);
   const ended = new AbortController();

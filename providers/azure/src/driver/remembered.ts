@@ -4,8 +4,8 @@ import type { Clock } from '@mcm/kube';
 const KEPT = 256;
 
 /**
- * Answers of the cloud that do not change from one machine to the next, kept for a while. Who asks while another's
- * question is under way shares its answer; a failure is kept by nobody.
+ * Answers of the cloud that are the same for many machines, cached for a while. Callers during a request share its answer. A
+ * failure is not cached.
  */
 export class Remembered<T> {
   readonly #clock: Clock;
@@ -21,7 +21,7 @@ export class Remembered<T> {
   }
 
   /**
-   * @param signal Ends the question; who shares it and is not ended asks again.
+   * @param signal Cancels the request. Other callers that share it repeat it.
    * @param keep Whether an answer holds for the next as well; else the next asks again.
    */
   async get(

@@ -33,7 +33,7 @@ export async function deleteVm(
   if (!mayGo(vm.tags)) return;
   const what = `[ResourceGroup: ${group}, Name: ${name}]`;
   if (isGoing(vm)) {
-    // Its deletion was begun, by an earlier process or by somebody else: neither a change nor a second DELETE is due.
+    // An earlier process or another client already started its deletion, so neither a change nor a second DELETE is needed.
     const gone = counted('virtual_machine_delete', () => arm.followGone(session.vm(name), VM_MS, signal));
     const ended = await gone.catch((thrown: unknown) => {
       throw fromCloud(thrown, `Failed to delete VM: ${what}, Err: `, signal);
@@ -110,7 +110,7 @@ const isUpdatable = ({ provisioningState, storageProfile }: VirtualMachine): boo
   provisioningState?.toLowerCase() !== 'failed' &&
   !(storageProfile?.dataDisks ?? []).some(({ toBeDetached }) => toBeDetached === true);
 
-/** What makes the VM's own parts go with it, where they would stay; undefined when nothing is to be changed. */
+/** The change that makes the VM's own resources be deleted with it; undefined if none is needed. */
 function cascade(
   { networkProfile, storageProfile }: VirtualMachine,
   name: string,

@@ -30,7 +30,7 @@ export async function resumeVm(
     return true;
   } catch (thrown) {
     if (isAbsent(thrown)) return false;
-    // A state that is not told by a refusal comes with the status of the answer that told it.
+    // A state without a refusal has the status of its answer.
     if (!(thrown instanceof ArmError) || thrown.status !== 200) throw thrown;
   }
   const why = await failureOf(session, vm, signal);

@@ -9,24 +9,22 @@ const imageReference = z.object({
   urn: text('marketplace image, publisher:offer:sku:version'),
   communityGalleryImageID: text('image of a community gallery, /CommunityGalleries/…'),
   sharedGalleryImageID: text('image of a shared gallery, /SharedGalleries/…'),
-  skipMarketplaceAgreement: flag(
-    'true: neither the terms of the image are agreed to nor its plan is sent; default false',
-  ),
+  skipMarketplaceAgreement: flag('true: mcm neither accepts the terms of the image nor sends its plan; default false'),
 });
 export type ImageReference = z.infer<typeof imageReference>;
 
 const dataDisk = z.object({
   name: text('part of the disk’s name, <vm>-<name>-<lun>-data-disk'),
-  lun: count('number of the disk at the VM, 0 or more; each once'),
-  diskSizeGB: count('size in GB, more than 0; needed'),
-  storageAccountType: text('kind of disk, StandardSSD_LRS; needed'),
+  lun: count('logical unit number, 0 or more; unique for each VM'),
+  diskSizeGB: count('size in GB, more than 0; required'),
+  storageAccountType: text('kind of disk, StandardSSD_LRS; required'),
   caching: text('None, ReadOnly or ReadWrite; default None'),
-  imageRef: imageReference.optional().meta({ description: 'image that the disk is filled with, as imageReference' }),
+  imageRef: imageReference.optional().meta({ description: 'image of the disk, as in imageReference' }),
 });
 export type DataDisk = z.infer<typeof dataDisk>;
 
 const managedDisk = z.object({
-  id: text('taken and not sent, as by the original'),
+  id: text('accepted but not sent, as in the original'),
   storageAccountType: text('kind of disk, Premium_LRS; sent even when empty'),
   securityProfile: z
     .object({ securityEncryptionType: text('VMGuestStateOnly or DiskWithVMGuestState, for confidential VMs') })
@@ -35,38 +33,38 @@ const managedDisk = z.object({
 });
 
 const osDisk = z.object({
-  name: text('taken and not sent, as by the original: the disk is <vm>-os-disk'),
+  name: text('accepted but not sent, as in the original: the disk is <vm>-os-disk'),
   caching: text('None, ReadOnly or ReadWrite; sent even when empty'),
-  createOption: text('how the disk is made, FromImage; needed'),
-  diskSizeGB: count('size in GB, more than 0; needed'),
+  createOption: text('how the disk is made, FromImage; required'),
+  diskSizeGB: count('size in GB, more than 0; required'),
   managedDisk: managedDisk.optional().meta({ description: 'kind and encryption of the disk' }),
 });
 
 const publicKeys = z.object({
-  path: text('file on the VM that holds the key, /home/core/.ssh/authorized_keys'),
-  keyData: text('public key; absent: one whose private half nobody has'),
+  path: text('file on the VM with the key, such as /home/core/.ssh/authorized_keys'),
+  keyData: text('public key; absent: a generated key without access to its private key'),
 });
 
 const linuxConfiguration = z.object({
-  disablePasswordAuthentication: flag('whether nobody gets in by password; default false'),
+  disablePasswordAuthentication: flag('whether logins with passwords are disabled; default false'),
   ssh: z
     .object({ publicKeys: publicKeys.optional().meta({ description: 'one key, not a list' }) })
     .optional()
-    .meta({ description: 'who gets in by SSH' }),
+    .meta({ description: 'access by SSH' }),
 });
 
 const osProfile = z.object({
-  adminUsername: text('name of the VM’s administrator; needed'),
-  linuxConfiguration: linuxConfiguration.optional().meta({ description: 'how the administrator gets in' }),
+  adminUsername: text('name of the VM’s administrator; required'),
+  linuxConfiguration: linuxConfiguration.optional().meta({ description: 'login of the administrator' }),
 });
 
 const storageProfile = z.object({
   imageReference: imageReference.optional().meta({
     description: 'image of the VMs; exactly one of id, urn, communityGalleryImageID and sharedGalleryImageID',
   }),
-  diskControllerType: text('SCSI or NVMe; default: as the VM’s size has it'),
-  osDisk: osDisk.optional().meta({ description: 'disk that the VM boots from; needed' }),
-  dataDisks: z.array(dataDisk).optional().meta({ description: 'further disks of each VM' }),
+  diskControllerType: text('SCSI or NVMe; default: the setting of the VM size'),
+  osDisk: osDisk.optional().meta({ description: 'disk that the VM boots from; required' }),
+  dataDisks: z.array(dataDisk).optional().meta({ description: 'additional disks of each VM' }),
 });
 
 const machineSet = z.object({
@@ -76,7 +74,7 @@ const machineSet = z.object({
 
 const uefiSettings = z.object({
   vtpmEnabled: flag('a virtual trusted platform module'),
-  secureBootEnabled: flag('whether only signed software boots'),
+  secureBootEnabled: flag('whether the VM boots only signed software'),
 });
 
 const securityProfile = z.object({
@@ -86,17 +84,17 @@ const securityProfile = z.object({
 
 const properties = z.object({
   hardwareProfile: z
-    .object({ vmSize: text('size of the VMs, Standard_D4s_v5; needed') })
+    .object({ vmSize: text('size of the VMs, Standard_D4s_v5; required') })
     .optional()
-    .meta({ description: 'size of the VMs; needed' }),
+    .meta({ description: 'size of the VMs; required' }),
   osProfile: osProfile
     .optional()
-    .meta({ description: 'who gets in; computer name and custom data are the machine’s and the Secret’s' }),
+    .meta({ description: 'administrator; the computer name is the machine’s, and the custom data the Secret’s' }),
   networkProfile: z
-    .object({ acceleratedNetworking: flag('whether the NIC passes the host by') })
+    .object({ acceleratedNetworking: flag('whether the NIC uses accelerated networking') })
     .optional()
     .meta({ description: 'the VMs’ NIC' }),
-  storageProfile: storageProfile.optional().meta({ description: 'image and disks of the VMs; needed' }),
+  storageProfile: storageProfile.optional().meta({ description: 'image and disks of the VMs; required' }),
   zone: z
     .int()
     .optional()
@@ -110,13 +108,14 @@ const properties = z.object({
     .optional()
     .meta({ description: 'scale set with flexible orchestration' }),
   machineSet: machineSet.optional().meta({
-    description: 'deprecated: fills availabilitySet or virtualMachineScaleSet, by its kind, where that is absent',
+    description:
+      'deprecated: value of availabilitySet or virtualMachineScaleSet, depending on its kind, if that is absent',
   }),
   identityID: text('ARM id of a user-assigned managed identity of the VMs'),
   diagnosticsProfile: z
     .object({
-      enabled: flag('whether console log and screenshot are kept'),
-      storageURI: text('storage account for them; absent: one of Azure’s'),
+      enabled: flag('whether Azure stores the console log and screenshots'),
+      storageURI: text('storage account for them; absent: managed by Azure'),
     })
     .optional()
     .meta({ description: 'boot diagnostics' }),
@@ -129,43 +128,43 @@ const properties = z.object({
 export type Properties = z.infer<typeof properties>;
 
 const subnetInfo = z.object({
-  vnetName: text('virtual network; needed'),
-  vnetResourceGroup: text('resource group of the network; default resourceGroup'),
-  subnetName: text('subnet of the VMs; needed'),
+  vnetName: text('virtual network; required'),
+  vnetResourceGroup: text('resource group of the network; default: resourceGroup'),
+  subnetName: text('subnet of the VMs; required'),
 });
 
 /** `MachineClass.providerSpec` of provider `Azure`: types only, the rules are in `validate.ts`. */
 export const AzureProviderSpec = z.object({
-  location: text('region of the VMs, northeurope; needed'),
-  resourceGroup: text('resource group of VMs, NICs and disks; needed'),
-  subnetInfo: subnetInfo.optional().meta({ description: 'where the VMs’ NICs are; needed' }),
+  location: text('region of the VMs, northeurope; required'),
+  resourceGroup: text('resource group of VMs, NICs and disks; required'),
+  subnetInfo: subnetInfo.optional().meta({ description: 'network of the NICs; required' }),
   tags: z.record(z.string(), z.string()).optional().meta({
     description:
-      'tags of VM, NIC and disks; one key begins with kubernetes.io-cluster- and one with kubernetes.io-role-, by which they are found',
+      'tags of VM, NIC and disks; one key starts with kubernetes.io-cluster-, and one with kubernetes.io-role-, to find the VMs',
   }),
   cloudConfiguration: z
     .object({ name: text('AzurePublic, AzureChina or AzureGovernment') })
     .optional()
-    .meta({ description: 'which of Azure’s clouds; default AzurePublic' }),
-  properties: properties.optional().meta({ description: 'what each VM is like; needed' }),
+    .meta({ description: 'name of the Azure cloud; default AzurePublic' }),
+  properties: properties.optional().meta({ description: 'properties of each VM; required' }),
 });
 export type AzureProviderSpec = z.infer<typeof AzureProviderSpec>;
 
 /** Decoded data of the class's Secrets; of two names of a key the first that is there counts. */
 export const AzureCredentials = z.looseObject({
-  clientID: text('id of the application; needed, unless managedIdentity is system'),
+  clientID: text('ID of the application; required unless managedIdentity is system'),
   azureClientId: text('another name of clientID'),
-  clientSecret: text('secret of the application; one of the four kinds of proof'),
+  clientSecret: text('secret of the application; one of four kinds of credentials'),
   azureClientSecret: text('another name of clientSecret'),
-  workloadIdentityTokenFile: text('file with a federated token, read for each login; in place of clientSecret'),
-  clientCertificate: text('PEM of a certificate and its RSA key, without a password; in place of clientSecret'),
+  workloadIdentityTokenFile: text('file with a federated token, read for each login; instead of clientSecret'),
+  clientCertificate: text('certificate and its RSA key in PEM, without a password; instead of clientSecret'),
   managedIdentity: text(
-    'system or user (then with clientID): the identity of the controller’s host; needs --allow-managed-identity',
+    'identity of the controller’s host: system, or user with clientID; requires --allow-managed-identity',
   ),
-  subscriptionID: text('subscription of the resources; needed'),
+  subscriptionID: text('subscription of the resources; required'),
   azureSubscriptionId: text('another name of subscriptionID'),
-  tenantID: text('tenant of the application; needed, unless managedIdentity is set'),
+  tenantID: text('tenant of the application; required unless managedIdentity is set'),
   azureTenantId: text('another name of tenantID'),
-  userData: text('custom data: what a VM runs at its first boot, any bytes; needed'),
+  userData: text('custom data: user data for the first boot of a VM, any bytes; required'),
 });
 export type AzureCredentials = z.infer<typeof AzureCredentials>;

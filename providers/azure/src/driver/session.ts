@@ -142,7 +142,7 @@ export class Session {
     return terms.body;
   }
 
-  /** The status that Azure answers when it is asked whether the class's resource group exists: 204 for yes. */
+  /** The status of Azure for the existence of the class's resource group: 204 means that it exists. */
   async groupStatus(signal: AbortSignal): Promise<string> {
     const { status } = await this.ask(
       'rest',
@@ -176,7 +176,7 @@ const TERMS =
 
 /** Said where an operator may wonder why his endpoint is not asked. */
 const OWN_CLOUD =
-  'providerSpec.cloudConfiguration.name names a cloud, so its own endpoints are asked and not those of this controller’s flags or environment; leave cloudConfiguration out to have these asked';
+  'providerSpec.cloudConfiguration.name takes precedence over endpoints in flags and environment; to use those, remove cloudConfiguration';
 
 /** Principals at once; those used least lately are forgotten. */
 const KEPT = 64;

@@ -11,7 +11,7 @@ const input = (providerSpec: object): Omit<DriverInput, 'call'> => ({
   data: { serviceAccountJSON: '{}', userData: '' },
 });
 
-const told = (given: DriverInput): MachineError => {
+const reported = (given: DriverInput): MachineError => {
   try {
     decode(given);
   } catch (thrown) {
@@ -20,18 +20,20 @@ const told = (given: DriverInput): MachineError => {
   throw new Error('it was taken');
 };
 
-test('a missing zone is told with its path, which the original’s words leave out', () => {
-  const { message, place } = told({ ...input({}), call: 'list' });
+test('a missing zone is reported with its path, which the words of the original omit', () => {
+  const { message, place } = reported({ ...input({}), call: 'list' });
   expect(message).toMatch(/^List machines failed on validateZone: .*zone cannot be empty\]$/);
   expect(place).toBe('providerSpec.zone');
 });
 
-test('a class is judged without naming a machine that is none', () => {
-  expect(told({ ...input({}), call: 'create' }).message).toMatch(/^Create machines failed on validateProviderSpec: /);
+test('a class is checked without the name of a machine', () => {
+  expect(reported({ ...input({}), call: 'create' }).message).toMatch(
+    /^Create machines failed on validateProviderSpec: /,
+  );
 });
 
-test('a Secret that lacks something is told as the Secret', () => {
-  const { message, place } = told({ ...input({ zone: 'z' }), call: 'list', data: {} });
+test('a missing key of a Secret is reported as the Secret', () => {
+  const { message, place } = reported({ ...input({ zone: 'z' }), call: 'list', data: {} });
   expect(message).toContain('userData is required field');
   expect(place).toBe('secret');
 });

@@ -26,7 +26,7 @@ import { PUBLIC_UNIVERSE } from '../login/universe.ts';
 import { GcpCredentials, GcpProviderSpec } from '../spec/schemas.ts';
 import { accountProblems, callText, decode } from './decode.ts';
 import { fromCloud, OperationFailed } from './errors.ts';
-import { tellEvidence } from './evidence.ts';
+import { reportEvidence } from './evidence.ts';
 import { instanceBody } from './instance-body.ts';
 import type { GcpSettings } from './settings.ts';
 import { marksOf } from './validate.ts';
@@ -116,7 +116,7 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
 
     evidence: async (request) => {
       const { machine, signal } = request;
-      const tell = (): Promise<InstanceEvidence> => tellEvidence(open(request), machine.metadata.name, signal);
+      const tell = (): Promise<InstanceEvidence> => reportEvidence(open(request), machine.metadata.name, signal);
       try {
         return await counted(calls, request, 'instance_get_evidence', tell);
       } catch (thrown) {

@@ -37,7 +37,7 @@ test('only Google’s own 404 says that something is not there', () => {
   expect([refusal(404, 'notFound').absent, page.absent, refusal(410, 'notFound').absent]).toEqual([true, false, false]);
 });
 
-test('the cause is kept, by which it is known whether anybody could be reached', () => {
+test('the cause is kept, which shows whether a server was reached', () => {
   const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
   expect(fromCloud(cause, 'list', signal).cause).toBe(cause);
 });
@@ -46,17 +46,17 @@ test('capacity counts for launches and operations only, by the last error', () =
   const failed = (...codes: string[]) => new OperationFailed(codes.map((code) => ({ code, message: code })));
   expect(fromCloud(failed('A', 'CPU_QUOTA'), 'create', signal).code).toBe('ResourceExhausted');
   expect(fromCloud(failed('QUOTA_EXCEEDED', 'A'), 'create', signal).code).toBe('Internal');
-  expect(fromCloud(failed(), 'create', signal).message).toContain('does not say why');
+  expect(fromCloud(failed(), 'create', signal).message).toContain('without a reason');
   expect(fromCloud(refusal(403, 'quotaExceeded'), 'create', signal, true).code).toBe('ResourceExhausted');
   expect(fromCloud(refusal(403, 'quotaExceeded'), 'list', signal).code).toBe('Internal');
 });
 
-test('what a class lacks is told by its path', () => {
-  const told = specProblems({ region: 'r', zone: 'z', machineType: 'm' }).join('\n');
+test('a missing field of a class is reported with its path', () => {
+  const reported = specProblems({ region: 'r', zone: 'z', machineType: 'm' }).join('\n');
   for (const path of [
     'spec.disks: Required',
     'spec.networkInterfaces.networkInterfaces: Required',
     'spec.scheduling.onHostMaintenance',
   ])
-    expect(told).toContain(path);
+    expect(reported).toContain(path);
 });

@@ -10,7 +10,7 @@ export class OperationFailed extends Error {
   constructor(
     errors: readonly { readonly code?: string | null | undefined; readonly message?: string | null | undefined }[],
   ) {
-    super(errors.map(({ message }) => message ?? '').join('; ') || 'the operation failed and does not say why');
+    super(errors.map(({ message }) => message ?? '').join('; ') || 'the operation failed without a reason');
     this.codes = errors.map(({ code }) => code ?? '');
   }
 }
@@ -28,7 +28,7 @@ function isExhausted(thrown: unknown): boolean {
     return EXHAUSTED.has(last) || last.includes('QUOTA');
   }
   if (!(thrown instanceof Refusal)) return false;
-  return thrown.told.includes('does not exist in zone') || thrown.reasons.includes('quotaExceeded');
+  return thrown.reported.includes('does not exist in zone') || thrown.reasons.includes('quotaExceeded');
 }
 
 /** The machine code of what a call threw; `Internal` is the original's word for all that has no other. */
@@ -36,8 +36,8 @@ export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, la
   if (thrown instanceof MachineError) return thrown;
   if (signal.aborted && signal.reason instanceof MachineError) return signal.reason;
   const why = thrown instanceof Error ? thrown.message : String(thrown);
-  const told = thrown instanceof Refusal || thrown instanceof TokenUnavailable;
-  const retryAfterMs = told ? thrown.retryAfterMs : undefined;
+  const reported = thrown instanceof Refusal || thrown instanceof TokenUnavailable;
+  const retryAfterMs = reported ? thrown.retryAfterMs : undefined;
   return new MachineError(codeOf(thrown, signal, launches), `${what}: ${why}`, {
     cause: thrown,
     credentialsRefused: isCredentialsRefused(thrown),

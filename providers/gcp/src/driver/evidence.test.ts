@@ -1,7 +1,7 @@
 import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { Gce } from '../gce/client.ts';
-import { tellEvidence } from './evidence.ts';
+import { reportEvidence } from './evidence.ts';
 
 const AT = '/compute/v1/projects/p/zones/z/instances/m-0';
 
@@ -26,7 +26,7 @@ const signal = new AbortController().signal;
 const instance = {
   body: { name: 'm-0', status: 'TERMINATED', statusMessage: 'preempted', creationTimestamp: '2026-01-01T00:00:00Z' },
 };
-const STATE = 'instance m-0 of zone z, made at 2026-01-01T00:00:00Z, is TERMINATED (preempted)';
+const STATE = 'instance m-0 of zone z, created at 2026-01-01T00:00:00Z, is TERMINATED (preempted)';
 const PORT = `GET ${AT}/serialPort?port=1&start=-65536`;
 
 test.each([
@@ -34,16 +34,18 @@ test.each([
   ['its end, from the beginning of a line', '4711', 'cret\nlast\n', 'last\n'],
 ])('state and serial port of a VM: %s', async (_what, start, contents, console) => {
   const place = placeWith({ [`GET ${AT}`]: instance, [PORT]: { body: { contents, start, next: '9999' } } });
-  expect(await tellEvidence(place, 'm-0', signal)).toEqual({ state: STATE, console });
+  expect(await reportEvidence(place, 'm-0', signal)).toEqual({ state: STATE, console });
 });
 
 test('a serial port that is refused leaves the state, and says why', async () => {
   const refusal = { status: 403, body: { error: { code: 403, message: 'serial port is disabled' } } };
-  const told = await tellEvidence(placeWith({ [`GET ${AT}`]: instance, [PORT]: refusal }), 'm-0', signal);
-  expect(told.console).toBeUndefined();
-  expect(told.state).toMatch(/^instance m-0 .*; its serial port could not be read: .*serial port is disabled/);
+  const reported = await reportEvidence(placeWith({ [`GET ${AT}`]: instance, [PORT]: refusal }), 'm-0', signal);
+  expect(reported.console).toBeUndefined();
+  expect(reported.state).toMatch(
+    /^instance m-0 .*; its serial port output could not be read: .*serial port is disabled/,
+  );
 });
 
 test('a VM that is not there is the caller’s to tell', async () => {
-  await expect(tellEvidence(placeWith({}), 'm-0', signal)).rejects.toThrow('not found');
+  await expect(reportEvidence(placeWith({}), 'm-0', signal)).rejects.toThrow('not found');
 });

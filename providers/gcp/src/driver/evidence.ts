@@ -11,7 +11,7 @@ interface Place {
 }
 
 /** What Compute Engine can tell of a VM. A serial port that is refused leaves the state. @throws what the client throws for the state */
-export async function tellEvidence(
+export async function reportEvidence(
   { gce, project, zone }: Place,
   name: string,
   signal: AbortSignal,
@@ -23,7 +23,7 @@ export async function tellEvidence(
   } catch (thrown) {
     signal.throwIfAborted();
     const why = thrown instanceof Error ? thrown.message : String(thrown);
-    return { state: `${state}; its serial port could not be read: ${why}` };
+    return { state: `${state}; its serial port output could not be read: ${why}` };
   }
 }
 
@@ -33,7 +33,7 @@ function describe(
   { status = 'in no known state', statusMessage, creationTimestamp, lastStartTimestamp }: Instance,
 ): string {
   const times = [
-    ...(creationTimestamp ? [`, made at ${creationTimestamp}`] : []),
+    ...(creationTimestamp ? [`, created at ${creationTimestamp}`] : []),
     ...(lastStartTimestamp ? [`, started at ${lastStartTimestamp}`] : []),
   ].join('');
   return `instance ${name} of zone ${zone}${times}${times ? ',' : ''} is ${status}${statusMessage ? ` (${statusMessage})` : ''}`;

@@ -106,7 +106,7 @@ function metadataItems({ metadata = [] }: GcpProviderSpec, userData: Uint8Array)
 /**
  * Text as cloud-config where it is, else as a script that runs at every start. Metadata are JSON texts, so other bytes,
  * such as gzip, travel as base64, and a second key says so.
- * @throws MachineError for bytes beside metadata that names another encoding
+ * @throws MachineError for binary data together with metadata that names another encoding
  */
 function userDataItems(metadata: NonNullable<GcpProviderSpec['metadata']>, userData: Buffer): object[] {
   if (isText(userData)) {
@@ -118,7 +118,7 @@ function userDataItems(metadata: NonNullable<GcpProviderSpec['metadata']>, userD
   if (own >= 0 && said !== BASE64)
     throw new MachineError(
       'InvalidArgument',
-      `providerSpec.metadata[${own}].value: is ${JSON.stringify(said ?? '')}, but user data that is not text is sent as ${BASE64}; remove the entry`,
+      `providerSpec.metadata[${own}].value: is ${JSON.stringify(said ?? '')}, but binary user data is sent as ${BASE64}; remove the entry`,
     );
   return [
     { key: USER_DATA_METADATA, value: userData.toString(BASE64) },

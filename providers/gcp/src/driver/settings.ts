@@ -10,7 +10,7 @@ export interface GcpSettings {
   readonly tokenEndpoint?: string;
   /** Domain of a cloud that is not the public one. */
   readonly universe?: string;
-  /** Places beside Gardener's file that Secrets may name as the source of their tokens; absent: none. */
+  /** Token sources that Secrets may name in addition to Gardener's file; absent: none. */
   readonly sources?: AllowedSources;
   /** Origin of the service that exchanges tokens of workloads. */
   readonly stsEndpoint?: string;
@@ -24,29 +24,29 @@ export interface GcpSettings {
   readonly awsVariables?: Variables;
 }
 
-/** Flags of the binary beside those of every machine controller; each beats its variable. */
+/** Flags of the binary in addition to those of every machine controller. Each takes precedence over its variable. */
 export const gcpFlags = {
   'compute-endpoint': endpointFlag(
-    'address of the Compute API, of whose paths only /compute/v1 is asked; also GOOGLE_COMPUTE_CUSTOM_ENDPOINT',
+    'address of the Compute API; only the path /compute/v1 is used; also GOOGLE_COMPUTE_CUSTOM_ENDPOINT',
   ),
   'token-endpoint': endpointFlag(
-    'where service accounts get tokens, in place of the token_uri of their keys; also MCM_GCP_TOKEN_ENDPOINT',
+    'token endpoint of service accounts, instead of token_uri in their keys; also MCM_GCP_TOKEN_ENDPOINT',
   ),
   'universe-domain': textFlag({
     placeholder: '<domain>',
     default: '',
-    help: 'domain of a cloud that is not the public one (googleapis.com), which credentials must name too; also GOOGLE_CLOUD_UNIVERSE_DOMAIN',
+    help: 'domain of a cloud other than googleapis.com; credentials must contain the same domain; also GOOGLE_CLOUD_UNIVERSE_DOMAIN',
   }),
   'credential-sources': textFlag({
     placeholder: '<a,b,…>',
     default: '',
-    help: 'places that Secrets may name as the source of their tokens: paths, origins of URLs, aws, metadata; also MCM_GCP_CREDENTIAL_SOURCES',
+    help: 'allowed token sources in Secrets: paths, origins of URLs, aws, metadata; also MCM_GCP_CREDENTIAL_SOURCES',
   }),
   'security-token-endpoint': endpointFlag(
-    'address of the service that exchanges tokens of workloads; also MCM_GCP_SECURITY_TOKEN_ENDPOINT',
+    'address of the security token service; also MCM_GCP_SECURITY_TOKEN_ENDPOINT',
   ),
   'iam-credentials-endpoint': endpointFlag(
-    'address of the service that makes tokens for impersonation; also MCM_GCP_IAM_CREDENTIALS_ENDPOINT',
+    'address of the IAM credentials service for impersonation; also MCM_GCP_IAM_CREDENTIALS_ENDPOINT',
   ),
   'metadata-server-endpoint': endpointFlag('address of the metadata server of this host; also GCE_METADATA_HOST'),
   ...plainHttpFlag,
@@ -60,7 +60,7 @@ const awsOf = (variables: Variables): Variables => Object.fromEntries(AWS.map((n
 /**
  * Reads flags and variables of the process.
  * @returns the driver's settings, and what is in force by what gave it
- * @throws ConfigError that names the setting and the cure
+ * @throws ConfigError with the setting and a hint
  */
 export function gcpSettings(
   variables: Variables,
@@ -76,7 +76,7 @@ export function gcpSettings(
   const metadata = sources.metadataEndpoint('metadata-server-endpoint', 'GCE_METADATA_HOST');
   const awsMetadata = sources.metadataEndpoint('', 'AWS_EC2_METADATA_SERVICE_ENDPOINT');
   if (universe && !DOMAIN.test(universe.value))
-    throw new ConfigError(`${universe.name} is no domain: write one such as googleapis.com, without https://`);
+    throw new ConfigError(`${universe.name} must be a domain without https://, such as googleapis.com`);
   return {
     settings: {
       ...(endpoint ? { endpoint: endpoint.value.origin } : {}),

@@ -37,7 +37,7 @@ export function specProblems(spec: GcpProviderSpec): readonly string[] {
 /** The original makes VMs without these tags, and never finds them again: it neither uses nor deletes them. */
 function checkTags({ tags = [] }: GcpProviderSpec, errors: FieldErrors): void {
   const { cluster, role } = marksOf(tags);
-  const why = 'without it no listing finds the VMs';
+  const why = 'it is required to find the VMs';
   if (cluster === undefined) errors.required('spec.tags', `one tag must contain ${CLUSTER}, ${why}`);
   if (role === undefined) errors.required('spec.tags', `one tag must contain ${ROLE}, ${why}`);
 }

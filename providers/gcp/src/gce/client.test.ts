@@ -88,7 +88,7 @@ test.each<[what: string, body: unknown]>([
   ['null', null],
   ['instances that are none', { items: 'none' }],
 ])('%s is no listing', async (_what, body) => {
-  await expect(gceOf({ body }).gce.list('p', 'z', signal)).rejects.toThrow('none of Compute Engine');
+  await expect(gceOf({ body }).gce.list('p', 'z', signal)).rejects.toThrow('not from Compute Engine');
 });
 
 test('an operation without a name is no operation', async () => {
@@ -96,7 +96,7 @@ test('an operation without a name is no operation', async () => {
   await expect(gce.delete('p', 'z', 'm', ID, signal)).rejects.toThrow();
 });
 
-test('an error of the SDK is told without the request, which holds the user data', async () => {
+test('an error of the SDK is reported without the request, which contains the user data', async () => {
   const { gce, asked } = gceOf({ body: STARTED });
   const body = { metadata: 'secret-user-data' };
   const thrown = await thrownBy(gce.insert('p', 'z', body, ID, signal));

@@ -36,7 +36,7 @@ export interface GceOptions {
   readonly userAgent: string;
   /** Value of the Authorization header; undefined: none is sent. */
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
-  /** Told of what `authorize` gave and Google did not take. */
+  /** Called with a result of `authorize` that Google refused. */
   readonly refused?: (authorization: string) => void;
 }
 
@@ -44,7 +44,7 @@ export interface GceOptions {
 function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new Error(`an answer that is no ${what} of Compute Engine's`);
+  throw new Error(`an answer that is not a ${what} of Compute Engine's`);
 }
 
 /** A throttled call has done nothing and is sent again, so often at most. */
@@ -205,7 +205,7 @@ export class Gce {
     if (response.status >= 300) throw readRefusal(response.status, response.headers, answer, clock.now());
     // The SDK would make an empty success of what holds no member that it knows.
     if (typeof answer === 'object' && answer !== null && !Array.isArray(answer)) return JSON.stringify(read(answer));
-    throw new Error(`${method} ${path.replace(/\?.*/, '')}: an answer that is none of Compute Engine's`);
+    throw new Error(`${method} ${path.replace(/\?.*/, '')}: the answer is not from Compute Engine`);
   }
 }
 

@@ -15,8 +15,8 @@ const PATH = ['google', 'cloud', 'compute', 'v1'];
 const PREFIX = /^\.?google\.cloud\.compute\.v1\./;
 
 /**
- * The descriptions of the used methods and of the messages that they lead to, out of those of the whole API, which
- * take about a second of CPU and 80 MB to load. What is slim already stays as it is.
+ * The descriptions of the used methods and their messages, taken from the descriptions of the whole API, which take about a
+ * second of CPU and 80 MB to load. Reduced descriptions stay unchanged.
  * @throws Error for a method that is described no more: the first call of it would fail
  */
 export function slimDescriptions(all: Description): Description {

@@ -9,29 +9,29 @@ const refusal = z.looseObject({
   }),
 });
 
-/** What Compute Engine answered in place of what was asked for. */
+/** An error answer of Compute Engine. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
   /** `rateLimitExceeded`, `alreadyExists`; several when the answer names several. */
   readonly reasons: readonly string[];
   /** The cloud's own words, without ours around them. */
-  readonly told: string;
+  readonly reported: string;
   readonly retryAfterMs: number | undefined;
 
-  constructor(status: number, told: string, reasons: readonly string[], retryAfterMs?: number) {
+  constructor(status: number, reported: string, reasons: readonly string[], retryAfterMs?: number) {
     const reason =
-      reasons.length === 1 && told !== '' ? `, ${reasons[0]}` : reasons.map((each) => ` (${each})`).join('');
-    super(`googleapi: Error ${status}: ${told}${reason}`);
+      reasons.length === 1 && reported !== '' ? `, ${reasons[0]}` : reasons.map((each) => ` (${each})`).join('');
+    super(`googleapi: Error ${status}: ${reported}${reason}`);
     this.status = status;
-    this.told = told;
+    this.reported = reported;
     this.reasons = reasons;
     this.retryAfterMs = retryAfterMs;
   }
 
   /** Google itself says that there is none: a 404 without its error comes from a proxy or a wrong endpoint. */
   get absent(): boolean {
-    return this.status === 404 && (this.told !== '' || this.reasons.length > 0);
+    return this.status === 404 && (this.reported !== '' || this.reasons.length > 0);
   }
 
   /** The account or project asks more often than it may; nothing has been done. */

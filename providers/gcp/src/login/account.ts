@@ -89,7 +89,7 @@ interface Given {
 }
 
 function mustHaveProject({ project, field }: Given): void {
-  if (!project) throw new Error(`"${field}" names no project: add project_id to it, or projectID to the Secret`);
+  if (!project) throw new Error(`"${field}" contains no project: add project_id to it, or projectID to the Secret`);
 }
 
 function hostAccount(given: Given): HostAccount {
@@ -100,7 +100,8 @@ function hostAccount(given: Given): HostAccount {
     );
   mustHaveProject(given);
   const { service_account: email } = parse(z.looseObject({ service_account: text }), given.json, given.field);
-  if (email && !/^[\w.@-]+$/.test(email)) throw new Error(`service_account of "${given.field}" is no address`);
+  if (email && !/^[\w.@-]+$/.test(email))
+    throw new Error(`service_account of "${given.field}" must be an e-mail address`);
   return { type: 'metadata_server', project: given.project, email: email || 'default' };
 }
 
@@ -148,9 +149,7 @@ function serviceAccount(json: unknown, project: string, field: string, universe:
     throw new Error(`forbidden fields are present. Allowed fields are ${SERVICE_ACCOUNT_FIELDS.join(', ')}`);
   const tokenUri = fields.token_uri ?? `https://oauth2.${universe}/token`;
   if (!isGoogles(tokenUri, universe))
-    throw new Error(
-      `token_uri of "${field}" must be https and of ${universe}: a signed assertion and what is got for it go there`,
-    );
+    throw new Error(`token_uri of "${field}" must be https and of ${universe}, because it receives a signed assertion`);
   return {
     type: 'service_account',
     project,

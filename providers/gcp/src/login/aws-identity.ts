@@ -23,7 +23,7 @@ const roleKeys = z.looseObject({
 /**
  * A request to AWS for the controller's own identity there, signed and not sent: Google sends it to verify the identity.
  * Source: google-auth-library, AwsClient; the keys come from the environment, else from the host's role.
- * @param audience Signed too, so that the request is of no use elsewhere
+ * @param audience Also signed, so that the request is not valid elsewhere
  */
 export async function signedIdentity(audience: string, options: TokenOptions, signal: AbortSignal): Promise<string> {
   const { awsVariables: variables = {}, clock } = options;
@@ -106,6 +106,6 @@ class Host {
 
   #failed(what: string): string {
     const { awsMetadata = METADATA } = this.#options;
-    return `no identity from the AWS metadata service ${awsMetadata}: ${what}; the controller must run in AWS with a role, or with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION`;
+    return `no identity from the AWS metadata service ${awsMetadata}: ${what}; run the controller in AWS with a role, or set keys and region in its environment`;
   }
 }

@@ -110,16 +110,16 @@ const notAllowed = (entry: string): WrongAccount =>
   );
 
 /** The member of a JSON text that holds the token; undefined: the text is the token. */
-function fieldOf({ format: told }: Source): string | undefined {
-  const type = told?.type ?? 'text';
+function fieldOf({ format: reported }: Source): string | undefined {
+  const type = reported?.type ?? 'text';
   must(type === 'text' || type === 'json', 'credential_source.format.type', 'be text or json');
   if (type === 'text') return undefined;
   must(
-    Boolean(told?.subject_token_field_name),
+    Boolean(reported?.subject_token_field_name),
     'credential_source.format.subject_token_field_name',
-    'name the member of the JSON that holds the token',
+    'name the JSON member that contains the token',
   );
-  return told?.subject_token_field_name ?? undefined;
+  return reported?.subject_token_field_name ?? undefined;
 }
 
 /** The addresses in the Secret are not asked: they must be the known ones, and the controller asks its own. */

@@ -12,7 +12,7 @@ export interface AllowedSources {
   readonly metadata: boolean;
 }
 
-/** No place beside the file of Gardener's workload identity. */
+/** No token source except the file of Gardener's workload identity. */
 export const NO_SOURCES: AllowedSources = { paths: [], origins: [], aws: false, metadata: false };
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
@@ -30,7 +30,7 @@ export function readSources(name: string, text: string): AllowedSources {
   const wrong = entries.find((entry) => !['aws', 'metadata'].includes(entry) && !isPath(entry) && !isOrigin(entry));
   if (wrong !== undefined)
     throw new ConfigError(
-      `${name}: "${wrong}" is no source: write an absolute path, an origin such as https://host, aws, or metadata`,
+      `${name}: "${wrong}" is not a source: write an absolute path, an origin such as https://host, aws, or metadata`,
     );
   return {
     paths: entries.filter(isPath),

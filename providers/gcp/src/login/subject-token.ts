@@ -50,9 +50,9 @@ async function ofUrl(
 function tokenIn(text: string, field: string | undefined, from: string): string {
   if (field === undefined) {
     if (/^[\w.~+/=-]+$/.test(text)) return text;
-    throw new TokenRefused(`the workload's token from ${from} is no token; check credential_source and its format`);
+    throw new TokenRefused(`the workload's token from ${from} is not a token; check credential_source and its format`);
   }
   const token = z.looseObject({ [field]: z.string().min(1) }).safeParse(parseJson(text)).data?.[field];
   if (typeof token === 'string') return token;
-  throw new TokenRefused(`the workload's token from ${from} is no JSON with a text in ${field}; check the format`);
+  throw new TokenRefused(`the workload's token from ${from} is not JSON with a string in ${field}; check the format`);
 }

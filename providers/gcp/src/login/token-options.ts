@@ -1,6 +1,6 @@
 import type { Clock, Transport } from '@mcm/kube';
 
-/** What the logins need of their surroundings. */
+/** The environment of the logins. */
 export interface TokenOptions {
   readonly clock: Clock;
   readonly connect: (origin: string) => Transport;

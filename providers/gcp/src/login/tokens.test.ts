@@ -2,7 +2,7 @@ import { realClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { createTokenSource } from './tokens.ts';
 
-test('a private key that is none is refused before anybody is asked, without a word of it', async () => {
+test('an invalid private key is refused before any request, without quoting it', async () => {
   const account = {
     type: 'service_account',
     ...{ project: 'p', email: 'e@p', privateKeyId: 'k', privateKey: 'rubbish-in-place-of-a-key' },

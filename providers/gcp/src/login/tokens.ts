@@ -65,21 +65,21 @@ async function acted(
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${own.value}` };
   const asked = { scope: [SCOPE], lifetime: `${lifetimeS}s`, ...(delegates.length > 0 ? { delegates } : {}) };
   const sent = { headers, body: JSON.stringify(asked) };
-  const told = await ask(impersonated, onto(url, options.iamEndpoint), sent, options, signal);
-  return { value: told.accessToken, until: told.expireTime ? Date.parse(told.expireTime) : own.until };
+  const reported = await ask(impersonated, onto(url, options.iamEndpoint), sent, options, signal);
+  return { value: reported.accessToken, until: reported.expireTime ? Date.parse(reported.expireTime) : own.until };
 }
 
 async function ofHost({ email }: HostAccount, options: TokenOptions, signal: AbortSignal): Promise<Token> {
   const { clock, connect, metadata = METADATA } = options;
   const now = clock.now();
-  const told = await askForToken({
+  const reported = await askForToken({
     ...{ connect, schema: answer, signal, now, strict: true },
     url: `${metadata}/computeMetadata/v1/instance/service-accounts/${encodeURIComponent(email)}/token`,
     headers: { 'metadata-flavor': 'Google' },
     say: (what) =>
-      `oauth2: cannot fetch token from the metadata server ${metadata}: ${what}; the controller must run in Google Cloud on a host with service account ${email}`,
+      `oauth2: cannot fetch token from the metadata server ${metadata}: ${what}; run the controller on a host with service account ${email}`,
   });
-  return { value: told.access_token, until: now.getTime() + (told.expires_in ?? HOUR_S) * 1_000 };
+  return { value: reported.access_token, until: now.getTime() + (reported.expires_in ?? HOUR_S) * 1_000 };
 }
 
 async function exchange(
@@ -90,8 +90,8 @@ async function exchange(
 ): Promise<Token> {
   const now = options.clock.now().getTime();
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-  const told = await ask(answer, url, { headers, body: new URLSearchParams(form).toString() }, options, signal);
-  return { value: told.access_token, until: now + (told.expires_in ?? HOUR_S) * 1_000 };
+  const reported = await ask(answer, url, { headers, body: new URLSearchParams(form).toString() }, options, signal);
+  return { value: reported.access_token, until: now + (reported.expires_in ?? HOUR_S) * 1_000 };
 }
 
 /** The same path at another origin. */

@@ -17,11 +17,11 @@ describe('the API', () => {
     ['no name', { image: 'linux' }, /^name: /],
     ['no image', { name: 'vm' }, /^image: /],
     ['an unknown field', { ...base, size: 3 }, /size/],
-    ['an unknown zone', { ...base, zone: 'moon' }, /zone: "moon" is none of local-a, local-b, local-c/],
+    ['an unknown zone', { ...base, zone: 'moon' }, /zone: "moon" is not one of local-a, local-b, local-c/],
     [
       'an unknown type',
       { ...base, machineType: 'tiny' },
-      /machineType: "tiny" is none of local, small, .* or custom-<cpus>-<GiB>/,
+      /machineType: "tiny" is not one of local, small, .* or custom-<cpus>-<GiB>/,
     ],
     ['a disk of no size', { ...base, volumes: [{ sizeGi: 0 }] }, /^volumes\.0\.sizeGi: /],
     ['no duration', { ...base, bootLatency: 'soon' }, /bootLatency: must be a duration/],
@@ -124,7 +124,7 @@ describe('quotas', () => {
 });
 
 describe('images', () => {
-  test('a deprecated one boots nothing new; an unregistered one does unless told otherwise', async () => {
+  test('a deprecated image boots no new machine; an unregistered one does, unless configured otherwise', async () => {
     const { call } = cloudRig();
     const { body } = await call('POST', '/v1/images', { name: 'linux' });
     expect((await call('POST', '/v1/images', { name: 'linux' })).body.error.code).toBe('ResourceInUse');

@@ -77,7 +77,9 @@ function listen(server: Server, { port }: CloudFlags): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const busy = error.code === 'EADDRINUSE';
-      reject(new ConfigError(busy ? `--port ${port} is in use: name another, or 0 for a free one` : error.message));
+      reject(
+        new ConfigError(busy ? `--port ${port} is in use: use another port, or 0 for any free port` : error.message),
+      );
     });
     server.listen(port, '127.0.0.1', () => {
       const bound = server.address();
@@ -106,7 +108,7 @@ async function stop(server: Server, cloud: LocalCloud, log: Logger): Promise<voi
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  const limit = setTimeout(() => log.warn('Something did not stop in time'), STOP_LIMIT_MS);
+  const limit = setTimeout(() => log.warn('A component did not stop in time'), STOP_LIMIT_MS);
   server.closeAllConnections();
   await closed;
   await cloud.close();

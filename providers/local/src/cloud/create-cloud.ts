@@ -26,7 +26,7 @@ export interface CloudOptions {
   readonly log: Logger;
   /** Default: in memory. The cloud closes it. */
   readonly store?: CloudStore;
-  /** Bearer token that every request needs; absent: none is asked for. */
+  /** Bearer token that every request needs; absent: none is required. */
   readonly token?: string;
   readonly zones?: readonly string[];
   readonly latencies?: Partial<Latencies>;
@@ -43,7 +43,7 @@ export interface Cloud {
   readonly requests: RequestLog;
   readonly instances: Instances;
   readonly volumes: Volumes;
-  /** Stops every transition: what instances were doing goes on with the next start. */
+  /** Stops every transition. Operations of instances continue with the next start. */
   pause(): void;
   /** Pauses, and closes the store. */
   close(): void;

@@ -60,35 +60,39 @@ const podShutdown = (text: string): KubeletBehaviour['podShutdown'] => {
 
 function command(): Command {
   return reportRefusals(new Command('local-cloud'))
-    .description('A small cloud on this machine, with an HTTP API. Its instances boot hollow kubelets.')
+    .description('A simulated cloud on this machine, with an HTTP API. Its instances run simulated kubelets.')
     .allowExcessArguments(false)
-    .option('--port <port>', 'port on 127.0.0.1; 0 takes a free one', port, 0)
-    .addOption(new Option('--data-dir <dir>', 'folder that keeps the instances').conflicts('memory'))
-    .option('--memory', 'keep nothing beyond the end of the process (default without --data-dir)')
+    .option('--port <port>', 'port on 127.0.0.1; 0: any free port', port, 0)
+    .addOption(new Option('--data-dir <dir>', 'folder for the state of the instances').conflicts('memory'))
+    .option('--memory', 'store nothing on disk (default without --data-dir)')
     .option('--zones <names>', 'zones, separated by commas', zoneList, [...DEFAULT_ZONES])
     .addOption(
-      new Option('--images <policy>', 'which images boot')
+      new Option('--images <policy>', 'bootable images')
         .choices(['any', 'registered'] as const)
         .default('any' as const),
     )
-    .option('--boot-latency <duration>', 'from creation to running', duration, 0)
-    .option('--shutdown-latency <duration>', 'from deletion to terminated', duration, 0)
-    .option('--volume-latency <duration>', 'of attaching and detaching volumes', duration, 0)
-    .option('--api-latency <duration>', 'before any answer', duration, 0)
-    .option('--node-kubeconfig <file>', 'ready credentials for all kubelets; bootstrap tokens are only proven then')
-    .option('--kubelet-join-delay <duration>', 'from power-on to joining', duration)
-    .option('--kubelet-ready-delay <duration>', 'from joining to Ready', duration)
-    .option('--kubelet-pod-ready-delay <duration>', 'from a pod’s start to its readiness', duration)
-    .option('--kubelet-pod-shutdown <how>', 'how long pods take to end: grace, immediate, or a duration', podShutdown)
-    .option('--config-daemon', 'the machines play the daemon of machine configs')
+    .option('--boot-latency <duration>', 'time from creation to running', duration, 0)
+    .option('--shutdown-latency <duration>', 'time from deletion to terminated', duration, 0)
+    .option('--volume-latency <duration>', 'duration of attaching and detaching volumes', duration, 0)
+    .option('--api-latency <duration>', 'delay before each answer', duration, 0)
+    .option('--node-kubeconfig <file>', 'kubeconfig of all kubelets; bootstrap tokens are then only verified')
+    .option('--kubelet-join-delay <duration>', 'time from power-on to joining', duration)
+    .option('--kubelet-ready-delay <duration>', 'time from joining to Ready', duration)
+    .option('--kubelet-pod-ready-delay <duration>', 'time from the start of a pod to its readiness', duration)
+    .option(
+      '--kubelet-pod-shutdown <how>',
+      'duration of the termination of pods: grace, immediate, or a duration',
+      podShutdown,
+    )
+    .option('--config-daemon', 'the machines simulate the daemon of machine configs')
     .addOption(
-      new Option('--log-level <level>', 'least level of log lines')
+      new Option('--log-level <level>', 'minimum level of log lines')
         .choices(['debug', 'info', 'warn', 'error'] as const)
         .default('info' as const),
     )
     .addHelpText(
       'after',
-      '\nThe bearer token that callers must send is read from MCM_LOCAL_CLOUD_TOKEN; without it none is asked for.',
+      '\nMCM_LOCAL_CLOUD_TOKEN contains the bearer token of clients. Without it, clients need no token.',
     );
 }
 

@@ -11,7 +11,7 @@ export interface LocalCloudOptions extends Omit<CloudOptions, 'host'> {
 /** A cloud whose instances boot hollow kubelets. */
 export interface LocalCloud extends Omit<Cloud, 'close'> {
   readonly kubelets: KubeletHost;
-  /** Ends everything in this process; instances and kubelets go on with the next one that opens the store. */
+  /** Ends everything in this process. Instances and kubelets continue with the next process that opens the store. */
   close(): Promise<void>;
 }
 

@@ -99,14 +99,14 @@ describe('local-cloud', () => {
     const port = typeof address === 'object' && address ? address.port : 0;
     expect(await start(['--port', String(port)]).end).toEqual({
       code: 1,
-      stderr: `local-cloud: --port ${port} is in use: name another, or 0 for a free one\n`,
+      stderr: `local-cloud: --port ${port} is in use: use another port, or 0 for any free port\n`,
     });
     server.close();
 
     writeFileSync(join(dir, 'cloud.sqlite'), 'my own notes '.repeat(20));
     const foreign = await start(['--data-dir', dir]).end;
     expect(foreign.code).toBe(1);
-    expect(foreign.stderr).toMatch(/^.*cloud\.sqlite is damaged or no store of local-cloud: .*\n$/);
+    expect(foreign.stderr).toMatch(/^.*cloud\.sqlite is damaged or not a store of local-cloud: .*\n$/);
     expect(readFileSync(join(dir, 'cloud.sqlite'), 'utf8')).toMatch(/^my own notes/);
 
     const args = ['--data-dir', join(dir, 'own')];

@@ -28,7 +28,7 @@ export interface CloudClientOptions {
   readonly clock: Clock;
 }
 
-/** The longest that an answer may take beside a long poll's own time. */
+/** Maximum time of an answer in addition to the time of a long poll. */
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Time of one long poll; its caller repeats it. */
 const POLL_SECONDS = 25;
@@ -129,8 +129,5 @@ async function parse<T>(response: TransportResponse, schema: z.ZodType<T>): Prom
   if (response.status >= 400) throw fromAnswer(response, text);
   const parsed = schema.safeParse(json(text));
   if (parsed.success) return parsed.data;
-  throw new MachineError(
-    'Internal',
-    `the cloud's answer is none that this driver understands: ${parsed.error.message}`,
-  );
+  throw new MachineError('Internal', `the answer of the cloud is invalid: ${parsed.error.message}`);
 }

@@ -22,7 +22,7 @@ type Decoded = DecodedInput<LocalProviderSpec, LocalCredentials>;
 
 const SCHEMAS = { providerSpec: LocalProviderSpec, credentialsSchema: LocalCredentials };
 
-/** Whether a class's machines are Pods: its Secret says where, or the process is there for nothing else. */
+/** Whether a class's machines are Pods: its Secret has a kubeconfig, or the process supports only Pods. */
 export const isPods = (data: Readonly<Record<string, unknown>>, backend: 'cloud' | 'pod'): boolean =>
   data.kubeconfig !== undefined || backend === 'pod';
 
@@ -35,12 +35,12 @@ export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOpt
   if (machineType && instanceType && machineType !== instanceType)
     throw new MachineError(
       'InvalidArgument',
-      `providerSpec.instanceType: ${JSON.stringify(instanceType)} contradicts providerSpec.machineType ${JSON.stringify(machineType)}, of which it is another name; write one of them`,
+      `providerSpec.instanceType: ${JSON.stringify(instanceType)} contradicts providerSpec.machineType ${JSON.stringify(machineType)}; both names mean the same field, so write one of them`,
     );
   if (decoded.credentials.endpoint === undefined && endpoint === undefined)
     throw new MachineError(
       'InvalidArgument',
-      'secret data.endpoint: is missing, and MCM_LOCAL_CLOUD_ENDPOINT is not set: one of them must name the cloud',
+      'secret data.endpoint: is missing, and MCM_LOCAL_CLOUD_ENDPOINT is not set: set one of them to the address of the cloud',
       { place: 'secret' },
     );
   return decoded;
@@ -60,7 +60,7 @@ function folded(machineClass: MachineClass): MachineClass {
   if (provider !== undefined && provider !== '' && provider.toLowerCase() !== 'local')
     throw new MachineError(
       'InvalidArgument',
-      `provider: ${JSON.stringify(provider)} of MachineClass ${machineClass.metadata.name} is another provider than this machine controller's; write "local", or run the machine controller of that provider`,
+      `provider: ${JSON.stringify(provider)} of MachineClass ${machineClass.metadata.name} does not match this machine controller; write "local", or run the machine controller of that provider`,
     );
   const spec = foldGoJson(LocalProviderSpec, machineClass.providerSpec).value ?? {};
   return { ...machineClass, providerSpec: spec as Record<string, unknown> };
@@ -72,7 +72,7 @@ function decodePods(input: DriverInput): Decoded {
   if (kubeconfig === undefined)
     throw new MachineError(
       'InvalidArgument',
-      'secret data.kubeconfig: is missing; it must hold the kubeconfig of the cluster that the machines are Pods of, in the Secret of credentialsSecretRef',
+      'secret data.kubeconfig: is missing; add the kubeconfig of the cluster of the Pods to the Secret of credentialsSecretRef',
     );
   parseKubeconfig(kubeconfig);
   const errors = new FieldErrors();

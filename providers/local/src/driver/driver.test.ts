@@ -132,7 +132,7 @@ describe('create', () => {
     expect(await call).toMatchObject({ code: 'Aborted', message: expect.stringContaining('host failure') });
   });
 
-  test('a boot without end is given up after ten minutes', async () => {
+  test('a boot that does not end fails after ten minutes', async () => {
     const r = rig({ latencies: { bootMs: 3_600_000 } });
     expect(code(await r.ending(r.driver.create(r.request())))).toBe('DeadlineExceeded');
     expect(instances(r)).toHaveLength(1);
@@ -242,7 +242,7 @@ describe('delete', () => {
     expect(await r.ending(r.driver.delete(r.request({ name: 'never-made' })))).toBeUndefined();
   });
 
-  test('finds an instance whose creation nobody heard of, though listings lag behind', async () => {
+  test('finds an instance whose creation answer was lost, though listings are delayed', async () => {
     const r = rig();
     r.cloud.faults.order({ operation: 'instances.create', timeout: { after: 10 }, effect: true, count: 1 });
     r.cloud.faults.order({ operation: 'instances.list', stale: 1_500 });
@@ -273,7 +273,7 @@ describe('list', () => {
     }
   });
 
-  test('without ownership tags, those of the namespace and nobody else’s', async () => {
+  test('without ownership tags, those of the namespace and of no other namespace', async () => {
     const r = rig();
     await r.ending(r.driver.create(r.request()));
     await r.launch({ name: 'stranger', tags: { 'machine-namespace': 'elsewhere' } });

@@ -21,7 +21,7 @@ import { CloudClient, type CloudInstance } from './cloud-client.ts';
 import { decodeLocal, isPods } from './decode.ts';
 import { aborted } from './errors.ts';
 
-/** What the driver of the local cloud needs of its surroundings. */
+/** The environment of the driver of the local cloud. */
 export interface LocalDriverOptions {
   readonly clock: Clock;
   /** A way to the cloud at an address; called once for each address. */
@@ -60,10 +60,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
   const podsFor = ({ credentials }: Request): PodBackend | undefined => {
     if (!isPods(credentials, backend)) return undefined;
     if (pods) return pods;
-    throw new MachineError(
-      'Unimplemented',
-      'this process makes no Pods: its driver was made without a way to clusters',
-    );
+    throw new MachineError('Unimplemented', 'this process cannot create Pods: its driver has no cluster client');
   };
   return defineDriver({
     name: 'local',
@@ -173,7 +170,7 @@ function launchBody(request: OnMachine & { readonly userData: Uint8Array }): obj
   const { namespace, name, uid } = machine.metadata;
   return {
     name,
-    // The same Machine always asks for the same instance, however often and by whomever it is asked again.
+    // The same Machine always requests the same instance, for repeated requests of any process.
     clientToken: uid,
     image: spec.image,
     zone: spec.zone || undefined,
@@ -222,8 +219,8 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
 }
 
 /**
- * The instance that was made with the machine's client token; else those of its name that the class's tags mark, whoever
- * made them, but for another control cluster.
+ * The instance with the machine's client token. Otherwise the instances of its name with the class's tags, unless they belong to
+ * another control cluster.
  */
 async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<readonly CloudInstance[]> {
   const { machine, signal } = request;
@@ -246,7 +243,7 @@ async function idsToDelete(cloud: CloudClient, request: OnMachine, clock: Clock)
   const { machine, signal } = request;
   if (machine.spec.providerID) return [requireInstanceId(machine.spec.providerID)];
   if (!machine.metadata.uid)
-    throw new MachineError('InvalidArgument', 'a machine without provider id and uid names no instance');
+    throw new MachineError('InvalidArgument', 'a machine needs a provider ID or a UID to identify its instance');
   const found = await repeatMisses(clock, signal, async () => {
     const instances = await findUnrecorded(cloud, request);
     return instances.length > 0 ? instances : undefined;
@@ -259,7 +256,7 @@ function requireInstanceId(providerId: string): string {
   if (id === undefined)
     throw new MachineError(
       'InvalidArgument',
-      `spec.providerID ${JSON.stringify(providerId)} is none of this cloud: it must look like local:///<zone>/<id>`,
+      `spec.providerID ${JSON.stringify(providerId)} is not a provider ID of this cloud: it must look like local:///<zone>/<id>`,
     );
   return id;
 }

@@ -35,8 +35,8 @@ const BY_STATUS: Readonly<Record<number, MachineCode>> = {
 };
 
 /**
- * The machine code of a refusal. A 404 without the cloud's own body comes from something else at that address (a proxy,
- * a wrong endpoint): it must not be read as "there is no such machine".
+ * The machine code of a refusal. A 404 without the cloud's own body comes from another server at that address, such as a proxy.
+ * It does not mean that the machine does not exist.
  */
 export function fromAnswer(response: TransportResponse, text: string): MachineError {
   const parsed = errorBody.safeParse(json(text));

@@ -59,7 +59,7 @@ export class Connection {
     });
   }
 
-  /** A live copy of the pods, by node; its watch starts when it is asked for first. */
+  /** A live copy of the pods by node. Its watch starts with the first use. */
   pods(client: KubeClient): Informer<Pod> {
     const { clock, random, log, nodeName } = this.#options;
     this.#pods ??= this.#run(

@@ -84,8 +84,8 @@ test('a denied certificate says so', async () => {
 });
 
 test.each([
-  [{ behaviour: {} }, /names no API server/],
-  [{ behaviour: {}, server: 'https://api' }, /bootstrapToken: there is none/],
+  [{ behaviour: {} }, /contains no API server/],
+  [{ behaviour: {}, server: 'https://api' }, /bootstrapToken: is missing/],
 ])('user data %j cannot work', async (lacking, message) => {
   const { enrolment } = rig(() => json({}));
   await expect(enrolment.enrol('n-1', lacking, { enrolled: false, signal })).rejects.toThrow(message);

@@ -65,7 +65,7 @@ export class Enrolment {
     if (nodeCluster) return this.#shared(nodeCluster, boot, options);
     const { server, ca, token } = boot;
     if (server === undefined)
-      throw new UserDataError('user data: server: names no API server, and the cloud knows none');
+      throw new UserDataError('user data: server: contains no API server, and the cloud has no default');
     const address = { server, ...(ca === undefined ? {} : { ca }) };
     const connection = this.#connection(`${server} ${ca}`, () => this.#options.connect(address));
     const certificate = options.certificate ?? (await this.#bootstrap(connection, nodeName, token, options.signal));
@@ -104,7 +104,8 @@ export class Enrolment {
     token: string | undefined,
     signal: AbortSignal,
   ): Promise<KubeletCertificate> {
-    if (token === undefined) throw new UserDataError('user data: bootstrapToken: there is none to join with');
+    if (token === undefined)
+      throw new UserDataError('user data: bootstrapToken: is missing, so the machine cannot join');
     return requestCertificate(connection.client(token), nodeName, signal);
   }
 

@@ -95,7 +95,7 @@ test('a machine has its files before its node is there, and its node is at the t
   expect(server.asked, 'asked once more than it took').toHaveLength(count);
 });
 
-test('a machine that was given its files is not given them again, whoever ends in between', async () => {
+test('a machine gets its files only once, after any restart', async () => {
   const store = new MemoryStore();
   const server = configServer();
   const { rig, machineConfig } = await rigWith(server, { store });

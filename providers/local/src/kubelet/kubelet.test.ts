@@ -58,7 +58,7 @@ describe('a booting kubelet', () => {
     expect(condition(await rig.node('n-1'), 'Ready')).toBe('True');
   });
 
-  test('never joins if so ordered, until told otherwise', async () => {
+  test('never joins if requested, until another request', async () => {
     await using rig = await joinRig(startControlPlane);
     await rig.call('POST', '/faults', { operation: 'instances.boot', instance: 'bad-*', kubelet: { join: 'never' } });
     const { id } = await rig.launch({ name: 'bad-1' });
@@ -89,7 +89,7 @@ describe('a booting kubelet', () => {
     await rig.clock.advance(10);
     const node = await rig.node('n-1');
     expect(node?.metadata.labels).toMatchObject({ pool: 'a' });
-    // Beside the one that the server gives every new node.
+    // In addition to the taint that the server gives every new node.
     expect(node?.spec.taints).toContainEqual({ key: 'dedicated', value: 'x', effect: 'NoSchedule' });
   });
 
@@ -146,7 +146,7 @@ describe('a running kubelet', () => {
     expect(condition(await rig.node('n-1'), 'Ready')).toBe('True');
   });
 
-  test('goes silent, and comes back with its Lease and status', async () => {
+  test('becomes unreachable, and recovers with its Lease and status', async () => {
     await using rig = await joinRig(startControlPlane);
     const { id } = await rig.launch({ name: 'n-1' });
     await rig.clock.advance(10);
@@ -162,7 +162,7 @@ describe('a running kubelet', () => {
     await rig.clock.advance(10);
     const back = await rig.node('n-1');
     expect(condition(back, 'Ready')).toBe('True');
-    // From Unknown to True is a transition, whatever the kubelet last said itself.
+    // From Unknown to True is a transition, independent of the kubelet's last report.
     const ready = back?.status?.conditions?.find(({ type }) => type === 'Ready');
     expect(Date.parse(ready?.lastTransitionTime ?? '')).toBeGreaterThanOrEqual(Date.parse('2026-01-01T00:10:00Z'));
     expect(Date.parse(String((await rig.lease('n-1'))?.spec?.renewTime))).toBeGreaterThan(
@@ -186,7 +186,7 @@ describe('a running kubelet', () => {
     await rig.clock.advance(3_000);
     expect(rig.kubeletRequests().filter(({ subresource }) => subresource === 'status')).toHaveLength(1);
     expect(rig.log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toContain(
-      'talking to the API server failed, trying again until it works',
+      'talking to the API server failed; retrying until it succeeds',
     );
   });
 
@@ -213,7 +213,7 @@ describe('a running kubelet', () => {
     );
   });
 
-  test('what was on its way when the power went is answered before the instance counts as gone', async () => {
+  test('running requests are answered before a powered-off instance counts as deleted', async () => {
     const gate = Promise.withResolvers<void>();
     let held = false;
     await using rig = await joinRig(startControlPlane, {

@@ -102,7 +102,7 @@ export class HollowKubelet {
     if (behaviour.consoleText !== undefined) this.#print(behaviour.consoleText);
     this.#wake?.();
     if (this.#paused()) return;
-    // After a silence all is told again: the cluster may have given the node up.
+    // After an outage the full status is reported again, because the cluster may have marked the node as lost.
     if (wasSilent) this.#revive();
     else this.#status?.report();
     this.#runner?.reconsider();
@@ -205,7 +205,7 @@ export class HollowKubelet {
     memory.put(instance.id, { ...state, enrolled: true, ...(certificate && { certificate }) });
   }
 
-  /** Waits while the kubelet is told not to join, or to do nothing. */
+  /** Waits while the kubelet must not join, or is stopped. */
   async #mayJoin(): Promise<void> {
     this.#life.ending.throwIfAborted();
     while (this.#behaviour.join === 'never' || this.#paused()) {

@@ -26,11 +26,11 @@ export const kubeletBehaviour = z.strictObject({
   silent: z.boolean().optional(),
   /** More conditions of the node, by type, e.g. `{"KernelDeadlock": "True"}`. */
   conditions: z.record(z.string().min(1), z.enum(['True', 'False', 'Unknown'])).optional(),
-  /** How long containers take to end when told to: their pod's whole grace period, no time, or a duration. */
+  /** Time until containers end on request: their pod's whole grace period, no time, or a duration. */
   podShutdown: z.union([z.enum(['grace', 'immediate']), durationMs]).optional(),
   /** Between a pod's arrival and its Ready condition. */
   podReadyDelay: durationMs.optional(),
-  /** What becomes of an update in place: its agent succeeds, fails, or never says anything. */
+  /** Result of an update in place: its agent succeeds, fails, or never reports. */
   update: z.enum(['succeed', 'fail', 'hang']).optional(),
   /** How long an update in place takes; 1 s by default. */
   updateDelay: durationMs.optional(),
@@ -38,7 +38,7 @@ export const kubeletBehaviour = z.strictObject({
   updateFailure: z.string().min(1).max(1024).optional(),
   /** True: the machine plays the daemon of machine configs. */
   configDaemon: z.boolean().optional(),
-  /** What becomes of a new config: it is applied, fails, or nothing ever happens. */
+  /** Result of a new config: it is applied, fails, or never completes. */
   config: z.enum(['apply', 'fail', 'hang']).optional(),
   /** How long applying takes; 1 s by default. */
   configDelay: durationMs.optional(),
@@ -48,13 +48,13 @@ export const kubeletBehaviour = z.strictObject({
   reboot: z.enum(['normal', 'never']).optional(),
   /** How long a reboot takes; 2 s by default. */
   rebootDelay: durationMs.optional(),
-  /** A file that somebody changes by hand; empty: it is put back. */
+  /** A manually changed file; empty: it is restored. */
   drift: z.union([z.literal(''), z.string().startsWith('/')]).optional(),
   /** Written to the serial console at boot. */
   consoleText: z.string().max(32_768).optional(),
 });
 
-/** What is not said is the default: join at once, be ready, honour grace periods. */
+/** Default values: join at once, become ready, honour grace periods. */
 export type KubeletBehaviour = z.infer<typeof kubeletBehaviour>;
 
 /** Later layers win, field by field. */

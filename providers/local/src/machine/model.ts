@@ -18,7 +18,7 @@ export interface Instance {
   readonly createdAt: string;
   /** How long it stays `pending`, in milliseconds. */
   readonly bootLatencyMs: number;
-  /** Never told by the API: it holds a bootstrap token. Emptied when the instance is terminated. */
+  /** Never returned by the API, because it contains a bootstrap token. Emptied when the instance is terminated. */
   userData: string;
   tags: Record<string, string>;
   state: InstanceState;
@@ -85,13 +85,13 @@ export interface BootOptions {
   readonly console: (line: string) => void;
 }
 
-/** What boots with an instance. The cloud tells it when power comes and goes; it knows nothing of what runs there. */
+/** The system of an instance. The cloud reports power on and off to it, and does not know what runs there. */
 export interface InstanceHost {
   /** Power on. */
   boot(instance: Instance, machineType: MachineType, options: BootOptions): void;
   /** Power off; resolves when nothing of the instance is at work any more. */
   halt(instanceId: string): Promise<void>;
-  /** The instance is forgotten: whatever was kept for it may go. */
+  /** The instance is deleted: all data of it can be removed. */
   forget(instanceId: string): void;
 }
 

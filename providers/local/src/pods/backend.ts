@@ -51,7 +51,9 @@ const services: ResourceDefinition<KubeObject> = {
 /** The original looks every five seconds, ten minutes long. */
 const LOOK_MS = 5_000;
 const LIMIT_MS = 600_000;
-/** What a Pod waits for is told after so long: most are there before; and so long after it what it waits for then. */
+/**
+ * Delay before the first report of what a Pod waits for, because most are ready earlier. Later reports have the same interval.
+ */
 const TELL_AFTER_MS = 15_000;
 const TELL_AGAIN_MS = 60_000;
 const PAGE = 500;
@@ -92,8 +94,8 @@ export class PodBackend {
   }
 
   /**
-   * The machine's Pod. One whose Secret or Service is missing is none yet, as long as its creation has not been told as
-   * done: it is made again, which finds the Pod and adds the rest. The original adopts it, and it never starts.
+   * The machine's Pod. A Pod without its Secret or Service counts as missing until its creation was reported as complete. Then
+   * it is created again, which finds the Pod and adds the rest. The original adopts such a Pod, which never starts.
    */
   async status(request: OnMachine): Promise<FoundInstance> {
     const { machine, signal } = request;
@@ -140,7 +142,7 @@ export class PodBackend {
         throw fromApi(thrown, signal, 'DeadlineExceeded');
       }
       if (clock.now().getTime() >= until)
-        throw new MachineError('DeadlineExceeded', `pod ${name} is still there ten minutes after its deletion`);
+        throw new MachineError('DeadlineExceeded', `pod ${name} still exists ten minutes after its deletion`);
     }
   }
 
@@ -150,7 +152,7 @@ export class PodBackend {
     if (machine.spec.providerID || owner === undefined) return;
     const pod = await ignoreAbsent(client.get(name, { signal, onRetryAfter: 'throw' }));
     if (isOthers(request, pod?.metadata.labels))
-      throw new MachineError('NotFound', `pod ${name} was made by another control cluster`);
+      throw new MachineError('NotFound', `pod ${name} was created by another control cluster`);
   }
 
   /** Pods of machines in the class's namespace; never of all namespaces, where other clusters' machines are. */
@@ -184,7 +186,7 @@ export class PodBackend {
     const { clock } = this.#options;
     const name = podName(machine.metadata.name);
     const since = clock.now().getTime();
-    let tellAt = since + TELL_AFTER_MS;
+    let reportAt = since + TELL_AFTER_MS;
     for (;;) {
       const pod = await client
         .resource(pods, namespace)
@@ -196,10 +198,10 @@ export class PodBackend {
       const now = clock.now().getTime();
       const why = whyNotRunning(pod);
       if (now >= since + LIMIT_MS)
-        throw new MachineError('DeadlineExceeded', `pod ${name} does not run after ten minutes: it is ${why}`);
-      if (now >= tellAt) {
+        throw new MachineError('DeadlineExceeded', `pod ${name} is not running after ten minutes: it is ${why}`);
+      if (now >= reportAt) {
         waitsFor?.(`pod ${name} in namespace ${namespace} is ${why}`);
-        tellAt = now + TELL_AGAIN_MS;
+        reportAt = now + TELL_AGAIN_MS;
       }
       await this.#pause(signal);
     }
@@ -236,7 +238,7 @@ function requireLabel(machineName: string): void {
   if (name.length <= LONGEST_LABEL && LABEL.test(name)) return;
   throw new MachineError(
     'InvalidArgument',
-    `metadata.name: "${machineName}" cannot be a machine of pods: ${name} must be a DNS label of at most ${LONGEST_LABEL} characters; give the deployment a shorter name without dots`,
+    `metadata.name: "${machineName}" is not a valid pod name: ${name} must be a DNS label of at most ${LONGEST_LABEL} characters; shorten the name of the deployment`,
   );
 }
 

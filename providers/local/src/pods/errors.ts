@@ -18,8 +18,8 @@ export async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> 
 }
 
 /**
- * The machine code of what the API server of the Pods said. `otherwise` is the original's code of the method for all
- * that has none of its own; what will pass by itself is `Unavailable`, so that it is tried again in seconds.
+ * The machine code of an error of the Pods' API server. `otherwise` is the original's code of the method for errors without
+ * their own code. Temporary errors are `Unavailable`, so that they are retried in seconds.
  */
 export function fromApi(thrown: unknown, signal: AbortSignal, otherwise: MachineCode): MachineError {
   if (thrown instanceof MachineError) return thrown;

@@ -33,7 +33,7 @@ const kubeconfig = z.looseObject({
     .optional(),
 });
 
-/** Keys that let whoever writes the Secret run a program or read a file of the controller's. */
+/** Keys that would let the author of the Secret run a program or read a file of the controller. */
 const FORBIDDEN_USER = ['exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key'];
 const FORBIDDEN_CLUSTER = ['certificate-authority', 'proxy-url'];
 
@@ -57,9 +57,9 @@ export function parseKubeconfig(text: string): ClusterConfig {
   }
   const { 'current-context': current, contexts, clusters, users = [] } = parsed.data;
   const context = contexts.find(({ name }) => name === current)?.context;
-  if (!context) throw wrong('has no context of the name that current-context gives');
+  if (!context) throw wrong('has no context with the name in current-context');
   const cluster = clusters.find(({ name }) => name === context.cluster)?.cluster;
-  if (!cluster) throw wrong('has no cluster of the name that its context gives');
+  if (!cluster) throw wrong('has no cluster with the name in its context');
   const user = users.find(({ name }) => name === context.user)?.user ?? {};
   refuse(FORBIDDEN_USER, user);
   refuse(FORBIDDEN_CLUSTER, cluster);
@@ -80,5 +80,5 @@ export function parseKubeconfig(text: string): ClusterConfig {
 
 function refuse(forbidden: readonly string[], fields: Readonly<Record<string, unknown>>): void {
   const found = forbidden.find((key) => fields[key] !== undefined);
-  if (found) throw wrong(`must not have ${found}: write the data itself, or a token, into it`);
+  if (found) throw wrong(`must not contain ${found}: replace it with the data or a token`);
 }

@@ -76,13 +76,13 @@ function callsOf(rig: PodRig, { provider = 'local', spec = SPEC, secret = {}, wr
   return {
     invoker,
     machineClass,
-    create: (of = machine(), told: string[] = []) =>
+    create: (of = machine(), reported: string[] = []) =>
       ending(
         invoker.create(
           of,
           async (userData) => userData,
           undefined,
-          (what) => told.push(what),
+          (what) => reported.push(what),
         ),
       ),
     status: (of = machine()) => ending(invoker.status(of)),
@@ -203,22 +203,22 @@ test.each<[string, Pod['status'], string]>([
   ['nobody says', {}, 'Pending'],
 ])('a Pod that does not run, %s: the creation tells what it waits for, and why it ended', async (_, status, why) => {
   const { rig, calls } = await started({ runs: false });
-  const told: string[] = [];
-  const creation = calls().create(machine(), told);
+  const reported: string[] = [];
+  const creation = calls().create(machine(), reported);
   const client = rig.admin.resource(pods, PODS);
   await rig.clock.runUntil(async () => (await client.list()).items.length > 0, { maxMs: 60_000 });
   if (Object.keys(status ?? {}).length > 0)
     await client.patch('machine-m-1', { type: 'merge', body: { status } }, { subresource: 'status' });
   expect(await creation).toMatchObject({
     code: 'DeadlineExceeded',
-    message: `pod machine-m-1 does not run after ten minutes: it is ${why}`,
+    message: `pod machine-m-1 is not running after ten minutes: it is ${why}`,
   });
   // From a quarter of a minute on, once a minute.
-  expect(told).toEqual(Array.from({ length: 10 }, () => `pod machine-m-1 in namespace infra is ${why}`));
+  expect(reported).toEqual(Array.from({ length: 10 }, () => `pod machine-m-1 in namespace infra is ${why}`));
 });
 
 test.each([
-  ['without key', undefined, /data\.kubeconfig: is missing; it must hold the kubeconfig/],
+  ['without key', undefined, /data\.kubeconfig: is missing; add the kubeconfig/],
   ['no YAML', '{', /data\.kubeconfig: is no YAML/],
   ['no kubeconfig', 'a: 1', /is no kubeconfig; look at current-context, contexts, clusters/],
 ])('P10: kubeconfig %s: tried again after minutes, whatever the method', async (_what, kubeconfig, says) => {
@@ -248,7 +248,7 @@ test.each([
   ].join('\n');
   expect(await calls({ secret: { kubeconfig } }).status()).toMatchObject({
     code: 'InvalidArgument',
-    message: expect.stringContaining(`must not have ${key}`),
+    message: expect.stringContaining(`must not contain ${key}`),
   });
   expect(rig.requests).toEqual([]);
 });

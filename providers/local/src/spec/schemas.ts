@@ -7,27 +7,26 @@ const duration = z
 
 /** `MachineClass.providerSpec` of both backends; unknown fields are accepted, as upstream does, and warned of. */
 export const LocalProviderSpec = z.looseObject({
-  apiVersion: z.string().optional().meta({ description: 'Not looked at.' }),
+  apiVersion: z.string().optional().meta({ description: 'Not used.' }),
   image: z
     .string()
     .min(1, 'must not be empty')
-    .meta({ description: 'What the machine boots from: an image of the cloud, or the node image of the Pod.' }),
+    .meta({ description: 'Image of the machine: an image of the cloud, or the node image of the Pod.' }),
   machineType: z.string().optional().meta({ description: 'Cloud: machine type; default `local`.' }),
   instanceType: z.string().optional().meta({ description: 'Cloud: another name of `machineType`.' }),
   zone: z.string().optional().meta({ description: 'Cloud: zone; default the first one.' }),
   tags: z.record(z.string(), z.string()).optional().meta({
     description:
-      'Cloud: tags of the instance. `kubernetes.io/cluster/…` and `kubernetes.io/role/…` say which instances belong together.',
+      'Cloud: tags of the instance. `kubernetes.io/cluster/…` and `kubernetes.io/role/…` define which instances belong to one cluster.',
   }),
   volumes: z
     .array(z.looseObject({ sizeGi: z.int().positive().meta({ description: 'Size in GiB.' }) }))
     .optional()
-    .meta({ description: 'Cloud: disks made with the machine and gone with it.' }),
-  bootLatency: duration.optional().meta({ description: 'Cloud: how long the machine takes to boot, such as `5s`.' }),
-  namespace: z
-    .string()
-    .optional()
-    .meta({ description: "Pod: namespace of the Pods; default the Machine's, else the class's." }),
+    .meta({ description: 'Cloud: disks that are created and deleted with the machine.' }),
+  bootLatency: duration.optional().meta({ description: 'Cloud: boot time of the machine, such as `5s`.' }),
+  namespace: z.string().optional().meta({
+    description: 'Pod: namespace of the Pods; default: the namespace of the Machine, otherwise of the class.',
+  }),
   ipPoolNameV4: z.string().optional().meta({ description: 'Pod: name of a calico IPPool.' }),
   ipPoolNameV6: z.string().optional().meta({ description: 'Pod: name of a calico IPPool.' }),
 });
@@ -35,14 +34,14 @@ export type LocalProviderSpec = z.infer<typeof LocalProviderSpec>;
 
 /** Decoded data of the class's Secrets. */
 export const LocalCredentials = z.looseObject({
-  userData: z.string().meta({ description: 'What the machine boots with, any bytes; may be empty.' }),
+  userData: z.string().meta({ description: 'User data of the machine, any bytes; may be empty.' }),
   endpoint: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .optional()
     .meta({ description: 'Cloud: its address; default `MCM_LOCAL_CLOUD_ENDPOINT` of the process.' }),
   token: z.string().min(1).optional().meta({ description: "Cloud: bearer token of the cloud's account." }),
   kubeconfig: z.string().optional().meta({
-    description: 'Pod: kubeconfig of the cluster that the machines are Pods of. Its presence chooses this backend.',
+    description: 'Pod: kubeconfig of the cluster of the Pods. If present, mcm uses this backend.',
   }),
 });
 export type LocalCredentials = z.infer<typeof LocalCredentials>;

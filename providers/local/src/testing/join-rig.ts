@@ -56,7 +56,7 @@ export interface JoinRigOptions extends Partial<CloudOptions> {
   readonly clock?: VirtualClock;
   readonly defaults?: KubeletBehaviour;
   readonly plane?: Plane;
-  /** Who answers at another server than the API server's; default: that one. */
+  /** Transports of servers other than the API server; default: the API server. */
   readonly elsewhere?: (server: string) => ApiTransport | undefined;
   readonly controllers?: boolean | readonly string[];
   /** Stands between the kubelets and the API server. */

@@ -15,7 +15,7 @@ import { createLocalDriver, type LocalDriver } from '../driver/driver.ts';
 export interface PodRig {
   readonly clock: VirtualClock;
   readonly admin: KubeClient;
-  /** A kubeconfig of the cluster, as it stands in a Secret. */
+  /** A kubeconfig of the cluster, in the form of a Secret. */
   readonly kubeconfig: string;
   /** Requests of the driver so far, `METHOD /path`. */
   readonly requests: string[];

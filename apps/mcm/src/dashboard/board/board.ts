@@ -14,8 +14,8 @@ import { type Clock, controllerOf, errorText, type Informer, type KubeObject, ty
 import { Lives } from '../history/lives.ts';
 import { Samples } from '../history/samples.ts';
 import { Successors } from '../history/successors.ts';
-import { deploymentRow, type JudgedDeployment } from '../rows/deployment-row.ts';
-import { type AroundMachine, type JudgedRow, machineRow } from '../rows/machine-row.ts';
+import { type AssessedDeployment, deploymentRow } from '../rows/deployment-row.ts';
+import { type AroundMachine, type AssessedRow, machineRow } from '../rows/machine-row.ts';
 import { classRow, poolRow } from '../rows/other-rows.ts';
 import { brieflyVisible } from '../rows/text.ts';
 import type { Controllers } from './controllers.ts';
@@ -64,8 +64,8 @@ export class Board {
   readonly #pools = new Table<PoolRow>();
   readonly #controllers = new Table<ControllerRow>();
   readonly #events = new Events();
-  readonly #judged = new Map<string, JudgedRow>();
-  readonly #judgedDeployments = new Map<string, JudgedDeployment>();
+  readonly #assessed = new Map<string, AssessedRow>();
+  readonly #assessedDeployments = new Map<string, AssessedDeployment>();
   readonly #successors = new Successors();
   readonly #dirty: Record<Kind, Set<string>> = {
     machines: new Set(),
@@ -150,9 +150,9 @@ export class Board {
   /** Raises the levels of objects that wait for too long, and drops old history. Call it every few seconds. */
   tick(): void {
     const now = this.#now();
-    for (const [key, { risesAt }] of this.#judged)
+    for (const [key, { risesAt }] of this.#assessed)
       if (risesAt !== undefined && risesAt <= now) this.#dirty.machines.add(key);
-    for (const [key, { risesAt }] of this.#judgedDeployments) {
+    for (const [key, { risesAt }] of this.#assessedDeployments) {
       if (risesAt !== undefined && risesAt <= now) this.#dirty.deployments.add(key);
     }
     this.lives.expire(now);
@@ -266,22 +266,22 @@ export class Board {
 
   #flushMachine(key: string, now: number): void {
     const machine = this.#options.sources.machines.store.get(key);
-    const before = this.#judged.get(key);
+    const before = this.#assessed.get(key);
     if (machine === undefined) {
       if (before === undefined) return;
       this.#count(before.row.level, -1);
-      this.#judged.delete(key);
+      this.#assessed.delete(key);
       this.#machines.drop(key);
       this.lives.drop(key, now);
       return;
     }
     const same = before?.row.uid === machine.metadata.uid ? before : undefined;
-    const judged = machineRow(machine, this.#around(machine), now, same);
-    this.#judged.set(key, judged);
+    const assessed = machineRow(machine, this.#around(machine), now, same);
+    this.#assessed.set(key, assessed);
     if (before !== undefined) this.#count(before.row.level, -1);
-    this.#count(judged.row.level, 1);
-    if (!this.#machines.put(judged.row)) return;
-    this.#remember(judged.row, same?.row, now);
+    this.#count(assessed.row.level, 1);
+    if (!this.#machines.put(assessed.row)) return;
+    this.#remember(assessed.row, same?.row, now);
   }
 
   #remember(row: MachineRow, before: MachineRow | undefined, now: number): void {
@@ -326,19 +326,19 @@ export class Board {
   #flushDeployment(key: string, now: number): void {
     const deployment: MachineDeployment | undefined = this.#options.sources.deployments.store.get(key);
     if (deployment === undefined) {
-      this.#judgedDeployments.delete(key);
+      this.#assessedDeployments.delete(key);
       this.#deployments.drop(key);
       return;
     }
-    const judged = deploymentRow(
+    const assessed = deploymentRow(
       deployment,
       now,
-      this.#judgedDeployments.get(key),
+      this.#assessedDeployments.get(key),
       this.#options.controllers.of(deployment.metadata.namespace ?? ''),
     );
-    this.#judgedDeployments.set(key, judged);
-    const { desired, updated, available, total } = judged.row;
-    if (this.#deployments.put(judged.row)) this.#samplesOf(key).add([now, desired, updated, available, total]);
+    this.#assessedDeployments.set(key, assessed);
+    const { desired, updated, available, total } = assessed.row;
+    if (this.#deployments.put(assessed.row)) this.#samplesOf(key).add([now, desired, updated, available, total]);
   }
 
   /** The samples of a rollout. With too many rollouts, those of the oldest one are dropped. */

@@ -108,9 +108,9 @@ export class Drains {
     if (watch === undefined) return undefined;
     const explanation = this.explain(machine);
     const left = explanation?.pods.filter(({ fate }) => fate !== 'stays').length ?? -1;
-    const told = explanation?.blockers.map(({ text }) => text) ?? [];
+    const reported = explanation?.blockers.map(({ text }) => text) ?? [];
     watch.pods = Math.max(watch.pods, left);
-    watch.blockedSince = told.length > 0 ? (watch.blockedSince ?? now) : undefined;
+    watch.blockedSince = reported.length > 0 ? (watch.blockedSince ?? now) : undefined;
     const long = watch.blockedSince !== undefined && now - watch.blockedSince >= BLOCKED_LIMIT_MS;
     return {
       key: keyOf(machine),
@@ -119,8 +119,8 @@ export class Drains {
       node: watch.node,
       left,
       pods: watch.pods,
-      blockers: [...told, ...this.unseen(machine)].map(brieflyVisible),
-      level: told.length === 0 ? 'leaving' : long ? 'failed' : 'blocked',
+      blockers: [...reported, ...this.unseen(machine)].map(brieflyVisible),
+      level: reported.length === 0 ? 'leaving' : long ? 'failed' : 'blocked',
       since: millisOf(machine.metadata.deletionTimestamp) ?? now,
     };
   }

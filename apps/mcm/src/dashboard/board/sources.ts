@@ -111,7 +111,7 @@ export function watchSources({ client, target, namespace, runtime, signal, onGap
 
 /** Starts all watches. Call it after the handlers of changes are registered. */
 export function runSources(sources: Sources, signal: AbortSignal): void {
-  const { deployments, sets, machines: all, classes, events: told, nodes: hosts, pools } = sources;
-  const informers = [deployments, sets, all, classes, told, hosts, pools] as readonly Informer<KubeObject>[];
+  const { deployments, sets, machines: all, classes, events: reported, nodes: hosts, pools } = sources;
+  const informers = [deployments, sets, all, classes, reported, hosts, pools] as readonly Informer<KubeObject>[];
   for (const informer of informers) void informer.run(signal);
 }

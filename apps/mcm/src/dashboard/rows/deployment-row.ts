@@ -2,12 +2,12 @@ import { type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 import { isComplete } from '@mcm/core';
 import type { DeploymentRow, RolloutState } from '@mcm/dashboard';
 import { type ControllerHealth, doesAct } from '../../controllers/health.ts';
-import { troublesOf } from '../../explain/reasons/conditions.ts';
+import { problemsOf } from '../../explain/reasons/conditions.ts';
 import { BLOCKED_LIMIT_MS } from './machine-row.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 
 /** A row, and the time at which it fails without an event. */
-export interface JudgedDeployment {
+export interface AssessedDeployment {
   readonly row: DeploymentRow;
   readonly base: RolloutState;
   readonly risesAt: number | undefined;
@@ -34,16 +34,16 @@ const WAITING: readonly RolloutState[] = ['rolling', 'scaling', 'deleting'];
 export function deploymentRow(
   deployment: MachineDeployment,
   now: number,
-  before: JudgedDeployment | undefined,
+  before: AssessedDeployment | undefined,
   controllers: readonly ControllerHealth[],
-): JudgedDeployment {
+): AssessedDeployment {
   const { metadata, spec, status } = deployment;
   // While machines start, too few are available. That is no problem by itself.
-  const [trouble] = troublesOf(deployment).filter(({ type }) => type !== MachineDeploymentConditions.Available);
-  const own = stateOf(deployment, trouble !== undefined);
+  const [problem] = problemsOf(deployment).filter(({ type }) => type !== MachineDeploymentConditions.Available);
+  const own = stateOf(deployment, problem !== undefined);
   const held = WAITING.includes(own) && !doesAct(controllers, MANAGER, metadata.name);
   const base = held ? 'blocked' : own;
-  const began = before === undefined ? (millisOf(trouble?.lastTransitionTime) ?? now) : now;
+  const began = before === undefined ? (millisOf(problem?.lastTransitionTime) ?? now) : now;
   const since = before?.base === base ? before.row.since : began;
   const failsAt = base === 'blocked' ? since + BLOCKED_LIMIT_MS : undefined;
   const failed = failsAt !== undefined && now >= failsAt;
@@ -59,11 +59,11 @@ export function deploymentRow(
     available: availableReplicas,
     old: Math.max(0, replicas - updatedReplicas),
     state: failed ? 'failed' : base,
-    why: brieflyVisible(held ? `${MANAGER} does not act for it` : textOf(trouble)),
+    why: brieflyVisible(held ? `${MANAGER} does not act for it` : textOf(problem)),
     since,
   };
   return { row, base, risesAt: failed ? undefined : failsAt };
 }
 
-const textOf = (trouble: ReturnType<typeof troublesOf>[number] | undefined): string =>
-  trouble === undefined ? '' : (trouble.message ?? trouble.reason ?? trouble.type);
+const textOf = (problem: ReturnType<typeof problemsOf>[number] | undefined): string =>
+  problem === undefined ? '' : (problem.message ?? problem.reason ?? problem.type);

@@ -23,7 +23,7 @@ export interface AroundMachine {
 }
 
 /** A row, and the times at which its level rises without an event. */
-export interface JudgedRow {
+export interface AssessedRow {
   readonly row: MachineRow;
   /** The level without the passage of time. */
   readonly base: Level;
@@ -64,13 +64,13 @@ function stageOf(machine: Machine, phase: string): Stage {
   return spec.providerID && status?.lastOperation?.state !== 'Failed' ? 'join' : 'vm';
 }
 
-const TROUBLED: readonly string[] = ['Unknown', 'CrashLoopBackOff'];
+const FAILING: readonly string[] = ['Unknown', 'CrashLoopBackOff'];
 
 function baseOf(machine: Machine, phase: string, stage: Stage, around: AroundMachine): Level {
   if (phase === 'Failed' || phase === 'InPlaceUpdateFailed') return 'failed';
   const refused = machine.status?.lastOperation?.state === 'Failed' && phase !== 'Running';
   const lacksClass = around.classesAreKnown && around.machineClass === undefined;
-  const blocked = refused || TROUBLED.includes(phase) || around.blockers.length > 0 || (lacksClass && stage !== 'run');
+  const blocked = refused || FAILING.includes(phase) || around.blockers.length > 0 || (lacksClass && stage !== 'run');
   if (blocked) return 'blocked';
   // Every other wait ends only by an action of the machine controller.
   const waits = stage !== 'run' || phase === 'InPlaceUpdating';
@@ -109,8 +109,8 @@ export function machineRow(
   machine: Machine,
   around: AroundMachine,
   now: number,
-  before: JudgedRow | undefined,
-): JudgedRow {
+  before: AssessedRow | undefined,
+): AssessedRow {
   const { metadata, spec, status } = machine;
   const deleted = metadata.deletionTimestamp !== undefined;
   const phase = deleted ? 'Terminating' : phaseName(brieflyVisible(status?.currentStatus?.phase ?? ''));

@@ -4,7 +4,7 @@ import type { MachineConfigPool } from '@mcm/machine-config';
 import { describe, expect, test } from 'vitest';
 import type { ControllerHealth } from '../../controllers/health.ts';
 import { deploymentRow } from './deployment-row.ts';
-import { type JudgedRow, machineRow } from './machine-row.ts';
+import { type AssessedRow, machineRow } from './machine-row.ts';
 import { poolRow } from './other-rows.ts';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
@@ -36,19 +36,19 @@ const around = {
 const health = (name: ControllerHealth['name'], unprocessed: readonly string[] = []): readonly ControllerHealth[] => [
   { name, state: unprocessed.length > 0 ? 'behind' : 'stopped', reason: 'r', effects: ['e'], unprocessed },
 ];
-const judge = (
+const assess = (
   of: Machine,
   minutes: number,
-  before?: JudgedRow,
+  before?: AssessedRow,
   more: { controllers?: readonly ControllerHealth[]; blockers?: readonly string[] } = {},
 ) =>
   machineRow(of, { ...around, defaults: MACHINE_DEFAULTS, controllers: [], ...more }, START + minutes * MINUTE, before);
 
 describe('the level of a machine over time', () => {
   test('a machine that starts is blue, amber after half of its creation timeout of 20 min, and red after it', () => {
-    let known: JudgedRow | undefined;
+    let known: AssessedRow | undefined;
     const levels = [0, 9.9, 10, 19.9, 20].map((minutes) => {
-      known = judge(machine('Pending'), minutes, known);
+      known = assess(machine('Pending'), minutes, known);
       return [known.row.level, known.risesAt && (known.risesAt - START) / MINUTE];
     });
     expect(levels).toEqual([
@@ -61,11 +61,11 @@ describe('the level of a machine over time', () => {
   });
 
   test('a refused create is amber, and red ten minutes after its start, although each retry changes the status', () => {
-    let known = judge(machine('CrashLoopBackOff', { state: 'Failed' }), 0);
+    let known = assess(machine('CrashLoopBackOff', { state: 'Failed' }), 0);
     expect(known.row).toMatchObject({ level: 'blocked', since: START });
     for (const minutes of [3, 6, 9.9]) {
       const retried = machine('CrashLoopBackOff', { state: 'Failed' });
-      known = judge(
+      known = assess(
         {
           ...retried,
           status: { ...retried.status, currentStatus: { phase: 'CrashLoopBackOff', lastUpdateTime: at(minutes) } },
@@ -75,18 +75,18 @@ describe('the level of a machine over time', () => {
       );
       expect([known.row.level, known.row.since, known.risesAt]).toEqual(['blocked', START, START + 10 * MINUTE]);
     }
-    expect(judge(machine('CrashLoopBackOff', { state: 'Failed' }), 10, known).row.level).toBe('failed');
+    expect(assess(machine('CrashLoopBackOff', { state: 'Failed' }), 10, known).row.level).toBe('failed');
   });
 
   test('a drain is gray, amber while a budget blocks it, and red after ten minutes', () => {
     const draining = machine('Terminating', { deleted: true, node: 'n' });
-    const free = judge(draining, 1);
+    const free = assess(draining, 1);
     expect(free.row).toMatchObject({ level: 'leaving', stage: 'drain' });
-    const blocked = judge(draining, 2, free, { blockers: ['budget web'] });
+    const blocked = assess(draining, 2, free, { blockers: ['budget web'] });
     expect(blocked.row).toMatchObject({ level: 'blocked', why: 'its drain is blocked: budget web' });
-    expect(judge(draining, 11.9, blocked, { blockers: ['budget web'] }).row.level).toBe('blocked');
-    expect(judge(draining, 12, blocked, { blockers: ['budget web'] }).row.level).toBe('failed');
-    expect(judge(draining, 13, blocked).row.level).toBe('leaving');
+    expect(assess(draining, 11.9, blocked, { blockers: ['budget web'] }).row.level).toBe('blocked');
+    expect(assess(draining, 12, blocked, { blockers: ['budget web'] }).row.level).toBe('failed');
+    expect(assess(draining, 13, blocked).row.level).toBe('leaving');
   });
 
   test.each([
@@ -94,7 +94,7 @@ describe('the level of a machine over time', () => {
     ['Failed', 'failed'],
     ['Unknown', 'blocked'],
   ])('a machine in phase %s is %s', (phase, level) => {
-    expect(judge(machine(phase), 0).row.level).toBe(level);
+    expect(assess(machine(phase), 0).row.level).toBe(level);
   });
 });
 
@@ -105,17 +105,17 @@ describe('rows of objects whose controller does not act', () => {
     ['starts', machine('Pending')],
     ['is drained', machine('Terminating', { deleted: true, node: 'n' })],
   ])('a machine that %s is blocked, and no result of a deadline is shown', (_, of) => {
-    expect(judge(of, 1, undefined, { controllers: stopped }).row).toMatchObject({
+    expect(assess(of, 1, undefined, { controllers: stopped }).row).toMatchObject({
       level: 'blocked',
       why: expect.stringMatching(/^machine-controller does not act; last report: /),
     });
-    expect(judge(of, 1).row.level).not.toBe('blocked');
+    expect(assess(of, 1).row.level).not.toBe('blocked');
   });
 
   test('a Running machine stays ready, and a stopped manager does not change machines', () => {
-    expect(judge(machine('Running'), 1, undefined, { controllers: stopped }).row.level).toBe('ready');
+    expect(assess(machine('Running'), 1, undefined, { controllers: stopped }).row.level).toBe('ready');
     const ofManager = { controllers: health('machine-controller-manager') };
-    expect(judge(machine('Pending'), 1, undefined, ofManager).row.level).toBe('starting');
+    expect(assess(machine('Pending'), 1, undefined, ofManager).row.level).toBe('starting');
   });
 
   const deployment = (generation: number, more: object = {}): MachineDeployment =>

@@ -1,6 +1,6 @@
 import { type MachineDeployment, selectorMatches } from '@mcm/api';
 import type { Node } from '@mcm/kube';
-import { ownedBy, type ReadableSurroundings } from '../../cluster/deployment-reading.ts';
+import { ownedBy, type ReadableEnvironment } from '../../cluster/deployment-reading.ts';
 import type { ControllerHealth } from '../../controllers/health.ts';
 import { explanationUnder } from '../reasons/stopped-controllers.ts';
 import type { MachineSettings } from '../settings/machine-settings.ts';
@@ -17,7 +17,7 @@ interface Around {
 
 /** Explains a deployment without access to all its sets and machines: everything except the next step. */
 export function explainAsFarAsRead(
-  { deployment, sets, fleet, classes, others }: ReadableSurroundings,
+  { deployment, sets, fleet, classes, others }: ReadableEnvironment,
   { now, nodes, manager, ofMachines, controllers }: Around,
 ): DeploymentExplanation {
   if (sets && fleet) {
@@ -31,7 +31,7 @@ export function explainAsFarAsRead(
   const explanation = {
     ...withoutStep({ deployment, sets: own, machines, classes }, manager.remark, ofMachines),
     has: asItSays(deployment),
-    ...(stoppedBy(deployment) ?? { next: `not known: its ${unread} may not be read`, cures: [] }),
+    ...(stoppedBy(deployment) ?? { next: `not known: its ${unread} may not be read`, hints: [] }),
   };
   return explanationUnder(explanation, controllers);
 }

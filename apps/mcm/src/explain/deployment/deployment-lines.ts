@@ -42,7 +42,7 @@ export function deploymentLines(explanation: DeploymentExplanation, now: Date): 
     quarantinedVms,
     blockers,
     controllers,
-    cures,
+    hints,
     unread = [],
   } = explanation;
   const list = (title: string, items: readonly string[]): string[] =>
@@ -59,7 +59,7 @@ export function deploymentLines(explanation: DeploymentExplanation, now: Date): 
     ...list('VMs in quarantine:', quarantineLines(quarantinedVms)),
     ...list('Says of itself:', blockers),
     ...list('Flags:', remarks),
-    ...list('Hints:', [...new Set(cures)]),
+    ...list('Hints:', [...new Set(hints)]),
     ...unreadLines(unread),
   ];
 }

@@ -91,7 +91,7 @@ describe('explain', () => {
     const lines = explain(read([...many(7, 'Running', 'r'), ...many(3, 'Failed', 'f')]));
     expect(lines).toContain('7 of 10 are available; 3 are missing (3 failed)');
     expect(lines).toContain('f0 failed and are replaced now, at most 1 at once');
-    expect(lines).toContain('f1, f2 failed and wait: at most 1 may be replaced at once');
+    expect(lines).toContain('f1, f2 failed and wait: at most 1 may be replaced at the same time');
     expect(lines).toContain('--max-unhealthy-replacements');
   });
 
@@ -112,7 +112,7 @@ describe('explain', () => {
     const gone = machine('f0', 'Terminating', { deletionTimestamp: at(-1) });
     const lines = explain(read([...many(7, 'Running', 'r'), gone, ...many(2, 'Failed', 'g')]));
     expect(lines).toContain('1 still terminates and counts only in a rollout towards the surge');
-    expect(lines).toContain('g0, g1 failed and wait: at most 1 may be replaced at once (1 on their way out)');
+    expect(lines).toContain('g0, g1 failed and wait: at most 1 may be replaced at the same time (1 terminating)');
   });
 
   test('lists quarantined VMs of its own classes, with possible actions', () => {
@@ -171,16 +171,16 @@ describe('explain', () => {
       machines,
       classes: [small, { ...small, metadata: meta('large') }],
     });
-    const { next, cures } = explainDeployment(reading, NOW, []);
+    const { next, hints } = explainDeployment(reading, NOW, []);
     expect(next).toBe(
-      'it waits: for 1 machine of the newest set to be Running and 1 machine of older sets to be gone; then the next of 2 more of older sets',
+      'it waits: for 1 machine of the newest set to be Running and 1 machine of older sets to be deleted; then the next of 2 more of older sets',
     );
-    expect(cures).toContain('or go back: mcm rollout undo pool');
+    expect(hints).toContain('or go back: mcm rollout undo pool');
   });
 
   test('a missing class', () => {
     const lines = explain(read(many(1, 'Running', 'r'), { classes: [] }));
-    expect(lines).toContain('it waits: there is no MachineClass "small"');
+    expect(lines).toContain('it waits: MachineClass "small" does not exist');
     expect(lines).toContain('create MachineClass small, or change spec.template.spec.class.name');
   });
 
@@ -188,20 +188,22 @@ describe('explain', () => {
     const message = 'spec.template.spec.class.name: there is no MachineClass "small" in namespace "test".';
     const frozen = { type: 'Frozen', status: 'True', reason: 'OverShootingReplicaCount', message: 'It has 9 machines' };
     const status = { conditions: [{ type: 'InvalidSpec', status: 'True', reason: 'ClassNotFound', message }] };
-    const told = explain(
+    const reported = explain(
       read([], {
         deployment: { ...deployment(1), status } as MachineDeployment,
         sets: [{ ...set(1), status: { machineSetCondition: [frozen] } } as unknown as MachineSet],
         classes: [],
       }),
     );
-    expect(told).toContain('machineset pool-a: Frozen=True (OverShootingReplicaCount): It has 9 machines');
-    expect(told.match(/in namespace "test"/g)).toHaveLength(1);
+    expect(reported).toContain('machineset pool-a: Frozen=True (OverShootingReplicaCount): It has 9 machines');
+    expect(reported.match(/in namespace "test"/g)).toHaveLength(1);
   });
 
   test('machines that a missing class prevents are not reported as starting', () => {
-    const told = explain(read([machine('a', 'Running')], { deployment: deployment(2), sets: [set(2)], classes: [] }));
-    expect(told).toContain('1 is missing (1 without a replacement yet)');
+    const reported = explain(
+      read([machine('a', 'Running')], { deployment: deployment(2), sets: [set(2)], classes: [] }),
+    );
+    expect(reported).toContain('1 is missing (1 without a replacement yet)');
   });
 
   test('an older deployment selects the same machines', () => {
@@ -213,9 +215,9 @@ describe('explain', () => {
 
   test('invalid rollout annotations', () => {
     const annotations = { 'rollout.machine.sapcloud.io/canary': 'a few' };
-    const { next, cures } = explainDeployment(read([], { deployment: deployment(2, {}, { annotations }) }), NOW, []);
+    const { next, hints } = explainDeployment(read([], { deployment: deployment(2, {}, { annotations }) }), NOW, []);
     expect(next).toBe('nothing: its spec is not valid');
-    expect(cures).toEqual([expect.stringContaining('metadata.annotations[rollout.machine.sapcloud.io/canary]')]);
+    expect(hints).toEqual([expect.stringContaining('metadata.annotations[rollout.machine.sapcloud.io/canary]')]);
   });
 
   test('a rollout that paused itself names the machine, keeps it, and says how to undo', () => {
@@ -228,7 +230,7 @@ describe('explain', () => {
     const old = { ...set(1), metadata: meta('pool-old'), spec: { ...set(1).spec, template: former } } as MachineSet;
     const canary = machine('pool-b-x', 'Failed');
     const reading = read([], { deployment: pool });
-    const told = explainDeployment(
+    const reported = explainDeployment(
       {
         ...{ ...reading, sets: [old, set(1)] },
         machines: new Map([
@@ -239,9 +241,9 @@ describe('explain', () => {
       NOW,
       [],
     );
-    expect(told.next).toBe('nothing: the rollout paused itself because pool-b-x failed with the new template');
-    expect(told.disruption).toContain('pool-b-x failed and is kept while the rollout is paused');
-    expect(told.cures).toEqual(
+    expect(reported.next).toBe('nothing: the rollout paused itself because pool-b-x failed with the new template');
+    expect(reported.disruption).toContain('pool-b-x failed and is kept while the rollout is paused');
+    expect(reported.hints).toEqual(
       expect.arrayContaining([
         'to continue the rollout: mcm rollout resume pool',
         'or go back: mcm rollout undo pool',
@@ -260,14 +262,14 @@ describe('explain', () => {
         ['uid-pool-old', [machine('gone', 'Terminating', more)]],
         ['uid-pool-a', many(1, 'Running', 'r')],
       ]);
-      const told = explainDeployment(
+      const reported = explainDeployment(
         { ...read([], { deployment: deployment(1) }), sets: [old, set(1)], machines },
         NOW,
         [],
       );
-      return told.next;
+      return reported.next;
     };
-    expect(next(deleted)).toBe('it waits: for 1 machine of older sets to be gone');
+    expect(next(deleted)).toBe('it waits: for 1 machine of older sets to be deleted');
     expect(next(held)).not.toContain('older sets');
   });
 
@@ -304,7 +306,7 @@ test('an in-place update shows the manual steps', () => {
   ];
   const wanted = { ...template, spec: { class: { kind: 'MachineClass', name: 'small' }, providerID: 'other' } };
   const reading = read(fleet, { deployment: deployment(2, { strategy, template: wanted }) });
-  expect(explainDeployment(reading, NOW, nodes).cures).toEqual([
+  expect(explainDeployment(reading, NOW, nodes).hints).toEqual([
     'select nodes for their update: kubectl label node NAME node.machine.sapcloud.io/selected-for-update=true (a)',
     'no pods run on b while it waits for critical components; to remove the taint: kubectl taint node NAME node.gardener.cloud/critical-components-not-ready-',
   ]);

@@ -31,13 +31,13 @@ import type { DeploymentReading, FullReading } from '../../cluster/deployment-re
 import { type QuarantinedVm, quarantinedIn } from '../../cluster/quarantine.ts';
 import type { ControllerHealth } from '../../controllers/health.ts';
 import { type MachineWait, machineWait } from '../machine/machine-wait.ts';
-import { troublesOf } from '../reasons/conditions.ts';
+import { problemsOf } from '../reasons/conditions.ts';
 import { replacementHolds } from '../reasons/replacement-holds.ts';
 import { explanationUnder, managerHold } from '../reasons/stopped-controllers.ts';
 import { ASSUMED, type MachineSettings } from '../settings/machine-settings.ts';
 import type { ManagerSettings } from '../settings/manager-settings.ts';
-import { curesOf, inPlaceCures } from './deployment-cures.ts';
-import { disruptionCures, disruptionLines } from './disruption.ts';
+import { hintsOf, inPlaceHints } from './deployment-hints.ts';
+import { disruptionHints, disruptionLines } from './disruption.ts';
 
 /** Why a deployment is in its state. */
 export interface DeploymentExplanation {
@@ -61,7 +61,7 @@ export interface DeploymentExplanation {
   /** The controllers that do not act. The explanation announces no action of them. */
   readonly controllers: readonly ControllerHealth[];
   /** Hints: commands and edits that would let the rollout continue. */
-  readonly cures: readonly string[];
+  readonly hints: readonly string[];
   /** Refusals of the server, for objects that may not be read. */
   readonly unread?: readonly string[];
 }
@@ -98,12 +98,18 @@ function explainActing(
   const guards =
     reading.guards ??
     (classes && ((...at: Parameters<GuardsAt>) => guardsOf({ machines: fleet, classes, nodes }, ...at)));
-  const judged = guards?.(safeguards, now);
+  const assessed = guards?.(safeguards, now);
   const setOf = new Map([...machines].flatMap(([uid, own]) => own.map((one) => [one, uid] as const)));
   const holdsOf = (machine: Machine): readonly string[] => {
     const set = sets.find(({ metadata }) => metadata.uid === setOf.get(machine));
     const node = nodeOf?.(machine.metadata.labels?.[Labels.Node] ?? '');
-    const around = { deployment, fleet, ...(set && { set }), ...(judged && { guards: judged }), ...(node && { node }) };
+    const around = {
+      deployment,
+      fleet,
+      ...(set && { set }),
+      ...(assessed && { guards: assessed }),
+      ...(node && { node }),
+    };
     return [...managerHold(controllers, deployment.metadata.name), ...replacementHolds(machine, around)];
   };
   const base = {
@@ -113,8 +119,8 @@ function explainActing(
   const stopped = stoppedBy(deployment);
   if (stopped) {
     // Machines that cannot be deleted block the deletion of the deployment.
-    const ofMachinesThere = deployment.metadata.deletionTimestamp ? curesOf(deployment, all, sets.length) : [];
-    return { ...base, ...stopped, cures: [...stopped.cures, ...ofMachinesThere] };
+    const ofMachinesThere = deployment.metadata.deletionTimestamp ? hintsOf(deployment, all, sets.length) : [];
+    return { ...base, ...stopped, hints: [...stopped.hints, ...ofMachinesThere] };
   }
   const overlapping = new Set(overlaps(deployment, others));
   const snapshot: DeploymentSnapshot = {
@@ -123,7 +129,7 @@ function explainActing(
     machines,
     creating: () => 0,
     ...(nodeOf ? { nodeOf } : {}),
-    ...(judged ? { guards: judged } : {}),
+    ...(assessed ? { guards: assessed } : {}),
     overlaps: others.filter(({ metadata }) => overlapping.has(metadata.name)),
     now,
   };
@@ -131,17 +137,17 @@ function explainActing(
     const plan = planRollout(snapshot);
     const changes = changesOf(plan, sets);
     const disruption = disruptionLines(plan.repairs, countsTerminating(deployment, safeguards));
-    const cures = [
-      ...curesOf(deployment, all, sets.length),
-      ...(nodeOf ? inPlaceCures(deployment, all, nodeOf) : []),
-      ...disruptionCures(plan.repairs),
-      ...plan.problems.conditions.flatMap((told) => cureOf(deployment, told)),
+    const hints = [
+      ...hintsOf(deployment, all, sets.length),
+      ...(nodeOf ? inPlaceHints(deployment, all, nodeOf) : []),
+      ...disruptionHints(plan.repairs),
+      ...plan.problems.conditions.flatMap((reported) => cureOf(deployment, reported)),
     ];
-    return { ...base, next: nextOf(reading, plan, changes), changes, disruption, cures };
+    return { ...base, next: nextOf(reading, plan, changes), changes, disruption, hints };
   } catch (error) {
     if (!(error instanceof PlanRefused)) throw error;
-    const cures = ['this is a defect of mcm: report it with the deployment, its sets and machines as YAML'];
-    return { ...base, next: `nothing: ${error.message}`, cures };
+    const hints = ['this is a defect of mcm: report it with the deployment, its sets and machines as YAML'];
+    return { ...base, next: `nothing: ${error.message}`, hints };
   }
 }
 
@@ -166,7 +172,7 @@ export function withoutStep(
   remark: string | undefined,
   ofMachines: MachineSettings,
   holdsOf: (machine: Machine) => readonly string[] = () => [],
-): Omit<DeploymentExplanation, 'has' | 'next' | 'cures' | 'controllers'> {
+): Omit<DeploymentExplanation, 'has' | 'next' | 'hints' | 'controllers'> {
   const classNamed = (name = '') => classes?.find(({ metadata }) => metadata.name === name);
   const waitsFor = machines.flatMap(
     (machine) =>
@@ -197,17 +203,17 @@ const isAtRest = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined || status?.currentStatus?.phase === 'Running';
 
 /** The reason why a deployment has no next step, independent of its sets and machines. Undefined: it may have one. */
-export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplanation, 'next' | 'cures'> | undefined {
+export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplanation, 'next' | 'hints'> | undefined {
   const violations = validateDeployment(deployment);
   if (violations.length > 0) {
-    const cures = violations.map(({ field, message }) => `correct ${field}: it ${message}`);
-    return { next: 'nothing: its spec is not valid', cures };
+    const hints = violations.map(({ field, message }) => `correct ${field}: it ${message}`);
+    return { next: 'nothing: its spec is not valid', hints };
   }
   if (deployment.metadata.deletionTimestamp) {
-    return { next: 'it is being deleted, and its sets and machines with it', cures: [] };
+    return { next: 'it is being deleted, and its sets and machines with it', hints: [] };
   }
   if (isEmptySelector(deployment.spec.selector)) {
-    return { next: 'nothing: its selector selects everything', cures: ['name labels in spec.selector'] };
+    return { next: 'nothing: its selector selects every machine', hints: ['name labels in spec.selector'] };
   }
   return undefined;
 }
@@ -269,8 +275,8 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const parts = [
     ...(coming > 0 ? [`${machinesOf(coming)} of the newest set to be Running`] : []),
     ...(failed > 0 ? [`${machinesOf(failed)} of the newest set, Failed, to be replaced or to recover`] : []),
-    ...(replaced > 0 ? [`${machinesOf(replaced)} of the newest set to be gone`] : []),
-    ...(leaving > 0 ? [`${machinesOf(leaving)} of older sets to be gone`] : []),
+    ...(replaced > 0 ? [`${machinesOf(replaced)} of the newest set to be deleted`] : []),
+    ...(leaving > 0 ? [`${machinesOf(leaving)} of older sets to be deleted`] : []),
   ];
   if (parts.length === 0) return undefined;
   const after = going.length - leaving;
@@ -321,7 +327,7 @@ function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
       ? [`set ${plan.create.metadata.name ?? ''} is made with ${plan.create.spec.replicas ?? 0} machines`]
       : []),
     ...resized,
-    ...plan.inPlace.machines.map(({ machine }) => `machine ${machine.metadata.name} is handed to the newest set`),
+    ...plan.inPlace.machines.map(({ machine }) => `machine ${machine.metadata.name} moves to the newest set`),
     ...plan.remove.map((set) => `set ${set.metadata.name} is deleted: more history than revisionHistoryLimit`),
     ...(plan.rollback ? [plan.rollback.event.message] : []),
   ];
@@ -333,16 +339,16 @@ function blockersOf(deployment: MachineDeployment, sets: readonly MachineSet[]):
       .filter(({ status: is }) => is === 'True')
       .map((condition) => `machineset ${metadata.name}: ${conditionLine(condition)}`),
   );
-  return [...troublesOf(deployment).map(conditionLine), ...ofSets];
+  return [...problemsOf(deployment).map(conditionLine), ...ofSets];
 }
 
-function conditionLine({ type, status, reason = '', message = '', lastTransitionTime: since }: Told): string {
+function conditionLine({ type, status, reason = '', message = '', lastTransitionTime: since }: Reported): string {
   const from = since ? `, since ${since}` : '';
   return `${type}=${status} (${reason}${from}): ${message}`;
 }
 
 /** A condition of a deployment or of one of its sets. */
-type Told = Pick<
-  ReturnType<typeof troublesOf>[number],
+type Reported = Pick<
+  ReturnType<typeof problemsOf>[number],
   'type' | 'status' | 'reason' | 'message' | 'lastTransitionTime'
 >;

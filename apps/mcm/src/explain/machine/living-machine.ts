@@ -22,7 +22,7 @@ export interface LivingMachine {
   readonly cause?: { readonly code?: string } & Partial<ErrorKind>;
   /** The progress of a machine that has not joined yet; absent if it has joined. */
   readonly birth?: readonly BirthStage[];
-  readonly cures: readonly string[];
+  readonly hints: readonly string[];
   /** Requests on the machine that have no effect. */
   readonly askedInVain: readonly string[];
   /** VMs of its class that have no Machine and wait for a user. */

@@ -9,10 +9,13 @@ import type { DrainPreview, MachineExplanation } from './machine.ts';
 import { type MachineWait, waitLine } from './machine-wait.ts';
 
 /** The explanation of a machine as lines of text. */
-export function machineLines(told: MachineExplanation, now: Date): string[] {
-  const kept = [...keptVmLines(told.keptVms, told.namespace), ...evidenceLines(told.evidence, told.namespace)];
-  const lines = told.there ? livingLines(told.machine, told, now) : [`machine ${told.machine} is gone`];
-  return [...lines, ...unreadLines(told.unread), ...(kept.length > 0 ? ['', ...kept] : [])];
+export function machineLines(reported: MachineExplanation, now: Date): string[] {
+  const kept = [
+    ...keptVmLines(reported.keptVms, reported.namespace),
+    ...evidenceLines(reported.evidence, reported.namespace),
+  ];
+  const lines = reported.there ? livingLines(reported.machine, reported, now) : [`machine ${reported.machine} is gone`];
+  return [...lines, ...unreadLines(reported.unread), ...(kept.length > 0 ? ['', ...kept] : [])];
 }
 
 const list = (title: string, items: readonly string[]): string[] =>
@@ -20,32 +23,32 @@ const list = (title: string, items: readonly string[]): string[] =>
 
 const spaced = (lines: readonly string[]): readonly string[] => (lines.length === 0 ? [] : ['', ...lines]);
 
-function livingLines(name: string, told: LivingMachine, now: Date): string[] {
-  const { phase, waitsFor, preserved, node, cause, cures, drain, events } = told;
+function livingLines(name: string, reported: LivingMachine, now: Date): string[] {
+  const { phase, waitsFor, preserved, node, cause, hints, drain, events } = reported;
   return [
     `machine ${name}`,
-    `  phase  ${phase}${sinceText(told.since, now)}${preserved ? `, ${preserved}` : ''}`,
-    ...(told.deletionCause ? [`  cause  ${told.deletionCause}`] : []),
-    `  VM     ${told.providerID ?? 'none yet'}`,
+    `  phase  ${phase}${sinceText(reported.since, now)}${preserved ? `, ${preserved}` : ''}`,
+    ...(reported.deletionCause ? [`  cause  ${reported.deletionCause}`] : []),
+    `  VM     ${reported.providerID ?? 'none yet'}`,
     `  node   ${node.name ? `${node.name}, ` : ''}${node.state}`,
-    `  class  ${told.class.name}${told.class.missing ? ' (MachineClass does not exist; without it, no VM is created or deleted)' : ''}`,
-    ...spaced(controllerLines(told.controllers, now)),
+    `  class  ${reported.class.name}${reported.class.missing ? ' (MachineClass does not exist; without it, no VM is created or deleted)' : ''}`,
+    ...spaced(controllerLines(reported.controllers, now)),
     '',
-    waitsFor ? waitLine(toldOnce(waitsFor, drain), now) : `It is ${phase}. No action is pending.`,
-    ...birthLines(told.birth, now),
+    waitsFor ? waitLine(reportedOnce(waitsFor, drain), now) : `It is ${phase}. No action is pending.`,
+    ...birthLines(reported.birth, now),
     ...(cause?.category ? [`Kind of failure: ${cause.category}, fixed by ${cause.fault}`] : []),
-    ...cures.map((cure) => `Hint: ${cure}`),
-    ...list('Requested without effect:', told.askedInVain),
-    ...list('VMs in quarantine:', quarantineLines(told.quarantinedVms)),
+    ...hints.map((hint) => `Hint: ${hint}`),
+    ...list('Requested without effect:', reported.askedInVain),
+    ...list('VMs in quarantine:', quarantineLines(reported.quarantinedVms)),
     ...(drain ? ['', ...drainLines(drain, now)] : []),
-    ...list('Flags:', told.remarks),
+    ...list('Flags:', reported.remarks),
     ...(events.length > 0 ? ['', 'Last events:'] : []),
     ...events.map(({ at, type, reason, message }) => `  ${at}  ${type}  ${reason}: ${message}`),
   ];
 }
 
 /** The blockers of a drain are printed below, with their hints. */
-function toldOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait {
+function reportedOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait {
   const below = drain?.blockers.some(({ text }) => wait.doing.includes(text)) ?? false;
   return below ? { ...wait, doing: 'its drain is blocked, see below' } : wait;
 }

@@ -23,7 +23,7 @@ async function setUp(quarantined: string | undefined) {
   const target = { client, target: client, namespace: NS, name: 'm-0', clock, random: seededRandom(1), signal };
   const explain = () =>
     explainMachine(target).then(
-      (told) => machineLines(told, clock.now()).join('\n'),
+      (reported) => machineLines(reported, clock.now()).join('\n'),
       (error: unknown) => String(error),
     );
   return { client, explain };

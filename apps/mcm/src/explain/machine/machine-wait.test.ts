@@ -1,7 +1,7 @@
 import { Annotations, API_VERSION, type Machine } from '@mcm/api';
 import { MACHINE_DEFAULTS } from '@mcm/core';
 import { expect, test } from 'vitest';
-import { machineCures } from './machine-cures.ts';
+import { machineHints } from './machine-hints.ts';
 import { machineWait, waitText } from './machine-wait.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
@@ -83,7 +83,7 @@ test.each<[what: string, parts: Parts, says: string]>([
   expect(text(parts)).toBe(says);
 });
 
-test.each<[what: string, parts: Parts, code: string | undefined, cures: RegExp[]]>([
+test.each<[what: string, parts: Parts, code: string | undefined, hints: RegExp[]]>([
   [
     'an unhealthy one: its node, and how it is replaced or kept',
     { phase: 'Unknown', description: toUnknown },
@@ -112,10 +112,10 @@ test.each<[what: string, parts: Parts, code: string | undefined, cures: RegExp[]
       /permission to the credentials of MachineClass small; the call is retried automatically, about every 10m0s, and at once/,
     ],
   ],
-])('hints: %s', (_what, parts, code, cures) => {
+])('hints: %s', (_what, parts, code, hints) => {
   const cause = code === undefined ? undefined : { code };
-  const told = machineCures(machine(parts), { cause, drain: undefined, settings: MACHINE_DEFAULTS });
-  expect(told).toEqual(cures.map((cure) => expect.stringMatching(cure)));
+  const reported = machineHints(machine(parts), { cause, drain: undefined, settings: MACHINE_DEFAULTS });
+  expect(reported).toEqual(hints.map((hint) => expect.stringMatching(hint)));
 });
 
 test('the deadline of a machine is not before the end of its in-place update', () => {

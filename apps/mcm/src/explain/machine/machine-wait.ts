@@ -171,8 +171,8 @@ export const waitLine = (wait: MachineWait, now: Date): string =>
 /** The wait without name and phase, for an output that has them in other columns. */
 export function waitText(wait: MachineWait, now: Date): string {
   // The message of the cloud may already contain the code.
-  const told = wait.errorCode === undefined || wait.doing.includes(wait.errorCode);
-  const code = told ? '' : ` [${wait.errorCode}]`;
+  const reported = wait.errorCode === undefined || wait.doing.includes(wait.errorCode);
+  const code = reported ? '' : ` [${wait.errorCode}]`;
   return `${wait.doing}${code}${wait.deadline ? `; ${due(wait.deadline, now)}` : ''}`;
 }
 

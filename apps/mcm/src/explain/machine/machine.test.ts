@@ -171,8 +171,8 @@ test('deadlines use the flags in the Lease of the machine controller; otherwise 
   const annotations = { 'holder-settings': `me ${JSON.stringify(settings)}` };
   const metadata = { name: 'machine-controller', namespace: NS, annotations };
   await client.resource(leases, NS).create({ metadata, spec: { holderIdentity: 'me' } } as never);
-  const told = await explainMachine(target);
-  expect(told).toMatchObject({
+  const reported = await explainMachine(target);
+  expect(reported).toMatchObject({
     machine: 'm-0',
     phase: 'Pending',
     since: '2026-01-01T00:00:00Z',
@@ -237,7 +237,7 @@ test('mcm drain --preview shows the steps of a drain and changes nothing', async
   await blockingBudget();
   await machine({ status: running });
   const text = (await preview()).join('\n');
-  expect(text).toMatch(/^pods of node m-0, in the order in which they go:/);
+  expect(text).toMatch(/^pods of node m-0, in the order of their eviction:/);
   expect(text).toMatch(/default\/other-1 +is evicted now/);
   expect(text).toMatch(/default\/web-1 +is blocked/);
   const left = (await client.resource(pods, NS).list()).items.map(({ metadata }) => metadata.deletionTimestamp);
@@ -253,8 +253,8 @@ const OF_DRAINS = [
 test.each([
   ['nodes', 'machine m-0 has node m-0'],
   ['pods', 'machine m-0 has node m-0'],
-  ['persistentvolumes', 'pods of node m-0, in the order in which they go:'],
-  ['poddisruptionbudgets', 'pods of node m-0, in the order in which they go:'],
+  ['persistentvolumes', 'pods of node m-0, in the order of their eviction:'],
+  ['poddisruptionbudgets', 'pods of node m-0, in the order of their eviction:'],
 ])('mcm drain --preview without access to %s shows the rest', async (refused, known) => {
   await node();
   await pod('web-1', { app: 'web' });
@@ -387,8 +387,8 @@ test('requests without effect are shown as long as they exist, longer than event
   const text = await explain();
   expect(text).toContain('phase  Running\n');
   expect(text).toContain('Requested without effect:');
-  expect(text).toContain('metadata.annotations[node.machine.sapcloud.io/preserve]: "yes please" does not count');
-  expect(text).toContain('"high" is no integer and counts as 3');
+  expect(text).toContain('metadata.annotations[node.machine.sapcloud.io/preserve]: "yes please" is ignored');
+  expect(text).toContain('"high" is not an integer, so mcm uses 3');
 });
 
 test('the code of a refusal is printed once', async () => {

@@ -49,7 +49,7 @@ import { managerHold, waitUnder } from '../reasons/stopped-controllers.ts';
 import { type MachineSettings, readMachineSettings } from '../settings/machine-settings.ts';
 import { readManagerSettings } from '../settings/manager-settings.ts';
 import type { LivingMachine, MachineEvent } from './living-machine.ts';
-import { machineCures } from './machine-cures.ts';
+import { machineHints } from './machine-hints.ts';
 import { machineWait, refusalOf, sinceOf } from './machine-wait.ts';
 import { configOf } from './node-config.ts';
 
@@ -112,8 +112,8 @@ export async function explainMachine(target: MachineTarget): Promise<MachineExpl
     throw error instanceof UserError ? await withQuarantine(error, target, unread) : error;
   });
   const living = machine && (await explainLiving(target, machine, unread));
-  const told = { machine: name, namespace, evidence, keptVms, unread: [...unread] };
-  return living ? { ...told, there: true, ...living } : { ...told, there: false };
+  const reported = { machine: name, namespace, evidence, keptVms, unread: [...unread] };
+  return living ? { ...reported, there: true, ...living } : { ...reported, there: false };
 }
 
 /** After a restore, the VM of a machine that the server no longer has can be in quarantine. */
@@ -161,7 +161,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
     waitsFor: wait ?? null,
     ...(cause && { cause }),
     ...(birth && { birth }),
-    cures: machineCures(machine, { cause, drain: drain ?? undefined, settings: settings.defaults }),
+    hints: machineHints(machine, { cause, drain: drain ?? undefined, settings: settings.defaults }),
     askedInVain: validationWarningsOf(
       machine,
       undrainablePolicyOf(machine, machineClass),

@@ -28,6 +28,6 @@ test.each([
     'Asking for its VM failed: Internal: no',
   ],
   ['Ready is Unknown (NodeStatusUnknown: Kubelet stopped.)', 'Ready is Unknown (NodeStatusUnknown: Kubelet stopped.)'],
-])('%s', (description, told) => {
-  expect(brief(description)).toBe(told);
+])('%s', (description, reported) => {
+  expect(brief(description)).toBe(reported);
 });

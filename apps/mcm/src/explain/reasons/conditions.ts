@@ -6,7 +6,7 @@ type Condition = NonNullable<NonNullable<MachineDeployment['status']>['condition
 const USUAL: readonly string[] = [MachineDeploymentConditions.Progressing, MachineDeploymentConditions.Available];
 
 /** The conditions that report a problem, the most specific first. `Available` is the least specific one. */
-export function troublesOf({ status }: Pick<MachineDeployment, 'status'>): Condition[] {
+export function problemsOf({ status }: Pick<MachineDeployment, 'status'>): Condition[] {
   const rank = ({ type }: Condition): number => USUAL.indexOf(type);
   return (status?.conditions ?? [])
     .filter(({ type, status: is }) => is === (USUAL.includes(type) ? 'False' : 'True'))
@@ -14,7 +14,7 @@ export function troublesOf({ status }: Pick<MachineDeployment, 'status'>): Condi
 }
 
 /** The most specific problem of a deployment as one sentence; undefined if it has none. */
-export function troubleOf(deployment: Pick<MachineDeployment, 'status'>): string | undefined {
-  const [worst] = troublesOf(deployment);
+export function problemOf(deployment: Pick<MachineDeployment, 'status'>): string | undefined {
+  const [worst] = problemsOf(deployment);
   return worst && (worst.message ?? worst.reason ?? worst.type);
 }

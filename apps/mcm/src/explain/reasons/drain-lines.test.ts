@@ -42,7 +42,7 @@ test('pods that one budget blocks are grouped, some by name, and the text is pri
 });
 
 test('the time of the pod deletion is printed once if it equals the drain timeout', () => {
-  const over = '\nthe time to drain is over in 1h0m0s: the remaining pods are deleted without a grace period';
+  const over = '\nthe drain timeout expires in 1h0m0s: the remaining pods are deleted without a grace period';
   expect(explained(['a/b'], [])).toContain(`\npods that could not be evicted are deleted in 1s${over}`);
   const once = explained(['a/b'], [], new Date(NOW.getTime() + 3_600_000));
   expect(once).toContain(over);
@@ -52,13 +52,13 @@ test('the time of the pod deletion is printed once if it equals the drain timeou
 test('prints no "more" when all pods are named, and texts for several pods or none unchanged', () => {
   const pods = [0, 1, 2, 3, 4].map((n) => `a/web-${n}`);
   const refused = pods.map((pod) => ({ ...waiting(pod), text: `error while evicting pod "${pod}": no` }));
-  const held = { text: 'time to drain is over with pod a/web-0, a/web-1 left', failed: true, pods, hint: 'end them' };
+  const held = { text: 'drain timeout expired with pod a/web-0, a/web-1 left', failed: true, pods, hint: 'end them' };
   const volume = { text: 'volume pv-0 is still attached', failed: false, hint: '' };
   const text = explained(pods, [...refused, held, volume]);
   expect(text).toContain(
     '  - 5 pods: error while evicting each: no; run more replicas\n    (a/web-0, a/web-1, a/web-2, a/web-3, a/web-4)\n',
   );
-  expect(text).toContain('  - time to drain is over with pod a/web-0, a/web-1 left; end them\n');
+  expect(text).toContain('  - drain timeout expired with pod a/web-0, a/web-1 left; end them\n');
   expect(text).toContain('  - volume pv-0 is still attached\n');
 });
 
@@ -66,7 +66,7 @@ test('a drain in progress shows its pods, their deadlines and its volumes', () =
   const leaving = (pod: string, seconds: number): DrainExplanation['pods'][number] => ({
     pod,
     fate: 'leaving',
-    because: 'it is being deleted already',
+    because: 'it is already being deleted',
     ends: {
       by: new Date(NOW.getTime() + seconds * 1_000),
       overdueFrom: new Date(NOW.getTime() + (seconds + 30) * 1_000),
@@ -84,10 +84,10 @@ test('a drain in progress shows its pods, their deadlines and its volumes', () =
     overAt: NOW,
   };
   const text = drainLines(drain, NOW);
-  expect(text[1]).toMatch(/^ {2}a\/db-0 +is terminating +it is to end by 2026-01-01T12:01:30Z$/);
+  expect(text[1]).toMatch(/^ {2}a\/db-0 +is terminating +it must end by 2026-01-01T12:01:30Z$/);
   expect(text.slice(3, 6)).toEqual([
     'waits for:',
-    '  - pods a/db-0, a/web-0 to end, the last by 2026-01-01T12:01:30Z (in 1m30s); from 2026-01-01T12:02:00Z it counts as one that does not end',
+    '  - pods a/db-0, a/web-0 to end, the last by 2026-01-01T12:01:30Z (in 1m30s); after 2026-01-01T12:02:00Z it counts as blocked',
     '  - volume pv-7 to come off the node, no longer than the detach timeout; see kubectl get volumeattachments',
   ]);
   const alone = drainLines({ ...drain, pods: [] }, NOW);

@@ -18,7 +18,7 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
     FATES[fate],
     [
       // The blocker is printed below, once for all its pods.
-      ...(fate === 'blocked' ? [] : [ends ? `it is to end by ${formatTime(ends.by)}` : because]),
+      ...(fate === 'blocked' ? [] : [ends ? `it must end by ${formatTime(ends.by)}` : because]),
       ...volumes.map((volume) => `volume ${volume}`),
       ...budgets.map((budget) => `budget ${budget}`),
     ].join(', '),
@@ -27,7 +27,7 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
   return [
     drain.pods.length === 0
       ? `node ${drain.node} has no pods`
-      : `pods of node ${drain.node}, in the order in which they go:`,
+      : `pods of node ${drain.node}, in the order of their eviction:`,
     ...columns(rows),
     ...waitLines(drain, now),
     ...(blockers.length > 0 ? ['blocked by:', ...blockers] : []),
@@ -44,7 +44,7 @@ function waitLines({ pods, detaching = [] }: DrainExplanation, now: Date): strin
   const ends = leaving.flatMap((pod) => (pod.ends ? [pod.ends] : []));
   const last = ends.toSorted((a, b) => b.by.getTime() - a.by.getTime())[0];
   const until = last
-    ? `, ${ends.length > 1 ? 'the last ' : ''}by ${formatTime(last.by)} (${inTime(last.by, now)}); from ${formatTime(last.overdueFrom)} it counts as one that does not end`
+    ? `, ${ends.length > 1 ? 'the last ' : ''}by ${formatTime(last.by)} (${inTime(last.by, now)}); after ${formatTime(last.overdueFrom)} it counts as blocked`
     : '';
   const lines = [
     ...(leaving.length > 0
@@ -107,6 +107,6 @@ function deadlines({ drained, pods, deletesFrom, overAt, policy }: DrainExplanat
   const twice = deletesFrom && inTime(deletesFrom, now) === inTime(overAt, now);
   return [
     ...(deletesFrom && !twice ? [`pods that could not be evicted are deleted ${inTime(deletesFrom, now)}`] : []),
-    `the time to drain is over ${inTime(overAt, now)}: ${ends}`,
+    `the drain timeout expires ${inTime(overAt, now)}: ${ends}`,
   ];
 }

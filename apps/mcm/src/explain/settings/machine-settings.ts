@@ -1,6 +1,6 @@
 import { MACHINE_DEFAULTS, type MachineDefaults, machineDefaultsOf, machineFlags } from '@mcm/core';
 import type { KubeClient } from '@mcm/kube';
-import { changedFlags, readToldFlags, toldFeatures, toldValues } from './told-flags.ts';
+import { changedFlags, readToldFlags, reportedFeatures, reportedValues } from './reported-flags.ts';
 
 /** The settings of the leading machine controller, as far as they are known. */
 export interface MachineSettings {
@@ -18,15 +18,15 @@ const DEADLINES =
 
 /** Reads the flags of the leading machine controller from its Lease. For unknown flags it returns the defaults with a remark. */
 export async function readMachineSettings(client: KubeClient, namespace: string): Promise<MachineSettings> {
-  const told = await readToldFlags(client, namespace, 'machine-controller');
-  if ('flags' in told) return machineSettings(told.flags);
-  return { ...ASSUMED, remark: `the machine controller runs with its default flags: ${told.unknown}` };
+  const reported = await readToldFlags(client, namespace, 'machine-controller');
+  if ('flags' in reported) return machineSettings(reported.flags);
+  return { ...ASSUMED, remark: `the machine controller runs with its default flags: ${reported.unknown}` };
 }
 
 /** Converts the published flags, which differ from the defaults. Ignores values of a wrong type. */
-function machineSettings(told: Readonly<Record<string, unknown>>): MachineSettings {
-  const own = toldValues(told, machineFlags);
-  const features = toldFeatures(told, { UndrainablePolicy: MACHINE_DEFAULTS.undrainablePolicy });
+function machineSettings(reported: Readonly<Record<string, unknown>>): MachineSettings {
+  const own = reportedValues(reported, machineFlags);
+  const features = reportedFeatures(reported, { UndrainablePolicy: MACHINE_DEFAULTS.undrainablePolicy });
   const defaults = machineDefaultsOf({ ...own, 'feature-gates': features });
   const off = features.UndrainablePolicy ? [] : ['feature UndrainablePolicy is off: every drain is forced in the end'];
   const deadlines = Object.fromEntries(Object.entries(own).filter(([name]) => DEADLINES.test(name)));

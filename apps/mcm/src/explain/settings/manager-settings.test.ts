@@ -22,8 +22,8 @@ async function plane() {
 
 test('flags and features come from the Lease of the manager', async () => {
   const { client, lease } = await plane();
-  const told = { 'silence-minimum-count': 7, 'feature-gates': { RolloutAnnotations: false } };
-  await lease('me', `me ${JSON.stringify(told)}`);
+  const reported = { 'silence-minimum-count': 7, 'feature-gates': { RolloutAnnotations: false } };
+  await lease('me', `me ${JSON.stringify(reported)}`);
   const { safeguards, remark } = await readManagerSettings(client, 'default');
   expect(safeguards.rolloutAnnotations).toBe(false);
   expect(safeguards.breaker).toEqual({ ...SAFEGUARD_DEFAULTS.breaker, minimumCount: 7 });

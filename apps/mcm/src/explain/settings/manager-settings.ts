@@ -1,6 +1,6 @@
 import { SAFEGUARD_DEFAULTS, type SafeguardSettings, safeguardFlags, safeguardsOf } from '@mcm/core';
 import type { KubeClient } from '@mcm/kube';
-import { changedFlags, readToldFlags, toldFeatures, toldFlag, toldValues } from './told-flags.ts';
+import { changedFlags, readToldFlags, reportedFeatures, reportedFlag, reportedValues } from './reported-flags.ts';
 
 /** The settings of the leading manager, as far as they are known. */
 export interface ManagerSettings {
@@ -17,17 +17,19 @@ export const assumedSettings = (why: string): ManagerSettings => ({
 
 /** Reads the flags of the leading manager from its Lease. For unknown flags it returns the defaults with a remark. */
 export async function readManagerSettings(client: KubeClient, namespace: string): Promise<ManagerSettings> {
-  const told = await readToldFlags(client, namespace, 'machine-controller-manager');
-  return 'flags' in told ? managerSettings(told.flags) : assumedSettings(told.unknown);
+  const reported = await readToldFlags(client, namespace, 'machine-controller-manager');
+  return 'flags' in reported ? managerSettings(reported.flags) : assumedSettings(reported.unknown);
 }
 
 /** Converts the published flags, which differ from the defaults. Ignores values of a wrong type. */
-export function managerSettings(told: Readonly<Record<string, unknown>>): ManagerSettings {
-  const own = toldValues(told, safeguardFlags);
-  const { RolloutAnnotations } = toldFeatures(told, { RolloutAnnotations: SAFEGUARD_DEFAULTS.rolloutAnnotations });
+export function managerSettings(reported: Readonly<Record<string, unknown>>): ManagerSettings {
+  const own = reportedValues(reported, safeguardFlags);
+  const { RolloutAnnotations } = reportedFeatures(reported, {
+    RolloutAnnotations: SAFEGUARD_DEFAULTS.rolloutAnnotations,
+  });
   const safeguards: SafeguardSettings = {
     ...safeguardsOf(own),
-    countTerminating: toldFlag(told, 'count-terminating-towards-surge', SAFEGUARD_DEFAULTS.countTerminating),
+    countTerminating: reportedFlag(reported, 'count-terminating-towards-surge', SAFEGUARD_DEFAULTS.countTerminating),
     rolloutAnnotations: RolloutAnnotations,
   };
   const off = RolloutAnnotations ? [] : ['feature RolloutAnnotations is off: rollout annotations do nothing'];

@@ -5,13 +5,13 @@ import { at, failing, image, open, PLAN, PROPERTIES, storage, TAGS, URN, withPro
 /** The rows of the Azure scenarios on creation, each under its own name. */
 
 describe('creation', () => {
-  test('Z2: an image without a plan asks for no agreement and sends no plan', async () => {
+  test('an image without a plan asks for no agreement and sends no plan [Z2]', async () => {
     const { made, asked } = open({ plans: {} });
     expect(await made(image({ urn: URN }))).not.toHaveProperty('plan');
     expect(asked('GET', 'MarketplaceOrdering')).toEqual([]);
   });
 
-  test('Z4: a confidential VM', async () => {
+  test('a confidential VM [Z4]', async () => {
     const body = await open().made({
       securityProfile: { securityType: 'ConfidentialVM' },
       ...storage({
@@ -29,19 +29,19 @@ describe('creation', () => {
     });
   });
 
-  test('Z5: a skipped agreement needs no image', async () => {
+  test('a skipped agreement needs no image [Z5]', async () => {
     const { made, asked } = open({}, [failing('^GET images$')]);
     await made(image({ urn: URN, skipMarketplaceAgreement: true }));
     expect(asked('GET', '/artifacttypes/')).toEqual([]);
   });
 
-  test('Z7: a subnet that cannot be read', async () => {
+  test('a subnet that cannot be read [Z7]', async () => {
     const { stage, names } = open({}, [failing('^GET subnets$')]);
     await refused(stage.create(), 'Internal');
     expect(names()).toEqual([]);
   });
 
-  test('Z9: an image that is not there, or cannot be read', async () => {
+  test('an image that is not there, or cannot be read [Z9]', async () => {
     const spec = withProperties(image({ urn: URN }));
     const absent = open({}, [failing('^GET images$', 404, 'NotFound')]);
     await refused(absent.stage.create({ spec }), 'NotFound');
@@ -50,13 +50,13 @@ describe('creation', () => {
     expect([absent.names(), broken.names()]).toEqual([[], []]);
   });
 
-  test('Z10: an agreement that is not there', async () => {
+  test('an agreement that is not there [Z10]', async () => {
     const { stage, names } = open({}, [failing('^GET agreements$')]);
     await refused(stage.create({ spec: withProperties(image({ urn: URN })) }), 'Internal');
     expect(names()).toEqual([]);
   });
 
-  test('Z12: terms that cannot be accepted', async () => {
+  test('terms that cannot be accepted [Z12]', async () => {
     const { stage, names } = open({}, [failing('^PUT agreements$')]);
     await refused(stage.create({ spec: withProperties(image({ urn: URN })) }), 'Internal');
     expect(names()).toEqual([]);
@@ -64,21 +64,21 @@ describe('creation', () => {
     expect(await well.made(image({ urn: URN }))).toMatchObject({ plan: PLAN });
   });
 
-  test('Z13: a NIC that is there and cannot be read stays as it is', async () => {
+  test('a NIC that is there and cannot be read stays as it is [Z13]', async () => {
     const { stage, cloud, names, asked } = open({}, [failing('^GET networkInterfaces$')]);
     cloud.place(at.nic(), { tags: TAGS });
     await refused(stage.create(), 'Internal');
     expect([names(), asked('PUT', '')]).toEqual([['m-1-nic'], []]);
   });
 
-  test('Z14: a NIC that is there is used', async () => {
+  test('a NIC that is there is used [Z14]', async () => {
     const { stage, cloud, asked } = open();
     cloud.place(at.nic(), { tags: TAGS });
     await stage.create();
     expect(asked('PUT', '/networkInterfaces/')).toEqual([]);
   });
 
-  test('Z16: a VM that cannot be made leaves its NIC', async () => {
+  test('a VM that cannot be made leaves its NIC [Z16]', async () => {
     const { stage, names } = open({}, [failing('^PUT virtualMachines$')]);
     await refused(stage.create(), 'Internal');
     expect(names()).toEqual(['m-1-nic']);
@@ -88,7 +88,7 @@ describe('creation', () => {
     dataDisks: [{ name: 'd', lun: 0, diskSizeGB: 20, storageAccountType: 'Premium_LRS', imageRef: { id: '/image' } }],
   });
 
-  test('Z17: no room for the VM: nothing is left, whether it is said at once or by the operation', async () => {
+  test('no room for the VM: nothing is left, whether it is said at once or by the operation [Z17]', async () => {
     const atOnce = open({}, [failing('^PUT virtualMachines$', 409, 'ZonalAllocationFailed')]);
     await refused(atOnce.stage.create({ spec: withProperties(disks) }), 'ResourceExhausted', 'ZonalAllocationFailed');
     const later = open({}, [
@@ -98,7 +98,7 @@ describe('creation', () => {
     expect([atOnce.names(), later.names()]).toEqual([[], []]);
   });
 
-  test('Z18: no room, and the cleaning up fails as well', async () => {
+  test('no room, and the cleaning up fails as well [Z18]', async () => {
     const faults = [
       failing('^PUT virtualMachines$', 409, 'ZonalAllocationFailed'),
       failing('^DELETE virtualMachines$', 400, 'Stuck'),
@@ -106,7 +106,7 @@ describe('creation', () => {
     await refused(open({}, faults).stage.create(), 'ResourceExhausted', 'ZonalAllocationFailed', 'Stuck');
   });
 
-  test('Z20: OperationNotAllowed is a quota when it says so', async () => {
+  test('OperationNotAllowed is a quota when it says so [Z20]', async () => {
     const said = (message: string) => open({}, [failing('^PUT virtualMachines$', 409, 'OperationNotAllowed', message)]);
     await refused(said('Operation results in exceeding approved cores Quota').stage.create(), 'ResourceExhausted');
     await refused(said('no').stage.create(), 'Internal');
@@ -117,7 +117,7 @@ describe('creation', () => {
     ['AllocationFailed', 'ResourceExhausted'],
     ['ResourceQuotaExceeded', 'ResourceExhausted'],
     ['Unheard', 'Internal'],
-  ])('Z22: %s is %s', async (code, expected) => {
+  ])('%s is %s [Z22]', async (code, expected) => {
     await refused(open({}, [failing('^PUT virtualMachines$', 409, code)]).stage.create(), expected, code);
   });
 });

@@ -5,21 +5,21 @@ import { at, failing, open, TAGS } from './open.ts';
 /** The rows of the Azure scenarios on deletion, each under its own name. */
 
 describe('deletion', () => {
-  test('Z34: what goes with the VM by itself needs no change', async () => {
+  test('what goes with the VM by itself needs no change [Z34]', async () => {
     const { stage, names, asked, placeVm } = open();
     placeVm();
     await stage.delete();
     expect([names(), asked('PATCH', ''), asked('DELETE', '').length]).toEqual([[], [], 1]);
   });
 
-  test('Z35: resources that would stay are deleted first', async () => {
+  test('resources that would stay are deleted first [Z35]', async () => {
     const { stage, names, asked, placeVm } = open();
     placeVm({ nic: 'Detach', os: 'Detach' });
     await stage.delete();
     expect([names(), asked('PATCH', '').length]).toEqual([[], 1]);
   });
 
-  test('Z36: the disk of a persistent volume stays', async () => {
+  test('the disk of a persistent volume stays [Z36]', async () => {
     const { stage, names, cloud, placeVm } = open();
     cloud.place(at.disk('pv-1'), { properties: {} });
     placeVm({ more: { dataDisks: [{ name: 'pv-1', lun: 3, createOption: 'Attach', deleteOption: 'Detach' }] } });
@@ -30,7 +30,7 @@ describe('deletion', () => {
     ).toBe(200);
   });
 
-  test('Z39: left-overs that another VM uses stay', async () => {
+  test('left-overs that another VM uses stay [Z39]', async () => {
     const { stage, cloud, names, placeVm } = open();
     placeVm();
     cloud.place(at.nic('m-2-nic'), { tags: TAGS });
@@ -41,14 +41,14 @@ describe('deletion', () => {
     expect(names()).toContain('m-2-nic');
   });
 
-  test('Z40: a failed VM is deleted as it is, and then what it leaves', async () => {
+  test('a failed VM is deleted as it is, and then what it leaves [Z40]', async () => {
     const { stage, names, asked, placeVm } = open();
     placeVm({ nic: 'Detach', os: 'Detach', state: 'Failed' });
     await stage.delete();
     expect([names(), asked('PATCH', '')]).toEqual([[], []]);
   });
 
-  test('Z42: a group or a VM that cannot be read', async () => {
+  test('a group or a VM that cannot be read [Z42]', async () => {
     for (const on of ['^HEAD resourceGroups$', '^GET virtualMachines$']) {
       const { stage, names, placeVm } = open({}, [failing(on)]);
       placeVm();
@@ -57,7 +57,7 @@ describe('deletion', () => {
     }
   });
 
-  test('Z43: no VM, and the NIC cannot be deleted: the disk is', async () => {
+  test('no VM, and the NIC cannot be deleted: the disk is [Z43]', async () => {
     const { stage, cloud, names } = open({}, [failing('^DELETE networkInterfaces$')]);
     cloud.place(at.nic(), { tags: TAGS });
     cloud.place(at.disk(), { tags: TAGS });
@@ -65,7 +65,7 @@ describe('deletion', () => {
     expect(names()).toEqual(['m-1-nic']);
   });
 
-  test('Z44: no VM, and the disk’s deletion breaks off: the NIC is deleted', async () => {
+  test('no VM, and the disk’s deletion breaks off: the NIC is deleted [Z44]', async () => {
     const { stage, cloud, names } = open({}, [{ on: '^DELETE disks$', lose: 'before' }]);
     cloud.place(at.nic(), { tags: TAGS });
     cloud.place(at.disk(), { tags: TAGS });
@@ -73,14 +73,14 @@ describe('deletion', () => {
     expect(names()).toEqual(['m-1-os-disk']);
   });
 
-  test('Z45: a change that fails leaves the VM', async () => {
+  test('a change that fails leaves the VM [Z45]', async () => {
     const { stage, names, placeVm } = open({}, [failing('^PATCH virtualMachines$')]);
     placeVm({ os: 'Detach' });
     await refused(stage.delete(), 'Internal');
     expect(names()).toHaveLength(3);
   });
 
-  test('Z46: a deletion that fails after the change', async () => {
+  test('a deletion that fails after the change [Z46]', async () => {
     const { stage, cloud, placeVm } = open({}, [failing('^DELETE virtualMachines$')]);
     placeVm({ os: 'Detach' });
     await refused(stage.delete(), 'Internal');

@@ -6,7 +6,7 @@ import { at, failing, ID, open, TAGS } from './open.ts';
 /** The rows of the Azure scenarios on status and listing, each under its own name. */
 
 describe('status and listing', () => {
-  test('Z48: a VM that is there, is not, or cannot be read', async () => {
+  test('a VM that is there, is not, or cannot be read [Z48]', async () => {
     const { stage, placeVm } = open();
     await refused(stage.status(), 'NotFound');
     placeVm();
@@ -14,7 +14,7 @@ describe('status and listing', () => {
     await refused(open({}, [failing('^GET virtualMachines$')]).stage.status(), 'Internal');
   });
 
-  test('Z49: VMs and what is left of them', async () => {
+  test('VMs and what is left of them [Z49]', async () => {
     const { stage, cloud } = open();
     expect(await stage.list()).toEqual([]);
     cloud.place(at.vm('vm-1'), { tags: TAGS, properties: {} });
@@ -30,7 +30,7 @@ describe('status and listing', () => {
     ]);
   });
 
-  test('Z50: tags of another cluster', async () => {
+  test('tags of another cluster [Z50]', async () => {
     const { stage, cloud } = open();
     cloud.place(at.vm('vm-1'), {
       tags: { 'kubernetes.io-cluster-other': '1', 'kubernetes.io-role-node': '1' },
@@ -45,13 +45,13 @@ describe('status and listing', () => {
     return opened;
   };
 
-  test('Z51: three pages', async () => {
+  test('three pages [Z51]', async () => {
     const { stage, asked } = three();
     expect(await stage.list()).toHaveLength(3);
     expect(asked('POST', 'ResourceGraph').map(({ body }) => 'options' in body)).toEqual([false, true, true]);
   });
 
-  test('Z52: a page that fails, and listings that end', async () => {
+  test('a page that fails, and listings that end [Z52]', async () => {
     await refused(three({}, [{ ...failing('^POST graph$'), after: 1 }]).stage.list(), 'Internal');
     const ends = three({ pageSize: 3 });
     expect([(await ends.stage.list()).length, ends.sent.length]).toEqual([3, 1]);

@@ -79,7 +79,7 @@ describe('an operation outlives the process that began it', () => {
     const dying = stage[call]({ signal: over.signal }).catch(() => undefined);
     await clock.runUntil(() => asked(method, part).length > 0 && opened.cloud.ids().length > 0, { maxMs: 3_600_000 });
     await clock.advance(1_000);
-    over.abort(new Error('the process ends'));
+    over.abort(new Error('the process stops'));
     await dying;
     opened.sent.length = 0;
   };

@@ -9,7 +9,7 @@ describe('provider spec and secret', () => {
   const placed = (change: object) => withSpec(SPEC, { properties: { ...nowhere, ...change } });
   const set = { id: '/set' };
 
-  test('Z24: the old machine set becomes a scale set or an availability set', async () => {
+  test('the old machine set becomes a scale set or an availability set [Z24]', async () => {
     const sent = async (kind: string) => {
       const { stage, asked } = open();
       await stage.create({ spec: placed({ machineSet: { id: '/set', kind } }) });
@@ -45,7 +45,7 @@ describe('provider spec and secret', () => {
     { availabilitySet: set, virtualMachineScaleSet: set },
     { zone: 1, availabilitySet: set, virtualMachineScaleSet: set },
     {},
-  ])('Z25: a VM is in one place: %j', async (change) => {
+  ])('a VM is in one place: %j [Z25]', async (change) => {
     const words = 'providerSpec.properties.zone|.availabilitySet|.virtualMachineScaleSet: Forbidden';
     await refused(open().stage.create({ spec: placed(change) }), 'InvalidArgument', words);
   });
@@ -54,7 +54,7 @@ describe('provider spec and secret', () => {
     {},
     { id: '/i', urn: URN },
     { id: '/i', urn: URN, communityGalleryImageID: '/c', sharedGalleryImageID: '/s' },
-  ])('Z26: one image and no other: %j', async (reference) => {
+  ])('one image and no other: %j [Z26]', async (reference) => {
     const message = await open().bad(
       image(reference),
       'imageReference.id|.urn|.communityGalleryImageID|.sharedGalleryImageID',
@@ -64,14 +64,14 @@ describe('provider spec and secret', () => {
 
   const osDisk = (change: object) => storage({ osDisk: { ...PROPERTIES.storageProfile.osDisk, ...change } });
 
-  test('Z28: an OS disk that cannot be', async () => {
+  test('an OS disk that cannot be [Z28]', async () => {
     await open().bad(osDisk({ createOption: '' }), 'osDisk.createOption');
     for (const diskSizeGB of [0, -10]) await open().bad(osDisk({ diskSizeGB }), 'osDisk.diskSizeGB');
     const managedDisk = { securityProfile: { securityEncryptionType: 'x' } };
     await open().bad(osDisk({ managedDisk }), 'osDisk.securityEncryptionType');
   });
 
-  test('Z29: data disks that cannot be', async () => {
+  test('data disks that cannot be [Z29]', async () => {
     const disk = { name: 'd', lun: 0, diskSizeGB: 10, storageAccountType: 'Premium_LRS' };
     const dataDisks = (...all: object[]) => storage({ dataDisks: all });
     await open().bad(dataDisks({ ...disk, storageAccountType: '' }), 'dataDisks.storageAccountType: Required');
@@ -80,7 +80,7 @@ describe('provider spec and secret', () => {
     expect(message.match(/dataDisks\.lun: Invalid/g)).toHaveLength(2);
   });
 
-  test('Z30: ids of capacity reservation groups', async () => {
+  test('ids of capacity reservation groups [Z30]', async () => {
     const of = (capacityReservationGroupID: string) => ({ capacityReservation: { capacityReservationGroupID } });
     await open().bad(of('Foo/bar/baz'), 'capacityReservation');
     await open().bad(of(at.vm()), 'capacityReservation');
@@ -90,7 +90,7 @@ describe('provider spec and secret', () => {
     });
   });
 
-  test('Z31: names of clouds', async () => {
+  test('names of clouds [Z31]', async () => {
     const clouds = [
       [undefined, 'https://management.azure.com'],
       [{ name: 'AzurePublic' }, 'https://management.azure.com'],
@@ -105,7 +105,7 @@ describe('provider spec and secret', () => {
     await refused(open().stage.create({ spec }), 'InvalidArgument', 'Unsupported value');
   });
 
-  test('Z33: keys of the secret', async () => {
+  test('keys of the secret [Z33]', async () => {
     const without = async (change: Record<string, string | undefined>): Promise<number> => {
       const secret = JSON.parse(JSON.stringify({ ...SECRET, ...change }));
       const message = await refused(open().stage.create({ secret }), 'InvalidArgument', 'data.');

@@ -1,5 +1,5 @@
 import type { SeenRequest } from '@mcm/cloud-emulators';
-import type { Told } from '../caller.ts';
+import type { Reported } from '../caller.ts';
 import {
   cloudWordsDiffer,
   codeDiffers,
@@ -54,15 +54,15 @@ const recordedSigner = (auth: RecordedRequest['auth']): string =>
 export const differenceOf = (
   recorded: RecordedCase,
   expected: Expected,
-  told: Told,
+  reported: Reported,
   seen: readonly SeenRequest[],
 ): string | undefined =>
   requestsDiffer(collapse(expected.requests.map(lineOf)), collapse(seen.map(lineOf)), expected.extent) ??
   signersDiffer(recorded, expected.requests, seen) ??
-  codeDiffers(expected.result, told) ??
-  textsDiffer(expected, told) ??
-  responseDiffers(expected.result, told) ??
-  metricsDiffer(expected.metrics, told.metrics);
+  codeDiffers(expected.result, reported) ??
+  textsDiffer(expected, reported) ??
+  responseDiffers(expected.result, reported) ??
+  metricsDiffer(expected.metrics, reported.metrics);
 
 function signersDiffer(
   recorded: RecordedCase,
@@ -78,7 +78,7 @@ function signersDiffer(
   return undefined;
 }
 
-function textsDiffer({ result }: Expected, { error }: Told): string | undefined {
+function textsDiffer({ result }: Expected, { error }: Reported): string | undefined {
   if (!error) return undefined;
   const { errorText, textIs, textMatches } = result;
   if (textMatches) return ruledTextDiffers(result, error.message);

@@ -44,7 +44,7 @@ const isThrottledForATime = ({ recorded }: Situation): boolean =>
   recorded.env?.AWS_MAX_ATTEMPTS === undefined &&
   scriptOf(recorded).some(({ error, times = 0 }) => error && isThrottling(error) && times >= THEIRS && times < OURS);
 
-/** Where the original gives up, ours succeeds after the same requests. */
+/** The original stops after these requests, and our driver succeeds. */
 const triesOften: Rule = {
   row: 'a throttled call is retried more often, and counts once',
   expect: (expected, situation) => {
@@ -70,7 +70,7 @@ const noAnswer: Rule = {
     // A creation repeats the request until its VM appears, after any answer.
     if (situation.step.method === 'CreateMachine' && odd.action === 'DescribeInstances') return undefined;
     const code = situation.step.method === 'InitializeMachine' ? 'Uninitialized' : 'Internal';
-    const textMatches = new RegExp(`${odd.action}: \\S+ answered something that is no whole ${odd.action}Response`);
+    const textMatches = new RegExp(`${odd.action}: \\S+ returned an incomplete or invalid ${odd.action}Response`);
     const failed = failsWith(expected, situation, code, { textMatches });
     return { ...failed, requests, metrics: servicesFailed(failed.metrics) };
   },
@@ -190,10 +190,10 @@ function machineNotFound(metrics: Expected['metrics']): Expected['metrics'] {
 const endedAtOnce: Rule = {
   row: 'a VM that ends immediately after its launch is reported as such',
   expect: (expected, situation) => {
-    const told = scriptOf(situation.recorded).some(
+    const reported = scriptOf(situation.recorded).some(
       ({ action, raw }) => action === 'DescribeInstances' && /<name>(terminated|shutting-down)</.test(raw?.body ?? ''),
     );
-    if (!told || situation.step.method !== 'CreateMachine') return undefined;
+    if (!reported || situation.step.method !== 'CreateMachine') return undefined;
     const textMatches = /^VM "[^"]*" ended as soon as it was launched, it is (terminated|shutting-down): /;
     return failsWith(expected, situation, 'Internal', { textMatches });
   },

@@ -75,10 +75,10 @@ async function playIn(
   const call = createCaller({ driver, recorded, provider: 'AWS', clock, stop: caller.signal });
   for (const [index, step] of callsOf(recorded).entries()) {
     const from = cloud.seen.length;
-    const told = await call(step);
+    const reported = await call(step);
     const seen = cloud.seen.slice(from);
     const expect = (each: RecordedCall) => expectationOf(each, RULES, { recorded, step, provider: 'aws', index });
-    const verify = (each: RecordedCall) => differenceOf(recorded, expect(each).expected, told, seen);
+    const verify = (each: RecordedCall) => differenceOf(recorded, expect(each).expected, reported, seen);
     const difference = verified({ recorded, step, expect, verify }, watch);
     if (difference !== undefined) return difference;
   }

@@ -1,4 +1,4 @@
-import type { Told } from '../caller.ts';
+import type { Reported } from '../caller.ts';
 import {
   cloudWordsDiffer,
   codeDiffers,
@@ -50,7 +50,7 @@ function unorderedFrom({ requests }: Expected, seen: readonly ScriptedRequest[])
  */
 export const differenceOf = (
   expected: Expected,
-  told: Told,
+  reported: Reported,
   seen: readonly ScriptedRequest[],
   secret: Readonly<Record<string, string>> = {},
 ): string | undefined =>
@@ -63,10 +63,10 @@ export const differenceOf = (
     expected.extent,
   ) ??
   authorizationDiffers(expected, seen) ??
-  codeDiffers(expected.result, told) ??
-  textDiffers(expected, told, secret) ??
-  responseDiffers(expected.result, told) ??
-  metricsDiffer(expected.metrics, told.metrics);
+  codeDiffers(expected.result, reported) ??
+  textDiffers(expected, reported, secret) ??
+  responseDiffers(expected.result, reported) ??
+  metricsDiffer(expected.metrics, reported.metrics);
 
 /** Recorded only where the token's own requests are. */
 function authorizationDiffers({ requests }: Expected, seen: readonly ScriptedRequest[]): string | undefined {
@@ -80,7 +80,7 @@ const ANY = '[\\s\\S]+';
 
 function textDiffers(
   { result }: Expected,
-  { error }: Told,
+  { error }: Reported,
   secret: Readonly<Record<string, string>>,
 ): string | undefined {
   const { errorText, textIs, textMatches } = result;

@@ -64,8 +64,8 @@ const imageUrn: Rule = {
     const textMatches = textWith(expected.result, (pattern) =>
       pattern.replaceAll(RETRIEVED, (found) => `${found}${CAUSE}`).replaceAll(POINTERS, () => URN),
     );
-    const isTold = !expected.result.errorText.includes('does not exist');
-    const cloudError = isTold ? expected.result.cloudError : null;
+    const isReported = !expected.result.errorText.includes('does not exist');
+    const cloudError = isReported ? expected.result.cloudError : null;
     return { ...expected, result: { ...expected.result, textMatches, cloudError } };
   },
 };
@@ -313,8 +313,8 @@ const nobodysNotFound: Rule = {
   expect: (expected, situation) => {
     const isNobodys = (each: ExpectedRequest): boolean => {
       const { status, headers = {}, body, text = '' } = firstReply(situation.recorded.cloud, each) ?? {};
-      const isTold = Object.keys(headers).some((name) => name.toLowerCase() === CODE_HEADER);
-      return each.method === 'GET' && status === 404 && !isTold && !JSON.stringify(body ?? text).includes('code');
+      const isReported = Object.keys(headers).some((name) => name.toLowerCase() === CODE_HEADER);
+      return each.method === 'GET' && status === 404 && !isReported && !JSON.stringify(body ?? text).includes('code');
     };
     if (!expected.requests.some(isNobodys)) return undefined;
     const failed = failsWith(expected, situation, 'Internal', {

@@ -54,7 +54,7 @@ export const playCase: PlayCase = async (recorded, watch) => {
   });
   for (const [index, step] of callsOf(recorded).entries()) {
     const from = cloud.seen.length;
-    const told = await call(step);
+    const reported = await call(step);
     const seen = cloud.seen.slice(from);
     const host = seen.find((each) => each.host !== recorded.host);
     const wrongHost = recorded.host && host ? `asked ${host.host}, wanted ${String(recorded.host)}` : undefined;
@@ -65,7 +65,7 @@ export const playCase: PlayCase = async (recorded, watch) => {
         : undefined;
     const expect = (each: RecordedCall) => expectationOf(each, RULES, { recorded, step, index, provider: 'azure' });
     const verify = (each: RecordedCall) =>
-      differenceOf(expect(each).expected, told, seen, recorded.secret ?? {}) ?? wrongHost ?? wrongScope;
+      differenceOf(expect(each).expected, reported, seen, recorded.secret ?? {}) ?? wrongHost ?? wrongScope;
     const difference = verified({ recorded, step, expect, verify }, watch);
     if (difference !== undefined) return difference;
   }

@@ -1,4 +1,4 @@
-import { type Told, UID } from '../caller.ts';
+import { type Reported, UID } from '../caller.ts';
 import {
   cloudWordsDiffer,
   codeDiffers,
@@ -48,14 +48,14 @@ function formOf(body: string, start: number): Record<string, unknown> {
 const seenLine = (request: ScriptedRequest, tokens: boolean, start: number): Line => {
   const { method, host, path, query, body } = request;
   const isForm = body !== '' && !body.startsWith('{');
-  const told = body === '' ? undefined : isForm ? formOf(body, start) : JSON.parse(body);
-  return { text: line(method, tokens ? host : '', path, query, told) };
+  const reported = body === '' ? undefined : isForm ? formOf(body, start) : JSON.parse(body);
+  return { text: line(method, tokens ? host : '', path, query, reported) };
 };
 
 /** The first thing in which our call differs from the expected one; undefined when nothing does. */
 export const differenceOf = (
   expected: Expected,
-  told: Told,
+  reported: Reported,
   seen: readonly ScriptedRequest[],
   tokens: boolean,
   start: number,
@@ -66,17 +66,17 @@ export const differenceOf = (
     expected.extent,
   ) ??
   (tokens ? authorizationDiffers(expected, seen) : undefined) ??
-  codeDiffers(expected.result, told) ??
-  textDiffers(expected, told) ??
-  responseDiffers(expected.result, told) ??
-  metricsDiffer(expected.metrics, told.metrics);
+  codeDiffers(expected.result, reported) ??
+  textDiffers(expected, reported) ??
+  responseDiffers(expected.result, reported) ??
+  metricsDiffer(expected.metrics, reported.metrics);
 
 function authorizationDiffers({ requests }: Expected, seen: readonly ScriptedRequest[]): string | undefined {
   const [a, b] = [requests.at(-1)?.authorization, seen.at(-1)?.authorization];
   return a === b ? undefined : `authorization: wanted ${a}, sent ${b}`;
 }
 
-function textDiffers({ result }: Expected, { error }: Told): string | undefined {
+function textDiffers({ result }: Expected, { error }: Reported): string | undefined {
   const { errorText, textIs, textMatches } = result;
   if (!error) return undefined;
   // The Machine of the recordings had no UID.

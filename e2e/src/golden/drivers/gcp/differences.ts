@@ -73,7 +73,7 @@ const untagged: Rule = {
       / on (decodeProviderSpec|validateProviderSpec):|requested for Provider/.test(expected.result.errorText ?? '');
     if (situation.step.method !== 'CreateMachine' || missing.length === 0 || isWrongAnyway) return undefined;
     const problems = missing.map(
-      (mark) => `spec.tags: Required value: one tag must contain ${mark}, without it no listing finds the VMs`,
+      (mark) => `spec.tags: Required value: one tag must contain ${mark}, it is required to find the VMs`,
     );
     const inner = `error while validating ProviderSpec [${problems.join(' ')}]`;
     const errorText = `${callText(situation)} on validateProviderSpec: machine codes error: code = [Internal] message = [${inner}]`;

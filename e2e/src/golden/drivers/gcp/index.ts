@@ -60,10 +60,10 @@ export const playCase: PlayCase = async (given, watch) => {
   const call = createCaller({ driver, recorded, provider: 'GCP', clock, stop: stop.signal });
   for (const [index, step] of callsOf(recorded).entries()) {
     const from = cloud.seen.length;
-    const told = await call(step);
+    const reported = await call(step);
     const seen = cloud.seen.slice(from);
     const expect = (each: RecordedCall) => expectationOf(each, RULES, { recorded, step, index, provider: 'gcp' });
-    const verify = (each: RecordedCall) => differenceOf(expect(each).expected, told, seen, tokens, start);
+    const verify = (each: RecordedCall) => differenceOf(expect(each).expected, reported, seen, tokens, start);
     const difference = verified({ recorded, step, expect, verify }, watch);
     if (difference !== undefined) return difference;
   }

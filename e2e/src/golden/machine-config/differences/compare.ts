@@ -6,7 +6,7 @@ export function differenceOf(expected: unknown, actual: unknown, path = ''): str
   if (path.endsWith('rror')) return errorDifference(a, b, path);
   if (a === b) return undefined;
   if (Array.isArray(a) && Array.isArray(b)) {
-    if (a.length !== b.length) return told(path, a, b);
+    if (a.length !== b.length) return reported(path, a, b);
     for (const [index, entry] of a.entries()) {
       const inner = differenceOf(entry, b[index], `${path}[${index}]`);
       if (inner !== undefined) return inner;
@@ -20,7 +20,7 @@ export function differenceOf(expected: unknown, actual: unknown, path = ''): str
     }
     return undefined;
   }
-  return told(path, a, b);
+  return reported(path, a, b);
 }
 
 /** Absent and null are the same, and so are absent and empty lists and objects, as in Go. */
@@ -33,7 +33,7 @@ function plain(value: unknown): unknown {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const told = (path: string, expected: unknown, actual: unknown): string =>
+const reported = (path: string, expected: unknown, actual: unknown): string =>
   `${path || 'answer'}: expected ${short(expected)}, got ${short(actual)}`;
 
 const short = (value: unknown): string => {
@@ -43,7 +43,7 @@ const short = (value: unknown): string => {
 
 function errorDifference(expected: unknown, actual: unknown, path: string): string | undefined {
   if (expected === undefined && actual === undefined) return undefined;
-  if (typeof expected !== 'string' || typeof actual !== 'string') return told(path, expected, actual);
+  if (typeof expected !== 'string' || typeof actual !== 'string') return reported(path, expected, actual);
   const [a, b] = comparableTexts(expected, actual);
-  return a === b ? undefined : told(path, a, b);
+  return a === b ? undefined : reported(path, a, b);
 }

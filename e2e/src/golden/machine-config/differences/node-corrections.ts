@@ -86,14 +86,14 @@ const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) 
   const dropped = listOf(expected.targetOrder).length === 0 && listOf(actual.targetOrder).length > 0;
   if (!selectorless || !dropped) return { expected, actual };
   // Only nodes that booted into a pool get a target, and nothing else.
-  const told = listOf(actual.targetOrder);
+  const reported = listOf(actual.targetOrder);
   const booted = (name: string) =>
     [input.nodes ?? []].flat().some((node) => {
       const { name: own, annotations } = fieldsOf(fieldsOf(node).metadata);
       return own === name && FIRST in fieldsOf(annotations) && !(APPLIED in fieldsOf(annotations));
     });
   const changes = (answer: Fields) =>
-    Object.fromEntries(Object.entries(fieldsOf(answer.nodeChanges)).filter(([name]) => !told.includes(name)));
+    Object.fromEntries(Object.entries(fieldsOf(answer.nodeChanges)).filter(([name]) => !reported.includes(name)));
   const { poolStatusChanges: theirs } = expected;
   const { poolStatusChanges: ours } = actual;
   const others = (answer: Fields) => listOf(answer.events).filter((event) => !event.includes('SetDesiredConfig'));
@@ -101,7 +101,7 @@ const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) 
     expected: { status: theirs, wrong: [], changes: changes(expected), events: others(expected) },
     actual: {
       ...{ status: ours, changes: changes(actual), events: others(actual) },
-      wrong: told.filter((name) => !booted(name)),
+      wrong: reported.filter((name) => !booted(name)),
     },
   };
 };

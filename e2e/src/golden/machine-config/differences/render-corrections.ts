@@ -161,9 +161,9 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
     .map((step) => {
       const pool = [input.pools ?? []].flat().find((one) => fieldsOf(fieldsOf(one).metadata).name === step.sync);
       const selecting = refused.filter(({ spec }) => selectsPool(fieldsOf(spec).machineConfigPoolSelector, pool));
-      return { ...withoutDegraded(step), told: selecting.length > 0 };
+      return { ...withoutDegraded(step), reported: selecting.length > 0 };
     });
-  const oursLater = ours.slice(stopped).map((step) => ({ ...withoutDegraded(step), told: tellsOf(step, names) }));
+  const oursLater = ours.slice(stopped).map((step) => ({ ...withoutDegraded(step), reported: tellsOf(step, names) }));
   return {
     expected: { steps: [...theirs.slice(0, stopped), ...later] },
     actual: { steps: [...ours.slice(0, stopped), ...oursLater] },
@@ -306,7 +306,7 @@ function withoutHints(value: unknown): unknown {
 }
 
 /** A pool whose selector is empty, or whose templates fail, says so in a condition as well. */
-const toldOfPools: Correction = ({ fn, input }, { expected, actual }) => {
+const reportedOfPools: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'render-sync') return { expected, actual };
   const failing = [fieldsOf(fieldsOf(input.controllerConfig).status).conditions ?? []]
     .flat()
@@ -340,5 +340,5 @@ export const renderCorrections: readonly Correction[] = [
   refusedIsNamed,
   ...[onlyErrors, withoutBytes, exactNumbersOnly, reasonsOnly, blame, extensionsAlways, withoutForcedOverwrite],
   ...[sizeHint, refusedConfigs, keyOrder, labelChanges, templatesWithoutForcedOverwrite],
-  ...[hints, toldOfPools],
+  ...[hints, reportedOfPools],
 ];

@@ -112,10 +112,10 @@ function changedUnder(
   const problems: string[] = [];
   if (providerID && now?.spec?.providerID !== providerID)
     problems.push(`Machine ${name} has the providerID ${now?.spec?.providerID}, not ${providerID}`);
-  if (providerID && !vms.has(name)) problems.push(`the VM of machine ${name} is gone, the original kept it`);
+  if (providerID && !vms.has(name)) problems.push(`the VM of machine ${name} no longer exists, the original kept it`);
   const node = recorded.metadata.labels?.node;
   if (node && providerID && recordedNodeIsGone(node, objects, now))
-    problems.push(`Node ${node} of machine ${name} is gone`);
+    problems.push(`Node ${node} of machine ${name} no longer exists`);
   return problems;
 }
 

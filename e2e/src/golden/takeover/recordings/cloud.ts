@@ -34,7 +34,7 @@ const fail = (code: string | undefined): void => {
 };
 const providerIdOf = (name: string): string => `zero:///${name}`;
 
-interface Surroundings {
+interface Environment {
   readonly admin: KubeClient;
   readonly clock: Clock;
   readonly pace: Pace;
@@ -47,9 +47,9 @@ export class ScriptedCloud {
   /** Names of the machines that have a VM. */
   readonly vms = new Set<string>();
   readonly driver: DriverDefinition<Script, z.infer<typeof credentials>>;
-  readonly #around: Surroundings;
+  readonly #around: Environment;
 
-  constructor(around: Surroundings) {
+  constructor(around: Environment) {
     this.#around = around;
     this.driver = this.#drive();
   }

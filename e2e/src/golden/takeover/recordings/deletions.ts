@@ -23,10 +23,10 @@ export function removedBySets(states: readonly State[]): ReadonlySet<string> {
   }
   const removed = new Set<string>();
   for (const [set, machines] of leaving) {
-    const told = deletions.filter((event) => involvedOf(event).name === set);
-    const isAll = told.reduce((sum, event) => sum + countOf(event), 0) >= machines.size;
+    const reported = deletions.filter((event) => involvedOf(event).name === set);
+    const isAll = reported.reduce((sum, event) => sum + countOf(event), 0) >= machines.size;
     for (const name of machines)
-      if (isAll || told.some(({ message }) => String(message).includes(name))) removed.add(name);
+      if (isAll || reported.some(({ message }) => String(message).includes(name))) removed.add(name);
   }
   return removed;
 }

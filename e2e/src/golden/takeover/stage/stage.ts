@@ -150,9 +150,9 @@ export class Stage {
     const runtime = { clock, random: this.#random, log, freeze: true };
     const manager = client('machine-controller-manager');
     const { signal } = this.#stop;
-    const surroundings = { control: manager, target: manager, namespace, runtime };
+    const environment = { control: manager, target: manager, namespace, runtime };
     const ended = this.#fails('a controller ended by itself');
-    void runManager(surroundings, {}, signal).ended.catch(ended);
+    void runManager(environment, {}, signal).ended.catch(ended);
     const control = client('machine-controller');
     const controller = buildMachineController({
       driver: this.cloud.driver,

@@ -91,7 +91,7 @@ function check(registry: Registry, node: string, attributes: AdmissionAttributes
 
 /**
  * NodeRestriction: a kubelet (`system:node:NAME` of the group `system:nodes`) may only write its own node, pods, leases and
- * CSINode, and no labels that select nodes for workloads. Signing requests are checked by their signers.
+ * CSINode. It may not set labels that select nodes for workloads. The signers check signing requests.
  */
 export const nodeRestriction = (registry: Registry): AdmissionPlugin => ({
   name: 'NodeRestriction',

@@ -44,16 +44,16 @@ export function policyOf(labels: Readonly<Record<string, string>> = {}): {
   readonly causes: readonly StatusCause[];
 } {
   const causes: StatusCause[] = [];
-  const complain = (label: string, value: string, why: string): void => {
+  const addProblem = (label: string, value: string, why: string): void => {
     causes.push(invalidValue(`metadata.labels[${label}]`, value, why));
   };
   const read = (mode: string, unreadable: Level): { standard: Standard; said: boolean; good: boolean } => {
     const label = `${PREFIX}${mode}`;
     const [level, version] = [labels[label], labels[`${label}-version`]];
     const known = LEVELS.find((one) => one === level);
-    if (level !== undefined && known === undefined) complain(label, level, `must be one of ${LEVELS.join(', ')}`);
+    if (level !== undefined && known === undefined) addProblem(label, level, `must be one of ${LEVELS.join(', ')}`);
     const minor = version === undefined ? 'latest' : parseMinor(version);
-    if (minor === undefined) complain(`${label}-version`, version ?? '', 'must be "latest" or "v1.x"');
+    if (minor === undefined) addProblem(`${label}-version`, version ?? '', 'must be "latest" or "v1.x"');
     const standard = {
       level: level === undefined ? OPEN.level : (known ?? unreadable),
       minor: minor ?? STRICTEST.minor,

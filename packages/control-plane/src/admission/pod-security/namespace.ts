@@ -10,7 +10,7 @@ import { podOf } from './pods.ts';
 const MOST_PODS = 3000;
 
 /** The labels of a namespace must be good when they are written; a stricter level warns of the pods that are there already. */
-export function judgeNamespace(registry: Registry, attributes: AdmissionAttributes): void {
+export function assessNamespace(registry: Registry, attributes: AdmissionAttributes): void {
   const { object, old, operation, served, subresource, name, warn } = attributes;
   if (object === undefined || subresource !== '' || (operation !== 'CREATE' && operation !== 'UPDATE')) return;
   const next = policyOf(object.metadata.labels);

@@ -3,7 +3,7 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admis
 import type { Registry } from '../../resources/registry.ts';
 import { inDetail, violations } from './evaluate.ts';
 import { type Policy, policyOf, type Standard, showStandard } from './level.ts';
-import { judgeNamespace } from './namespace.ts';
+import { assessNamespace } from './namespace.ts';
 import { hasTemplate, isSignificant, podOf, templateOf } from './pods.ts';
 import type { PodLike } from './words.ts';
 
@@ -23,7 +23,7 @@ function warnOf(pod: PodLike, standard: Standard, { warn }: AdmissionAttributes)
   if (warning !== undefined) warn(warning);
 }
 
-function judgePod(registry: Registry, attributes: AdmissionAttributes): void {
+function assessPod(registry: Registry, attributes: AdmissionAttributes): void {
   const { object, old, operation, served, namespace, name, subresource } = attributes;
   if (object === undefined || IGNORED.has(subresource)) return;
   const { enforce, warn } = policyIn(registry, namespace);
@@ -36,7 +36,7 @@ function judgePod(registry: Registry, attributes: AdmissionAttributes): void {
 }
 
 /** Workloads are never refused, only warned of. */
-function judgeWorkload(registry: Registry, attributes: AdmissionAttributes): void {
+function assessWorkload(registry: Registry, attributes: AdmissionAttributes): void {
   const { object, served, namespace, subresource } = attributes;
   if (object === undefined || subresource !== '') return;
   const { warn } = policyIn(registry, namespace);
@@ -52,9 +52,9 @@ export const podSecurity = (registry: Registry): AdmissionPlugin => ({
     const { served, operation } = attributes;
     if (operation !== 'CREATE' && operation !== 'UPDATE') return undefined;
     const { resource } = served;
-    if (resource === '/pods') judgePod(registry, attributes);
-    else if (resource === '/namespaces') judgeNamespace(registry, attributes);
-    else if (hasTemplate(resource)) judgeWorkload(registry, attributes);
+    if (resource === '/pods') assessPod(registry, attributes);
+    else if (resource === '/namespaces') assessNamespace(registry, attributes);
+    else if (hasTemplate(resource)) assessWorkload(registry, attributes);
     return undefined;
   },
 });

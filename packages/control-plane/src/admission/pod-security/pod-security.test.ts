@@ -13,7 +13,7 @@ const TIGHT = {
   seccompProfile: { type: 'RuntimeDefault' },
 };
 
-const judge = (
+const assess = (
   spec: Record<string, unknown>,
   level: Level = 'baseline',
   minor: number | 'latest' = 'latest',
@@ -74,18 +74,21 @@ describe('baseline', () => {
       { containers: [{ ...C, livenessProbe: { httpGet: { host: '1.2.3.4' } } }] },
       'probe or lifecycle host (container "c" uses probe or lifecycle host "1.2.3.4")',
     ],
-  ])('%j: %s', (spec, expected) => expect(judge(spec as Record<string, unknown>)).toBe(expected));
+  ])('%j: %s', (spec, expected) => expect(assess(spec as Record<string, unknown>)).toBe(expected));
 
   test('older versions have fewer checks', () => {
     const probed = { containers: [{ ...C, livenessProbe: { httpGet: { host: 'x' } } }] };
-    expect([judge(probed, 'baseline', 33), judge(probed, 'baseline', 34)]).toEqual(['', expect.stringMatching('host')]);
+    expect([assess(probed, 'baseline', 33), assess(probed, 'baseline', 34)]).toEqual([
+      '',
+      expect.stringMatching('host'),
+    ]);
     const notes = { 'seccomp.security.alpha.kubernetes.io/pod': 'unconfined' };
-    expect(judge({}, 'baseline', 18, notes)).toBe(
+    expect(assess({}, 'baseline', 18, notes)).toBe(
       'seccompProfile (forbidden annotation seccomp.security.alpha.kubernetes.io/pod="unconfined")',
     );
-    expect(judge({}, 'baseline', 19, notes)).toBe('');
+    expect(assess({}, 'baseline', 19, notes)).toBe('');
     const rmem = { securityContext: { sysctls: [{ name: 'net.ipv4.tcp_rmem' }] } };
-    expect(judge(rmem, 'baseline', 31)).toBe('forbidden sysctls (net.ipv4.tcp_rmem)');
+    expect(assess(rmem, 'baseline', 31)).toBe('forbidden sysctls (net.ipv4.tcp_rmem)');
   });
 });
 
@@ -112,7 +115,7 @@ describe('restricted', () => {
       { os: { name: 'windows' } },
       'runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true)',
     ],
-  ])('%j: %s', (spec, expected) => expect(judge(spec as Record<string, unknown>, 'restricted')).toBe(expected));
+  ])('%j: %s', (spec, expected) => expect(assess(spec as Record<string, unknown>, 'restricted')).toBe(expected));
 });
 
 describe('a namespace', () => {

@@ -38,7 +38,7 @@ function invoke(
   attributes: AdmissionAttributes,
   failures: Failures,
 ): ApiObject | undefined {
-  const complain = (message: string, ofPolicy = false): void => {
+  const addProblem = (message: string, ofPolicy = false): void => {
     if (policy.ignoresFailure) return;
     const through = ofPolicy ? '' : ` with binding '${binding.name}'`;
     failures.push(`policy '${policy.name}'${through} denied request: ${message}`);
@@ -52,7 +52,7 @@ function invoke(
       const held = conditionsHold(policy.conditions, fixed);
       if (held === false) continue;
       if (held !== true) {
-        complain(held.error);
+        addProblem(held.error);
         continue;
       }
       for (const mutation of policy.mutations) {
@@ -61,22 +61,22 @@ function invoke(
         current =
           current === null
             ? null
-            : attempt(() => mutate(current as ApiObject, mutation, structure, scope), complain, current);
+            : attempt(() => mutate(current as ApiObject, mutation, structure, scope), addProblem, current);
       }
     }
   } catch (error) {
     if (!(error instanceof ParamsError)) throw error;
-    complain(error.message, error.ofPolicy);
+    addProblem(error.message, error.ofPolicy);
   }
   return current ?? undefined;
 }
 
-function attempt(make: () => ApiObject, complain: (message: string) => void, otherwise: ApiObject): ApiObject {
+function attempt(make: () => ApiObject, addProblem: (message: string) => void, otherwise: ApiObject): ApiObject {
   try {
     return make();
   } catch (error) {
     if (!(error instanceof MutationError)) throw error;
-    complain(error.message);
+    addProblem(error.message);
     return otherwise;
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Warnings, warningHeader } from './warnings.ts';
 
-const told = (...texts: string[]): string[] => {
+const reported = (...texts: string[]): string[] => {
   const out: string[] = [];
   const { warn } = new Warnings(out);
   for (const text of texts) warn(text);
@@ -10,12 +10,12 @@ const told = (...texts: string[]): string[] => {
 
 describe('warnings of an answer', () => {
   test('each is sent once; empty ones and those with control characters are omitted', () => {
-    expect(told('a', '', 'b\nc', 'a', 'd')).toEqual(['a', 'd']);
+    expect(reported('a', '', 'b\nc', 'a', 'd')).toEqual(['a', 'd']);
   });
 
   test('above 4096 characters in total, each is cut to 256 and the rest is omitted', () => {
     const long = (n: number): string => String(n).padEnd(1000, 'x');
-    const out = told(...Array.from({ length: 30 }, (_, n) => long(n)));
+    const out = reported(...Array.from({ length: 30 }, (_, n) => long(n)));
     expect(new Set(out.map((one) => one.length))).toEqual(new Set([256]));
     expect(out).toHaveLength(16);
     expect(out[0]).toBe(long(0).slice(0, 256));

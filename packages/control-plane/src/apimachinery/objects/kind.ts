@@ -159,7 +159,7 @@ export interface KindDefinition {
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => string[];
   readonly validateName?: (name: string) => string[];
   /** Only the general rules validate the metadata of a new object, and only if `validate` finds no cause. */
-  readonly judgesMetaLast?: boolean;
+  readonly assessesMetaLast?: boolean;
 }
 
 /** `group/plural`, unique among served resources of one version. */

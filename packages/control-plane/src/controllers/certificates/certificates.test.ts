@@ -16,14 +16,14 @@ interface Condition {
 }
 
 /** A request in an answer. A Status, which has only the message, is not checked further. */
-interface Told {
+interface Reported {
   readonly metadata: { readonly name: string };
   readonly spec: Readonly<Record<string, unknown>>;
   readonly status: { readonly certificate?: string; readonly conditions?: readonly Condition[] };
   readonly message: string;
 }
 
-interface Answer<T = Told> {
+interface Answer<T = Reported> {
   readonly status: number;
   readonly body: T;
 }
@@ -39,7 +39,7 @@ async function call(method: string, path: string, body?: unknown, token?: string
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     }),
   );
-  return { status: response.status, body: (await response.json()) as Told };
+  return { status: response.status, body: (await response.json()) as Reported };
 }
 
 function csr(node: string, more: Record<string, unknown> = {}) {
@@ -55,7 +55,7 @@ function csr(node: string, more: Record<string, unknown> = {}) {
 }
 
 /** Watches one request until `done` returns true. */
-async function follow(name: string, done: (object: Told) => boolean): Promise<Told> {
+async function follow(name: string, done: (object: Reported) => boolean): Promise<Reported> {
   const response = await plane.fetch(
     new Request(`http://plane${REQUESTS}?watch=true&fieldSelector=metadata.name%3D${name}`),
   );
@@ -73,8 +73,8 @@ async function follow(name: string, done: (object: Told) => boolean): Promise<To
   throw new Error('the watch ended');
 }
 
-const issued = (object: Told): boolean => object.status?.certificate !== undefined;
-const pemOf = ({ status }: Told): string => Buffer.from(status.certificate ?? '', 'base64').toString();
+const issued = (object: Reported): boolean => object.status?.certificate !== undefined;
+const pemOf = ({ status }: Reported): string => Buffer.from(status.certificate ?? '', 'base64').toString();
 
 async function addToken(): Promise<void> {
   const stringData = {
@@ -150,7 +150,7 @@ describe('a kubelet joins', () => {
 });
 
 describe('automatic approval', () => {
-  const asking = async (headers: Record<string, string>): Promise<Told> => {
+  const asking = async (headers: Record<string, string>): Promise<Reported> => {
     const { object } = csr('n-1');
     const response = await plane.fetch(
       new Request(`http://plane${REQUESTS}`, {
@@ -160,7 +160,7 @@ describe('automatic approval', () => {
       }),
     );
     expect(response.status).toBe(201);
-    return (await response.json()) as Told;
+    return (await response.json()) as Reported;
   };
   /** Waits until a later request of the bootstrap token was processed. */
   const settle = async (): Promise<void> => {

@@ -61,7 +61,7 @@ class BudgetKeeper {
       return undefined;
     }
     const count = countBudget({ budget, pods: matching, scale: scale?.total, now });
-    this.#tellOverdue(budget, count);
+    this.#reportOverdue(budget, count);
     await this.#write(budget, statusPatch(budget, count, now));
     return count.lookAgainAt;
   }
@@ -83,7 +83,7 @@ class BudgetKeeper {
     return scale;
   }
 
-  #tellOverdue({ metadata: { namespace } }: ApiObject, { overdue }: BudgetCount): void {
+  #reportOverdue({ metadata: { namespace } }: ApiObject, { overdue }: BudgetCount): void {
     for (const pod of overdue) {
       const message = `Pod was expected by PDB ${namespace}/${namespace} to be deleted but it wasn't`;
       this.#tell(pod, 'Warning', 'NotDeleted', message);

@@ -12,7 +12,7 @@ interface Owners {
   readonly waiting: readonly OwnerReference[];
 }
 
-/** What of an object's metadata is to be changed; undefined: nothing. */
+/** The change of an object's metadata; undefined: none. */
 type PatchOf = (object: ApiObject) => Record<string, unknown> | undefined;
 
 type Propagation = 'Background' | 'Foreground' | 'Orphan';
@@ -49,7 +49,7 @@ export class Collector {
     if (node.dying && node.finalizers.includes(ORPHAN)) return this.#orphan(node);
     if (waitsForDependents(node)) return this.#deleteDependents(node);
     if (node.dying || node.owners.length === 0) return;
-    await this.#judge(node);
+    await this.#assess(node);
   }
 
   /** Dependents lose their reference, then the object its finalizer. */
@@ -72,7 +72,7 @@ export class Collector {
   }
 
   /** Decides by the object as it is now, not as it was when it was queued. */
-  async #judge(node: GraphNode): Promise<void> {
+  async #assess(node: GraphNode): Promise<void> {
     const latest = await allowing(this.#api.get(node.resource, placeOf(node)), 404);
     if (latest === undefined || latest.metadata.uid !== node.uid) return;
     const { ownerReferences = [], finalizers = [] } = latest.metadata;
@@ -194,8 +194,8 @@ export class Collector {
   }
 
   /** Deletes an object that still has the owners by which that was decided. @throws ApiError 409 when it has others now */
-  async #delete(node: GraphNode, judged: ApiObject, propagationPolicy: Propagation): Promise<void> {
-    const { resourceVersion = '', ownerReferences } = judged.metadata;
+  async #delete(node: GraphNode, assessed: ApiObject, propagationPolicy: Propagation): Promise<void> {
+    const { resourceVersion = '', ownerReferences } = assessed.metadata;
     const uid = node.uid;
     const remove = (preconditions: { uid: string; resourceVersion?: string }): Promise<unknown> =>
       allowing(this.#api.delete(node.resource, placeOf(node), { propagationPolicy, preconditions }), 404);

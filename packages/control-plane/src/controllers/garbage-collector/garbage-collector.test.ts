@@ -165,8 +165,8 @@ test('a cluster-scoped object with an owner in a namespace is not changed, and r
   await plane.must('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata });
   await plane.patch('/api/v1/namespaces/d', { metadata: { finalizers: ['x.dev/f'] } });
   expect((await plane.must('GET', '/api/v1/namespaces/d')).metadata.ownerReferences).toHaveLength(2);
-  const told = (await plane.list('/api/v1/namespaces/default/events')).map(({ reason, count }) => [reason, count]);
-  expect(told).toEqual([['OwnerRefInvalidNamespace', 1]]);
+  const reported = (await plane.list('/api/v1/namespaces/default/events')).map(({ reason, count }) => [reason, count]);
+  expect(reported).toEqual([['OwnerRefInvalidNamespace', 1]]);
 });
 
 test('foreground: dependents that do not block are deleted at once too, independent of other finalizers of the owner', async () => {

@@ -73,7 +73,7 @@ export class GraphUpdates {
   #checkDependents(owner: GraphNode): void {
     for (const dependent of this.#graph.dependentsOf(owner.uid)) {
       const elsewhere = isElsewhere(owner, dependent);
-      if (elsewhere) this.#tellElsewhere(dependent, owner.uid);
+      if (elsewhere) this.#reportElsewhere(dependent, owner.uid);
       const references = dependent.owners.filter(({ uid }) => uid === owner.uid);
       if (elsewhere || !references.every((one) => describes(one, owner))) this.#add(dependent.uid);
     }
@@ -85,14 +85,14 @@ export class GraphUpdates {
     for (const reference of node.owners) {
       const owner = this.#graph.get(reference.uid);
       const elsewhere = owner !== undefined && isElsewhere(owner, node);
-      if (elsewhere && !isDoubtful && !former.has(reference.uid)) this.#tellElsewhere(node, reference.uid);
+      if (elsewhere && !isDoubtful && !former.has(reference.uid)) this.#reportElsewhere(node, reference.uid);
       isDoubtful ||= owner === undefined || elsewhere || !describes(reference, owner) || waitsForDependents(owner);
     }
     return isDoubtful;
   }
 
   /** An owner must be in the namespace of its dependents. An owner in another namespace counts as absent and is reported once. */
-  #tellElsewhere(dependent: GraphNode, uid: string): void {
+  #reportElsewhere(dependent: GraphNode, uid: string): void {
     const reference = dependent.owners.find((owner) => owner.uid === uid);
     if (reference === undefined) return;
     const { apiVersion, kind, name } = reference;

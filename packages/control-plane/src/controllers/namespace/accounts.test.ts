@@ -7,7 +7,7 @@ const IN = '/api/v1/namespaces/fresh';
 const namespace = (plane: TestPlane) =>
   plane.must('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'fresh' } });
 
-test('every namespace has the account default, also after it was deleted, but not on its way out', async () => {
+test('every namespace has the account default, also after its deletion, but no terminating one', async () => {
   await using plane = await TestPlane.start('serviceaccount');
   await namespace(plane);
   const path = `${IN}/serviceaccounts/default`;

@@ -164,7 +164,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
     try {
       for (const content of contents) await write(api, source, claim(free, content), content);
     } catch (error) {
-      // A namespace on its way out takes no slices.
+      // A terminating namespace accepts no slices.
       if (!isTerminating(error)) throw error;
     }
     await remove(api, free);

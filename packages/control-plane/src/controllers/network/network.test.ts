@@ -142,8 +142,8 @@ test('two pods do not get the same port of one node', async () => {
   expect(await place('a', '10.0.0.1')).toBe('n');
   expect(await place('b', '10.0.0.2')).toBe('n');
   expect(await place('c', '0.0.0.0')).toBe('');
-  const told = (await plane.list(`${V1}/events`)).map(({ reason, message }) => `${reason} ${message}`);
-  expect(told).toContainEqual(
+  const reported = (await plane.list(`${V1}/events`)).map(({ reason, message }) => `${reason} ${message}`);
+  expect(reported).toContainEqual(
     expect.stringContaining(
       "FailedScheduling 0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.",
     ),

@@ -54,7 +54,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     const applied = { apiVersion, kind, metadata: { name }, status: { conditions } } as ApiObject;
     await allowing(api.apply(SERVICE_RANGES, applied, manager, 'status'), 404);
   };
-  const tellOnce = async (object: ApiObject, condition: Plain): Promise<void> => {
+  const reportOnce = async (object: ApiObject, condition: Plain): Promise<void> => {
     const known = conditionOf(object, 'Ready');
     if (['status', 'reason', 'message'].some((field) => known?.[field] !== condition[field])) {
       await tell(object, condition, MANAGER);
@@ -71,9 +71,9 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
       }
       const isNew = name === DEFAULT_NAME && conditionOf(object, 'Ready') === undefined;
       if (isNew) await tell(object, DEFAULT_READY, DEFAULT_MANAGER);
-      return tellOnce(object, READY);
+      return reportOnce(object, READY);
     }
-    if (!mayGo(object, [...ranges.all()], addresses.all())) return tellOnce(object, TERMINATING);
+    if (!mayGo(object, [...ranges.all()], addresses.all())) return reportOnce(object, TERMINATING);
     const left = new Date(deletionTimestamp).getTime() + GRACE_MS - clock.now().getTime();
     if (left > 0) return work.addAfter(name, left);
     if (!finalizers.includes(FINALIZER)) return;

@@ -12,14 +12,14 @@ export interface SliceContent {
   readonly endpoints: readonly Plain[];
 }
 
-/** What is to be done; slices that are as they should be are not named. */
+/** The required changes. Correct slices are not listed. */
 export interface SlicePlan {
   readonly create: readonly SliceContent[];
   readonly update: readonly { readonly slice: ApiObject; readonly content: SliceContent }[];
   readonly remove: readonly ApiObject[];
 }
 
-/** A slice on its way to what it will hold. */
+/** A slice that is being computed. */
 interface Draft {
   readonly slice: ApiObject;
   readonly endpoints: Plain[];

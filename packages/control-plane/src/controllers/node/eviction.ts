@@ -11,9 +11,8 @@ const expelling = (node: ApiObject | undefined): Plain[] =>
   items(look(node, 'spec'), 'taints').filter(({ effect }) => effect === 'NoExecute');
 
 /**
- * The time when a pod must leave its node because of taints: `now` for a taint that it does not tolerate, and later for one that
- * it tolerates for a limited time. Undefined if the pod may stay.
- * A taint without `timeAdded` counts from the time when it was `seen`.
+ * The time when a pod must leave its node because of taints. It is `now` for a taint that the pod does not tolerate, and later
+ * for a limited toleration. Undefined if the pod may stay. A taint without `timeAdded` counts from the time when it was `seen`.
  */
 function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Date = now): Date | undefined {
   const tolerations = items(look(pod, 'spec'), 'tolerations');

@@ -9,7 +9,7 @@ import { lostConditions, readyOf } from './conditions.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { PacedQueue } from './paced-queue.ts';
 import { expellingKey, expellingKeyFor, expellingTaints } from './taints.ts';
-import { countsInZone, EVICTION_RULES, judgeZones, type ZoneCount, type ZoneState, zoneOf } from './zones.ts';
+import { assessZones, countsInZone, EVICTION_RULES, type ZoneCount, type ZoneState, zoneOf } from './zones.ts';
 
 /** Nodes are checked in rounds (`--node-monitor-period`), so that nodes that fail at the same time are found together. */
 const ROUND_MS = 5_000;
@@ -45,7 +45,7 @@ export class NodeMonitor {
   readonly #queues = new Map<string, PacedQueue>();
   #states: ReadonlyMap<string, ZoneState> = new Map();
   #pending = new Set<string>();
-  #rejudge = false;
+  #reassess = false;
   #timer: { readonly at: number; readonly timer: Timer } | undefined;
   readonly #rounds;
   readonly #expulsions;
@@ -85,7 +85,7 @@ export class NodeMonitor {
     this.#heartbeats.forget(name);
     this.#count(name, undefined);
     this.#pending.delete(name);
-    this.#rejudge = true;
+    this.#reassess = true;
     this.#arm();
   }
 
@@ -100,7 +100,7 @@ export class NodeMonitor {
 
   /** Sets the timer for the next round with work. */
   #arm(): void {
-    const hasWork = this.#pending.size > 0 || this.#rejudge;
+    const hasWork = this.#pending.size > 0 || this.#reassess;
     const next = hasWork ? (Math.floor(this.#now() / ROUND_MS) + 1) * ROUND_MS : this.#heartbeats.next();
     if (next === undefined || (this.#timer !== undefined && this.#timer.at <= next)) return;
     this.#timer?.timer.cancel();
@@ -114,7 +114,7 @@ export class NodeMonitor {
   async #round(): Promise<void> {
     const names = [...new Set([...this.#pending, ...this.#heartbeats.due(this.#now())])];
     this.#pending = new Set();
-    this.#rejudge = false;
+    this.#reassess = false;
     const failures: unknown[] = [];
     for (let at = 0; at < names.length; at += AT_ONCE) {
       const looks = names.slice(at, at + AT_ONCE).map((name) =>
@@ -125,7 +125,7 @@ export class NodeMonitor {
       );
       await Promise.all(looks);
     }
-    await this.#judge();
+    await this.#assess();
     for (const [zone, queue] of this.#queues) {
       queue.run();
       if (queue.isEmpty && !this.#counts.has(zone)) this.#queues.delete(zone);
@@ -142,8 +142,8 @@ export class NodeMonitor {
     const deadline = this.#heartbeats.deadline(name, observed !== undefined);
     let ready = observed;
     if (deadline < this.#now()) {
-      const told = await this.#tellLost(node);
-      if (told === 'conflict') return;
+      const reported = await this.#reportLost(node);
+      if (reported === 'conflict') return;
       ready = 'Unknown';
     } else if (observed !== 'Unknown') this.#heartbeats.watch(name, deadline);
     this.#count(name, { zone: zoneOf(node), ready, counts: countsInZone(node) });
@@ -153,15 +153,15 @@ export class NodeMonitor {
   }
 
   /** Sets the conditions of a node to `Unknown` because its kubelet no longer reports. */
-  async #tellLost(node: ApiObject): Promise<'told' | 'conflict'> {
+  async #reportLost(node: ApiObject): Promise<'reported' | 'conflict'> {
     const { name, resourceVersion } = node.metadata;
     const conditions = lostConditions(node, timestamp(this.#context.clock.now()));
-    if (conditions === undefined) return 'told';
+    if (conditions === undefined) return 'reported';
     const patch = { metadata: { resourceVersion }, status: { conditions } };
-    const told = await allowing(this.#context.api.patch(NODES, { name, subresource: 'status' }, patch), 404, 409);
+    const reported = await allowing(this.#context.api.patch(NODES, { name, subresource: 'status' }, patch), 404, 409);
     // The event of the change adds the node again, and the next round checks it in any case.
-    if (told === undefined) this.#pending.add(name ?? '');
-    return told === undefined ? 'conflict' : 'told';
+    if (reported === undefined) this.#pending.add(name ?? '');
+    return reported === undefined ? 'conflict' : 'reported';
   }
 
   /** Removes the taint of a ready node, and exchanges a wrong taint at once. Other nodes wait for the rate limit. */
@@ -195,8 +195,8 @@ export class NodeMonitor {
     this.#arm();
   }
 
-  async #judge(): Promise<void> {
-    const { change, states, rates } = judgeZones(this.#counts, this.#states, this.#rules);
+  async #assess(): Promise<void> {
+    const { change, states, rates } = assessZones(this.#counts, this.#states, this.#rules);
     this.#states = states;
     for (const [zone, rate] of rates) this.#queueOf(zone).setRate(rate);
     if (change === 'leave') this.#heartbeats.beatAll(this.#now());

@@ -119,8 +119,8 @@ test('a pod that is evicted again gets another event, and keeps its condition', 
   await plane.patch('/api/v1/nodes/n', { spec: { taints: [taint('k'), taint('l')] } });
   // The deletion has increased the generation of the pod.
   expect((await plane.must('GET', `${PODS}/p`)).status).toEqual(before.status);
-  const told = await plane.list('/api/v1/namespaces/default/events');
-  expect(told.map(({ reason, count }) => `${reason} ${count}`)).toEqual(['TaintManagerEviction 2']);
+  const reported = await plane.list('/api/v1/namespaces/default/events');
+  expect(reported.map(({ reason, count }) => `${reason} ${count}`)).toEqual(['TaintManagerEviction 2']);
   expect(plane.errors).toEqual([]);
 });
 

@@ -54,8 +54,8 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     const status = failedStatus(pod, condition);
     if (status !== undefined) {
       const place = { ...splitKey(key), subresource: 'status' };
-      const told = await allowing(api.patch(PODS, place, { metadata: { uid }, status }), 404, 409);
-      if (told === undefined) return;
+      const reported = await allowing(api.patch(PODS, place, { metadata: { uid }, status }), 404, 409);
+      if (reported === undefined) return;
     }
     await allowing(api.delete(PODS, splitKey(key), { gracePeriodSeconds: 0, preconditions: { uid } }), 404, 409);
   };

@@ -3,9 +3,9 @@ import { TestClock } from '../testing.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { PacedQueue } from './paced-queue.ts';
 import {
+  assessZones,
   EVICTION_RULES,
   evictionRate,
-  judgeZones,
   type ZoneCount,
   type ZoneState,
   zoneOf,
@@ -47,21 +47,21 @@ const WELL: ZoneCount = { ready: 3, notReady: 0 };
 const HALF: ZoneCount = { ready: 1, notReady: 3 };
 
 test('an unreachable zone has the normal rate if others are healthy; if all are unreachable the rate is zero', () => {
-  const judge = (counts: Record<string, ZoneCount>, before: Record<string, ZoneState>) => {
-    const { change, rates } = judgeZones(
+  const assess = (counts: Record<string, ZoneCount>, before: Record<string, ZoneState>) => {
+    const { change, rates } = assessZones(
       new Map(Object.entries(counts)),
       new Map(Object.entries(before)),
       EVICTION_RULES,
     );
     return [change, Object.fromEntries(rates)];
   };
-  expect(judge({}, {})).toEqual(['none', {}]);
-  expect(judge({ a: WELL }, {})).toEqual(['none', { a: 0.1 }]);
-  expect(judge({ a: LOST, b: WELL }, { a: 'Normal', b: 'Normal' })).toEqual(['none', { a: 0.1 }]);
-  expect(judge({ a: HALF, b: LOST }, { a: 'Normal', b: 'FullDisruption' })).toEqual(['none', { a: 0 }]);
-  expect(judge({ a: LOST, b: LOST }, { a: 'Normal', b: 'FullDisruption' })).toEqual(['enter', { a: 0, b: 0 }]);
-  expect(judge({ a: LOST, b: LOST }, { a: 'FullDisruption', b: 'FullDisruption' })).toEqual(['none', {}]);
-  expect(judge({ a: HALF, b: LOST }, { a: 'FullDisruption', b: 'FullDisruption' })).toEqual([
+  expect(assess({}, {})).toEqual(['none', {}]);
+  expect(assess({ a: WELL }, {})).toEqual(['none', { a: 0.1 }]);
+  expect(assess({ a: LOST, b: WELL }, { a: 'Normal', b: 'Normal' })).toEqual(['none', { a: 0.1 }]);
+  expect(assess({ a: HALF, b: LOST }, { a: 'Normal', b: 'FullDisruption' })).toEqual(['none', { a: 0 }]);
+  expect(assess({ a: LOST, b: LOST }, { a: 'Normal', b: 'FullDisruption' })).toEqual(['enter', { a: 0, b: 0 }]);
+  expect(assess({ a: LOST, b: LOST }, { a: 'FullDisruption', b: 'FullDisruption' })).toEqual(['none', {}]);
+  expect(assess({ a: HALF, b: LOST }, { a: 'FullDisruption', b: 'FullDisruption' })).toEqual([
     'leave',
     { a: 0, b: 0.1 },
   ]);

@@ -54,7 +54,7 @@ export interface Disruption {
 }
 
 /** Determines the state of each zone after its nodes were counted. `before`: the previous states. */
-export function judgeZones(
+export function assessZones(
   counts: ReadonlyMap<string, ZoneCount>,
   before: ReadonlyMap<string, ZoneState>,
   rules: EvictionRules,

@@ -136,8 +136,8 @@ test('a pod without a suitable node reports it, and is bound when a node is adde
   ]);
   await plane.must('POST', '/api/v1/nodes', node('n'));
   expect((await plane.must('GET', `${pods}/p`)).spec).toMatchObject({ nodeName: 'n' });
-  const told = await plane.list('/apis/events.k8s.io/v1/namespaces/default/events');
-  expect(told.map(({ type, reason, action, note, regarding }) => [type, reason, action, note, regarding])).toEqual([
+  const reported = await plane.list('/apis/events.k8s.io/v1/namespaces/default/events');
+  expect(reported.map(({ type, reason, action, note, regarding }) => [type, reason, action, note, regarding])).toEqual([
     ['Warning', 'FailedScheduling', 'Scheduling', 'no nodes available to schedule pods', expect.anything()],
     [
       'Normal',

@@ -63,7 +63,7 @@ export const reachesVolumes = (volumes: readonly ApiObject[], node: ApiObject): 
 export interface VolumePlan {
   /** Volumes that are there for the taking. */
   readonly bindings: readonly { readonly volume: ApiObject; readonly claim: ApiObject }[];
-  /** Claims for which a volume is to be made. */
+  /** Claims that need a new volume. */
   readonly provisions: readonly ApiObject[];
 }
 

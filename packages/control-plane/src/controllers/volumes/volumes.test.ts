@@ -121,7 +121,7 @@ async function wantedTwice(plane: TestPlane, accessModes: string[]): Promise<voi
 const nodesOf = async (plane: TestPlane): Promise<unknown[]> =>
   (await plane.list(ATTACHMENTS)).map(({ spec }) => (spec as { nodeName: string }).nodeName).sort();
 
-const toldOf = async (plane: TestPlane, name: string): Promise<string[]> =>
+const reportedOf = async (plane: TestPlane, name: string): Promise<string[]> =>
   (await plane.list('/api/v1/namespaces/default/events'))
     .filter((event) => (event['involvedObject'] as { name: string }).name === name)
     .map((event) => `${event['type']} ${event['reason']}: ${event['message']}`);
@@ -130,10 +130,10 @@ test('Multi-Attach: a volume for one node waits until the other node detached it
   await using plane = await TestPlane.start('persistentvolume-binder', 'attachdetach');
   await wantedTwice(plane, ['ReadWriteOnce']);
   expect(await nodesOf(plane)).toEqual(['n']);
-  expect(await toldOf(plane, 'p')).toEqual([
+  expect(await reportedOf(plane, 'p')).toEqual([
     'Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "pv" ',
   ]);
-  expect(await toldOf(plane, 'q')).toEqual([
+  expect(await reportedOf(plane, 'q')).toEqual([
     'Warning FailedAttachVolume: Multi-Attach error for volume "pv" Volume is already used by pod(s) p',
   ]);
   await plane.must('DELETE', `${PODS}/p?gracePeriodSeconds=0`);
@@ -173,7 +173,7 @@ test('ephemeral-volume: a pod gets its own claims, and does not use foreign ones
 
   await plane.must('POST', CLAIMS, { ...claim, metadata: { name: 'f-v' } });
   await plane.must('POST', PODS, withEphemeral('f'));
-  expect(await toldOf(plane, 'f')).toEqual([
+  expect(await reportedOf(plane, 'f')).toEqual([
     'Warning FailedBinding: ephemeral volume v: PVC default/f-v was not created for pod default/f (pod is not owner)',
   ]);
 });

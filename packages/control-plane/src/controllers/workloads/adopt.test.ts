@@ -45,7 +45,7 @@ test.each([
   expect(patched).toEqual([]);
 });
 
-test('what is taken keeps its other owners, and what is given up as well', async () => {
+test('adopted and released objects keep their other owners', async () => {
   await using plane = await TestPlane.start('replicaset');
   const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'other', uid: 'x' };
   const metadata = { name: 'p', labels: { app: 'web' }, ownerReferences: [other] };

@@ -9,7 +9,7 @@ type SelectorSpec = Parameters<typeof selectorOf>[0];
 
 const NOTHING: LabelSelector = () => false;
 
-/** Whose objects are taken and given up, and what comes with that. */
+/** An owner that adopts and releases objects, with its rules. */
 export interface Household {
   readonly owners: Resource;
   readonly resource: Resource;
@@ -75,7 +75,7 @@ export class Adoption {
     return claimed;
   }
 
-  /** The cache may be late: an owner that is on its way out takes nothing more, least of all what was just orphaned. */
+  /** The cache may be outdated: a terminating owner adopts nothing, especially not objects that were orphaned a moment ago. */
   async #checkAlive({ kind, metadata: { namespace, name, uid } }: ApiObject): Promise<void> {
     const { metadata } = await this.#api.get(this.#household.owners, { namespace, name });
     if (metadata.uid !== uid) {

@@ -232,7 +232,7 @@ export class OwnedPods {
   }
 }
 
-/** Whether a create was refused because its namespace is on its way out. */
+/** Whether a create was refused because its namespace is terminating. */
 export const isTerminating = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 403 && error.message.includes('because it is being terminated');
 

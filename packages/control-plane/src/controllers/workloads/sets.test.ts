@@ -73,8 +73,8 @@ test('with OnDelete a stateful set updates no pod itself; with Parallel it does 
   expect(new Set(Object.values(await images(plane)))).toEqual(new Set(['one']));
   await plane.must('DELETE', `${PODS}/x-1`);
   expect(await images(plane)).toEqual({ 'x-0': 'one', 'x-1': 'two', 'x-2': 'one' });
-  const told = (await plane.list('/api/v1/namespaces/default/events')).map(({ message }) => message);
-  expect(told).toContain('Create Pod x-1 in StatefulSet x successful');
+  const reported = (await plane.list('/api/v1/namespaces/default/events')).map(({ message }) => message);
+  expect(reported).toContain('Create Pod x-1 in StatefulSet x successful');
   expect(plane.errors).toEqual([]);
 });
 
@@ -190,8 +190,8 @@ test('a replica set that cannot create pods reports the reason until it can', as
   expect((await status()).conditions).toMatchObject([
     { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate' },
   ]);
-  const told = (await plane.list('/api/v1/namespaces/default/events')).map(({ reason }) => reason);
-  expect(told).toEqual(expect.arrayContaining(['SuccessfulCreate', 'FailedCreate']));
+  const reported = (await plane.list('/api/v1/namespaces/default/events')).map(({ reason }) => reason);
+  expect(reported).toEqual(expect.arrayContaining(['SuccessfulCreate', 'FailedCreate']));
   await plane.must('DELETE', '/api/v1/namespaces/default/resourcequotas/q');
   await plane.clock.advance(60_000);
   expect(await status()).toMatchObject({ replicas: 2 });

@@ -102,8 +102,8 @@ test('a stateful set that finds its pod there takes it in, labels it and says so
   });
   await plane.patch(`${PODS}/db-0/status`, { status: ready });
   expect((await plane.must('GET', `${PODS}/db-1`)).metadata.generateName).toBe('db-');
-  const told = (await plane.list('/api/v1/namespaces/default/events')).map(({ message }) => message);
-  expect(told).toEqual([
+  const reported = (await plane.list('/api/v1/namespaces/default/events')).map(({ message }) => message);
+  expect(reported).toEqual([
     'Update Pod db-0 in StatefulSet db successful',
     'Create Pod db-1 in StatefulSet db successful',
   ]);

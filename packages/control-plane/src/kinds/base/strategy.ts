@@ -14,7 +14,7 @@ export type Strategy = Pick<
   | 'validate'
   | 'validateUpdate'
   | 'validateName'
-  | 'judgesMetaLast'
+  | 'assessesMetaLast'
   | 'defaultPropagation'
 >;
 

@@ -96,7 +96,7 @@ function schemaOf(type: CelType): JsonSchema {
 /** The allowed types of an expression; empty: any. */
 type Wanted = readonly ('bool' | 'string' | 'null')[];
 
-function typeComplaint(type: CelType, wanted: Wanted): string | undefined {
+function typeProblem(type: CelType, wanted: Wanted): string | undefined {
   if (wanted.length === 0 || wanted.some((kind) => kind === type.kind)) return undefined;
   const names = wanted.map((kind) => (kind === 'null' ? 'null_type' : kind));
   const list = names.length === 1 ? names[0] : `one of [${names.join(' ')}]`;
@@ -107,8 +107,8 @@ function typeComplaint(type: CelType, wanted: Wanted): string | undefined {
 function check(source: string, field: string, wanted: Wanted, variables: readonly Declaration[]) {
   try {
     const { type } = compileCel(source, variables);
-    const complaint = typeComplaint(type, wanted);
-    return { type, causes: complaint === undefined ? [] : [invalidValue(field, source, complaint)] };
+    const problem = typeProblem(type, wanted);
+    return { type, causes: problem === undefined ? [] : [invalidValue(field, source, problem)] };
   } catch (error) {
     if (!(error instanceof CelCompileError)) throw error;
     return { type: undefined, causes: [invalidValue(field, source, `compilation failed: ${error.message}`)] };

@@ -21,7 +21,7 @@ const PATCHES: Readonly<Record<string, { readonly field: string; readonly other:
   JSONPatch: { field: 'jsonPatch', other: 'applyConfiguration', type: listOf(messageType('JSONPatch')) },
 };
 
-/** Only what is created, updated or opened can be changed on its way in. */
+/** Only created, updated or connected objects can be mutated. */
 const operationCauses = (match: unknown, path: string): StatusCause[] =>
   items(match as Plain, 'resourceRules')
     .flatMap((rule) => strings(rule, 'operations'))

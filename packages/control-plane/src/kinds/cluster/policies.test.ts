@@ -6,7 +6,7 @@ import { validatingWebhookStrategy } from './webhooks.ts';
 const context = { now: new Date(0), subresource: '', userName: 'u', newUid: () => 'uid' };
 const RULE = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] };
 
-function complaints(spec: Record<string, unknown>): string[] {
+function problems(spec: Record<string, unknown>): string[] {
   const policy: ApiObject = {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'ValidatingAdmissionPolicy',
@@ -121,7 +121,7 @@ test.each<[title: string, spec: Record<string, unknown>, expected: string[]]>([
     ],
   ],
 ])('%s', (_title, spec, expected) => {
-  expect(complaints(spec)).toEqual(expected);
+  expect(problems(spec)).toEqual(expected);
 });
 
 test('conditions of webhooks know no variables of policies', () => {

@@ -170,7 +170,7 @@ export const coreEventStrategy: Strategy = {
   validateUpdate: (event) => legacyCauses(event, true),
   // Names of the old API only have to fit into a path.
   validateName: pathSegmentProblems,
-  judgesMetaLast: true,
+  assessesMetaLast: true,
   defaultPropagation: 'Unsupported',
 };
 export const eventStrategy: Strategy = {

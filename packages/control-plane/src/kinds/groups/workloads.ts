@@ -162,7 +162,7 @@ export const workloadKinds: readonly KindDefinition[] = [
     ...budgetStrategy,
     plural: 'poddisruptionbudgets',
     validateName: pathSegmentProblems,
-    judgesMetaLast: true,
+    assessesMetaLast: true,
     requiresResourceVersion: true,
     shortNames: ['pdb'],
     hasGeneration: true,

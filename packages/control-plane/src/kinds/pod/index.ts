@@ -18,7 +18,7 @@ const UPDATES: Readonly<Record<string, (pod: ApiObject, old: ApiObject) => Statu
   status: podStatusCauses,
 };
 
-/** What is done to a pod on its way in. */
+/** Changes of a pod at its admission. */
 export const podStrategy: Pick<
   KindDefinition,
   'setDefaults' | 'prepareForCreate' | 'prepareForUpdate' | 'validate' | 'validateUpdate' | 'gracePeriodSeconds'

@@ -62,19 +62,19 @@ function projectedPaths(source: Plain): Placed[] {
 /** Files that a volume puts in one another's place. */
 export function overlapWarnings(volume: Plain): string[] {
   const plain = ({ path }: Placed): string => JSON.stringify(path);
-  const told = (what: string, found: readonly string[]): string[] =>
+  const reported = (what: string, found: readonly string[]): string[] =>
     found.map((text_) => `volume ${JSON.stringify(text(volume, 'name'))} (${what}): ${text_}`);
   const [secret, map] = [look(volume, 'secret'), look(volume, 'configMap')];
   return [
-    ...told(`Secret ${JSON.stringify(text(secret, 'secretName'))}`, overlaps(pathsOf(secret, ''), plain)),
-    ...told(`ConfigMap ${JSON.stringify(text(map, 'name'))}`, overlaps(pathsOf(map, ''), plain)),
+    ...reported(`Secret ${JSON.stringify(text(secret, 'secretName'))}`, overlaps(pathsOf(secret, ''), plain)),
+    ...reported(`ConfigMap ${JSON.stringify(text(map, 'name'))}`, overlaps(pathsOf(map, ''), plain)),
     ...items(look(volume, 'projected'), 'sources').flatMap((source) =>
       Object.keys(source).length === 0
         ? [`volume ${JSON.stringify(text(volume, 'name'))} (Projected) has no sources provided`]
         : [],
     ),
-    ...told('DownwardAPI', overlaps(pathsOf(look(volume, 'downwardAPI'), ''), plain)),
-    ...told(
+    ...reported('DownwardAPI', overlaps(pathsOf(look(volume, 'downwardAPI'), ''), plain)),
+    ...reported(
       'Projected',
       overlaps(
         items(look(volume, 'projected'), 'sources').flatMap(projectedPaths),

@@ -69,7 +69,7 @@ function deploymentCauses(object: ApiObject): StatusCause[] {
   ];
 }
 
-/** A pod needs the time to become available before its rollout is given up. */
+/** A pod needs the time to become available before the deadline of its rollout. */
 function deadlineCauses(spec: Plain): StatusCause[] {
   const { progressDeadlineSeconds: deadline, minReadySeconds = 0 } = spec;
   if (typeof deadline !== 'number' || deadline > Number(minReadySeconds)) return [];

@@ -146,13 +146,13 @@ function indexCauses(job: Job, changes: Changes): StatusCause[] {
   const completedChanged = changes.has('completedIndexes');
   const failedChanged = changes.has('failedIndexes');
   const causes: StatusCause[] = [];
-  const judge = (field: string, list: string, most: number): void => {
+  const assess = (field: string, list: string, most: number): void => {
     const problem = indexesProblem(list, most);
     if (problem !== undefined) causes.push(invalid(field, list, `error parsing ${field}: ${problem}`));
   };
-  if (completedChanged && completions !== undefined) judge('completedIndexes', completed, completions);
+  if (completedChanged && completions !== undefined) assess('completedIndexes', completed, completions);
   if (failedChanged && completions !== undefined && perIndex && failed !== undefined) {
-    judge('failedIndexes', failed, completions);
+    assess('failedIndexes', failed, completions);
   }
   if (completedChanged && completed !== '' && !isIndexed(job)) {
     const why = 'cannot set non-empty completedIndexes when non-indexed completion mode';

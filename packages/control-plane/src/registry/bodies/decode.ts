@@ -5,7 +5,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { META_FIELDS } from '../../apimachinery/objects/object-text.ts';
 import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
 import type { WriteOptions } from '../../resources/options.ts';
-import { checkTime, converterComplaint, DecodeError, noTime } from '../../resources/shape.ts';
+import { checkTime, converterProblem, DecodeError, noTime } from '../../resources/shape.ts';
 import { duplicateFields, problemsInOrder, repeatedField, unknownField } from './duplicate-fields.ts';
 import { coerceEmbedded } from './embedded.ts';
 import { parseMerging } from './merge-repeated.ts';
@@ -33,8 +33,8 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
     // The unstructured decoder of custom kinds starts at ObjectMeta, the typed one at the object.
     const shown = kind.custom ? path : `metadata.${path}`;
     const why = `json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field ObjectMeta.${shown} of type ${type}`;
-    const complaint = TIMES.has(path) ? noTime(value) : converterComplaint(value, type);
-    return new DecodeError(why, { apiVersion: apiVersionOf(kind), kind: kind.kind }, complaint);
+    const problem = TIMES.has(path) ? noTime(value) : converterProblem(value, type);
+    return new DecodeError(why, { apiVersion: apiVersionOf(kind), kind: kind.kind }, problem);
   };
   const meta = body.metadata ?? {};
   if (!isRecord(meta)) {
@@ -155,13 +155,13 @@ export function decodeObject(
   const object = body as ApiObject;
   const unknown = normalize(object, served);
   if (options.fieldValidation !== 'Ignore') {
-    tellProblems(problemsOf(text, repeated, unknown, served.kind.custom === true), served, options, warn);
+    reportProblems(problemsOf(text, repeated, unknown, served.kind.custom === true), served, options, warn);
   }
   return object;
 }
 
 /** Refuses the problems of strict decoding, or warns about them, as requested. @throws StatusError 400 */
-function tellProblems(
+function reportProblems(
   { yaml, fields }: Problems,
   { kind: { kind, version } }: ServedKind,
   { fieldValidation }: WriteOptions,
@@ -193,7 +193,12 @@ export function checkFields(
 ): void {
   if (options.fieldValidation === 'Ignore') return;
   const text = Buffer.from(bytes).toString('utf8');
-  tellProblems(problemsOf(text, repeatedFields(text, body), unknownFields(body, served), false), served, options, warn);
+  reportProblems(
+    problemsOf(text, repeatedFields(text, body), unknownFields(body, served), false),
+    served,
+    options,
+    warn,
+  );
 }
 
 /** Removes unknown fields and sets defaults in place. Returns the unknown paths. `applied`: keeps nulls of a custom object for validation. */

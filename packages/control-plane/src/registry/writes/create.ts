@@ -113,7 +113,7 @@ function causesOf(
 ): StatusCause[] {
   const context = strategyContext(registry, call, subresource);
   const rules = served.kind.validate?.(object, context) ?? [];
-  if (served.kind.judgesMetaLast === true && rules.length > 0) return rules;
+  if (served.kind.assessesMetaLast === true && rules.length > 0) return rules;
   const meta = metaCauses(served.kind, object.metadata);
   return [...meta, ...rules, ...schemaCauses(served, object, undefined, meta, subresource, call.warn)];
 }

@@ -113,17 +113,17 @@ function finalizerCauses(finalizers: readonly string[] = [], anyName: boolean): 
 const PREFIX_IS_FREE: ReadonlySet<string> = new Set(['/events', '/replicationcontrollers', 'events.k8s.io/events']);
 
 /** The properties of a kind for the validation of metadata. */
-type JudgedKind = Pick<
+type AssessedKind = Pick<
   KindDefinition,
-  'group' | 'plural' | 'namespaced' | 'custom' | 'validateName' | 'judgesMetaLast'
+  'group' | 'plural' | 'namespaced' | 'custom' | 'validateName' | 'assessesMetaLast'
 >;
 
 /** Errors in the metadata of a new object (`ValidateObjectMeta` in apimachinery). */
-export function metaCauses(kind: JudgedKind, meta: ObjectMeta): StatusCause[] {
+export function metaCauses(kind: AssessedKind, meta: ObjectMeta): StatusCause[] {
   const causes: StatusCause[] = [];
   const nameProblems = kind.validateName ?? subdomainProblems;
-  const judgesPrefix = !PREFIX_IS_FREE.has(`${kind.group}/${kind.plural}`);
-  if (judgesPrefix && meta.generateName !== undefined && meta.generateName !== '') {
+  const assessesPrefix = !PREFIX_IS_FREE.has(`${kind.group}/${kind.plural}`);
+  if (assessesPrefix && meta.generateName !== undefined && meta.generateName !== '') {
     // A prefix may end with a dash, so the dash is replaced by a letter for the check.
     const prefix = meta.generateName.endsWith('-') ? `${meta.generateName.slice(0, -1)}a` : meta.generateName;
     for (const problem of nameProblems(prefix)) {
@@ -163,10 +163,10 @@ const GENERAL_RULES: ReadonlySet<string> = new Set([
   'policy',
 ]);
 
-const takesAnyFinalizer = (kind: JudgedKind): boolean =>
-  kind.custom === true || kind.judgesMetaLast === true || GENERAL_RULES.has(kind.group);
+const takesAnyFinalizer = (kind: AssessedKind): boolean =>
+  kind.custom === true || kind.assessesMetaLast === true || GENERAL_RULES.has(kind.group);
 
-/** How the strategy of a kind validates the metadata of an update, in addition to the general step: as a change, or as a new object. */
+/** The additional validation of metadata in an update by the strategy of a kind: as a change, or as a new object. */
 type Look = 'change' | 'new';
 
 /** Strategies with more or other checks than the change. The key is `group/plural`, with the subresource if it has its own strategy. */
@@ -224,7 +224,7 @@ const plainCauses = (meta: ObjectMeta): StatusCause[] => [
   ...ownerCauses(meta.ownerReferences),
 ];
 
-function commonCauses(kind: JudgedKind, meta: ObjectMeta): StatusCause[] {
+function commonCauses(kind: AssessedKind, meta: ObjectMeta): StatusCause[] {
   return [
     ...plainCauses(meta),
     ...finalizerCauses(meta.finalizers, takesAnyFinalizer(kind)),

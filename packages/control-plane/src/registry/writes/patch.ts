@@ -15,7 +15,7 @@ import {
 import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
 import type { WriteOptions } from '../../resources/options.ts';
 import type { Call, Registry, Target, Written } from '../../resources/registry.ts';
-import { converterComplaint, convertUntyped, DecodeError, roundTrip } from '../../resources/shape.ts';
+import { converterProblem, convertUntyped, DecodeError, roundTrip } from '../../resources/shape.ts';
 import { parseJsonBody } from '../bodies/body.ts';
 import { checkPatched, normalize, strictMessage } from '../bodies/decode.ts';
 import { duplicateFields, repeatedField, unknownField } from '../bodies/duplicate-fields.ts';
@@ -136,7 +136,7 @@ function decodePatched(
   if (strategic !== undefined) {
     for (const field of ['apiVersion', 'kind'] as const) {
       const value: unknown = object[field] ?? '';
-      if (typeof value !== 'string') throw invalidPatch(strategic(), converterComplaint(value, 'string'));
+      if (typeof value !== 'string') throw invalidPatch(strategic(), converterProblem(value, 'string'));
     }
     // The result always has the kind of the live object.
     object.apiVersion = served.apiVersion;

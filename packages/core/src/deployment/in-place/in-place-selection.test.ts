@@ -7,7 +7,7 @@ import { machineIn, nodeIn, type UpdateState } from '../testing/updated-machine.
 import { cleaned, movePatch, planInPlaceUpdate } from './in-place.ts';
 
 /** Sizes of sets and the states of their machines. */
-type Staff = readonly [replicas: number, states: readonly UpdateState[]];
+type SetStates = readonly [replicas: number, states: readonly UpdateState[]];
 
 const NOT_REFILLED = { [Labels.ScaleUpDisabled]: 'true' };
 const CANDIDATE: UpdateState = { marks: ['candidate'] };
@@ -23,10 +23,14 @@ const EMPTIED: UpdateState = { marks: ['candidate'], template: 'other', reason: 
 const READY: UpdateState = {};
 
 /** Plans for three replicas without surge; one machine may be unavailable. */
-function plan(old: Staff, current: Staff, change: Partial<InPlaceSnapshot> & { readonly refills?: boolean } = {}) {
+function plan(
+  old: SetStates,
+  current: SetStates,
+  change: Partial<InPlaceSnapshot> & { readonly refills?: boolean } = {},
+) {
   const { refills = false, ...rest } = change;
   const nodes = new Map<string, Node>();
-  const staff = (name: string, [replicas, states]: Staff, labels: Record<string, string>): SetWithMachines => ({
+  const setOf = (name: string, [replicas, states]: SetStates, labels: Record<string, string>): SetWithMachines => ({
     set: set(name, replicas, { labels }),
     machines: states.map((state, index) => {
       nodes.set(`${name}-${index}`, nodeIn(state, `${name}-${index}`));
@@ -34,8 +38,8 @@ function plan(old: Staff, current: Staff, change: Partial<InPlaceSnapshot> & { r
     }),
   });
   const step = planInPlaceUpdate({
-    current: staff('new', current, {}),
-    old: [staff('old', old, refills ? {} : NOT_REFILLED)],
+    current: setOf('new', current, {}),
+    old: [setOf('old', old, refills ? {} : NOT_REFILLED)],
     ...{ replicas: 3, surge: 0, unavailable: 1, manual: false, nodeOf: (name) => nodes.get(name) },
     ...rest,
   });
@@ -52,17 +56,22 @@ function plan(old: Staff, current: Staff, change: Partial<InPlaceSnapshot> & { r
 }
 
 describe('the reason of a step', () => {
-  test.each<[because: string, old: Staff, current: Staff, change: Partial<InPlaceSnapshot>]>([
+  test.each<[because: string, old: SetStates, current: SetStates, change: Partial<InPlaceSnapshot>]>([
     ['no old machine is left', [0, []], [3, [READY, READY, READY]], {}],
     ['1 node is selected for an update', [3, [CANDIDATE, CANDIDATE, CANDIDATE]], [0, []], {}],
     ['2 nodes are selected for an update', [3, [CANDIDATE, CANDIDATE, CANDIDATE]], [0, []], { unavailable: 2 }],
-    ['waiting: machines are selected by hand', [3, [CANDIDATE, CANDIDATE, CANDIDATE]], [0, []], { manual: true }],
-    ['waiting: no further machine may be unavailable', [3, [SELECTED, CANDIDATE, CANDIDATE]], [0, []], {}],
-    ['sizes follow the machines that were moved or are gone', [3, [READY, READY]], [0, []], {}],
-    ['updated machines move', [1, [UPDATED]], [2, [READY, READY]], {}],
-    ['the current set has all replicas: the surplus goes', [1, [CANDIDATE]], [3, [READY, READY, READY]], { surge: 1 }],
+    ['waiting: a user must select nodes', [3, [CANDIDATE, CANDIDATE, CANDIDATE]], [0, []], { manual: true }],
+    ['waiting: no other machine may become unavailable now', [3, [SELECTED, CANDIDATE, CANDIDATE]], [0, []], {}],
+    ['adjusting the sizes of the sets to their machines', [3, [READY, READY]], [0, []], {}],
+    ['moving updated machines to the current set', [1, [UPDATED]], [2, [READY, READY]], {}],
     [
-      'no machine may be unavailable: the current set makes the surge',
+      'the current set has all replicas: deleting surplus machines',
+      [1, [CANDIDATE]],
+      [3, [READY, READY, READY]],
+      { surge: 1 },
+    ],
+    [
+      'no machine may be unavailable: the current set creates surge machines',
       [3, [CANDIDATE, CANDIDATE, CANDIDATE]],
       [0, []],
       { surge: 1, unavailable: 0 },
@@ -160,11 +169,11 @@ test('objects without labels, annotations, taints and conditions are handled', (
     const { labels: _, annotations: __, ...others } = metadata;
     return { set: { ...rest, metadata: others }, machines };
   };
-  const staff = (name: string, replicas: number): SetWithMachines =>
+  const setOf = (name: string, replicas: number): SetWithMachines =>
     withoutLabels({ set: set(name, replicas), machines: [machineIn(READY, name)] });
   const snapshot = { replicas: 2, surge: 0, unavailable: 1, manual: false };
   const nodeOf = (name: string) => bare(nodeIn(CANDIDATE, name));
-  const step = planInPlaceUpdate({ ...snapshot, current: staff('new', 1), old: [staff('old', 1)], nodeOf });
+  const step = planInPlaceUpdate({ ...snapshot, current: setOf('new', 1), old: [setOf('old', 1)], nodeOf });
   expect(step).toMatchObject({ resize: new Map(), work: { machines: [], nodes: [] } });
   expect(cleaned(bare(nodeIn(UPDATED))).spec?.taints).toEqual([Taints.CriticalComponentsNotReady]);
 });
@@ -208,7 +217,7 @@ describe('nodes that were drained for another template are selected first', () =
   });
 
   test('they are also selected if the current set is complete, unless machines are selected by hand', () => {
-    const full: Staff = [3, [{ phase: 'Pending' }, { phase: 'Pending' }, { phase: 'Pending' }]];
+    const full: SetStates = [3, [{ phase: 'Pending' }, { phase: 'Pending' }, { phase: 'Pending' }]];
     expect(plan([1, [EMPTIED]], full, { surge: 1 }).selected).toEqual(['old-0']);
     expect(plan([1, [EMPTIED]], full, { surge: 1, manual: true }).selected).toEqual([]);
   });
@@ -217,7 +226,9 @@ describe('nodes that were drained for another template are selected first', () =
 describe('the number of selected nodes', () => {
   const PENDING: UpdateState = { phase: 'Pending' };
 
-  test.each<[what: string, old: Staff, current: Staff, change: Partial<InPlaceSnapshot>, selected: readonly string[]]>([
+  test.each<
+    [what: string, old: SetStates, current: SetStates, change: Partial<InPlaceSnapshot>, selected: readonly string[]]
+  >([
     [
       'counts emptied nodes as unavailable',
       [3, [{ ...EMPTIED, reason: undefined }, CANDIDATE, CANDIDATE]],

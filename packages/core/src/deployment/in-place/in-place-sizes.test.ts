@@ -149,26 +149,26 @@ test.each<
     because: string,
   ]
 >([
-  ['a current set that is too large', 6, 0, {}, { new: 4 }, 'fewer replicas are asked for'],
+  ['a current set that is too large', 6, 0, {}, { new: 4 }, 'spec.replicas was reduced'],
   [
     'old machines beyond replicas and surge',
     1,
     5,
     { surge: 1 },
     { old: 4 },
-    'fewer replicas are asked for: old machines go',
+    'spec.replicas was reduced: deleting old machines',
   ],
   ['all places taken', 1, 3, {}, undefined, ''],
   ['the surge taken', 1, 4, { surge: 1 }, undefined, ''],
   ['a current set that has all', 4, 0, {}, undefined, ''],
-  ['missing machines', 1, 1, {}, { new: 3 }, 'machines are missing: the current set makes them'],
+  ['missing machines', 1, 1, {}, { new: 3 }, 'machines are missing: the current set creates them'],
   [
     'missing machines and a ceiling',
     1,
     1,
     { ceiling: 1, good: 'old' },
     { old: 3 },
-    'machines are missing, and the newest template is not proven: the last good set makes them',
+    'machines are missing and the newest template is not yet proven: the last good set creates them',
   ],
   ['missing machines, a ceiling and no good set', 1, 1, { ceiling: 1 }, undefined, ''],
 ])('sizes that need no machine to move: %s', (_what, current, old, change, sizes, because) => {

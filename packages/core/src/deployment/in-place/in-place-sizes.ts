@@ -89,14 +89,15 @@ export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: st
   const n = replicasOf(o.current);
   const left = replicasOfAll(o.old);
   const { name } = o.current.set.metadata;
-  if (n > o.replicas) return { resize: new Map([[name, o.replicas]]), because: 'fewer replicas are asked for' };
+  if (n > o.replicas) return { resize: new Map([[name, o.replicas]]), because: 'spec.replicas was reduced' };
   const surplus = left + n - o.replicas - o.surge;
-  if (surplus > 0) return { resize: shrunk(o.old, surplus), because: 'fewer replicas are asked for: old machines go' };
+  if (surplus > 0)
+    return { resize: shrunk(o.old, surplus), because: 'spec.replicas was reduced: deleting old machines' };
   const resize = grown({ current: asSize(o.current), old: o.old.map(asSize) }, o.replicas - left - n, o);
   if (resize.size === 0) return undefined;
   const because = resize.has(name)
-    ? 'machines are missing: the current set makes them'
-    : 'machines are missing, and the newest template is not proven: the last good set makes them';
+    ? 'machines are missing: the current set creates them'
+    : 'machines are missing and the newest template is not yet proven: the last good set creates them';
   return { resize, because };
 }
 

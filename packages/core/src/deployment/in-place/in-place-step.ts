@@ -18,7 +18,7 @@ export const NO_NODES = {
   status: 'True',
   reason: 'NoTargetCluster',
   message:
-    'Machines are updated in place on their nodes, and there is no target cluster: nothing is done. Start the manager with --target-kubeconfig, or set spec.strategy.type to RollingUpdate or Recreate.',
+    'The in-place update is blocked: it needs Nodes, and there is no target cluster. Start the manager with --target-kubeconfig, or set spec.strategy.type to RollingUpdate or Recreate.',
 } as const satisfies ConditionChange;
 
 /** A condition of a rollout that cannot progress without access to nodes. */
@@ -28,7 +28,7 @@ type Blocked = ConditionChange & { readonly reason: 'NoTargetCluster' | 'NodesNo
 const unseenNodes = (why: string): Blocked => ({
   ...NO_NODES,
   reason: 'NodesNotReadable',
-  message: `Machines are updated in place on their nodes, which cannot be seen (${why}): nothing is done until the roles of this version are applied.`,
+  message: `The in-place update is blocked: the Nodes cannot be read (${why}). Apply the roles of this version (docs/permissions.md).`,
 });
 
 function noNodesStep({ status }: MachineDeployment, condition: Blocked): Step {
@@ -48,7 +48,7 @@ function failedUpdates(
 ): Extract<ConditionChange, { reason: 'InPlaceUpdateFailed' }> | undefined {
   const failed = machines.filter((machine) => phaseOf(machine) === 'InPlaceUpdateFailed');
   if (failed.length === 0) return undefined;
-  const told = failed
+  const reported = failed
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
     .slice(0, MOST_NAMES)
     .map(({ metadata: { name, labels } }) => {
@@ -62,7 +62,7 @@ function failedUpdates(
     type: ROLLOUT_BLOCKED,
     status: 'True',
     reason: 'InPlaceUpdateFailed',
-    message: `Updates in place failed: ${told.join(', ')}${more}. A late success is accepted; after the health timeout, unless it is disabled, the machine is replaced; a corrected template starts it anew.`,
+    message: `Updates in place failed: ${reported.join(', ')}${more}. A late success counts. After the health timeout, the machine is replaced, unless the timeout is disabled. A corrected template starts another update.`,
   };
 }
 
@@ -81,7 +81,7 @@ export function movedStep(view: View): Step | undefined {
   if (deployment.spec.strategy?.type !== 'InPlaceUpdate' || !current) return undefined;
   const sets = { current: withMachines(view, current), old: old.map((one) => withMachines(view, one)) };
   const resize = sizesOfMoved({ ...sets, replicas, surge: limits.surge });
-  return resize.size > 0 ? { resize, because: 'sizes follow the machines that were moved' } : undefined;
+  return resize.size > 0 ? { resize, because: 'adjusting the sizes of the sets to their machines' } : undefined;
 }
 
 /** The next step of a deployment with in-place updates (docs/compatibility/rules-deployments.md §5). */

@@ -9,7 +9,7 @@ const Reasons = InPlaceUpdateReasons;
 const hashOf = ({ metadata }: MachineSet): string | undefined => metadata.labels?.[Labels.TemplateHash];
 const templateOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[Annotations.SelectedForTemplate];
 /**
- * Stands in place of a template: the last update of the node was for another template and has ended. The next selection
+ * Replaces a template: the last update of the node was for another template and has ended. The next selection
  * is for the current template.
  */
 const ENDED = '';
@@ -66,8 +66,8 @@ const hasBegun = (machine: Machine): boolean => {
 /** Removes the selection and the result of an update to another template, once the machine shows this result. */
 function outdatedResult(machine: Machine): Change | undefined {
   const reason = updateReasonOf(machine);
-  const told = reason === Reasons.UpdateSuccessful || reason === Reasons.UpdateFailed;
-  if (!told || phaseOf(machine) === 'InPlaceUpdating') return undefined;
+  const reported = reason === Reasons.UpdateSuccessful || reason === Reasons.UpdateFailed;
+  if (!reported || phaseOf(machine) === 'InPlaceUpdating') return undefined;
   return {
     metadata: {
       labels: { [Labels.SelectedForUpdate]: null, [Labels.UpdateResult]: null },

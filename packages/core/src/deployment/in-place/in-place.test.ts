@@ -64,7 +64,7 @@ describe('InPlaceUpdate', () => {
     await expectClean(world);
   });
 
-  test('Manual selects nothing, and hands over the machines that the user selects [P-22]', async () => {
+  test('Manual selects nothing, and moves the machines that the user selects [P-22]', async () => {
     await using world = await start();
     await world.deploy(3, strategy('Manual', 0, 1));
     await world.until(() => world.complete(), 60);

@@ -58,7 +58,7 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
   const repair = repairSizes(o);
   if (repair.size > 0) {
     const resize = keptAboveZero(o, repair);
-    return { resize, work: NO_WORK, because: 'sizes follow the machines that were moved or are gone' };
+    return { resize, work: NO_WORK, because: 'adjusting the sizes of the sets to their machines' };
   }
   const tidy = tidyUp(o);
   const sizes = resizeCurrent(o);
@@ -69,19 +69,23 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
     return {
       resize: new Map(),
       work: { machines: [...tidy.machines, ...moves], nodes: [...tidy.nodes, ...again] },
-      because: 'updated machines move',
+      because: 'moving updated machines to the current set',
     };
   }
   const left = o.old.filter((set) => replicasOf(set) > 0);
   if (left.length > 0 && replicasOf(o.current) === o.replicas) {
     const nodes = [...tidy.nodes, ...again, ...(o.manual ? [] : selectedAgain(o))];
-    const because = 'the current set has all replicas: the surplus goes';
+    const because = 'the current set has all replicas: deleting surplus machines';
     return { resize: surplusGone(o, left), work: { ...tidy, nodes }, because };
   }
   const selected = o.manual ? [] : select(o);
   const spare = selected.length > 0 || again.length > 0 ? new Map() : intoSurge(o);
   if (spare.size > 0) {
-    return { resize: spare, work: tidy, because: 'no machine may be unavailable: the current set makes the surge' };
+    return {
+      resize: spare,
+      work: tidy,
+      because: 'no machine may be unavailable: the current set creates surge machines',
+    };
   }
   return {
     resize: new Map(),
@@ -93,7 +97,7 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
 function reason(o: InPlaceSnapshot, left: readonly SetWithMachines[], selected: number): string {
   if (left.length === 0) return 'no old machine is left';
   if (selected > 0) return `${selected} ${selected === 1 ? 'node is' : 'nodes are'} selected for an update`;
-  return o.manual ? 'waiting: machines are selected by hand' : 'waiting: no further machine may be unavailable';
+  return o.manual ? 'waiting: a user must select nodes' : 'waiting: no other machine may become unavailable now';
 }
 
 /** Nodes whose update is, or was, for a former template, and nodes that the user selected. */
@@ -223,8 +227,8 @@ function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
     machines.flatMap((machine) => {
       const node = nodeOf(machine, o);
       const waits = node && !isTerminating(machine) && wasEmptied(machine, o);
-      const told = updateReasonOf(machine) === InPlaceUpdateReasons.CandidateForUpdate;
-      return waits && told ? [{ node, change: selectedFor(current.set) }] : [];
+      const reported = updateReasonOf(machine) === InPlaceUpdateReasons.CandidateForUpdate;
+      return waits && reported ? [{ node, change: selectedFor(current.set) }] : [];
     }),
   );
   return o.repairsFirst ? [] : first.slice(0, o.free ?? first.length);

@@ -162,7 +162,7 @@ describe('scaling', () => {
   };
   const sets = (...replicas: number[]) =>
     replicas.map((r, i) => size(`s${i}`, r, { createdAt: i, desired: 7, max: 9 }));
-  test('the largest set gives up the remainder [S-02]', () => {
+  test('the largest set loses the remainder [S-02]', () => {
     expect(scale(sets(1, 3, 5), 3, 2)).toEqual({ sizes: [1, 2, 2], annotate: ['s0', 's1', 's2'] });
   });
   test('only annotations are refreshed [S-05]', () => {

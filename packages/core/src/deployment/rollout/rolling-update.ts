@@ -34,7 +34,7 @@ export interface RolloutStep {
 /**
  * Returns the replicas that the current set may have now (docs/compatibility/rules-deployments.md §3.2).
  *
- * - Each set counts with its replicas or its machines, whichever is larger. Terminating machines and machines that do
+ * - Each set counts with the larger number of its replicas and its machines. Terminating machines and machines that do
  *   not exist yet therefore use up the surge.
  * - The original counts the status only. It gives a new set its surge twice (BUG-4 of
  *   docs/compatibility/rules-deployments.md) and exceeds the surge when the status lags (incident 3).
@@ -123,14 +123,14 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   }
   const missing = addMissing(sizes, target);
   if (missing.size > 0)
-    return { resize: missing, because: 'the newest template is not proven: the last good set grows' };
+    return { resize: missing, because: 'the newest template is not yet proven: the last good set grows' };
   // A replica that may not be created must not be deleted first. If the sets request too many, the current set may
   // create none.
   const isOver = sum(allOf(sizes), (size) => size.replicas) > target.replicas + target.surge;
   const isFree = target.ceiling === undefined || isOver;
   const growth = isFree ? target.unavailable : Math.max((target.ceiling ?? 0) - current.replicas, 0);
   const resize = shrinkOld(sizes, { ...target, unavailable: Math.min(target.unavailable, growth) });
-  if (resize.size > 0) return { resize, because: 'enough machines are available to give old ones up' };
+  if (resize.size > 0) return { resize, because: 'enough machines are available: deleting old machines' };
   if (!sizes.old.some((size) => footprint(size) > 0)) return { resize, because: 'no old machine is left' };
-  return { resize, because: 'waiting: machines of the current set are not available, or old ones are not gone yet' };
+  return { resize, because: 'waiting: machines of the current set are not available, or old machines still exist' };
 }

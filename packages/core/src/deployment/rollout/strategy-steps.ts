@@ -37,7 +37,7 @@ export function createStep(view: View, size = initialReplicas(view)): Step {
       message: `Created new machine set "${name}"`,
     },
     events: size > 0 ? [scaledEvent(name, 0, size)] : [],
-    because: `there is no set for the template yet: ${name} is made with ${size}`,
+    because: `the template has no set yet: creating ${name} with ${size} replicas`,
   };
 }
 

@@ -25,7 +25,7 @@ const settle = async (world: World) => {
 };
 
 describe('one write that names machines and the new count', () => {
-  test('exactly the named machines are deleted, whatever the priorities of others, and nothing replaces them [incident 8]', async () => {
+  test('exactly the named machines are deleted, with any priorities of others, and nothing replaces them [incident 8]', async () => {
     await using world = await start(5);
     const [a = '', b = '', c = '', d = '', e = ''] = await names(world);
     await world.patchMachine(a, priority('0'));
@@ -54,13 +54,13 @@ describe('one write that names machines and the new count', () => {
 
   test.each<[title: string, body: (names: readonly string[]) => object, why: RegExp]>([
     ['a count that was not the author’s', ([a = '']) => request('r', [a], 4), /expects 4 replicas, and there were 3/],
-    ['a machine of nobody', ([a = '']) => request('r', [a, 'other'], 3), /other is no machine of this deployment/],
-    ['counts that do not add up', ([a = '']) => request('r', [a], 3, 1), /to must be from less the machines/],
-    ['a name given twice', ([a = '']) => request('r', [a, a], 3), /none of them twice/],
+    ['a machine of nobody', ([a = '']) => request('r', [a, 'other'], 3), /other is not a machine of this deployment/],
+    ['counts that do not add up', ([a = '']) => request('r', [a], 3, 1), /to must be from minus the number/],
+    ['a name given twice', ([a = '']) => request('r', [a, a], 3), /no duplicates/],
     [
       'rubbish',
       () => ({ metadata: { annotations: { [Annotations.ScaleIn]: '{' } }, spec: { replicas: 1 } }),
-      /requestID must be a text/,
+      /requestID must be a string/,
     ],
   ])('%s: refused as a whole, the count goes back, no machine goes', async (_title, body, why) => {
     await using world = await start(3);
@@ -91,7 +91,7 @@ describe('one write that names machines and the new count', () => {
     const stored = await world.deployment();
     expect([stored.spec.replicas, scaleInResults(stored)[0]?.message]).toEqual([
       3,
-      expect.stringContaining('a rollout is running'),
+      expect.stringContaining('a rollout is in progress'),
     ]);
   });
 
@@ -136,7 +136,7 @@ describe('the scaler’s annotations (docs/compatibility/rules-deployments.md §
     await world.pass(120);
     expect(await names(world)).toEqual([a, b, c]);
     const said = (await world.events()).filter((event) => event.reason === 'ScaleInPending');
-    expect(said.map((event) => event.message)).toEqual([expect.stringContaining('has not fallen since it was named')]);
+    expect(said.map((event) => event.message)).toEqual([expect.stringContaining('was not reduced after the mark')]);
     await world.change({ spec: { replicas: 2 } });
     await world.pass(30);
     expect(await names(world)).toEqual([a, c]);

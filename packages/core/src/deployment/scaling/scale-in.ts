@@ -59,16 +59,16 @@ export function parseScaleIn(text: string): ParsedScaleIn {
     requestID: isId(requestID) ? requestID : '',
     problem: `metadata.annotations[${Annotations.ScaleIn}]: ${problem}`,
   });
-  if (!isId(requestID)) return wrong(`requestID must be a text of 1 to ${MAX_ID_LENGTH} characters, in a JSON object`);
+  if (!isId(requestID)) return wrong(`requestID must be a string of 1 to ${MAX_ID_LENGTH} characters in a JSON object`);
   if (!Array.isArray(machines) || !machines.every((name) => typeof name === 'string' && name !== '')) {
-    return wrong('machines must be a list of names of machines');
+    return wrong('machines must be a list of machine names');
   }
   if (!isCount(from) || !isCount(to)) return wrong('from and to must be integers of 0 or more');
   if (machines.length === 0 || new Set(machines).size !== machines.length) {
-    return wrong('machines must name at least one machine, and none of them twice');
+    return wrong('machines must contain at least one name and no duplicates');
   }
   if (to !== from - machines.length) {
-    return wrong(`to must be from less the machines that are named: ${from} - ${machines.length}, not ${to}`);
+    return wrong(`to must be from minus the number of named machines: ${from} - ${machines.length}, not ${to}`);
   }
   return { request: { requestID, machines, from, to } };
 }
@@ -107,19 +107,19 @@ function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefi
   const { current, old } = splitSets(deployment, sets);
   const replicas = deployment.spec.replicas ?? 0;
   if (replicas !== request.to)
-    return `spec.replicas is ${replicas} and not ${request.to}: somebody has changed it since`;
+    return `spec.replicas is ${replicas} and not ${request.to}: it was changed after the request`;
   const before = replicasBefore(snapshot);
   if (before !== undefined && before !== request.from) {
-    return `it expects ${request.from} replicas, and there were ${before}: read the deployment again`;
+    return `it expects ${request.from} replicas, and there were ${before}; read the deployment again`;
   }
   if (old.some((set) => (set.spec.replicas ?? 0) > 0 || machinesOf(set).length > 0)) {
-    return 'a rollout is running: try again when the condition Progressing says NewMachineSetAvailable';
+    return 'a rollout is in progress; try again when the condition Progressing has the reason NewMachineSetAvailable';
   }
   const machines = new Map((current ? machinesOf(current) : []).map((machine) => [machine.metadata.name, machine]));
   for (const name of request.machines) {
     const machine = machines.get(name);
-    if (machine === undefined) return `${name} is no machine of this deployment`;
-    if (isTerminating(machine)) return `${name} is being deleted already`;
+    if (machine === undefined) return `${name} is not a machine of this deployment`;
+    if (isTerminating(machine)) return `${name} is already being deleted`;
     if (isFailed(machine)) return `${name} has failed and is being replaced`;
     if (isPreserved(machine, now)) return `${name} is preserved`;
   }

@@ -40,7 +40,7 @@ export class ScaleRequests {
     else this.#unmet.set(key, new Set(unmet.map(({ machine }) => machine.metadata.uid)));
     for (const { machine, why } of unmet) {
       if (before?.has(machine.metadata.uid)) continue;
-      const message = `Machine ${machine.metadata.name} is named for deletion and stays: ${why}. The next scale-down takes it first.`;
+      const message = `Machine ${machine.metadata.name} is marked for deletion but not deleted yet: ${why}. The next scale-down deletes it first.`;
       this.#access.context.recorder.event(deployment, 'Normal', ScaleInReasons.Pending, message);
     }
   }
@@ -49,7 +49,7 @@ export class ScaleRequests {
    * Marks the machines that the cluster autoscaler named and prunes its list (docs/compatibility/rules-deployments.md §9.2). The list is written
    * first: a name has its time before its machine is marked with it.
    *
-   * @returns The deployment as it is now; undefined: its current set was written, and all is to be read again.
+   * @returns The current deployment; undefined: its current set was written, and everything must be read again.
    */
   async applyTriggers(
     deployment: MachineDeployment,
@@ -96,8 +96,9 @@ export class ScaleRequests {
   }
 
   /**
-   * The count fell for the named machines and rose again unseen, so no fall of the set shows it: the set learns of it by
-   * the time alone. Before the machines are marked, because an unmarked name is what tells of the fall.
+   * The replicas were reduced for the named machines and raised again between two reconciles, so the set sees no reduction. Only
+   * the time shows it to the set. It is written before the machines are marked, because an unmarked name is the evidence of the
+   * reduction.
    *
    * @returns Whether the set was written.
    */

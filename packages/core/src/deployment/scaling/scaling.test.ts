@@ -28,7 +28,7 @@ test('an update in place that is paused in its middle follows a user who scales 
   expect(sizesOf(size('new', 1, 4), size('old', 3, 4), { ...IN_PLACE, replicas: 0 })).toEqual({ old: 0, new: 0 });
 });
 
-test('what is asked for during the pause of an update in place goes to the newest set', () => {
+test('replicas that are requested during the pause of an update in place go to the newest set', () => {
   expect(sizesOf(size('new', 1, 4), size('old', 3, 4), { ...IN_PLACE, replicas: 6 })).toEqual({ new: 3 });
 });
 
@@ -40,7 +40,7 @@ test('a set that fills up during the pause of an update in place does not empty 
   expect(sizesOf(size('new', 4, 4), size('old', 1, 4), IN_PLACE)).toEqual({});
 });
 
-test('a rolling update that is paused gives up what a lowered surge no longer allows', () => {
+test('a paused rolling update deletes machines above a reduced surge', () => {
   const target: ScaleTarget = { ...IN_PLACE, strategy: 'RollingUpdate', limits: { ...IN_PLACE.limits, surge: 0 } };
   expect(sizesOf(size('new', 2, 4), size('old', 3, 4), target)).toEqual({ old: 2, new: 2 });
 });
@@ -55,7 +55,7 @@ test('without a pause an update in place moves its machines by itself', () => {
 });
 
 test.each([false, true])(
-  'a large surge gives the newest set no more than is asked for, and is no reason to wait (paused: %s)',
+  'a large surge gives the newest set only the requested replicas, and is no reason to wait (paused: %s)',
   (paused) => {
     const limits = { surge: 3, annotatedSurge: 3, unavailable: 0 };
     const target: ScaleTarget = { replicas: 3, limits, strategy: 'RollingUpdate', statusReplicas: 2, paused };

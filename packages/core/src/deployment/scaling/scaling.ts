@@ -16,13 +16,13 @@ import {
 export interface ScaleTarget extends GrowthRule {
   readonly limits: Limits;
   readonly strategy: string | undefined;
-  /** `status.replicas` of the deployment: stands in for a missing max-replicas annotation. */
+  /** `status.replicas` of the deployment: replaces a missing max-replicas annotation. */
   readonly statusReplicas: number;
   /** Whether the rollout is paused: then sizes follow what the user asks for, and nothing else. */
   readonly paused?: boolean;
 }
 
-/** New sizes, and the sets whose desired- and max-replicas annotations are to be written even if their size stays. */
+/** New sizes, and the sets whose desired- and max-replicas annotations must be written even without a new size. */
 export interface Scaling {
   readonly resize: Resize;
   readonly annotate: readonly string[];
@@ -57,11 +57,11 @@ const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
   active.some((size) => size.desired !== undefined && size.desired !== replicas);
 
 /**
- * Sizes after a change of replicas, or while paused (docs/compatibility/rules-deployments.md §3.8): one active set takes it all; next to a saturated
- * current set the others go to 0; in the middle of a rollout growth goes to the current set and shrinking is shared. What
- * the current set may not take, because its template is not proven, goes to the last good set.
- * During a pause none of it happens before the user changes the replicas or allows fewer: the original goes on as far as
- * the surge reaches, and so makes machines of a template that was paused because its machines fail.
+ * Sizes after a change of replicas, or while paused (docs/compatibility/rules-deployments.md §3.8). A single active set gets all
+ * replicas. If the current set is saturated, the others are scaled to 0. During a rollout, the current set grows, and all sets
+ * share a reduction. If its template is not proven, the last good set grows instead. During a pause, sizes change only when the
+ * user changes the replicas or limits. The original continues up to the surge, and so creates machines of a template that was
+ * paused because its machines fail.
  */
 export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const { replicas, limits } = target;
@@ -73,16 +73,16 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const stands = paused && !isRescaled(active, replicas);
   // A limit that was lowered is kept to by those who scale by it: the surge of updates in place is their own.
   if (stands && (!rolls || sum(active, (size) => size.replicas) <= replicas + limits.annotatedSurge)) {
-    return { resize: new Map(), annotate, because: 'paused: every set stays as large as it is' };
+    return { resize: new Map(), annotate, because: 'paused: no set changes its size' };
   }
   if (isSaturated(sizes.current, replicas)) {
     const resize = new Map(sizes.old.filter(isActive).map((size) => [size.name, 0]));
-    return { resize, annotate: [], because: 'the current set carries the deployment' };
+    return { resize, annotate: [], because: 'all replicas belong to the current set' };
   }
   // Without new annotations every later pass would see a scaling event again and the rollout stood still (BUG-5).
   // During a pause the strategy moves nothing: what the user asks for is shared out here.
   if (!rolls && !paused) {
-    return { resize: new Map(), annotate, because: 'the strategy moves the machines itself' };
+    return { resize: new Map(), annotate, because: 'the strategy sets the sizes itself' };
   }
   const toAdd = allowedOf(target) - sum(active, (size) => size.replicas);
   if (toAdd < 0) return { resize: shareOut(active, target, toAdd), annotate, because: 'in proportion' };
@@ -109,8 +109,8 @@ function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarge
 }
 
 /**
- * Adds machines as far as there is room. What machines that are going hold back stays a scaling, by the annotations of the
- * other sets, until it is through: during a pause, or at a ceiling, no rollout adds it.
+ * Adds machines up to the limit. Replicas that terminating machines delay stay requested in the annotations of the other sets
+ * until they are added. During a pause, or at a ceiling, no rollout adds them.
  */
 function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): Scaling {
   const resize = grown(sizes, Math.min(count, room), target);
@@ -119,7 +119,7 @@ function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): 
   const names = allOf(sizes).filter((size) => isActive(size) || resize.has(size.name));
   const because =
     target.good !== undefined && resize.has(target.good)
-      ? `the newest template is not proven: ${target.good} grows`
+      ? `the newest template is not yet proven: ${target.good} grows`
       : 'in proportion';
   return { resize, annotate: stays ? [] : names.map(({ name }) => name), because };
 }
@@ -128,8 +128,8 @@ function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): 
 const allowedOf = ({ replicas, limits }: ScaleTarget): number => (replicas > 0 ? replicas + limits.annotatedSurge : 0);
 
 /**
- * Machines that may be added now. Those that are going, or are to go and do not know it yet, still count; what is held
- * back because of them is added by the rollout when they are gone.
+ * Machines that may be added now. Terminating machines still count, and those that are about to terminate. The rollout adds the
+ * delayed machines after their deletion.
  */
 const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>
   Math.max(replicas + limits.surge - sum(allOf(sizes), footprint), 0);

@@ -19,7 +19,7 @@ const plan = (list: string | undefined, scaler: string | undefined, ...machines:
 const T0 = minutes(-10);
 const T1 = minutes(-5);
 
-describe('9.2 step A: the list in its present form', () => {
+describe('step A: the list in its present form [9.2]', () => {
   test('no annotation: nothing', () => {
     expect(plan(undefined, undefined, running('a'))).toEqual({ annotations: {}, marks: [], refused: [] });
   });
@@ -66,7 +66,7 @@ describe('9.2 step A: the list in its present form', () => {
     expect(plan(list, undefined, running('a'))).toEqual({ annotations: {}, marks: [], refused: [] });
   });
 
-  test('(ODD-8 mended) the scaler’s time is written also where the list is in its present form', () => {
+  test('the scaler’s time is written also where the list is in its present form [ODD-8 fixed]', () => {
     expect(plan(`a~${T0}`, undefined, running('a')).annotations).toEqual({ [SCALER]: minutes(0) });
   });
 
@@ -76,7 +76,7 @@ describe('9.2 step A: the list in its present form', () => {
   });
 });
 
-describe('9.2 step B: mark and prune', () => {
+describe('step B: mark and prune [9.2]', () => {
   test.each<[title: string, list: string, left: string | null, machines: Machine[]]>([
     ['a machine that is gone', `a~${T0},b~${T0}`, `b~${T0}`, [running('b')]],
     ['a failed one', `a~${T0},b~${T0}`, `b~${T0}`, [machine('a', { phase: 'Failed' }), running('b')]],
@@ -84,7 +84,7 @@ describe('9.2 step B: mark and prune', () => {
     ['one that is being deleted', `a~${T0}`, null, [running('a', { deleting: true })]],
     ['a time that is none', 'a~yesterday', null, [running('a')]],
     ['an entry with two times', `a~${T0}~${T0}`, null, [running('a')]],
-    ['(ODD-14 mended) a machine of another deployment', `foreign~${T0}`, null, [running('a')]],
+    ['a machine of another deployment [ODD-14 fixed]', `foreign~${T0}`, null, [running('a')]],
     ['only commas', ',,', null, [running('a')]],
   ])('drops %s', (_title, list, left, machines) => {
     expect(plan(list, T0, ...machines).annotations).toEqual({ [LIST]: left });
@@ -122,7 +122,7 @@ describe('9.2 step B: mark and prune', () => {
     expect(plan(`a~soon,b~${T0}~x,foreign,gone`, T0, running('a')).refused).toEqual([
       `b~${T0}~x (must be name~time)`,
       'a~soon (the time must be RFC 3339)',
-      'foreign (no machine of this deployment)',
+      'foreign (not a machine of this deployment)',
     ]);
   });
 });
@@ -133,9 +133,9 @@ describe('a mark that is not acted upon is said', () => {
 
   test.each<[title: string, replicas: number, scaler: string | undefined, marked: number | undefined, why: RegExp]>([
     ['priority 1 without a time, at equal count', 2, undefined, undefined, /has no .*marked-for-deletion-time/],
-    ['marked, and the count never fell', 2, undefined, -5, /has not fallen since it was named/],
-    ['marked after the last fall of the count', 2, T0, -5, /has not fallen since it was named/],
-    ['fewer than wanted', 3, undefined, undefined, /the set has the 3 machines that it wants/],
+    ['marked, and the count never fell', 2, undefined, -5, /was not reduced after the mark/],
+    ['marked after the last fall of the count', 2, T0, -5, /was not reduced after the mark/],
+    ['fewer than wanted', 3, undefined, undefined, /the set has only the 3 machines that it needs/],
   ])('%s', (_title, replicas, scaler, marked, why) => {
     const named = running('a', { priority: '1', ...(marked === undefined ? {} : { marked }) });
     const unmet = unmetTriggers(scaled(replicas, scaler), [named, running('b')]);

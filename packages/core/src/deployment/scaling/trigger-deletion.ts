@@ -47,8 +47,8 @@ interface MarkTimes {
 }
 
 /**
- * Priority 1, and the time of the decision unless the machine has one already. Empty: the machine is marked. A time that
- * an earlier fall of the count covers is not taken: the set would delete the machine before the count has fallen for it.
+ * Priority 1, and the time of the decision unless the machine has one already. Empty: the machine is marked. A time within an
+ * earlier reduction is not used, because the set would delete the machine before its own reduction.
  */
 function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly<Record<string, string>> {
   const { [Annotations.Priority]: priority, [Annotations.MarkedForDeletionTime]: marked } =
@@ -64,15 +64,15 @@ function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly
 }
 
 /**
- * Decides what the autoscaler's list means now (docs/compatibility/rules-deployments.md §9.2): which entries stay, which machines are to be marked. An
- * entry without a time gets the present one, and the time of the scaler's last change rises with it: the former time
- * belongs to an earlier fall of the count. The original may keep that time in memory only and then writes the set anew
+ * Evaluates the deletion list of the autoscaler (docs/compatibility/rules-deployments.md §9.2): which entries stay, and which
+ * machines are marked. An entry without a time gets the current time. The time of the last scaler change rises with it, because
+ * the earlier time belongs to an earlier reduction. The original can keep that time only in memory, and then writes the set
  * every second (ODD-8).
  *
  * @param machines The deployment's own machines by name: names of any other machine are dropped (ODD-14).
  * @param isElsewhere Whether a name is that of a machine that is not this deployment's.
- * @param coveredFor Time up to which an earlier fall of the count covers names, for the machine's set, in milliseconds
- *   since 1970; undefined: the count falls for this name.
+ * @param coveredFor End of the time that an earlier reduction covers for the machine's set, in milliseconds since 1970.
+ * Undefined: the replicas are reduced for this name.
  */
 export function planTriggers(
   deployment: MachineDeployment,
@@ -121,7 +121,7 @@ export function planTriggers(
         .map(({ name, time }) => `${name}~${time} (the time must be RFC 3339)`),
       ...triggers
         .filter(({ name }) => !machines.has(name) && isElsewhere(name))
-        .map(({ name }) => `${name} (no machine of this deployment)`),
+        .map(({ name }) => `${name} (not a machine of this deployment)`),
     ],
   };
 }
@@ -135,7 +135,7 @@ const rubbish = (text: string): string[] =>
     .filter((entry) => entry.split('~').length > 2 || !NAME.test(entry.split('~')[0]?.trim() ?? ''))
     .map((entry) => `${entry.trim()} (must be name~time)`);
 
-/** A machine that somebody wants deleted and that stays for now. */
+/** A machine that is marked for deletion and stays for now. */
 export interface UnmetTrigger {
   readonly machine: Machine;
   /** Why, and what would delete it. */
@@ -143,9 +143,9 @@ export interface UnmetTrigger {
 }
 
 /**
- * Machines of a set with priority 1 that the set is not going to delete: it has as many as it wants, and the mark is
- * not covered by a change of the scaler's. The original says nothing about them. Nothing is deleted for a mark alone:
- * priority 1 is also how an operator names, ahead of time, what the next scale-down takes first.
+ * Machines with priority 1 that the set does not delete: it has its desired replicas, and no change of the scaler covers the
+ * mark. The original does not report them. A mark alone deletes nothing, because operators use priority 1 to select machines for
+ * the next scale-down.
  */
 export function unmetTriggers(set: MachineSet, machines: readonly Machine[]): UnmetTrigger[] {
   const named = machines.filter(
@@ -165,7 +165,7 @@ export function unmetTriggers(set: MachineSet, machines: readonly Machine[]): Un
     const lacking =
       mark === undefined
         ? `it has no ${Annotations.MarkedForDeletionTime}`
-        : 'spec.replicas of its MachineDeployment has not fallen since it was named';
-    return [{ machine, why: `${lacking}, and the set has the ${wanted} machines that it wants` }];
+        : 'spec.replicas of its MachineDeployment was not reduced after the mark';
+    return [{ machine, why: `${lacking}, and the set has only the ${wanted} machines that it needs` }];
   });
 }

@@ -10,7 +10,7 @@ export interface GrowthRule {
   readonly good?: string;
 }
 
-/** What {@link lastGood} knows of sets beyond their sizes. */
+/** The information about sets that {@link lastGood} needs in addition to their sizes. */
 export interface Repute {
   /** The set that last carried the whole deployment. */
   readonly named: string | undefined;

@@ -14,9 +14,9 @@ export interface PlanBounds {
 }
 
 /**
- * The last look before sizes are written: whole non-negative numbers, no growth of the sum beyond replicas + surge,
- * and never a deployment with replicas brought to 0 (incident 10), unless that is what the user chose: Recreate, or a last
- * machine where all may be unavailable.
+ * The last check before sizes are written. Sizes are non-negative integers, and the sum never exceeds replicas + surge. A
+ * deployment with replicas is never scaled to 0 (incident 10). Exceptions are Recreate, and the last machine if all may be
+ * unavailable.
  * @throws PlanRefused with a sentence that says which bound it broke.
  */
 export function checkPlan(sizes: Sizes, resize: Resize, { replicas, surge, unavailable, strategy }: PlanBounds): void {
@@ -31,6 +31,6 @@ export function checkPlan(sizes: Sizes, resize: Resize, { replicas, surge, unava
   }
   const allowed = strategy === 'Recreate' || (before === 1 && unavailable >= replicas);
   if (after === 0 && before > 0 && replicas > 0 && !allowed) {
-    throw new PlanRefused(`refused to scale all sets to 0: ${replicas} machines are asked for`);
+    throw new PlanRefused(`refused to scale all sets to 0: spec.replicas is ${replicas}`);
   }
 }

@@ -9,15 +9,21 @@ const TYPE = MachineDeploymentConditions.InputIgnored;
 function unreadable({ metadata: { annotations = {} } }: MachineDeployment): string[] {
   const { [Annotations.EffectiveCreationTimeout]: timeout, [Annotations.LastReplicaChangeByScaler]: time } =
     annotations;
-  const told = (key: string, value: string, hint: string) =>
-    `metadata.annotations[${key}]: ${JSON.stringify(value)} is not heeded; ${hint}`;
+  const reported = (key: string, value: string, hint: string) =>
+    `metadata.annotations[${key}]: ${JSON.stringify(value)} is ignored; ${hint}`;
   return [
     ...(timeout === undefined || isGoDuration(timeout)
       ? []
-      : [told(Annotations.EffectiveCreationTimeout, timeout, 'write a duration such as "20m"')]),
+      : [reported(Annotations.EffectiveCreationTimeout, timeout, 'write a duration such as "20m"')]),
     ...(time === undefined || parseTime(time) !== undefined
       ? []
-      : [told(Annotations.LastReplicaChangeByScaler, time, 'write an RFC 3339 time such as "2026-01-01T12:00:00Z"')]),
+      : [
+          reported(
+            Annotations.LastReplicaChangeByScaler,
+            time,
+            'write an RFC 3339 time such as "2026-01-01T12:00:00Z"',
+          ),
+        ]),
   ];
 }
 
@@ -35,7 +41,7 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
   const given = fenceposts(1, limits.maxUnavailable, replicas).unavailable;
   if (more !== 0 || unavailable !== 1 || given !== 0) return undefined;
   const texts = `${manual ? '' : `maxSurge ${limits.maxSurge} and `}maxUnavailable ${limits.maxUnavailable}`;
-  return `spec.strategy.${field}: ${texts} come to 0 of ${replicas} machines; one may be unavailable all the same, or nothing could be updated. Write maxUnavailable: 1, or a maxSurge of 1 and more`;
+  return `spec.strategy.${field}: ${texts} allow 0 of ${replicas} machines, which blocks every update. mcm lets one machine be unavailable. Set maxUnavailable: 1, or maxSurge to at least 1`;
 }
 
 /** Returns the parts of a deployment that have no effect as written; undefined: everything has its effect. */

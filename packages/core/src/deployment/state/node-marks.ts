@@ -75,7 +75,7 @@ function markOf(node: Node, { taint, protect, candidate }: Wanted): NodeMark | u
 
 /**
  * Changes that add or remove the marks of a rollout, one for each node that differs. Machines without a node in the
- * cache are skipped until it appears, and machines that are being deleted are skipped for good. The protection of a
+ * cache are skipped until it appears, and machines that are being deleted are always skipped. The protection of a
  * preserved machine's node belongs to the machine controller and stays.
  *
  * @param protection Whether nodes are protected from the autoscaler

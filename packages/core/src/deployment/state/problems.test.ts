@@ -20,7 +20,8 @@ const get = (world: World, name = 'pool'): Promise<MachineDeployment> =>
 const conditionOf = async (world: World, type: string, name = 'pool') =>
   (await get(world, name)).status?.conditions?.find((condition) => condition.type === type);
 
-const told = async (world: World, reason: string) => (await world.events()).filter((event) => event.reason === reason);
+const reported = async (world: World, reason: string) =>
+  (await world.events()).filter((event) => event.reason === reason);
 
 const WELL = ['Available', 'Progressing'];
 const types = async (world: World, name = 'pool') =>
@@ -50,13 +51,17 @@ describe('overlapping selectors', () => {
     await another(world, { app: 'pool', tier: 'x' });
     expect(await conditionOf(world, 'InvalidSpec')).toMatchObject({
       reason: 'SelectorOverlaps',
-      message: expect.stringMatching(/^spec\.selector: .*MachineDeployment other\. This one, the oldest, goes on/),
+      message: expect.stringMatching(
+        /^spec\.selector: .*MachineDeployment other\. This deployment is the oldest and continues/,
+      ),
     });
     expect(await conditionOf(world, 'InvalidSpec', 'other')).toMatchObject({
       reason: 'SelectorOverlaps',
-      message: expect.stringMatching(/^spec\.selector: .*MachineDeployment pool\. This one, the newer, makes/),
+      message: expect.stringMatching(
+        /^spec\.selector: .*MachineDeployment pool\. This deployment is newer and creates no machines/,
+      ),
     });
-    expect((await told(world, 'InvalidSpec')).map(({ involvedObject }) => involvedObject.name).sort()).toEqual([
+    expect((await reported(world, 'InvalidSpec')).map(({ involvedObject }) => involvedObject.name).sort()).toEqual([
       'other',
       'pool',
     ]);
@@ -145,7 +150,7 @@ describe('a class that does not exist', () => {
       reason: 'ClassNotFound',
       message: expect.stringMatching(/^spec\.template\.spec\.class\.name: there is no MachineClass "small"/),
     });
-    expect(await told(world, 'InvalidSpec')).toHaveLength(1);
+    expect(await reported(world, 'InvalidSpec')).toHaveLength(1);
     const written = world.totalWrites();
     await world.pass(3_600);
     expect(world.totalWrites()).toBe(written);
@@ -203,7 +208,7 @@ describe('a class that does not exist', () => {
     const said = async () =>
       (await world.sets())[0]?.status?.machineSetCondition?.map(({ type, reason }) => `${type}/${reason}`);
     expect(await said()).toEqual(['InvalidSpec/ClassNotFound']);
-    expect(await told(world, 'InvalidSpec')).toHaveLength(1);
+    expect(await reported(world, 'InvalidSpec')).toHaveLength(1);
     const written = world.totalWrites();
     await world.pass(600);
     expect(world.totalWrites()).toBe(written);
@@ -238,7 +243,7 @@ describe('a class that is created together with its users', () => {
     await world.createClass('small');
     await world.deploy(2);
     await world.until(() => world.complete(), 60);
-    expect(await told(world, 'InvalidSpec')).toEqual([]);
+    expect(await reported(world, 'InvalidSpec')).toEqual([]);
     expect(await types(world)).toEqual(WELL);
   });
 
@@ -256,7 +261,7 @@ describe('a class that is created together with its users', () => {
       },
     });
     await world.until(() => world.truth.store.size === 2, 60);
-    expect(await told(world, 'InvalidSpec')).toEqual([]);
+    expect(await reported(world, 'InvalidSpec')).toEqual([]);
   });
 });
 
@@ -279,7 +284,7 @@ test('PlanRefused: a plan that breaks a bound is not executed, is reported, and 
   expect([await world.sets(), await world.machines()]).toEqual([[], []]);
   const blocked = { reason: 'PlanRefused', message: 'refused to scale pool-x to -1' };
   expect(await conditionOf(world, 'RolloutBlocked')).toMatchObject(blocked);
-  expect(await told(world, 'RolloutBlocked')).toHaveLength(1);
+  expect(await reported(world, 'RolloutBlocked')).toHaveLength(1);
   errs = false;
   await world.until(() => world.complete(), 900);
   expect(await types(world)).toEqual(WELL);
@@ -298,7 +303,7 @@ describe('requests that cannot be met', () => {
       reason: 'RollbackRevisionNotFound',
       message: expect.stringContaining('revision 7'),
     });
-    expect(await told(world, 'DeploymentRollbackRevisionNotFound')).toHaveLength(1);
+    expect(await reported(world, 'DeploymentRollbackRevisionNotFound')).toHaveLength(1);
     await world.restart();
     await world.pass(60);
     expect(await conditionOf(world, 'RolloutBlocked')).toMatchObject({ reason: 'RollbackRevisionNotFound' });
@@ -317,7 +322,7 @@ describe('requests that cannot be met', () => {
       reason: 'SelectingAll',
       message: expect.stringMatching(/^spec\.selector: /),
     });
-    expect(await told(world, 'SelectingAll')).toHaveLength(1);
+    expect(await reported(world, 'SelectingAll')).toHaveLength(1);
     expect((await get(world)).status?.observedGeneration).toBe((await get(world)).metadata.generation);
     expect([await world.sets(), await world.machines()]).toEqual([[], []]);
     await world.change({ spec: { selector: { matchLabels: { app: 'pool' } } } });
@@ -333,7 +338,7 @@ describe('requests that cannot be met', () => {
     const condition = await conditionOf(world, 'InvalidSpec');
     expect(condition).toMatchObject({ reason: 'ValidationFailed' });
     expect(condition?.message).toContain('metadata.annotations[rollout.machine.sapcloud.io/canary-soak]');
-    expect(await told(world, 'InvalidSpec')).toHaveLength(1);
+    expect(await reported(world, 'InvalidSpec')).toHaveLength(1);
     expect(await world.sets()).toEqual([]);
   });
 });
@@ -358,7 +363,7 @@ describe('the new set cannot be created', () => {
       reason: 'MachineSetCreateError',
       message: expect.stringContaining('quota of sets'),
     });
-    expect((await told(world, 'MachineSetCreateError')).length).toBeGreaterThan(0);
+    expect((await reported(world, 'MachineSetCreateError')).length).toBeGreaterThan(0);
     refuses = false;
     await world.until(() => world.complete(), 600);
     await world.pass(5);
@@ -437,15 +442,15 @@ describe('settings that have no effect as written', () => {
     expect(await types(world)).toEqual(['Available', 'InputIgnored', 'Progressing']);
     const said = await conditionOf(world, 'InputIgnored');
     expect(said).toMatchObject({ status: 'True', reason: 'LimitsComeToZero' });
-    expect(said?.message).toContain('spec.strategy.rollingUpdate: maxSurge 0 and maxUnavailable 10% come to 0 of 3');
-    expect(await told(world, 'InputIgnored')).toHaveLength(1);
+    expect(said?.message).toContain('spec.strategy.rollingUpdate: maxSurge 0 and maxUnavailable 10% allow 0 of 3');
+    expect(await reported(world, 'InputIgnored')).toHaveLength(1);
     await world.changeClass('large');
     await world.until(() => world.complete(), 120);
     await world.change({ spec: { replicas: 10 } });
     await world.until(() => world.complete(), 120);
     await world.pass(5);
     expect(await types(world)).toEqual(WELL);
-    expect(await told(world, 'InputIgnored')).toHaveLength(1);
+    expect(await reported(world, 'InputIgnored')).toHaveLength(1);
   });
 
   test.each([
@@ -470,9 +475,9 @@ describe('settings that have no effect as written', () => {
     await world.change({ metadata: { annotations: { [key]: rubbish } } });
     await world.pass(5);
     expect(await conditionOf(world, 'InputIgnored')).toMatchObject({ reason: 'AnnotationNotUnderstood' });
-    const [event, ...more] = await told(world, 'InputIgnored');
+    const [event, ...more] = await reported(world, 'InputIgnored');
     expect([event?.type, more.length]).toEqual(['Warning', 0]);
-    expect(event?.message).toContain(`metadata.annotations[${key}]: "${rubbish}" is not heeded`);
+    expect(event?.message).toContain(`metadata.annotations[${key}]: "${rubbish}" is ignored`);
     await world.change({ metadata: { annotations: { [key]: sense } } });
     await world.pass(5);
     expect(await types(world)).toEqual(WELL);
@@ -489,7 +494,7 @@ describe('settings that have no effect as written', () => {
       reason: 'LabelNotUnderstood',
       message: `metadata.labels[freeze]: "${text}" freezes nothing; write "True", or remove the label.`,
     });
-    expect(await told(world, 'InputIgnored')).toHaveLength(1);
+    expect(await reported(world, 'InputIgnored')).toHaveLength(1);
     await world.change({ metadata: { labels: { freeze: 'True' } } });
     await world.pass(5);
     expect(await conditionOf(world, 'InputIgnored')).toBeUndefined();
@@ -507,7 +512,7 @@ describe('settings that have no effect as written', () => {
     await world.pass(5);
     await world.restart();
     await world.pass(5);
-    const events = await told(world, 'InputIgnored');
+    const events = await reported(world, 'InputIgnored');
     expect(events.map(({ involvedObject, message, count }) => [involvedObject.kind, message, count ?? 1])).toEqual([
       ['MachineSet', 'metadata.labels[freeze]: "true" freezes nothing; write "True", or remove the label', 1],
     ]);

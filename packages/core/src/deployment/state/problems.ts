@@ -15,7 +15,7 @@ import type { View } from './view.ts';
 const { InvalidSpec, ReplacementHeld, RolloutBlocked, RolloutWaiting } = MachineDeploymentConditions;
 
 /** A condition that an event of the same name reports. */
-type Told = Extract<ConditionChange, { type: EventReason }>;
+type Reported = Extract<ConditionChange, { type: EventReason }>;
 
 /** Problems of a deployment apart from its rollout, and their events. */
 export interface Problems {
@@ -30,12 +30,12 @@ const said = ({ status }: MachineDeployment, type: MachineDeploymentConditionTyp
   findCondition(status?.conditions ?? [], type);
 
 /** Machines that a circuit breaker keeps from being replaced. */
-function replacementHeld({ repairs }: View): Told | undefined {
+function replacementHeld({ repairs }: View): Reported | undefined {
   const [first] = repairs.held;
   if (first === undefined) return undefined;
   const names = listed(repairs.held.map(({ machine }) => machine));
   const message = `Not replaced: ${names}. ${breakerMessage(first.breaker)}`;
-  return { type: ReplacementHeld, status: 'True', reason: 'MachinesFellSilentTogether', message };
+  return { type: ReplacementHeld, status: 'True', reason: 'ManyMachinesUnreachable', message };
 }
 
 /** The name of the missing class of the template. Classes of other kinds are not checked. */
@@ -44,15 +44,15 @@ export function missingClass({ deployment, hasClass }: Pick<View, 'deployment' |
   return kind === 'MachineClass' && !hasClass(name) ? name : undefined;
 }
 
-function classNotFound(view: View): Told | undefined {
+function classNotFound(view: View): Reported | undefined {
   const name = missingClass(view);
   if (name === undefined) return undefined;
-  const message = `spec.template.spec.class.name: there is no MachineClass "${name}" in namespace "${view.deployment.metadata.namespace ?? ''}". No machine is made or rolled until there is, or the field names another.`;
+  const message = `spec.template.spec.class.name: there is no MachineClass "${name}" in namespace "${view.deployment.metadata.namespace ?? ''}". No machine is created or rolled out until the class exists, or the field names another class.`;
   return { type: InvalidSpec, status: 'True', reason: 'ClassNotFound', message };
 }
 
 /** The rollout waits for a window or for the end of a freeze. A pause has its own condition. */
-function waitingForWindow({ closed, deployment }: View): Extract<Told, { type: 'RolloutWaiting' }> | undefined {
+function waitingForWindow({ closed, deployment }: View): Extract<Reported, { type: 'RolloutWaiting' }> | undefined {
   if (closed === undefined || deployment.spec.paused === true) return undefined;
   const message = closed.because.replace(/^waiting: /, 'The rollout waits: ');
   return { type: RolloutWaiting, status: 'True', reason: closed.reason, message: `${message}.` };
@@ -80,13 +80,15 @@ export const overlappedBy = ({
 }: Pick<View, 'deployment' | 'overlaps'>): readonly MachineDeployment[] =>
   overlaps.filter((other) => isOlder(other, deployment));
 
-function selectorsOverlap(view: View): Told | undefined {
+function selectorsOverlap(view: View): Reported | undefined {
   const { overlaps = [] } = view;
   if (overlaps.length === 0) return undefined;
   const names = overlaps.map(({ metadata }) => metadata.name).sort();
   const stands =
-    overlappedBy(view).length > 0 ? 'This one, the newer, makes and rolls no machine' : 'This one, the oldest, goes on';
-  const message = `spec.selector: selects the same machines as MachineDeployment ${names.join(', ')}. ${stands}, and neither adopts sets, until the selectors differ.`;
+    overlappedBy(view).length > 0
+      ? 'This deployment is newer and creates no machines'
+      : 'This deployment is the oldest and continues';
+  const message = `spec.selector: selects the same machines as MachineDeployment ${names.join(', ')}. ${stands}. Neither adopts sets until the selectors differ.`;
   return { type: InvalidSpec, status: 'True', reason: 'SelectorOverlaps', message };
 }
 
@@ -105,7 +107,7 @@ function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange
  * Returns the present problems, and which of them are new.
  * @param blocked The step itself reports what blocks the rollout.
  */
-export function troublesOf(view: View, blocked: boolean): Problems {
+export function problemsOf(view: View, blocked: boolean): Problems {
   const { deployment } = view;
   const refused = blocked ? undefined : rollbackRefused(view);
   const invalid = selectorsOverlap(view) ?? classNotFound(view);
@@ -115,8 +117,7 @@ export function troublesOf(view: View, blocked: boolean): Problems {
   const begun = conditions.filter(({ type, reason }) => said(deployment, type)?.reason !== reason);
   const events = begun.map(({ type, message }): PlannedEvent => ({ type: 'Warning', reason: type, message }));
   if (!held && said(deployment, ReplacementHeld)) {
-    const message =
-      'Failed machines are replaced again: not so many are silent any more, or an annotation asks for it.';
+    const message = 'Failed machines are replaced again: the circuit breaker closed, or an annotation overrides it.';
     events.push({ type: 'Normal', reason: 'ReplacementResumed', message });
   }
   const waiting = waitingForWindow(view);

@@ -145,8 +145,8 @@ describe('progress', () => {
     };
     const former = stored(3, { ...before, conditions: [progressing('NewMachineSetAvailable', 'True', minutes(-60))] });
     expect(reasonOf(former, 1)).toBe('MachineSetUpdated');
-    const told = stored(3, { ...before, replicas: 4, updatedReplicas: 1, conditions: [made('b')] });
-    expect(reasonOf(told, 1)).toBe('NewMachineSetCreated');
+    const reported = stored(3, { ...before, replicas: 4, updatedReplicas: 1, conditions: [made('b')] });
+    expect(reasonOf(reported, 1)).toBe('NewMachineSetCreated');
   });
   test('a failure of the sets is copied as it is, and not written again while it is equal', () => {
     const failure = (reason: string, message: string) => ({

@@ -74,7 +74,7 @@ export function planRollback(
     };
   }
   if (sameTemplate(target.spec.template, deployment.spec.template)) {
-    const message = `The template of revision ${revision} is the deployment's own already; spec.rollbackTo was cleared.`;
+    const message = `The template of revision ${revision} is already the template of the deployment; spec.rollbackTo was cleared.`;
     return {
       deployment: cleared,
       target,

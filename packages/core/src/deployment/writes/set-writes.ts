@@ -47,7 +47,7 @@ function refillLabels(view: View, set: MachineSet, size: number): Record<string,
 }
 
 /**
- * Returns true during a pause without a machine on its way between sets. An old set then replaces a failed machine,
+ * Returns true during a pause without a machine that moves between sets. An old set then replaces a failed machine,
  * while the original leaves its place open until the pause ends. A later move needs the label first.
  */
 const rests = ({ deployment, machines }: View): boolean =>

@@ -19,7 +19,7 @@ export interface Blocker {
   readonly hint: string;
   /**
    * The event, which is sent once for each `cause` of a drain. The cause names the problem. It is equal for all pods
-   * that one budget blocks, whatever the text of the API server.
+   * that one budget blocks, and for every text of the API server.
    */
   readonly tell?: { readonly reason: ReportReason; readonly cause: string };
 }
@@ -37,15 +37,15 @@ export function heldBlocker(
   const left = going.slice(0, 3).map(nameOf).join(', ');
   const more = going.length > 3 ? ` and ${going.length - 3} more` : '';
   const budgets = [...new Set(going.flatMap((pod) => pod.budgets.map(({ key }) => key)))];
-  const what = policy === 'Quarantine' ? 'keeps the node cordoned until it has ended' : 'keeps waiting for it';
+  const what = policy === 'Quarantine' ? 'keeps the node cordoned until it ends' : 'keeps waiting for it';
   return {
-    text: `time to drain is over with pod ${left}${more} left; undrainable policy ${policy} ${what}${policyProblem ? `; ${policyProblem}` : ''}`,
+    text: `drain timeout expired with pod ${left}${more} left; undrainable policy ${policy} ${what}${policyProblem ? `; ${policyProblem}` : ''}`,
     failed: true,
     // A quarantined node waits for their change. The pods of a held node report their own.
     ...(budgets.length > 0 ? { budgets } : {}),
     pods: going.map(nameOf),
-    hint: `end the pods by hand, or label the machine ${forcedBy}`,
-    tell: blocked('the time to drain is over'),
+    hint: `delete the pods by hand, or set the label ${forcedBy}`,
+    tell: blocked('the drain timeout expired'),
   };
 }
 
@@ -55,21 +55,21 @@ export const unseenBlocker = (
   pods: readonly DrainPod[],
   forcedBy = 'force-deletion=true',
 ): Blocker => ({
-  text: `what is on the node cannot be seen: ${unseen}`,
+  text: `the pods of the node cannot be read: ${unseen}`,
   failed: true,
   ...(pods.length > 0 ? { pods: pods.map(nameOf) } : {}),
-  hint: `apply the roles of this version (docs/permissions.md); ${forcedBy} on the machine does without`,
-  tell: blocked('what is on the node cannot be seen'),
+  hint: `apply the roles of this version (docs/permissions.md); ${forcedBy} on the machine skips this check`,
+  tell: blocked('the pods of the node cannot be read'),
 });
 
-/** The API server answers 500 to the eviction of a pod with two budgets, whatever they allow. */
+/** The API server answers 500 to the eviction of a pod with two budgets, with any limits. */
 export const severalBlocker = (pod: DrainPod): Blocker => {
   const keys = pod.budgets.map(({ key }) => key).sort();
   return {
-    text: `error while evicting pod "${nameOf(pod)}": pod disruption budgets ${keys.join(' and ')} both select it, and the API server evicts no such pod`,
+    text: `error while evicting pod "${nameOf(pod)}": pod disruption budgets ${keys.join(' and ')} both select it, and the API server does not evict such a pod`,
     failed: true,
     budgets: keys,
-    hint: 'change the selectors or delete budgets until one selects the pod',
+    hint: 'change the selectors or delete budgets, so that only one selects the pod',
     tell: blocked(`budgets ${keys.join(' and ')}`),
   };
 };
@@ -87,16 +87,16 @@ export const misconfiguredBlocker = (pod: DrainPod, { key, rule }: DrainBudget):
 export const budgetBlocker = (pod: DrainPod, { key, nothingHealthy }: DrainBudget): Blocker =>
   nothingHealthy
     ? {
-        text: `pod ${nameOf(pod)} waits for pod disruption budget ${key}, none of whose pods is healthy`,
+        text: `pod ${nameOf(pod)} waits for pod disruption budget ${key}, which has no healthy pod`,
         failed: false,
         budgets: [key],
-        hint: `mend the workload behind budget ${key}, or set its spec.unhealthyPodEvictionPolicy to AlwaysAllow`,
+        hint: `repair the workload of budget ${key}, or set its spec.unhealthyPodEvictionPolicy to AlwaysAllow`,
       }
     : {
         text: `pod ${nameOf(pod)} waits for pod disruption budget ${key}, which allows no disruption now`,
         failed: false,
         budgets: [key],
-        hint: `more healthy pods under budget ${key}`,
+        hint: `make more pods of budget ${key} healthy`,
       };
 
 /** The API server refused to evict the pod. */
@@ -110,20 +110,20 @@ export function refusedBlocker(pod: DrainPod, attempt: Attempt): Blocker {
     };
   }
   if (attempt.result === 'namespaceEnds') {
-    const hint = `namespace ${pod.namespace} has to end; see its status.conditions`;
+    const hint = `see status.conditions of namespace ${pod.namespace}, which must end first`;
     return {
-      text: `pod ${nameOf(pod)} waits for its namespace, which is being deleted, to end it`,
+      text: `pod ${nameOf(pod)} waits for the deletion of its namespace`,
       failed: false,
       hint,
     };
   }
   const budget = pod.budgets[0];
   if (budget) return budgetBlocker(pod, budget);
-  const hint = 'the API server lets it go when its budgets or its load allow';
-  return { text: `pod ${nameOf(pod)} waits: its eviction is refused for now`, failed: false, hint };
+  const hint = 'mcm retries; the API server evicts it when its budgets or its load allow';
+  return { text: `pod ${nameOf(pod)} waits: the API server refuses its eviction for now`, failed: false, hint };
 }
 
-const TRIED_AGAIN = 'it is tried again; the message says what is wrong';
+const TRIED_AGAIN = 'mcm retries; the message names the cause';
 
 /** The API server refused to delete the pod. */
 export const undeletedBlocker = (pod: DrainPod, { message }: Attempt): Blocker => ({
@@ -137,6 +137,6 @@ export const undeletedBlocker = (pod: DrainPod, { message }: Attempt): Blocker =
 export const overstayBlocker = (pod: DrainPod, dueAt: Date, forcedBy = 'force-deletion=true'): Blocker => ({
   text: `pod ${nameOf(pod)} does not end`,
   failed: false,
-  hint: `it was to end by ${dueAt.toISOString()}; see its finalizers and its kubelet; ${forcedBy} on the machine ends the wait`,
+  hint: `it should have ended by ${dueAt.toISOString()}; check its finalizers and its kubelet; ${forcedBy} on the machine ends the wait`,
   tell: { reason: 'PodDoesNotEnd', cause: `pod ${nameOf(pod)}` },
 });

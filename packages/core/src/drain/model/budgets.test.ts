@@ -9,12 +9,18 @@ const budget = (spec: object, status?: object): PodDisruptionBudget =>
     ...(status ? { status } : {}),
   }) as unknown as PodDisruptionBudget;
 
-const judged = { observedGeneration: 1, expectedPods: 3, currentHealthy: 3, desiredHealthy: 3, disruptionsAllowed: 0 };
+const assessed = {
+  observedGeneration: 1,
+  expectedPods: 3,
+  currentHealthy: 3,
+  desiredHealthy: 3,
+  disruptionsAllowed: 0,
+};
 
 test.each<[what: string, spec: object, status: object | undefined, rule: string | undefined]>([
-  ['maxUnavailable', { maxUnavailable: 0 }, judged, 'maxUnavailable: 0, 3 of 3 pods needed, 3 healthy'],
-  ['minAvailable', { minAvailable: '100%' }, judged, 'minAvailable: 100%, 3 of 3 pods needed, 3 healthy'],
-  ['neither', {}, judged, undefined],
+  ['maxUnavailable', { maxUnavailable: 0 }, assessed, 'maxUnavailable: 0, 3 of 3 pods needed, 3 healthy'],
+  ['minAvailable', { minAvailable: '100%' }, assessed, 'minAvailable: 100%, 3 of 3 pods needed, 3 healthy'],
+  ['neither', {}, assessed, undefined],
   ['maxUnavailable, not judged yet', { maxUnavailable: 1 }, undefined, 'maxUnavailable: 1'],
   ['neither, not judged yet', {}, undefined, undefined],
 ])('a budget says what it asks for and what it comes to: %s', (_what, spec, status, rule) => {
@@ -22,11 +28,11 @@ test.each<[what: string, spec: object, status: object | undefined, rule: string 
 });
 
 test('a budget over pods without a controller counts none of them and is misconfigured, with a hint', () => {
-  const status = { ...judged, expectedPods: 0, currentHealthy: 1, desiredHealthy: 0 };
+  const status = { ...assessed, expectedPods: 0, currentHealthy: 1, desiredHealthy: 0 };
   const counted = budget({ maxUnavailable: 1 }, status);
   expect(isMisconfigured(counted)).toBe(true);
   expect(drainBudget(counted).rule).toBe(
-    'maxUnavailable: 1 counts replicas of controllers, and its pods have no controller; write minAvailable as a number',
+    'maxUnavailable: 1 needs pods with a controller, and its pods have none; write minAvailable as a number',
   );
   expect(isMisconfigured(budget({ maxUnavailable: 1 }, { ...status, disruptedPods: { p: 'now' } }))).toBe(false);
   expect(isMisconfigured(budget({ maxUnavailable: 1 }, { ...status, currentHealthy: 0 }))).toBe(false);
@@ -38,19 +44,19 @@ test('a budget that was not evaluated yet is stale, not misconfigured', () => {
   expect(isMisconfigured(undecided)).toBe(false);
   expect(isMisconfigured(budget({ maxUnavailable: 0 }))).toBe(false);
   expect(drainBudget(budget({ maxUnavailable: 0 })).stale).toBe(true);
-  expect(isMisconfigured(budget({ maxUnavailable: 0 }, judged))).toBe(true);
+  expect(isMisconfigured(budget({ maxUnavailable: 0 }, assessed))).toBe(true);
 });
 
 test.each<[what: string, spec: object, status: object | undefined, spares: boolean, nothingHealthy: true | undefined]>([
-  ['fewer healthy pods than it needs', {}, { ...judged, currentHealthy: 2 }, false, undefined],
-  ['none healthy', {}, { ...judged, currentHealthy: 0 }, false, true],
-  ['as many healthy as it needs', {}, judged, true, undefined],
-  ['none needed, none healthy', {}, { ...judged, currentHealthy: 0, desiredHealthy: 0 }, true, undefined],
-  ['AlwaysAllow', { unhealthyPodEvictionPolicy: 'AlwaysAllow' }, { ...judged, currentHealthy: 2 }, true, undefined],
+  ['fewer healthy pods than it needs', {}, { ...assessed, currentHealthy: 2 }, false, undefined],
+  ['none healthy', {}, { ...assessed, currentHealthy: 0 }, false, true],
+  ['as many healthy as it needs', {}, assessed, true, undefined],
+  ['none needed, none healthy', {}, { ...assessed, currentHealthy: 0, desiredHealthy: 0 }, true, undefined],
+  ['AlwaysAllow', { unhealthyPodEvictionPolicy: 'AlwaysAllow' }, { ...assessed, currentHealthy: 2 }, true, undefined],
   [
     'IfHealthyBudget',
     { unhealthyPodEvictionPolicy: 'IfHealthyBudget' },
-    { ...judged, currentHealthy: 2 },
+    { ...assessed, currentHealthy: 2 },
     false,
     undefined,
   ],

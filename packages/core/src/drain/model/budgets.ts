@@ -39,7 +39,7 @@ function ruleOf(budget: PodDisruptionBudget): string | undefined {
         : undefined;
   if (written === undefined || !status) return written;
   if (countsNone(budget))
-    return `${written} counts replicas of controllers, and its pods have no controller; write minAvailable as a number`;
+    return `${written} needs pods with a controller, and its pods have none; write minAvailable as a number`;
   return `${written}, ${status.desiredHealthy ?? 0} of ${status.expectedPods ?? 0} pods needed, ${status.currentHealthy ?? 0} healthy`;
 }
 

@@ -93,7 +93,7 @@ export interface DrainMemory {
   /** When this process last wrote what the drain waits for. */
   readonly reportedAt?: Date;
   /** Causes that an event has reported, see `Blocker`. */
-  readonly told?: ReadonlySet<string>;
+  readonly reported?: ReadonlySet<string>;
   /** The cordon failed. A forced drain continues without it. */
   readonly cordonFailed?: boolean;
 }

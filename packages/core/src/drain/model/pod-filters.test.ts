@@ -11,7 +11,7 @@ const bare = (change: Partial<DrainPod> = {}): DrainPod => {
 test.each<[what: string, pod: DrainPod, verdict: string, because: string]>([
   ['a static pod', pod('a', { mirror: true, dueAt: later(0) }), 'stay', 'a static pod: only its kubelet can end it'],
   ['of a DaemonSet', pod('a', { ownerKind: 'DaemonSet' }), 'stay', 'a DaemonSet would only start it again'],
-  ['already deleted', pod('a', { dueAt: later(0) }), 'leaving', 'it is being deleted already'],
+  ['already deleted', pod('a', { dueAt: later(0) }), 'leaving', 'it is already being deleted'],
   ['one that has succeeded', pod('a', { phase: 'Succeeded' }), 'evict', 'it has ended'],
   ['one that has failed', pod('a', { phase: 'Failed' }), 'evict', 'it has ended'],
   ['without an owner', bare(), 'evict', 'nothing will start it again, but the node goes'],

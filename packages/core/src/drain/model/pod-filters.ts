@@ -16,7 +16,7 @@ const daemonSetPod: PodFilter = (pod) =>
   pod.ownerKind === 'DaemonSet' ? { pod: 'stay', because: 'a DaemonSet would only start it again' } : undefined;
 
 const leavingPod: PodFilter = (pod) =>
-  pod.dueAt ? { pod: 'leaving', because: 'it is being deleted already' } : undefined;
+  pod.dueAt ? { pod: 'leaving', because: 'it is already being deleted' } : undefined;
 
 const completedPod: PodFilter = (pod) =>
   pod.phase === 'Succeeded' || pod.phase === 'Failed' ? { pod: 'evict', because: 'it has ended' } : undefined;

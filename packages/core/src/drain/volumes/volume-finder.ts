@@ -59,13 +59,15 @@ export class VolumeFinder {
    * detached.
    */
   attachedTo(node: Node, used: readonly string[]): Attachment[] {
-    const told = this.#caches.attachments.store.byIndex('node', node.metadata.name).flatMap(({ metadata, spec }) => {
-      const volume = spec.source.persistentVolumeName;
-      return volume
-        ? [{ name: metadata.name, uid: metadata.uid, volume, deleting: metadata.deletionTimestamp !== undefined }]
-        : [];
-    });
-    const known = new Set(told.map(({ volume }) => volume));
+    const reported = this.#caches.attachments.store
+      .byIndex('node', node.metadata.name)
+      .flatMap(({ metadata, spec }) => {
+        const volume = spec.source.persistentVolumeName;
+        return volume
+          ? [{ name: metadata.name, uid: metadata.uid, volume, deleting: metadata.deletionTimestamp !== undefined }]
+          : [];
+      });
+    const known = new Set(reported.map(({ volume }) => volume));
     const names = (node.status?.volumesAttached ?? []).map(({ name }) => name);
     const inUse = node.status?.volumesInUse ?? [];
     const others = names.length + inUse.length === 0 ? [] : [...new Set(used)].filter((volume) => !known.has(volume));
@@ -73,7 +75,7 @@ export class VolumeFinder {
       if (names.some((name) => this.#isNamed(volume, name))) return [{ volume, deleting: false }];
       return inUse.some((name) => this.#isNamed(volume, name)) ? [{ volume, deleting: false, inUse: true }] : [];
     });
-    return [...told, ...named];
+    return [...reported, ...named];
   }
 
   /**

@@ -22,7 +22,7 @@ test('a volume that stays attached is reported to waiting pods, with its pod and
   const plan = planDrain(o, later(10 * SECOND));
   expect(plan.blockers).toMatchObject([
     {
-      text: 'volume pv-a of pod default/a is still attached, waited for until 2026-01-01T12:02:00Z',
+      text: 'volume pv-a of pod default/a is still attached; mcm waits until 2026-01-01T12:02:00Z',
       failed: false,
       hint: expect.stringContaining('VolumeAttachment'),
     },
@@ -36,20 +36,20 @@ test('a volume that its kubelet still has mounted is reported as such', () => {
     memory: moving('a', { goneAt: later(0) }),
     attachments: [{ volume: 'pv-a', deleting: false, inUse: true }],
   });
-  expect(planDrain(o, later(MINUTE)).blockers[0]?.text).toMatch(/^volume pv-a of pod default\/a is still in use, /);
+  expect(planDrain(o, later(MINUTE)).blockers[0]?.text).toMatch(/^volume pv-a of pod default\/a is still in use; /);
 });
 
 test('a volume that is not attached again is reported until the re-attach timeout', () => {
   const o = look([withVolume('b')], { memory: moving('a', { goneAt: later(0), detachedAt: later(SECOND) }) });
   expect(planDrain(o, later(10 * SECOND)).blockers).toEqual([]);
   expect(planDrain(o, later(11 * SECOND)).blockers).toMatchObject([
-    { text: 'volume pv-a of pod default/a is not attached to another node yet, waited for until 2026-01-01T12:01:31Z' },
+    { text: 'volume pv-a of pod default/a is not attached to another node yet; mcm waits until 2026-01-01T12:01:31Z' },
   ]);
   const arrived = { ...o, attachedElsewhere: new Set(['pv-a']) };
   expect(planDrain(arrived, later(11 * SECOND))).toMatchObject({ evict: [{ name: 'b' }], blockers: [] });
 });
 
-test("nobody waits for a turn: what travels is nobody's concern", () => {
+test('no pod waits for its turn, and detached volumes delay no pod', () => {
   const o = look([pod('old', { dueAt: later(30 * SECOND) })], {
     memory: moving('a', { goneAt: later(0) }),
     attachments: [attached('a')],

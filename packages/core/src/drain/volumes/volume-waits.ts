@@ -14,12 +14,11 @@ export interface VolumeWaits {
 
 export const NO_VOLUMES: VolumeWaits = { blockers: [], waits: false };
 
-const DETACH_HINT = 'its VolumeAttachment has to go: see the CSI driver; the detach timeout ends the wait';
+const DETACH_HINT = 'check its VolumeAttachment and the CSI driver; the detach timeout ends the wait';
 
-const IN_USE_HINT = 'its kubelet has to unmount it: see the log of the kubelet; the detach timeout ends the wait';
+const IN_USE_HINT = 'check the log of the kubelet, which must unmount it; the detach timeout ends the wait';
 
-const REATTACH_HINT =
-  'its pod has to start elsewhere: see the events of the new one; the re-attach timeout ends the wait';
+const REATTACH_HINT = 'check the events of the new pod on another node; the re-attach timeout ends the wait';
 
 /** A shorter wait is not worth a status write. */
 const NAMED_AFTER_MS = 10_000;
@@ -34,7 +33,7 @@ interface Wait {
 }
 
 /** Long waits are reported, the others cause a pass when they become long. */
-function told(waits: readonly Wait[], now: Date): VolumeWaits {
+function reported(waits: readonly Wait[], now: Date): VolumeWaits {
   const named = waits.filter(({ since }) => now >= later(since, NAMED_AFTER_MS));
   const instants = waits.flatMap(({ since, by }) => [later(since, NAMED_AFTER_MS), by].filter((at) => now < at));
   const times = instants.map((instant) => instant.getTime());
@@ -48,13 +47,13 @@ function told(waits: readonly Wait[], now: Date): VolumeWaits {
 const ofPod = (move: VolumeMove | undefined): string => (move ? ` of pod ${nameOf(move.pod)}` : '');
 
 const attachedBlocker = ({ volume, inUse }: Attachment, move: VolumeMove | undefined, by: Date): Blocker => ({
-  text: `volume ${volume}${ofPod(move)} is still ${inUse ? 'in use' : 'attached'}, waited for until ${formatTime(by)}`,
+  text: `volume ${volume}${ofPod(move)} is still ${inUse ? 'in use' : 'attached'}; mcm waits until ${formatTime(by)}`,
   failed: false,
   hint: inUse ? IN_USE_HINT : DETACH_HINT,
 });
 
 const reattachBlocker = (volume: string, move: VolumeMove, by: Date): Blocker => ({
-  text: `volume ${volume}${ofPod(move)} is not attached to another node yet, waited for until ${formatTime(by)}`,
+  text: `volume ${volume}${ofPod(move)} is not attached to another node yet; mcm waits until ${formatTime(by)}`,
   failed: false,
   hint: REATTACH_HINT,
 });
@@ -73,7 +72,7 @@ export function waitForMoves(o: DrainObservation, now: Date): VolumeWaits {
             .map((volume) => reattachBlocker(volume, move, by));
     return blockers.map((blocker) => ({ since, by, blocker }));
   });
-  return told(waits, now);
+  return reported(waits, now);
 }
 
 /** A volume that is attached here without a pod that uses it. */
@@ -105,7 +104,7 @@ export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
   const waits = leftBehind(o, now)
     .filter(({ by }) => now < by)
     .map(({ attachment, move, since, by }) => ({ since, by, blocker: attachedBlocker(attachment, move, by) }));
-  return told(waits, now);
+  return reported(waits, now);
 }
 
 /** Volumes that were not detached in time. The drain continues without them, and each is reported once. */
@@ -115,7 +114,7 @@ export function volumesLeft(o: DrainObservation, now: Date): readonly Blocker[] 
     .map(({ attachment: { volume, inUse }, move }) => ({
       text: `volume ${volume}${ofPod(move)} is still ${inUse ? 'in use' : 'attached'} after ${formatDurationMs(o.detachTimeoutMs)}`,
       failed: false,
-      hint: inUse ? 'see the log of its kubelet' : 'see its VolumeAttachment and the CSI driver',
+      hint: inUse ? 'check the log of its kubelet' : 'check its VolumeAttachment and the CSI driver',
       tell: { reason: 'VolumeStaysAttached', cause: `volume ${volume}` },
     }));
 }

@@ -58,7 +58,7 @@ test('200 calls at 5 a second take at most one and a half times the 40 s of the 
   expect(refused()).toBeLessThan(200 + 60); // the first burst, and then now and again one too many
 });
 
-test('a wait that the cloud requests applies, and a caller that gives up leaves the queue', async () => {
+test('a wait that the cloud requests applies, and a caller that stops waiting leaves the queue', async () => {
   const clock = new VirtualClock();
   const rate = new LearnedRate(clock);
   const since = clock.now().getTime();

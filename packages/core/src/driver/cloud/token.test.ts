@@ -50,7 +50,7 @@ test('a throttle is no refusal of credentials, and gives the time of the next re
 test.each([
   ['fails', answers(503, 'oops'), '503'],
   ['is out of reach', () => Promise.reject(new Error('connect ECONNREFUSED')), 'no answer: connect ECONNREFUSED'],
-])('who %s says nothing of the credentials', async (_what, transport, says) => {
+])('an answer with %s is no verdict about the credentials', async (_what, transport, says) => {
   const error = await failure(transport);
   expect(error).toBeInstanceOf(TokenUnavailable);
   expect(error).toMatchObject({ message: `no token from tokens.example: ${says}` });
@@ -66,17 +66,17 @@ test('an error about refused credentials contains only the code', async () => {
 });
 
 test.each(['{"access_token":"half-of-a-tok', '{"access_token":5}', 'oops', ''])(
-  'an answer without a token is told as such, and not shown: %s',
+  'an answer without a token is reported as such, and not shown: %s',
   async (body) => {
     const error = await failure(answers(200, body));
     expect(error).toBeInstanceOf(TokenUnavailable);
-    expect(String(error)).toContain('200, and an answer that holds none');
+    expect(String(error)).toContain('200, and an answer without a token');
     expect(String(error)).not.toContain('half-of');
   },
 );
 
 test('an aborted request ends with the reason of its signal', async () => {
-  const reason = new Error('the caller gives up');
+  const reason = new Error('the client cancelled the call');
   const rejects: Transport = () => Promise.reject(new Error('aborted'));
   expect(await failure(rejects, AbortSignal.abort(reason))).toBe(reason);
 });

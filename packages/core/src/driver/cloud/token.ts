@@ -66,9 +66,9 @@ interface Answered {
 export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
   const { schema, say, strict = false } = question;
   const { status, text } = await ask(question);
-  const told = schema.safeParse(json(text));
-  if (told.success) return told.data;
-  const why = say(`${status}, and an answer that holds none`);
+  const reported = schema.safeParse(json(text));
+  if (reported.success) return reported.data;
+  const why = say(`${status}, and an answer without a token`);
   // A page comes from another server, such as a proxy.
   throw strict || text.trimStart().startsWith('<') ? new TokenRefused(why) : new TokenUnavailable(why);
 }
@@ -80,7 +80,8 @@ export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
 export async function askForText(question: TextQuestion): Promise<string> {
   const { status, text } = await ask(question);
   const trimmed = text.trim();
-  if (trimmed === '' || trimmed.startsWith('<')) throw new TokenRefused(question.say(`${status}, and another answer`));
+  if (trimmed === '' || trimmed.startsWith('<'))
+    throw new TokenRefused(question.say(`${status}, and an answer that is not a token`));
   return trimmed;
 }
 

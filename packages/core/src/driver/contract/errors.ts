@@ -75,6 +75,6 @@ function textOf(thrown: unknown): string {
   try {
     return String(thrown);
   } catch {
-    return 'something that is no error was thrown';
+    return 'the thrown value is not an Error';
   }
 }

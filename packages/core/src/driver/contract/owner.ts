@@ -39,7 +39,7 @@ export function refuseOthers(asked: Asked, tags: unknown): void {
   const { name, deletionTimestamp } = asked.machine.metadata;
   throw new MachineError(
     deletionTimestamp === undefined ? 'AlreadyExists' : 'NotFound',
-    `VM ${name} was made by another control cluster (${ownerOf(tags).owner}); if this one took its place, name that one in --orphan-former-owners`,
+    `VM ${name} was created by another control cluster (${ownerOf(tags).owner}); if this cluster replaced it, add it to --orphan-former-owners`,
   );
 }
 

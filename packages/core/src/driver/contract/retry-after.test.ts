@@ -24,8 +24,8 @@ test.each<[headers: Readonly<Record<string, string>>, ms: number | undefined]>([
   // No cloud means such a wait.
   [{ 'retry-after': '99999999999999' }, 3_600_000],
   [{ 'retry-after': 'Infinity' }, 3_600_000],
-])('the wait that an answer asks for: %o is %s ms', (told, ms) => {
-  expect(retryAfterOf(headers(told), NOW)).toBe(ms);
+])('the wait that an answer asks for: %o is %s ms', (reported, ms) => {
+  expect(retryAfterOf(headers(reported), NOW)).toBe(ms);
 });
 
 test.each([
@@ -34,8 +34,8 @@ test.each([
   [-1, 0],
   [1e20, 3_600_000],
   [5_000, 5_000],
-])('a driver may say that it is to be waited %s ms: what can be waited is', (told, ms) => {
-  const { retryAfterMs } = new MachineError('Unavailable', 'later', { retryAfterMs: told });
+])('a driver may request a delay of %s ms, which is limited', (reported, ms) => {
+  const { retryAfterMs } = new MachineError('Unavailable', 'later', { retryAfterMs: reported });
   expect(retryAfterMs).toBe(ms);
   expect(() => new Date(NOW.getTime() + (retryAfterMs ?? 0)).toISOString()).not.toThrow();
 });

@@ -68,7 +68,7 @@ test('credentials must be text; keys that no driver reads need not', () => {
   expect(found(() => false).problems).toEqual([]);
 });
 
-test.each(['S-U3 the token step', 'S-U8 the name step'])('%s without the key userData: told with the cure', () => {
+test.each(['S-U3 the token step', 'S-U8 the name step'])('%s without the key userData: reported with the hint', () => {
   expect(() => userDataOf({ data: {}, hidden: {}, problems: [] }, 'm-0', machineClass())).toThrow(
     /userdata field not found in secret for machine "m-0"; add data\.userData to Secret test\/user-data$/,
   );

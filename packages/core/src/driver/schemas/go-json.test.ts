@@ -24,7 +24,7 @@ test('null counts as absent, and in lists and maps as the zero value', () => {
   expect(foldGoJson(spec, null).value).toBeUndefined();
 });
 
-test("what is unknown is left out and told, with the nearest name; keys of maps are nobody else's", () => {
+test('unknown fields are removed and reported, with the nearest name; keys of maps are not checked', () => {
   const { value, unknown } = foldGoJson(spec, { regoin: 'a', disks: [{ size: 1, colour: 'red' }], tags: { Any: 'x' } });
   expect(value).toEqual({ disks: [{}], tags: { Any: 'x' } });
   expect(unknown).toEqual([

@@ -36,7 +36,7 @@ const DEEPEST_CAUSE = 8;
  * Returns a hint for a call that failed at the cloud because of its class or Secret; undefined for other causes. @param
  * error The error of the driver with its causes @param call The driver's method
  */
-export function troubleOf(
+export function problemOf(
   error: MachineError,
   machineClass: MachineClass,
   secrets: Readonly<Record<string, string>>,
@@ -51,7 +51,7 @@ export function troubleOf(
   if (!LASTING.has(error.code) && !(call === 'create' && error.code === 'NotFound')) return undefined;
   const fields = leaves(machineClass.providerSpec).filter(({ value }) => names(error.message, value));
   if (fields.length === 0) return undefined;
-  return { reason: 'CloudRefuses', hint: `look at ${told(fields)} of MachineClass ${machineClass.metadata.name}` };
+  return { reason: 'CloudRefuses', hint: `look at ${reported(fields)} of MachineClass ${machineClass.metadata.name}` };
 }
 
 /** The field of a problem whose message does not contain it; undefined: nothing to add. */
@@ -74,7 +74,7 @@ function networkHint(code: string, machineClass: MachineClass): string {
   if (UNTRUSTED.test(code))
     return `the certificate of the cloud's endpoint is not trusted (${code}); name a file with its CA in NODE_EXTRA_CA_CERTS`;
   const places = leaves(machineClass.providerSpec).filter(({ path }) => PLACES.has(String(path[0]).toLowerCase()));
-  const where = places.length > 0 ? `${told(places)}, ` : '';
+  const where = places.length > 0 ? `${reported(places)}, ` : '';
   return `the cloud cannot be reached (${code}); look at ${where}the endpoint in Secret or environment, and the controller's network`;
 }
 
@@ -110,7 +110,7 @@ function names(message: string, value: string): boolean {
   return at >= 0 && !isWord(message[at - 1]) && !isWord(message[at + value.length]);
 }
 
-const told = (fields: readonly Leaf[]): string =>
+const reported = (fields: readonly Leaf[]): string =>
   fields
     .slice(0, MOST_FIELDS)
     .map(({ path, value }) => `providerSpec${pathText(path)} (${JSON.stringify(value)})`)

@@ -23,7 +23,7 @@ const codeOf = (text: string, radix: number): string => {
   return code <= 0x10ffff ? String.fromCodePoint(code) : '';
 };
 
-/** The bytes that a part stands for. */
+/** The bytes that a part represents. */
 function meaningOf(part: string): string {
   const first = part[0];
   if (first === '\u001b') return '';
@@ -56,7 +56,7 @@ class Builder {
     this.#to = new Uint32Array(capacity);
   }
 
-  /** Adds bytes that all stand for one part of the original. */
+  /** Adds bytes that all represent one part of the original. */
   add(bytes: string, from: number, to: number): void {
     this.#chunks.push(bytes);
     for (let i = 0; i < bytes.length; i++, this.#length++) {

@@ -107,7 +107,7 @@ test('a log line contains errors by their message, and no bytes', () => {
   const log = createMemoryLogger();
   const error = new Error(`refused ${SECRETS.password}`, { cause: { authorization: SECRETS.password } });
   redactingLogger(log, SECRETS).warn('no', { error, body: Buffer.from(SECRETS.password), at: [{ text: PEM }] });
-  const told = JSON.stringify(log.lines);
-  expect(told).toContain('refused ***');
-  for (const part of ['hunter2', KEY_LINE, '104,117,110']) expect(told).not.toContain(part);
+  const reported = JSON.stringify(log.lines);
+  expect(reported).toContain('refused ***');
+  for (const part of ['hunter2', KEY_LINE, '104,117,110']) expect(reported).not.toContain(part);
 });

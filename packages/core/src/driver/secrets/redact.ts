@@ -248,8 +248,8 @@ export interface Sent {
  * pattern, so only the sender can remove it. Use it before the text becomes an error.
  */
 export function withoutSent(text: string, { headers, form = {} }: Sent): string {
-  const told = Object.entries(headers).flatMap(([name, value]) => (CONFIDENTIAL.test(name) ? [value] : []));
-  const words = told.flatMap((value) => value.split(/[\s,]+/)).filter((word) => !NO_SECRET.test(word));
+  const reported = Object.entries(headers).flatMap(([name, value]) => (CONFIDENTIAL.test(name) ? [value] : []));
+  const words = reported.flatMap((value) => value.split(/[\s,]+/)).filter((word) => !NO_SECRET.test(word));
   // `Signature=…`: an answer may quote only the value.
   const values = words.flatMap((word) => [word, word.slice(word.indexOf('=') + 1)]);
   const fields = Object.entries(form).flatMap(([name, value]) => (CONFIDENTIAL_FIELD.test(name) ? [value] : []));
@@ -262,7 +262,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Objects of libraries are logged to this depth, because they refer to each other in circles. */
 const DEEPEST = 5;
 
-/** A logger whose messages and fields contain no value of the Secrets, whatever a driver or its library passes. */
+/** A logger whose messages and fields contain no value of the Secrets, with any input of a driver or its library. */
 export function redactingLogger(log: Logger, secrets: Secrets): Logger {
   const clean = (value: unknown, depth = 0): unknown => {
     if (typeof value === 'string') return redact(value, secrets);

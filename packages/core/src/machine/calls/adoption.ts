@@ -43,11 +43,10 @@ export async function findUnrecorded(
   }
   const [other] = free.length > 0 ? free : found;
   const id = other?.providerId ?? '';
-  if (free.length > 0)
-    throw new MachineError('Aborted', `VM ${id} has the name of the machine and is ${other?.ending}`);
+  if (free.length > 0) throw new MachineError('Aborted', `VM ${id} with the name of the machine is ${other?.ending}`);
   throw new MachineError(
     'NotFound',
-    `VM ${id} has the name of the machine, but is another machine's, or is kept for study`,
+    `VM ${id} with the name of the machine belongs to another machine, or is kept for an investigation`,
   );
 }
 

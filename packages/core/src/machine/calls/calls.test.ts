@@ -54,7 +54,7 @@ test('a call that ignores its signal frees its slot, but still blocks its machin
     fields: { machine: 'test/deaf', call: 'create', error: 'too long' },
   });
   expect(calls.of(deaf.metadata.uid).running?.overdue?.outcome).toMatchObject({ ok: false });
-  expect(() => calls.start(deaf, 'delete', 'i', never)).toThrow(/delete asked for while create is under way/);
+  expect(() => calls.start(deaf, 'delete', 'i', never)).toThrow(/delete was requested while create is in progress/);
   end(OK);
   await clock.settle();
   expect(calls.of(deaf.metadata.uid)).toMatchObject({ last: { kind: 'create', outcome: { ok: true } } });
@@ -64,21 +64,21 @@ test('a call that ignores its signal frees its slot, but still blocks its machin
 test('a change of the reason for waiting wakes the machine, and the end of the call removes the reason', async () => {
   const { clock, calls, woken } = setUp(1);
   const one = machine({ name: 'one' });
-  const told: ((what: string) => void)[] = [];
+  const reported: ((what: string) => void)[] = [];
   let end: (result: CallResult) => void = () => undefined;
   calls.start(one, 'create', 'i', (_, onWaiting) => {
-    told.push(onWaiting);
+    reported.push(onWaiting);
     return new Promise((resolve) => {
       end = resolve;
     });
   });
   await clock.settle();
-  for (const what of ['a disk', 'a disk', 'an address']) told[0]?.(what);
+  for (const what of ['a disk', 'a disk', 'an address']) reported[0]?.(what);
   expect(woken).toEqual(['one', 'one']);
   expect(calls.of(one.metadata.uid).running?.waitsFor).toBe('an address');
   end(OK);
   await clock.settle();
-  told[0]?.('nothing');
+  reported[0]?.('nothing');
   expect(calls.of(one.metadata.uid).running).toBeUndefined();
   expect(woken).toEqual(['one', 'one', 'one']);
 });

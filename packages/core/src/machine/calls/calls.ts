@@ -88,7 +88,8 @@ export class DriverCalls {
   ): void {
     const { uid, name } = machine.metadata;
     const memory = this.of(uid);
-    if (memory.running) throw new Error(`machine ${name}: ${kind} asked for while ${memory.running.kind} is under way`);
+    if (memory.running)
+      throw new Error(`machine ${name}: ${kind} was requested while ${memory.running.kind} is in progress`);
     this.#forgotten.delete(uid);
     this.#memory.set(uid, { ...memory, running: { kind, since: this.#options.clock.now() } });
     this.#options.observer?.began(machine, kind, inputs);

@@ -77,11 +77,11 @@ export class CapacityGate {
 
   /** A creation begins. */
   began(machine: Machine, inputs: string): void {
-    const told = machine.status?.lastOperation;
+    const reported = machine.status?.lastOperation;
     const entry =
       this.#find(machine, inputs) ??
-      (told?.errorCode === 'ResourceExhausted'
-        ? this.#open(machine, inputs, new MachineError('ResourceExhausted', told.description ?? ''))
+      (reported?.errorCode === 'ResourceExhausted'
+        ? this.#open(machine, inputs, new MachineError('ResourceExhausted', reported.description ?? ''))
         : undefined);
     entry?.probing.add(machine.metadata.uid);
     entry?.waiting.delete(keyOf(machine));

@@ -24,7 +24,7 @@ export class MachineCalls {
 
   /** Starts a call. It continues after the reconcile. */
   start(o: MachineObservation, call: CallKind): void {
-    this.#options.calls.start(o.machine, call, o.inputs, (...told) => this.#invoke(o, call, ...told));
+    this.#options.calls.start(o.machine, call, o.inputs, (...reported) => this.#invoke(o, call, ...reported));
   }
 
   async #invoke(

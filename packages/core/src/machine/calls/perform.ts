@@ -70,8 +70,8 @@ export class Performer {
       case 'reportHeld':
         scope.memory.held = action.held;
         return this.#options.recorder.event(machine, action.event.type, action.event.reason, action.event.message);
-      case 'tellDrain':
-        return this.#tellDrain(scope, action);
+      case 'reportDrain':
+        return this.#reportDrain(scope, action);
       case 'warn':
         return this.#warn(scope, action.warnings);
       case 'readNode':
@@ -168,9 +168,9 @@ export class Performer {
   }
 
   /** A new process looks up the event that an earlier process may have sent. */
-  #tellDrain({ o: { machine }, memory }: Scope, { causes, event }: Extract<Action, { do: 'tellDrain' }>): void {
+  #reportDrain({ o: { machine }, memory }: Scope, { causes, event }: Extract<Action, { do: 'reportDrain' }>): void {
     this.#options.recorder.event(machine, event.type, event.reason, event.message, { once: true });
-    memory.drain = { ...memory.drain, told: new Set([...(memory.drain.told ?? []), ...causes]) };
+    memory.drain = { ...memory.drain, reported: new Set([...(memory.drain.reported ?? []), ...causes]) };
   }
 
   #warn({ o: { machine }, memory }: Scope, warnings: readonly string[]): void {
@@ -204,7 +204,7 @@ export class Performer {
     // Otherwise the next reconcile could delete it again before the watch delivers the change.
     if (answer?.metadata.deletionTimestamp !== undefined) this.#options.caches.machines.recordWrite(answer);
     this.#options.log.info('Node is being deleted, deleting its machine', { machine: name });
-    const message = `Its Node ${labels?.[Labels.Node] ?? ''} was deleted: the machine goes with it`;
+    const message = `Its Node ${labels?.[Labels.Node] ?? ''} was deleted, so mcm deletes the machine`;
     this.#options.recorder.event(scope.o.machine, 'Warning', 'NodeDeleted', message);
   }
 
@@ -213,7 +213,7 @@ export class Performer {
     const deleted = await evictPods(this.#nodes.client, pods, scope);
     if (deleted.length === 0) return;
     const names = listed(deleted.map(({ namespace, name }) => `${namespace}/${name}`));
-    const message = `Deleted without their budgets, because the API server has no eviction API: ${names}`;
+    const message = `Pods deleted without a check of their budgets, because the API server has no eviction API: ${names}`;
     this.#options.recorder.event(scope.o.machine, 'Warning', 'EvictionUnavailable', message);
   }
 
@@ -226,7 +226,7 @@ export class Performer {
     const fresh = pods.filter((pod) => !attempts.has(forcedKey(pod)));
     if (fresh.length > 0) {
       const names = listed(fresh.map(({ namespace, name }) => `${namespace}/${name}`));
-      const message = `Deleted without grace, whatever their budgets say, ${because}: ${names}`;
+      const message = `Pods deleted without a grace period or a check of their budgets, ${because}: ${names}`;
       this.#options.recorder.event(scope.o.machine, 'Warning', 'PodsForcedOff', message);
     }
     return deletePods(this.#nodes.client, pods, scope);

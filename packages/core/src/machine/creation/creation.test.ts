@@ -274,7 +274,7 @@ test('without a Node nothing is synchronized, and the next event wakes the machi
 test.each([
   ['S-C15 an error that is no machine code', 'boom'],
   ['S-C23 an error with more brackets than a code and a message', '[a] [b] [c]'],
-])('%s counts as Unknown, and stands in the status', (_row, text) => {
+])('%s counts as Unknown, and is in the status', (_row, text) => {
   const error = MachineError.from(new Error(text));
   const calls: CallMemory = {
     last: { kind: 'create', at: NOON, outcome: { ok: false, error }, failures: 1, inputs: 'i' },
@@ -319,10 +319,10 @@ test('Pending has an active timeout; Available without nodes has none [S-C9]', (
 test('a Failed machine without an owner reports a stale Node once and waits', () => {
   const calls: CallMemory = { ...ok('delete'), created };
   const o = see(machine({ status: gaveUp }), { calls, nodeOfCreated: node() });
-  const [told] = planCreation(o, NOON).actions;
-  if (told?.do !== 'writeStatus') throw new Error('it is not told');
-  expect(told.status.lastOperation?.description).toBe('VM using old node obj');
-  expect(planCreation({ ...o, machine: machine({ status: told.status }) }, NOON)).toMatchObject({
+  const [reported] = planCreation(o, NOON).actions;
+  if (reported?.do !== 'writeStatus') throw new Error('it is not told');
+  expect(reported.status.lastOperation?.description).toBe('VM using old node obj');
+  expect(planCreation({ ...o, machine: machine({ status: reported.status }) }, NOON)).toMatchObject({
     actions: [],
     next: { kind: 'wait' },
   });

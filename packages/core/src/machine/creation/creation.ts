@@ -36,7 +36,7 @@ export function planCreation(o: MachineObservation, now: Date): Plan {
  * orphan collection needs this to distinguish a VM in creation from an orphan.
  */
 function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: RunningCall, now: Date): Plan {
-  const because = `the driver's ${kind} is under way`;
+  const because = `the driver's ${kind} call is in progress`;
   const { currentStatus, lastOperation } = machine.status ?? {};
   if (kind !== 'create' || waitsFor === undefined || currentStatus?.phase) return wait(because);
   const description = `${CREATING.description}: ${waitsFor}`;
@@ -49,7 +49,7 @@ function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: Runni
 function planOverdue(o: MachineObservation, call: SettledCall): Plan {
   const describe = call.kind === 'initialize' ? initializationFailed : creationFailed;
   const said = call.outcome.ok ? [] : sayFailed(o, call, describe(call.outcome.error));
-  const because = `the driver's ${call.kind} does not end`;
+  const because = `the driver's ${call.kind} call does not end`;
   return said.length > 0 ? act(because, ...said) : wait(because);
 }
 
@@ -61,16 +61,16 @@ function planVm(o: MachineObservation, now: Date): Plan {
   const { last, created } = o.calls;
   if (last?.kind === 'delete' && created) return planDiscard(o, last, now);
   if (last?.kind !== 'create') {
-    const none = act('there is no VM on record', { do: 'call', call: 'create' });
+    const none = act('the machine has no VM yet', { do: 'call', call: 'create' });
     return planAdoption(o, failed, now) ?? planShortage(o, now) ?? none;
   }
   if (!last.outcome.ok)
     return planShortage(o, now) ?? planRetry(o, last, createBackoff(o, last.outcome.error), creationFailed, now);
-  if (!created) return act('the VM is to be found again', { do: 'call', call: 'create' });
+  if (!created) return act('finding the VM of the record', { do: 'call', call: 'create' });
   if (o.hasTarget && isStale(o.nodeOfCreated, created, o)) {
     return act(`Node ${created.nodeName} belongs to an earlier VM`, { do: 'call', call: 'delete' });
   }
-  if (failed) return act('the VM exists, late', creationRestarted(o, now));
+  if (failed) return act('the VM of a Failed machine exists', creationRestarted(o, now));
   return act('the VM exists', { do: 'record', instance: created });
 }
 
@@ -78,12 +78,12 @@ function planVm(o: MachineObservation, now: Date): Plan {
 function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan | undefined {
   const { last } = o.calls;
   if (!o.driver.status) return undefined;
-  if (last?.kind !== 'status') return act('is there a VM already?', { do: 'call', call: 'status' });
+  if (last?.kind !== 'status') return act('checking whether a VM already exists', { do: 'call', call: 'status' });
   const { outcome } = last;
   if (outcome.ok) {
     if (!outcome.instance) return undefined;
-    if (failed) return act('the VM exists, late', creationRestarted(o, now));
-    return act('there is a VM already', { do: 'record', instance: outcome.instance });
+    if (failed) return act('the VM of a Failed machine exists', creationRestarted(o, now));
+    return act('a VM already exists', { do: 'record', instance: outcome.instance });
   }
   const { error } = outcome;
   // If the lookup does not find the VM, `create` does.
@@ -125,10 +125,10 @@ function planDiscard(o: MachineObservation, last: SettledCall, now: Date): Plan 
   const event = {
     type: 'Warning' as const,
     reason: 'StaleNode' as const,
-    message: `The new VM was deleted: Node ${o.nodeOfCreated?.metadata.name ?? ''} of that name belongs to an earlier VM`,
+    message: `The new VM was deleted because Node ${o.nodeOfCreated?.metadata.name ?? ''} with its name belongs to an earlier VM`,
   };
   const status = withPhase(o.machine.status, { phase: 'Failed' }, operation, now);
-  return act('the name of the VM is taken', { do: 'writeStatus', status, event });
+  return act('the Node name of the VM is in use', { do: 'writeStatus', status, event });
 }
 
 /** The machine has a provider ID. Initializes the VM if the driver supports it, then waits for the Node. */
@@ -137,7 +137,7 @@ function planCompletion(o: MachineObservation, now: Date): Plan {
   const recorded = missingMetadata(o);
   if (recorded) return act('label or priority is missing', recorded);
   if (!o.driver.initialize) return act('the VM is complete', pending(o, now));
-  const initialize = act('the VM is to be initialised', { do: 'call', call: 'initialize' });
+  const initialize = act('initializing the VM', { do: 'call', call: 'initialize' });
   switch (last?.kind) {
     case 'create':
       return initialize;
@@ -147,7 +147,9 @@ function planCompletion(o: MachineObservation, now: Date): Plan {
     case 'status':
       return planLookup(o, last, initialize, now);
     default:
-      return o.driver.status ? act('is the VM initialised?', { do: 'call', call: 'status' }) : initialize;
+      return o.driver.status
+        ? act('checking whether the VM is initialized', { do: 'call', call: 'status' })
+        : initialize;
   }
 }
 
@@ -161,8 +163,8 @@ export function planLateInitialization(o: MachineObservation, now: Date): Plan |
   const { error } = last.outcome;
   if (error.code === 'Unimplemented' || o.machine.status?.currentStatus?.phase !== 'Running') return undefined;
   const retryAt = new Date(last.at.getTime() + retryAfter(INITIALIZE_RETRY[error.code], error, last.failures));
-  if (now < retryAt) return wait('initialising the VM failed', retryAt);
-  return act('initialising is tried again', { do: 'call', call: 'initialize' });
+  if (now < retryAt) return wait('initializing the VM failed', retryAt);
+  return act('initializing the VM again', { do: 'call', call: 'initialize' });
 }
 
 /** A new process does not know whether the VM is initialized, so it asks the cloud. */
@@ -211,7 +213,7 @@ function planRetry(
   const retryAt = new Date(last.at.getTime() + retryAfter(backoff, error, last.failures));
   const said = sayFailed(o, last, describe(error));
   if (said.length > 0) return act(describe(error), ...said);
-  if (last.inputs !== o.inputs) return act('class or Secret have changed', { do: 'call', call: last.kind });
+  if (last.inputs !== o.inputs) return act('the class or Secret has changed', { do: 'call', call: last.kind });
   return now < retryAt ? wait(describe(error), retryAt) : act('try again', { do: 'call', call: last.kind });
 }
 

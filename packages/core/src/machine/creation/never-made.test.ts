@@ -54,7 +54,7 @@ test.each<[what: string, calls: CallMemory, unsent: boolean]>([
 });
 
 test('the note is written once, after a refusal, for a machine without a VM', () => {
-  const note = act('no call to make its VM was sent', {
+  const note = act('no create call was sent', {
     do: 'annotate',
     annotations: { [Annotations.NoCreateCall]: 'true' },
   });

@@ -23,7 +23,7 @@ export const refusedUnsent = ({ calls: { last } }: MachineObservation): boolean 
 export function planNote(o: MachineObservation): Plan | undefined {
   if (!refusedUnsent(o) || isNoted(o.machine) || !wasNeverMade(o)) return undefined;
   const annotations = { [Annotations.NoCreateCall]: TRUE_LOWER };
-  return act('no call to make its VM was sent', { do: 'annotate', annotations });
+  return act('no create call was sent', { do: 'annotate', annotations });
 }
 
 /** Returns true if the plan sends the call that may create a VM. */
@@ -33,5 +33,5 @@ export const isCreation = ({ actions }: Plan): boolean =>
 /** Removes the note before the first call that may create a VM. After a crash in between, the VM is unknown. */
 export function withoutNote(o: MachineObservation, plan: Plan): Plan {
   if (!isCreation(plan) || !isNoted(o.machine)) return plan;
-  return act('its VM is about to be made', { do: 'annotate', annotations: { [Annotations.NoCreateCall]: null } });
+  return act('its VM is about to be created', { do: 'annotate', annotations: { [Annotations.NoCreateCall]: null } });
 }

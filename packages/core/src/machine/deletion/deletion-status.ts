@@ -23,8 +23,8 @@ export function say(
   const status = withOperation(o.machine.status, wanted, now);
   const old = o.machine.status?.lastOperation;
   const same = old?.description === wanted.description && old.state === wanted.state && old.type === wanted.type;
-  const told = wanted.state === 'Failed' && alike(old?.description ?? '', wanted.description);
-  if (same || (told && isSimilarStatus(o.machine.status, status))) return [];
+  const reported = wanted.state === 'Failed' && alike(old?.description ?? '', wanted.description);
+  if (same || (reported && isSimilarStatus(o.machine.status, status))) return [];
   const event = { type: 'Warning', reason: 'DeletionBlocked', message: wanted.description } as const;
   return [{ do: 'writeStatus', status, ...(wanted.state === 'Failed' ? { event } : {}) }];
 }

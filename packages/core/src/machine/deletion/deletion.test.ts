@@ -154,13 +154,13 @@ test('the reason for which a drain waits is written at once, and again after som
   const blocked = (reportedAt?: Date): DrainObservation => ({
     ...emptyDrain,
     pods: [pod({ budgets: [budget({ misconfigured: true })] })],
-    memory: { ...NO_DRAIN_MEMORY, ...(reportedAt ? { reportedAt, told: new Set(['budget default/web']) } : {}) },
+    memory: { ...NO_DRAIN_MEMORY, ...(reportedAt ? { reportedAt, reported: new Set(['budget default/web']) } : {}) },
   });
   const overwritten = terminating(`Waiting: something else. ${T2}`);
-  const told = planDeletion(see(dying(overwritten), { drain: blocked(), node: cordoned() }), NOON);
-  expect(told.actions).toMatchObject([
+  const reported = planDeletion(see(dying(overwritten), { drain: blocked(), node: cordoned() }), NOON);
+  expect(reported.actions).toMatchObject([
     { do: 'writeStatus', reportsDrain: true },
-    { do: 'tellDrain', causes: ['budget default/web'] },
+    { do: 'reportDrain', causes: ['budget default/web'] },
   ]);
   const soon = planDeletion(
     see(dying(overwritten), { drain: blocked(NOON), node: cordoned() }),
@@ -251,14 +251,14 @@ test('an unknown error of the lookup counts as Unknown and is retried soon [S-D2
     do: 'writeStatus',
     status: { lastOperation: { description: text, state: 'Failed', type: 'Delete' } },
   });
-  const told = dying(
+  const reported = dying(
     {
       ...terminating(text),
       lastOperation: { description: text, state: 'Failed', type: 'Delete', lastUpdateTime: at(0) },
     },
     { labels: {} },
   );
-  const waiting = { ...nodeless, machine: told, calls };
+  const waiting = { ...nodeless, machine: reported, calls };
   expect(planDeletion(waiting, NOON).next).toEqual({ kind: 'waitUntil', instant: new Date(NOON.getTime() + 5_000) });
   expect(verbs(planDeletion(waiting, new Date(NOON.getTime() + 5_000)).actions)).toEqual(['call status']);
 });
@@ -282,9 +282,9 @@ test('a forced drain continues after a failed cordon [S-D6]', () => {
 });
 
 test.each([
-  ['create', T1, "Waiting: the driver's create is under way; a deletion beside it could miss the VM."],
-  ['status', T1, "Waiting: the driver's status is under way, which tells the node of the VM."],
-] as const)('a %s that takes long is told by name, once', (kind, said, told) => {
+  ['create', T1, "Waiting: the driver's create call is in progress; a deletion at the same time could miss the VM."],
+  ['status', T1, "Waiting: the driver's status call is in progress, which returns the node of the VM."],
+] as const)('a %s that takes long is reported once, with its name', (kind, said, reported) => {
   const since = new Date(NOON.getTime() - 4_000);
   const { node: _none, ...rest } = see(dying(terminating(said)), { calls: { running: { kind, since } } });
   const machineOf = (text: string): Machine => {
@@ -294,7 +294,7 @@ test.each([
   const look = (text: string, at = NOON) => planDeletion({ ...rest, machine: machineOf(text) }, at);
   const [write] = look(said).actions;
   const description = write?.do === 'writeStatus' ? write.status.lastOperation?.description : undefined;
-  expect(description).toBe(`${told} ${T1}`);
+  expect(description).toBe(`${reported} ${T1}`);
   expect(look(description ?? '').actions).toEqual([]);
   const soon = look(said, new Date(NOON.getTime() - 2_000));
   expect(soon.actions).toEqual([]);

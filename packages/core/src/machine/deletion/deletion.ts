@@ -32,7 +32,8 @@ const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninit
  */
 export function planDeletion(o: MachineObservation, now: Date): Plan {
   const { machine, calls } = o;
-  if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return wait('not ours to finish');
+  if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager))
+    return wait('the finalizer of mcm is missing');
   if (calls.running?.overdue) return planOverdue(o, calls.running.overdue);
   if (calls.running && calls.running.kind !== 'delete' && calls.running.kind !== 'status') {
     return planDuringCall(o, calls.running, now);
@@ -60,7 +61,7 @@ function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   if (hasReached(machine.status, 'deleteVm') || o.calls.last?.kind === 'delete') return undefined;
   const begun = machine.status?.currentStatus?.phase === 'Terminating';
   const step = hasReached(machine.status, 'drain') ? 'drain' : 'getVmStatus';
-  const note = `Waiting: too many machines of the ${breaker.scope} are silent.`;
+  const note = `Waiting: too many machines of the ${breaker.scope} are unreachable.`;
   return {
     actions: begun ? say(o, operation(at(step, note)), now) : [],
     next: nextAt(breaker.lookAgainAt),
@@ -70,7 +71,7 @@ function planHeld(o: MachineObservation, now: Date): Plan | undefined {
 
 /** An earlier call has not ended. If it takes long, the status reports it, because the user waits for the deletion. */
 function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now: Date): Plan {
-  const because = `the driver's ${kind} is under way; a deletion beside it could miss the VM`;
+  const because = `the driver's ${kind} call is in progress; a deletion at the same time could miss the VM`;
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
   if (now < announceAt) return wait(because, announceAt);
   return {
@@ -85,7 +86,7 @@ function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now
  * machine waits for the end of the first call, and the status says so.
  */
 function planOverdue(o: MachineObservation, { kind, at: since, outcome }: SettledCall): Plan {
-  const because = `the driver's ${kind} does not end`;
+  const because = `the driver's ${kind} call does not end`;
   const reason = outcome.ok ? '' : printMachineError(outcome.error);
   const step = kind === 'delete' ? 'deleteVm' : 'getVmStatus';
   const text = `The deletion waits for the driver to end its ${kind} call - ${reason}.`;
@@ -97,13 +98,13 @@ function planOverdue(o: MachineObservation, { kind, at: since, outcome }: Settle
 function begin(o: MachineObservation, now: Date): Plan {
   if (o.deletedForHealth && o.machine.metadata.annotations?.[Annotations.DeletedForHealth] !== TRUE) {
     const annotations = { [Annotations.DeletedForHealth]: TRUE };
-    return act('it is deleted because it has Failed', { do: 'annotate', annotations });
+    return act('deleting it because it is Failed', { do: 'annotate', annotations });
   }
   const going = o.drain ? planDrain(o.drain, now) : undefined;
   const pods = going ? [...going.evict, ...going.remove, ...going.leaving] : [];
   const description = pods.length > 0 ? evicting(pods) : at('getVmStatus');
   const status = withPhase(o.machine.status, { phase: 'Terminating' }, operation(description), now);
-  return act('a deletion was asked for', { do: 'writeStatus', status });
+  return act('a user or controller deleted the Machine', { do: 'writeStatus', status });
 }
 
 /** Without access to the Node, mcm cannot know the pods on the VM, so it waits. A machine without a VM and Node continues. */
@@ -113,7 +114,7 @@ function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
   if (hasReached(machine.status, 'deleteVolumeAttachments')) return undefined;
   if (calls.running?.kind === 'delete' || calls.last?.kind === 'delete') return undefined;
   if (!machine.spec.providerID && machine.metadata.labels?.node === undefined) return undefined;
-  const because = `what is on the node cannot be seen: ${nodesUnseen}`;
+  const because = `the pods of the node cannot be read: ${nodesUnseen}`;
   const step = hasReached(machine.status, 'drain') ? 'drain' : 'getVmStatus';
   const text = `Drain failed due to - ${because}. Will retry in next sync.`;
   return { actions: say(o, operation(at(step, text), 'Failed'), now), next: { kind: 'wait' }, because };
@@ -134,11 +135,11 @@ function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   if (calls.running?.kind === 'status') return planDuringLookup(o, calls.running, now);
   if (calls.running) return undefined;
   if (calls.last?.kind === 'delete') return undefined;
-  if (calls.last?.kind !== 'status') return act('which node is it?', { do: 'call', call: 'status' });
+  if (calls.last?.kind !== 'status') return act('finding the Node of the machine', { do: 'call', call: 'status' });
   const { outcome } = calls.last;
   if (outcome.ok) {
     const nodeName = outcome.instance?.nodeName;
-    return nodeName ? act('the cloud knows the node', { do: 'labelNode', nodeName }) : undefined;
+    return nodeName ? act('the cloud returned the name of the Node', { do: 'labelNode', nodeName }) : undefined;
   }
   if (GO_ON.has(outcome.error.code) || endsWithoutClass(o)) return undefined;
   return planRetry(o, calls.last, outcome.error, LOOKUP_RETRY[outcome.error.code], lookupFailed(outcome.error), now);
@@ -146,7 +147,7 @@ function planLookup(o: MachineObservation, now: Date): Plan | undefined {
 
 /** The lookup of the node name has not ended. The status reports it if it takes long. */
 function planDuringLookup(o: MachineObservation, { since }: RunningCall, now: Date): Plan {
-  const because = "the driver's status is under way, which tells the node of the VM";
+  const because = "the driver's status call is in progress, which returns the node of the VM";
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
   if (now < announceAt) return wait(because, announceAt);
   return {
@@ -161,7 +162,8 @@ const endsWithoutClass = (o: MachineObservation): boolean =>
   refusedUnsent(o) && (wasNeverMade(o) || (isForceDeletion(o.machine) && !o.machine.spec.providerID));
 
 /** The hint for a machine that may or may not have a VM. */
-const UNKNOWN_VM = 'Whether it has a VM is unknown: correct class or Secret, or set the label force-deletion=true.';
+const UNKNOWN_VM =
+  'It is unknown whether the machine has a VM. Correct the class or Secret, or set the label force-deletion=true.';
 
 function lookupFailed(error: MachineError): string {
   if (error.unsent) return at('getVmStatus', `${UNKNOWN_VM} machine code: ${printMachineError(error)}`);
@@ -195,7 +197,7 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
   const skip = drain.forced && o.drain.memory.cordonFailed;
   if (!skip && (!o.node.spec.unschedulable || !terminating)) {
     const { forced: tolerant } = drain;
-    return act('no new pods may come', {
+    return act('cordoning the Node', {
       do: 'cordon',
       reason: terminationReason(o),
       tolerant,
@@ -204,20 +206,20 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
   }
   if (drain.undrained && o.machine.metadata.annotations?.[Annotations.Undrained] !== drain.undrained) {
     const annotations = { [Annotations.Undrained]: drain.undrained };
-    return act('the time to drain is over, and the policy keeps the VM', { do: 'annotate', annotations });
+    return act('the drain timeout expired, and the undrainable policy keeps the VM', { do: 'annotate', annotations });
   }
   if (drain.evict.length > 0 || drain.remove.length > 0) {
     const evict: Action[] = drain.evict.length > 0 ? [{ do: 'evict', pods: drain.evict }] : [];
     const remove: Action[] =
       drain.remove.length > 0 ? [{ do: 'deletePods', pods: drain.remove, because: drain.removeBecause }] : [];
-    return act('pods may go now', ...evict, ...remove);
+    return act('evicting the pods that can be evicted now', ...evict, ...remove);
   }
   const news = blockerEvents(o.drain, drain);
-  if (drain.drained) return news.length > 0 ? act('volumes are left behind', ...news) : undefined;
-  const told = describeDrain(o, o.drain, drain, now);
+  if (drain.drained) return news.length > 0 ? act('the drain ended with attached volumes', ...news) : undefined;
+  const reported = describeDrain(o, o.drain, drain, now);
   return {
-    actions: [...told.actions, ...news],
-    next: nextAt(drain.lookAgainAt, told.at),
+    actions: [...reported.actions, ...news],
+    next: nextAt(drain.lookAgainAt, reported.at),
     because: becauseOf(drain),
     budgets: drain.blockers.flatMap(({ budgets = [] }) => budgets),
   };
@@ -241,8 +243,8 @@ const isEmpty = (node: Node, drain: DrainObservation): boolean =>
 
 const becauseOf = ({ blockers, leaving, awaitsWatch }: DrainPlan): string =>
   awaitsWatch
-    ? 'the node looks empty, and the watch of pods is interrupted'
-    : (blockers[0]?.text ?? `${leaving.length} pods are on their way out`);
+    ? 'the cache shows no pods, but the watch of pods is interrupted'
+    : (blockers[0]?.text ?? `${leaving.length} pods are terminating`);
 
 /** Why the machine is deleted. The last conditions decide, because a scale-down deletes healthy machines. (O-5) */
 function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
@@ -254,7 +256,7 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
   const { calls, machine } = o;
   if (hasReached(machine.status, 'deleteNode')) return undefined;
   if (calls.running) {
-    if (calls.running.kind !== 'delete') return wait(`the driver's ${calls.running.kind} is under way`);
+    if (calls.running.kind !== 'delete') return wait(`the driver's ${calls.running.kind} call is in progress`);
     const announceAt = new Date(calls.running.since.getTime() + ANNOUNCED_AFTER_MS);
     if (now < announceAt || hasReached(machine.status, 'deleteVm'))
       return wait('the VM is being deleted', now < announceAt ? announceAt : undefined);
@@ -278,10 +280,10 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
 /** `force-deletion` ends a machine with an unusable class, although mcm cannot know whether it has a VM. */
 function planForced(o: MachineObservation, error: MachineError, now: Date): Plan {
   const { name } = o.machine.metadata;
-  const message = `Machine ${name} ends by force-deletion, and may leave a VM of that name behind. Its class could not be used: ${error.message}`;
+  const message = `Machine ${name} is deleted by force-deletion, and its VM may be left behind. Its class is unusable: ${error.message}`;
   const status = withOperation(o.machine.status, operation(at('deleteNode', message)), now);
   const event = { type: 'Warning', reason: 'VMUnknown', message } as const;
-  return act('force-deletion ends it without its class', { do: 'writeStatus', status, event });
+  return act('force-deletion deletes it without its class', { do: 'writeStatus', status, event });
 }
 
 const vmNote = (o: MachineObservation): string =>
@@ -306,12 +308,12 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
   const goneAt = calls.last?.kind === 'delete' ? calls.last.at : millis(machine.status?.lastOperation?.lastUpdateTime);
   const until = new Date(goneAt.valueOf() + settings.volumeDetachTimeoutMs);
   if (now >= until) return undefined;
-  if (!isOutOfService(node)) return act('volumes are attached to a VM that is gone', { do: 'markOutOfService' });
+  if (!isOutOfService(node)) return act('volumes are still attached to the deleted VM', { do: 'markOutOfService' });
   const { detachRequested } = drain.memory;
   const asked = attachments.flatMap(({ name, uid, deleting }) =>
     name && uid && !deleting && !detachRequested?.has(uid) ? [{ name, uid }] : [],
   );
-  if (asked.length > 0) return act('their attachments go', { do: 'deleteAttachments', attachments: asked });
+  if (asked.length > 0) return act('deleting the VolumeAttachments', { do: 'deleteAttachments', attachments: asked });
   const volumes = listed([...new Set(attachments.map(({ volume }) => volume))].sort());
   const note = `VM deletion was successful. Waiting: volumes are still attached: ${volumes}.`;
   return {
@@ -326,8 +328,8 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
  * Node of a kept VM stays cordoned. The orphan collection deletes it after the VM is gone.
  */
 function planEnd(o: MachineObservation): Plan {
-  if (isVmKept(o.machine)) return act('its VM is kept for study', { do: 'removeFinalizer' });
+  if (isVmKept(o.machine)) return act('its VM is kept for an investigation', { do: 'removeFinalizer' });
   const held = o.node?.metadata.finalizers?.includes(Finalizers.Node);
   if (o.node && (held || !o.node.metadata.deletionTimestamp)) return act('the VM is gone', { do: 'releaseNode' });
-  return act('nothing is left behind', { do: 'removeFinalizer' });
+  return act('all resources of the machine are deleted', { do: 'removeFinalizer' });
 }

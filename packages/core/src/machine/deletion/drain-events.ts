@@ -4,7 +4,7 @@ import type { DrainMemory, DrainObservation } from '../../drain/model/observatio
 import { listed } from '../../values/texts.ts';
 import type { Action } from '../model/plan.ts';
 
-type Telling = Extract<Action, { do: 'tellDrain' }>;
+type Telling = Extract<Action, { do: 'reportDrain' }>;
 
 interface News {
   readonly reason: ReportReason;
@@ -22,7 +22,7 @@ export function blockerEvents(
 ): Telling[] {
   const news = newsOf([...leftAttached, ...blockers], memory);
   return [...Map.groupBy(news, ({ reason }) => reason)].map(([reason, found]) => ({
-    do: 'tellDrain',
+    do: 'reportDrain',
     causes: found.map(({ cause }) => cause),
     event: {
       type: 'Warning',
@@ -36,11 +36,11 @@ export function blockerEvents(
 }
 
 /** The first blocker of each cause that was not reported yet. */
-function newsOf(blockers: readonly Blocker[], { told }: DrainMemory): readonly News[] {
+function newsOf(blockers: readonly Blocker[], { reported }: DrainMemory): readonly News[] {
   const news = new Map<string, News>();
   for (const blocker of blockers) {
     const { tell } = blocker;
-    if (tell && !told?.has(tell.cause) && !news.has(tell.cause)) news.set(tell.cause, { ...tell, blocker });
+    if (tell && !reported?.has(tell.cause) && !news.has(tell.cause)) news.set(tell.cause, { ...tell, blocker });
   }
   return [...news.values()];
 }
@@ -65,5 +65,5 @@ const MESSAGES: Readonly<Record<ReportReason, Message>> = {
     const pods = listed(blockers.flatMap(({ pods: names = [] }) => names).sort());
     return `Pods ${pods} do not end; see their finalizers and their kubelet; ${forcedBy} on the machine ends the wait`;
   },
-  VolumeStaysAttached: (blockers) => withHint(`The drain goes on: ${textsOf(blockers)}`, blockers),
+  VolumeStaysAttached: (blockers) => withHint(`The drain continues: ${textsOf(blockers)}`, blockers),
 };

@@ -6,10 +6,10 @@ import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, type Plan, wait } from '../model/plan.ts';
 import { withOperation } from '../model/status.ts';
 
-/** How long a deletion waits for the record of a VM that is to be kept. Afterwards the VM is deleted like any other. */
+/** How long a deletion waits for the record of a kept VM. Afterwards the VM is deleted like any other. */
 export const RECORD_BOUND_MS = 30_000;
 
-const KEPT = 'is kept for study until';
+const KEPT = 'is kept for an investigation until';
 
 /** Returns true if the status says that the VM outlives the machine. Its Node then stays too, cordoned. */
 export const isVmKept = ({ status }: Machine): boolean => status?.lastOperation?.description?.includes(KEPT) ?? false;
@@ -22,7 +22,7 @@ export const isVmKept = ({ status }: Machine): boolean => status?.lastOperation?
 export function planKeeping(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.keepsVms || !mayBeKept(o, now)) return undefined;
   const { keeping, machine } = o;
-  if (!keeping) return act('the VM of a failed machine is kept for study', { do: 'keepVm' });
+  if (!keeping) return act('keeping the VM of a failed machine for an investigation', { do: 'keepVm' });
   const until = new Date(keeping.since.getTime() + RECORD_BOUND_MS);
   if (!keeping.settled) return now < until ? wait('the VM is being recorded as kept', until) : undefined;
   if (!keeping.kept) return undefined;

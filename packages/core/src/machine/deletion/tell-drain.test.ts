@@ -11,7 +11,10 @@ const events = (o: DrainObservation, now = NOON) => blockerEvents(o, planDrain(o
 
 const remembering = (o: DrainObservation, now = NOON): DrainMemory => ({
   ...o.memory,
-  told: new Set([...(o.memory.told ?? []), ...blockerEvents(o, planDrain(o, now)).flatMap(({ causes }) => causes)]),
+  reported: new Set([
+    ...(o.memory.reported ?? []),
+    ...blockerEvents(o, planDrain(o, now)).flatMap(({ causes }) => causes),
+  ]),
 });
 
 const stuck = (name: string, key = 'default/web') =>
@@ -40,7 +43,7 @@ test('when the list of blockers changes, only new ones are reported', () => {
   expect(others).toEqual([]);
 });
 
-test('a pod whose eviction fails is reported once, whatever error follows', () => {
+test('a pod whose eviction fails is reported once, with any later error', () => {
   const failed = (message: string, memory: DrainMemory = NO_DRAIN_MEMORY): DrainObservation => {
     const attempt = { at: NOON, result: 'failed', message, count: 1, budgets: '' } as const;
     return look([pod('a')], { memory: { ...memory, attempts: new Map([['uid-a', attempt]]) } });
@@ -83,13 +86,13 @@ test('a volume that stays attached too long is reported once, with the pod that 
       type: 'Warning',
       reason: 'VolumeStaysAttached',
       message:
-        'The drain goes on: volume pv-a of pod default/a is still attached after 2m0s; see its VolumeAttachment and the CSI driver',
+        'The drain continues: volume pv-a of pod default/a is still attached after 2m0s; check its VolumeAttachment and the CSI driver',
     },
   ]);
   expect(events({ ...o, memory: remembering(o, later(2 * MINUTE)) }, later(3 * MINUTE))).toEqual([]);
 });
 
-test('a drain reports each cause once, whatever changes', () => {
+test('a drain reports each cause once, after any changes', () => {
   const name = fc.constantFrom('a', 'b', 'c', 'd');
   const one = fc.oneof(
     fc.tuple(name, fc.constantFrom('default/web', 'default/db')).map(([of, key]) => stuck(of, key)),

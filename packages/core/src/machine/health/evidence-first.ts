@@ -18,10 +18,10 @@ export function keepEvidenceFirst(o: MachineObservation, plan: Plan, now: Date):
   const id = `${phase} ${lastUpdateTime}`;
   if (o.evidence?.failure !== id) {
     const failure: Failure = { id, reason: failing.status.lastOperation?.description ?? '', at: now };
-    return act('evidence of the failure is kept before the machine is Failed', { do: 'keepEvidence', failure });
+    return act('storing evidence before the machine becomes Failed', { do: 'keepEvidence', failure });
   }
   const until = new Date(o.evidence.since.getTime() + EVIDENCE_BOUND_MS);
-  return o.evidence.settled || now >= until ? plan : wait('evidence of the failure is being gathered', until);
+  return o.evidence.settled || now >= until ? plan : wait('collecting evidence of the failure', until);
 }
 
 const isMarkingFailed = (action: Action): action is Extract<Action, { do: 'writeStatus' }> =>

@@ -202,7 +202,7 @@ test('a node that registers NotReady causes no separate write of a Pending machi
 });
 
 test('unchanged means no write', () => {
-  expect(planHealth(observe(given({ phase: 'Running' }), node()), NOON)).toEqual({ because: 'nothing to judge' });
+  expect(planHealth(observe(given({ phase: 'Running' }), node()), NOON)).toEqual({ because: 'nothing to check' });
 });
 
 const other = (phase: MachinePhase | undefined, name = 'd1', expiry?: string): Machine =>
@@ -235,7 +235,7 @@ test.each<[row: string, second: Machine, failed: boolean, label?: string]>([
   ['S-P9 Pending in another set of the deployment', ownedBy('set-2', other('Pending')), false],
   ['S-P11 Failed and preserved', other('Failed', 'd1', at(60)), true],
   ['S-P12 Unknown', other('Unknown'), true],
-])('meltdown guard: beside a machine of %s', (_row, second, marked, label = 'd1') => {
+])('health check of a machine while another one is of %s', (_row, second, marked, label = 'd1') => {
   const labelled = given({ phase: 'Unknown', since: -15, conditions: sick });
   const { name: _, ...unlabelled } = labelled.metadata.labels ?? {};
   const labels = label ? { ...unlabelled, name: label } : unlabelled;
@@ -305,21 +305,21 @@ test.each<[what: string, machine: Machine, node: Node | undefined, reason: strin
     given({ phase: 'Running' }),
     node({ conditions: sick }),
     'NodeUnhealthy',
-    'It is unhealthy: Ready is False. It is marked Failed if that lasts 10m0s',
+    'It is unhealthy: Ready is False. It is marked Failed if this lasts 10m0s',
   ],
   [
     'a node that may stay unhealthy',
     given({ phase: 'Running', spec: { disableHealthTimeout: true } }),
     node({ conditions: readonly }),
     'NodeUnhealthy',
-    'It is unhealthy: ReadonlyFilesystem is True. It is not marked Failed, as spec.disableHealthTimeout says',
+    'It is unhealthy: ReadonlyFilesystem is True. It is not marked Failed, because spec.disableHealthTimeout is true',
   ],
   [
     'a node that is gone',
     given({ phase: 'Running' }),
     undefined,
     'NodeMissing',
-    'Node fakeNode-0 went missing. It is marked Failed if that lasts 10m0s',
+    'Node fakeNode-0 went missing. It is marked Failed if this lasts 10m0s',
   ],
   [
     'unhealthy for too long',
@@ -357,7 +357,7 @@ test.each<[what: string, machine: Machine, node: Node | undefined, reason: strin
 });
 
 test.each<[what: string, node: Node | undefined, message: string]>([
-  ['no node came', undefined, 'no Node has registered as it'],
+  ['no node came', undefined, 'no Node has registered for it'],
   ['its node is not ready', node({ conditions: sick }), 'Ready is False'],
   [
     'its node lacks critical components',
@@ -393,19 +393,19 @@ test.each<[what: string, change: Partial<MachineObservation>, message: string]>(
   [
     'its label was edited',
     { namedInVain: { node: 'fakeNode-0', ownedBy: 'machine-1', own: 'fakeNode-1' } },
-    'It has no Node. Node fakeNode-0 is that of machine machine-1; Node fakeNode-1 names this machine: put its label node=fakeNode-1 back. It is',
+    'It has no Node. Node fakeNode-0 already belongs to machine machine-1; Node fakeNode-1 belongs to this machine: restore its label node=fakeNode-1. It is',
   ],
   [
     'two VMs of one name',
     { namedInVain: { node: 'fakeNode-0', ownedBy: 'machine-1' } },
-    'It has no Node. Node fakeNode-0 is that of machine machine-1; delete one of the two',
+    'It has no Node. Node fakeNode-0 already belongs to machine machine-1; delete one of the two',
   ],
   [
     'its provider id was edited',
     { conflictingNode: node({ spec: { providerID: 'a:///1' } }) },
-    'It has no Node. Node fakeNode-0 has spec.providerID "a:///1", the machine "fakeID-0": put the machine',
+    'It has no Node. Node fakeNode-0 has spec.providerID "a:///1", but the machine has "fakeID-0". Restore the machine',
   ],
-])('a machine whose Node is there but not its own says what to mend: %s', (_what, change, message) => {
+])('a machine with a Node that belongs to another machine or VM reports the fix: %s', (_what, change, message) => {
   const { event, status } = planHealth(observe(given({ phase: 'Running' }), undefined, change), NOON);
   expect(event?.reason).toBe('NodeMissing');
   expect(event?.message).toContain(message);

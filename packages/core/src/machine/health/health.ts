@@ -54,9 +54,8 @@ export function planHealth(o: MachineObservation, now: Date): HealthPlan {
   const plan = undamped(o, now);
   const damping = plan.writes && dampingOf(o.healthWrites, plan.writes, now);
   if (damping === undefined) return plan;
-  if (damping === 'read')
-    return { read: true, because: 'its health changes often: its Node is read before it is judged' };
-  return { deadline: damping.until, because: 'its health changes often: it is judged after a pause' };
+  if (damping === 'read') return { read: true, because: 'its health changes often: reading its Node before the check' };
+  return { deadline: damping.until, because: 'its health changes often: pausing before the check' };
 }
 
 function undamped(o: MachineObservation, now: Date): HealthPlan {
@@ -64,7 +63,7 @@ function undamped(o: MachineObservation, now: Date): HealthPlan {
   const base = mirrorChange && o.node ? withMirror(o.machine, o.node) : o.machine.status;
   // An outage can only make a machine look worse. A Ready Node is Ready, even if the data is old.
   if (o.doubt) {
-    const doubted = { deadline: o.doubt.until, because: `${o.doubt.because}: health is not judged` };
+    const doubted = { deadline: o.doubt.until, because: `${o.doubt.because}: health is not checked` };
     return checkHealthyMachine(o, base, now) ?? doubted;
   }
   const checked = checkHealth(o, base, now);
@@ -177,12 +176,12 @@ function contradiction({ machine, conflictingNode, namedInVain }: MachineObserva
   if (namedInVain) {
     const { node, ownedBy, own } = namedInVain;
     const hint = own
-      ? `Node ${own} names this machine: put its label node=${own} back`
-      : 'delete one of the two, and see that the cloud gives each VM a name of its own';
-    return `. Node ${node} is that of machine ${ownedBy}; ${hint}`;
+      ? `Node ${own} belongs to this machine: restore its label node=${own}`
+      : 'delete one of the two machines, and make the VM names in the cloud unique';
+    return `. Node ${node} already belongs to machine ${ownedBy}; ${hint}`;
   }
   return conflictingNode
-    ? `. Node ${conflictingNode.metadata.name} has spec.providerID "${conflictingNode.spec.providerID ?? ''}", the machine "${machine.spec.providerID ?? ''}": put the machine's spec.providerID back if it was edited, or delete the machine`
+    ? `. Node ${conflictingNode.metadata.name} has spec.providerID "${conflictingNode.spec.providerID ?? ''}", but the machine has "${machine.spec.providerID ?? ''}". Restore the machine's spec.providerID if it was edited, or delete the machine`
     : '';
 }
 
@@ -207,8 +206,8 @@ const ailments = ({ settings }: MachineObservation, conditions: Parameters<typeo
 /** What happens next if the machine stays unhealthy. */
 const prospect = ({ settings }: MachineObservation): string =>
   settings.healthTimeoutDisabled
-    ? 'It is not marked Failed, as spec.disableHealthTimeout says'
-    : `It is marked Failed if that lasts ${formatDurationMs(settings.healthTimeoutMs)}`;
+    ? 'It is not marked Failed, because spec.disableHealthTimeout is true'
+    : `It is marked Failed if this lasts ${formatDurationMs(settings.healthTimeoutMs)}`;
 
 function toUnknown(
   o: MachineObservation,
@@ -273,7 +272,7 @@ function planTimeouts(o: MachineObservation, now: Date, also?: Date): HealthPlan
       return now <= deadline ? { deadline, because: 'unhealthy; waits for it to recover' } : markFailed(o, now);
     }
     default:
-      return { because: 'nothing to judge', ...(also ? { deadline: also } : {}) };
+      return { because: 'nothing to check', ...(also ? { deadline: also } : {}) };
   }
 }
 
@@ -286,7 +285,7 @@ function neverJoined(o: MachineObservation, now: Date): HealthPlan {
 }
 
 function missingForJoin(o: MachineObservation): string {
-  if (!o.node) return `no Node has registered as it${contradiction(o)}`;
+  if (!o.node) return `no Node has registered for it${contradiction(o)}`;
   const wrong = ailments(o, o.node.status?.conditions);
   if (wrong || waitsForCriticalComponents(o.node)) {
     return wrong || `its Node still has the taint ${Taints.CriticalComponentsNotReady.key}`;
@@ -312,7 +311,7 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
     return { ...(lookAgainAt ? { deadline: lookAgainAt } : {}), because: heldBecause(o.breaker) };
   }
   if (o.unconfirmed && !overridesBreaker(o.machine, o.machineClass, now)) {
-    const because = 'it is silent in a small cluster: the cloud is asked whether its VM is there';
+    const because = 'it is unreachable in a small cluster: checking its VM in the cloud';
     if ('ask' in o.unconfirmed) return { ask: true, because };
     return { ...(o.unconfirmed.waitUntil ? { deadline: o.unconfirmed.waitUntil } : {}), because };
   }

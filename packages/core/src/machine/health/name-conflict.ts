@@ -20,7 +20,7 @@ const LET_BE_MS = 60_000;
  * The cloud distinguishes the last two cases: one lookup for each such Node tells the VM of the machine. Before the join
  * the lookup runs at once, because the VM may still boot. A kubelet that finds no Node registers one. A kubelet that
  * already uses a Node does not register again after the Node is deleted.
- * @returns undefined if nothing is to be done
+ * @returns undefined without a conflict
  */
 export function planNameConflict(o: MachineObservation, now: Date): Plan | undefined {
   const { conflictingNode, machine } = o;
@@ -30,7 +30,7 @@ export function planNameConflict(o: MachineObservation, now: Date): Plan | undef
   const due = after(conflictingNode.metadata.creationTimestamp, LET_BE_MS);
   if (now < due) {
     const asked = o.conflictCameBack || !isJoining(o) ? undefined : planReported(o, conflictingNode, now);
-    return asked ?? wait('a Node of another VM bears its name', due);
+    return asked ?? wait('a Node with its name belongs to another VM', due);
   }
   if (!isReady(conflictingNode)) return leftOver;
   return isJoining(o) ? planReported(o, conflictingNode, now) : undefined;
@@ -38,7 +38,7 @@ export function planNameConflict(o: MachineObservation, now: Date): Plan | undef
 
 const isJoining = ({ machine }: MachineObservation): boolean => machine.status?.currentStatus?.phase === 'Pending';
 
-const leftOver: Plan = act('a Node left over from an earlier VM bears its name', { do: 'deleteStaleNode' });
+const leftOver: Plan = act('a stale Node of an earlier VM has its name', { do: 'deleteStaleNode' });
 
 /** Looks up the VM of a machine that has not joined yet, to decide on the Node. */
 function planReported(
@@ -49,14 +49,15 @@ function planReported(
   const since = millis(conflictingNode.metadata.creationTimestamp);
   if (calls.running) return undefined;
   const { last } = calls;
-  const told = last && last.at.getTime() >= since ? vmOf(last) : undefined;
-  if (told !== undefined) return isInstance(told, machine.spec.providerID) ? leftOver : undefined;
+  const reported = last && last.at.getTime() >= since ? vmOf(last) : undefined;
+  if (reported !== undefined) return isInstance(reported, machine.spec.providerID) ? leftOver : undefined;
   if (!driver.status) return undefined;
-  if (last?.kind !== 'status' || last.outcome.ok) return act('which VM is its own?', { do: 'call', call: 'status' });
+  if (last?.kind !== 'status' || last.outcome.ok)
+    return act('finding the VM of the machine', { do: 'call', call: 'status' });
   const { error } = last.outcome;
   const retryAt = new Date(last.at.getTime() + retryAfter(CREATE_RETRY[error.code], error, last.failures));
-  if (now < retryAt) return wait('the cloud does not tell which VM is its own', retryAt);
-  return act('which VM is its own?', { do: 'call', call: 'status' });
+  if (now < retryAt) return wait('the cloud did not return the VM of the machine', retryAt);
+  return act('finding the VM of the machine', { do: 'call', call: 'status' });
 }
 
 /** The provider ID in the driver's answer. */

@@ -118,7 +118,7 @@ export class ReachabilityCheck {
   constructor(options: ReachabilityOptions) {
     this.#options = options;
     this.#provenAt = options.clock.monotonic();
-    for (const cache of this.#judged()) cache.onDoubt(() => this.#onDoubt(cache.doubted));
+    for (const cache of this.#assessed()) cache.onDoubt(() => this.#onDoubt(cache.doubted));
   }
 
   /** A server with an older state counts as an outage: the controller is frozen until the cache is verified. */
@@ -128,7 +128,7 @@ export class ReachabilityCheck {
   }
 
   /** The caches that health checks depend on. */
-  #judged(): readonly Pick<Informer<KubeObject>, 'doubted' | 'onDoubt'>[] {
+  #assessed(): readonly Pick<Informer<KubeObject>, 'doubted' | 'onDoubt'>[] {
     const { machines: own, target } = this.#options.caches;
     return this.#options.target ? [own, ...(target ? [target.nodes] : [])] : [];
   }
@@ -151,16 +151,16 @@ export class ReachabilityCheck {
     const now = clock.monotonic();
     const inMs = (ms: number): Date => new Date(clock.now().getTime() + ms);
     if (now < this.#settlesAt)
-      return { because: 'an API server has just come back', until: inMs(this.#settlesAt - now) };
+      return { because: 'an API server became reachable a moment ago', until: inMs(this.#settlesAt - now) };
     const ageMs = Math.max(now - this.#provenAt, this.#behindForMs());
     if (ageMs <= staleAfterMs(timings)) return undefined;
-    return { because: 'an API server is out of reach', until: inMs(probeIntervalMs(timings)) };
+    return { because: 'an API server is unreachable', until: inMs(probeIntervalMs(timings)) };
   };
 
   readonly reconcile = async (): Promise<Outcome> => {
     const { caches, clock, log, timings, wake } = this.#options;
     const startedAt = clock.monotonic();
-    const rewound = this.#judged().some(({ doubted }) => doubted) ? ['an API server went back to an older state'] : [];
+    const rewound = this.#assessed().some(({ doubted }) => doubted) ? ['an API server returned to an older state'] : [];
     const failures = [...rewound, ...(await this.#failures(startedAt))];
     const now = clock.monotonic();
     const failed = failures.length > 0;
@@ -172,7 +172,7 @@ export class ReachabilityCheck {
       this.#settle();
       log.info('API servers reachable again: checking machines', { afterMs: SETTLE_MS });
     } else if (step.state.frozen && !this.#state.frozen) {
-      log.error('API servers unreachable: machines are not checked until they answer', {
+      log.error('API servers unreachable: machines are not checked until the servers answer', {
         outOfReach: failures,
         sinceMs: now - (step.state.downSince ?? now),
       });

@@ -57,12 +57,12 @@ function reportOf({ outcome }: SettledCall): { readonly vm: 'there' | 'gone' | '
   if (outcome.ok) {
     const { ending } = outcome;
     if (ending === undefined) return { vm: 'there', answer: THERE };
-    return { vm: 'gone', answer: `The cloud says that its VM is ${ending}.` };
+    return { vm: 'gone', answer: `In the cloud, its VM is ${ending}.` };
   }
   const { code } = outcome.error;
   if (code === 'Uninitialized') return { vm: 'there', answer: THERE };
-  if (code === 'NotFound') return { vm: 'gone', answer: 'The cloud says that its VM is gone.' };
-  return { vm: 'unknown', answer: `The cloud did not say whether its VM is there: ${code}.` };
+  if (code === 'NotFound') return { vm: 'gone', answer: 'In the cloud, its VM does not exist.' };
+  return { vm: 'unknown', answer: `The cloud did not return the state of its VM: ${code}.` };
 }
 
-const THERE = 'The cloud says that its VM is there.';
+const THERE = 'In the cloud, its VM exists.';

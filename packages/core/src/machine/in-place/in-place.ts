@@ -103,13 +103,13 @@ export function planInPlace(o: MachineObservation, now: Date): Plan | undefined 
 function emptyNode(o: MachineObservation, node: Node, now: Date): Plan | undefined {
   if (!node.spec.unschedulable) {
     const main = { spec: { unschedulable: true } } as const;
-    return act('its node is updated in place: no new pods', { do: 'syncNode', patch: { main } });
+    return act('cordoning the Node for the in-place update', { do: 'syncNode', patch: { main } });
   }
   const plan = o.drain && planDrain(o.drain, now);
   if (!plan) return undefined;
   if (plan.evict.length > 0 || plan.remove.length > 0) {
     return act(
-      'its node is emptied for an in-place update',
+      'draining the Node for the in-place update',
       ...(plan.evict.length > 0 ? [{ do: 'evict', pods: plan.evict } as const] : []),
       ...(plan.remove.length > 0
         ? [{ do: 'deletePods', pods: plan.remove, because: plan.removeBecause } as const]
@@ -139,7 +139,7 @@ function blocked({ machine }: MachineObservation, plan: ReturnType<typeof planDr
   const waiting: Plan = {
     actions: [],
     next: nextAt(plan.lookAgainAt),
-    because: 'pods are on their way off a node that is updated in place',
+    because: 'waiting for pods to terminate before the in-place update',
     budgets,
   };
   if (!failed) return waiting;

@@ -9,7 +9,7 @@ export const isHeld = (o: MachineObservation, now: Date): boolean =>
   o.breaker !== undefined && !overridesBreaker(o.machine, o.machineClass, now);
 
 export const heldBecause = ({ scope, unreachable, joined }: OpenBreaker): string =>
-  `${unreachable} of ${joined} machines of the ${scope} fell silent together: none is replaced until they are heard of again`;
+  `${unreachable} of ${joined} machines of the ${scope} became unreachable together: none is replaced until they recover`;
 
 /** Whether mcm would replace the machine now if the circuit breaker were closed. */
 const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now: Date): boolean => {
@@ -32,7 +32,7 @@ export function reportHeld(o: MachineObservation, now: Date): Action | undefined
     return { do: 'reportHeld', held, event: { type: 'Warning', reason: 'ReplacementHeld', message } };
   }
   const message = o.breaker
-    ? 'An annotation asks for replacement although many machines are silent'
-    : 'The machine is no longer held back: not so many others are silent any more, or it is heard of again';
+    ? 'An annotation overrides the circuit breaker: the machine can be replaced'
+    : 'The machine can be replaced again: the circuit breaker closed, or the machine recovered';
   return { do: 'reportHeld', held, event: { type: 'Normal', reason: 'ReplacementResumed', message } };
 }

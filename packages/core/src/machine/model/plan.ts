@@ -28,7 +28,7 @@ export type Action =
   /** Stores and reports whether the circuit breaker prevents the replacement of the machine. */
   | { readonly do: 'reportHeld'; readonly held: boolean; readonly event: PlannedEvent }
   /** Reports the problems of a drain, and remembers their causes. */
-  | { readonly do: 'tellDrain'; readonly causes: readonly string[]; readonly event: PlannedEvent }
+  | { readonly do: 'reportDrain'; readonly causes: readonly string[]; readonly event: PlannedEvent }
   /** Reports the machine's requests that have no effect. An empty list clears the report. */
   | { readonly do: 'warn'; readonly warnings: readonly string[] }
   | { readonly do: 'syncNode'; readonly patch: NodePatch }

@@ -444,32 +444,32 @@ test.each<[what: string, given: Given, reason: string, message: string]>([
     'it begins at the Machine',
     { own: 'now' },
     'Preserved',
-    'It is kept until 2026-01-05T12:00:00Z, as annotation node.machine.sapcloud.io/preserve=now of the Machine asks',
+    'It is preserved until 2026-01-05T12:00:00Z, because of annotation node.machine.sapcloud.io/preserve=now of the Machine',
   ],
   [
     'it begins at the Node',
     { onNode: 'when-failed', phase: 'Failed' },
     'Preserved',
-    'It is kept until 2026-01-05T12:00:00Z, as annotation node.machine.sapcloud.io/preserve=when-failed of the Node asks',
+    'It is preserved until 2026-01-05T12:00:00Z, because of annotation node.machine.sapcloud.io/preserve=when-failed of the Node',
   ],
-  ['its time is up', { own: 'now', expiry: -1 }, 'PreservationEnded', 'Its time is up: it is kept no longer'],
+  ['its time is up', { own: 'now', expiry: -1 }, 'PreservationEnded', 'Its preservation ended: the time expired'],
   [
     'it is called off',
     { own: 'false', expiry: 9 },
     'PreservationEnded',
-    'It is kept no longer, as annotation node.machine.sapcloud.io/preserve=false of the Machine asks',
+    'Its preservation ended because of annotation node.machine.sapcloud.io/preserve=false of the Machine',
   ],
   [
     'it has recovered',
     { own: 'when-failed', expiry: 9 },
     'PreservationEnded',
-    'It is kept no longer: it is not Failed',
+    'Its preservation ended: it is not Failed',
   ],
   [
     'the annotation of a Failed one is gone',
     { phase: 'Failed', expiry: 9 },
     'PreservationEnded',
-    'It is kept no longer: the annotation that asked for it is gone',
+    'Its preservation ended: its annotation was removed',
   ],
 ])('an event tells of a preservation: %s', (_what, given, reason, message) => {
   const { events } = settle(see(given));
@@ -489,7 +489,7 @@ test('a machine that recovers and fails again during its preservation is drained
 test.each([
   ['Preserved by MCM.', 'now', 'Preserved by user.'],
   ['Preserved by user.', 'auto-preserved', 'Preserved by MCM.'],
-])('O-39 who asks is told anew when somebody else does: %s', (reason, own, now) => {
+])('a preservation is reported again when its source changes: %s [O-39]', (reason, own, now) => {
   const condition = { status: 'True', message: DRAINED, reason } as const;
   const { node: n, steps } = settle(see({ own, phase: 'Failed', expiry: HOUR, condition, tainted: true }));
   expect(conditionOf(n)).toMatchObject({ status: 'True', message: DRAINED, reason: now });

@@ -105,8 +105,8 @@ function preserve(o: MachineObservation, value: string, now: Date): Plan | undef
   if (!expiry) {
     const until = formatTime(new Date(now.getTime() + o.settings.preserveTimeoutMs));
     return act(
-      'it is to be preserved',
-      ...withExpiry(o, until, `It is kept until ${until}, as ${wishOf(o, value)} asks`, now),
+      'starting its preservation',
+      ...withExpiry(o, until, `It is preserved until ${until}, because of ${wishOf(o, value)}`, now),
     );
   }
   const due = { actions: [], next: nextAt(new Date(millis(expiry))), because: 'it is preserved' };
@@ -129,7 +129,7 @@ function preserveNode(o: MachineObservation, node: Node, terms: Terms, now: Date
     ...(drains ? { tainted: true } : phaseOf(o) === 'Running' ? { tainted: false } : {}),
     now,
   });
-  if (change) return act('its node is preserved', { do: 'syncNode', patch: { main: change } });
+  if (change) return act('marking its Node as preserved', { do: 'syncNode', patch: { main: change } });
   if (done) return undefined;
   let drained: 'yes' | 'no' | undefined;
   if (drains) {
@@ -138,7 +138,7 @@ function preserveNode(o: MachineObservation, node: Node, terms: Terms, now: Date
     drained = plan === 'drained' ? 'yes' : 'no';
   }
   const condition = buildCondition(existing, terms, drained, now, phaseOf(o) === 'Running');
-  if (condition) return act('the node says that it is preserved', { do: 'setNodeCondition', condition });
+  if (condition) return act('setting the condition of its preserved Node', { do: 'setNodeCondition', condition });
   return drained === 'no' && o.drain ? wait(o, terms, now) : undefined;
 }
 
@@ -148,7 +148,7 @@ function drain(o: MachineObservation, terms: Terms, now: Date): Plan | 'drained'
   const plan = planDrain(o.drain, now);
   if (plan.evict.length > 0 || plan.remove.length > 0) {
     return act(
-      'a preserved Failed node is emptied',
+      'draining the Node of a preserved Failed machine',
       ...(plan.evict.length > 0 ? [{ do: 'evict', pods: plan.evict } as const] : []),
       ...(plan.remove.length > 0
         ? [{ do: 'deletePods', pods: plan.remove, because: plan.removeBecause } as const]
@@ -164,7 +164,7 @@ function wait(o: MachineObservation, { expiry }: Terms, now: Date): Plan {
   return {
     actions: [],
     next: nextAt(new Date(millis(expiry)), plan?.lookAgainAt),
-    because: 'pods are on their way off a preserved node',
+    because: 'waiting for pods of a preserved Node to terminate',
     budgets: plan?.blockers.flatMap(({ budgets = [] }) => budgets) ?? [],
   };
 }
@@ -213,12 +213,12 @@ function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefin
   if (existing && existing.reason !== PreservedReasons.Stopped) {
     const times = { lastHeartbeatTime: formatTime(now), lastTransitionTime: formatTime(now) };
     const ended = { status: 'False', reason: PreservedReasons.Stopped, message: '', ...times } as const;
-    return act('its preservation ends', { do: 'setNodeCondition', condition: { ...existing, ...ended } });
+    return act('ending its preservation', { do: 'setNodeCondition', condition: { ...existing, ...ended } });
   }
   const change = node && nodeChange(node, { annotations: unprotection(node, remove), tainted: false, now });
-  if (change) return act('its node is preserved no longer', { do: 'syncNode', patch: { main: change } });
+  if (change) return act('removing the preservation marks of its Node', { do: 'syncNode', patch: { main: change } });
   const removal = remove ? removeRequests(machine) : undefined;
-  return removal ?? act('it is preserved no longer', ...withExpiry(o, undefined, endOf(o, now), now));
+  return removal ?? act('removing its preservation', ...withExpiry(o, undefined, endOf(o, now), now));
 }
 
 /** The object whose annotation applies. */
@@ -228,13 +228,13 @@ const wishOf = ({ machine }: MachineObservation, value: string): string =>
 /** Returns why a preservation ends. The annotation that requested it may be gone already. */
 function endOf(o: MachineObservation, now: Date): string {
   const { machine, node } = o;
-  if (millis(expiryOf(machine)) <= now.getTime()) return 'Its time is up: it is kept no longer';
+  if (millis(expiryOf(machine)) <= now.getTime()) return 'Its preservation ended: the time expired';
   const value = effectiveValue(machine, node);
-  if (value === PreserveValues.False) return `It is kept no longer, as ${wishOf(o, value)} asks`;
-  if (phaseOf(o) === 'Failed') return 'It is kept no longer: the annotation that asked for it is gone';
+  if (value === PreserveValues.False) return `Its preservation ended because of ${wishOf(o, value)}`;
+  if (phaseOf(o) === 'Failed') return 'Its preservation ended: its annotation was removed';
   // A request for Failed machines only may have been removed for this reason.
-  const gone = value === '' ? ', or the annotation that asked for it is gone' : '';
-  return `It is kept no longer: it is not Failed${gone}`;
+  const gone = value === '' ? ', or its annotation was removed' : '';
+  return `Its preservation ended: it is not Failed${gone}`;
 }
 
 function removeRequests({ metadata: { annotations } }: Machine): Plan | undefined {
@@ -242,7 +242,7 @@ function removeRequests({ metadata: { annotations } }: Machine): Plan | undefine
     (key) => annotations?.[key] !== undefined,
   );
   if (keys.length === 0) return undefined;
-  return act('its preservation is over', {
+  return act('removing the annotation of its preservation', {
     do: 'annotate',
     annotations: Object.fromEntries(keys.map((key) => [key, null])),
   });
@@ -260,7 +260,7 @@ function keepBooks({ machine, node }: MachineObservation): Plan | undefined {
     ...(own === undefined ? {} : { [Annotations.Preserve]: null }),
     [Annotations.LastAppliedNodePreserve]: onNode,
   };
-  return act('the Node decides about its preservation', { do: 'annotate', annotations });
+  return act('copying the preservation setting of the Node', { do: 'annotate', annotations });
 }
 
 type Changes = Record<string, string | null>;

@@ -35,7 +35,7 @@ export class NodeCollector {
   /** By UID of the Node: since when it has looked like an orphan. */
   #firstSeen: ReadonlyMap<string, Date> = new Map();
   /** By UID: the reported reason to keep the Node. */
-  #told: ReadonlyMap<string, string> = new Map();
+  #reported: ReadonlyMap<string, string> = new Map();
   /** UIDs of reported Nodes whose VM still exists. */
   readonly #reportedLiving = new Set<string>();
   readonly #deleting = new Set<string>();
@@ -66,16 +66,16 @@ export class NodeCollector {
     const before = this.#firstSeen;
     this.#firstSeen = new Map(suspects.map(({ metadata: { uid } }) => [uid, before.get(uid) ?? now] as const));
     const listings = this.#allListings();
-    const told = new Map<string, string>();
+    const reported = new Map<string, string>();
     for (const node of suspects) {
       const { outcome, tell } = this.#decide(node, now, before, listings);
-      told.set(node.metadata.uid, outcome);
-      if (this.#told.get(node.metadata.uid) === outcome) continue;
+      reported.set(node.metadata.uid, outcome);
+      if (this.#reported.get(node.metadata.uid) === outcome) continue;
       this.#o.log.info('Node without a machine', { node: node.metadata.name, outcome });
       if (tell) this.#tell(node, outcome);
     }
-    this.#told = told;
-    for (const uid of this.#reportedLiving) if (!told.has(uid)) this.#reportedLiving.delete(uid);
+    this.#reported = reported;
+    for (const uid of this.#reportedLiving) if (!reported.has(uid)) this.#reportedLiving.delete(uid);
     return suspects.length > 0 ? new Date(now.getTime() + options.confirmAfterMs) : undefined;
   }
 
@@ -127,17 +127,17 @@ export class NodeCollector {
       listings,
     });
     if (kept) return { outcome: `it is kept: ${kept.because}`, tell: kept.passing !== true };
-    if (options.policy === 'report') return tell('it is kept, as --orphan-policy=report says');
+    if (options.policy === 'report') return tell('it is kept because of --orphan-policy=report');
     if (this.#deleting.has(uid)) return { outcome: 'it is being deleted', tell: false };
-    if (!this.#cap.admits(uid)) return tell('it has to wait, for enough were deleted within the hour');
+    if (!this.#cap.admits(uid)) return tell('it waits for the limit of deletions per hour');
     this.#deleting.add(uid);
     void this.#delete(node, now).finally(() => this.#deleting.delete(uid));
-    return { outcome: 'it is deleted if servers and cloud confirm it', tell: false };
+    return { outcome: 'it is deleted after a check of the API servers and the cloud', tell: false };
   }
 
   #tell(node: Node, outcome: string): void {
     const name = node.metadata.labels?.[Labels.MachineName] ?? '';
-    const text = `Its machine ${name} is gone and nobody reports from it; ${outcome}`;
+    const text = `Its machine ${name} is gone and no kubelet reports its status; ${outcome}`;
     this.#o.targetRecorder?.event(node, 'Warning', 'OrphanNode', text);
   }
 
@@ -150,8 +150,7 @@ export class NodeCollector {
     try {
       if (await this.#cloudHas(seen, now)) {
         log.warn('Node without a machine kept: its VM still exists', fields);
-        if (!this.#reportedLiving.has(seen.metadata.uid))
-          this.#tell(seen, 'it is kept, for the cloud still has its instance');
+        if (!this.#reportedLiving.has(seen.metadata.uid)) this.#tell(seen, 'it is kept because its VM still exists');
         this.#reportedLiving.add(seen.metadata.uid);
         return;
       }

@@ -95,7 +95,7 @@ export class OrphanDrains {
       memory.drain = drain.memory;
       const plan = planDrain(drain, now);
       if (plan.drained) return undefined;
-      waitsFor = plan.blockers[0]?.text ?? 'pods are on their way out';
+      waitsFor = plan.blockers[0]?.text ?? 'pods are terminating';
       if (plan.evict.length + plan.remove.length === 0) return waitsFor;
       const scope = { o: { drain }, memory, now, signal };
       if (plan.evict.length > 0) await evictPods(this.#nodes.client, plan.evict, scope);

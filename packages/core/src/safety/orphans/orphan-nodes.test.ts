@@ -48,9 +48,9 @@ test.each<[what: string, node: ReturnType<typeof node>, change: Partial<NodeEvid
 });
 
 test.each<[guard: string, node: ReturnType<typeof node>, change: Partial<NodeEvidence>, because: RegExp]>([
-  ['not ours: no label', orphan({ metadata: { creationTimestamp: at(-60) } }), {}, /not known/],
-  ['not ours: a class, and no label', orphan({ metadata: { creationTimestamp: at(-60), annotations: { [Annotations.MachineClassOfNode]: CLASS } } }), {}, /not known/], // biome-ignore format: a row
-  ['not ours: of another namespace', orphan(), { namespace: 'other' }, /not known/],
+  ['not ours: no label', orphan({ metadata: { creationTimestamp: at(-60) } }), {}, /does not belong/],
+  ['not ours: a class, and no label', orphan({ metadata: { creationTimestamp: at(-60), annotations: { [Annotations.MachineClassOfNode]: CLASS } } }), {}, /does not belong/], // biome-ignore format: a row
+  ['not ours: of another namespace', orphan(), { namespace: 'other' }, /does not belong/],
   ['Ready', orphan({ conditions: hc('True') }), {}, /is Ready/],
   ['no provider id', orphan({ spec: {} }), {}, /spec\.providerID/],
   ['young', orphan(), { minAgeMs: 61 * minute }, /too young/],

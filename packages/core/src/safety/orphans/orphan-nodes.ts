@@ -72,14 +72,14 @@ export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): 
   const { namespace, minAgeMs, firstSeen, confirmAfterMs, listings } = evidence;
   const name = node.metadata.labels?.[Labels.MachineName];
   const key = classOfNode(node, namespace);
-  if (!name || !key) return { because: 'it is not known to have been a machine of this namespace' };
+  if (!name || !key) return { because: 'it does not belong to a machine of this namespace' };
   if (isReady(node)) return passing('it is Ready');
   const { providerID } = node.spec;
-  if (!providerID) return { because: 'it has no spec.providerID by which the cloud could be asked' };
+  if (!providerID) return { because: 'it has no spec.providerID to look up in the cloud' };
   if (ageMs(node, now) < minAgeMs) return passing('it is too young');
   if (!firstSeen || now.getTime() - firstSeen.getTime() < confirmAfterMs)
-    return passing('it was not like this for long enough');
-  if (!listings.has(key)) return { because: `its MachineClass ${key} is gone, so the cloud cannot be asked` };
+    return passing('it was not in this state for long enough');
+  if (!listings.has(key)) return { because: `its MachineClass ${key} is gone, so the VM cannot be looked up` };
   for (const [other, listing] of listings) {
     if (!listing || listing.startedAt <= firstSeen) return passing(`MachineClass ${other} has not been listed since`);
     const listed = listing.vms.some((vm) => vm.machineName === name || mayBeInstance(vm.providerId, providerID));

@@ -112,14 +112,14 @@ test.each<[row: string, metadata: object, age: number, owners: number, patch: ob
 });
 
 test('a deletion, and a cloud that finds several VMs, start a search for orphans of the class [Z-10]', () => {
-  const told = (description: string) =>
+  const reported = (description: string) =>
     machine({ metadata: { namespace: 'a' }, status: { lastOperation: { description } } });
   const keys = (before: string, after: string) =>
-    orphanKeysOf({ type: 'updated', key: 'a/b', old: told(before), object: told(after) });
+    orphanKeysOf({ type: 'updated', key: 'a/b', old: reported(before), object: reported(after) });
   const { name } = machine().spec.class;
   expect(keys('', 'code = [OutOfRange]')).toEqual([`a/${name}`]);
   expect([keys('', 'code = [NotFound]'), keys('code = [OutOfRange]', '')]).toEqual([[], []]);
-  expect(orphanKeysOf({ type: 'deleted', key: 'a/b', object: told('') })).toContain(`a/${name}`);
+  expect(orphanKeysOf({ type: 'deleted', key: 'a/b', object: reported('') })).toContain(`a/${name}`);
 });
 
 test.each<[what: string, mark: string | undefined, own: string | undefined, foreign: boolean]>([

@@ -57,7 +57,7 @@ interface ClassState {
   /** By provider ID. */
   firstSeen: ReadonlyMap<string, Date>;
   /** By provider ID: the last reported result. */
-  told: ReadonlyMap<string, string>;
+  reported: ReadonlyMap<string, string>;
   /** Failures of the listing that were handled already. */
   failures: number;
   /** An event has reported that it cannot be listed. */
@@ -98,7 +98,7 @@ export class OrphanCollector {
     this.#drains = new OrphanDrains(options);
     options.control.history.onWentBack(() => {
       this.#wentBackAt = options.clock.now();
-      this.#startOver('The server of the machines went back to an older state: orphans are looked for anew');
+      this.#startOver('The API server returned to an older state: the search for orphans restarts');
     });
   }
 
@@ -115,7 +115,7 @@ export class OrphanCollector {
 
   readonly reconcile = async (key: Key): Promise<Outcome> => {
     if (this.#o.frozen()) return again(MIN_INTERVAL_MS);
-    if (this.#jump.happened()) this.#startOver('The time of day was set: orphans are looked for anew');
+    if (this.#jump.happened()) this.#startOver('The system clock was changed: the search for orphans restarts');
     return key === NODES_KEY ? this.#nodesPass() : this.#classPass(key);
   };
 
@@ -153,7 +153,7 @@ export class OrphanCollector {
       notBefore: new Date(now.getTime() + MIN_INTERVAL_MS),
       firstSeen: new Map(),
       released: new InstanceSet([]),
-      told: new Map(),
+      reported: new Map(),
       failures: 0,
       quarantined: new Set(),
       foreign: new Set(),
@@ -163,7 +163,7 @@ export class OrphanCollector {
     const listing = this.#listings.of(key);
     if (listing && listing !== state.decided) return this.#decide(machineClass, state, listing);
     this.#backOff(key, state, now);
-    this.#tellDeaf(machineClass, key, state);
+    this.#reportDeaf(machineClass, key, state);
     if (now < state.notBefore) return again(state.notBefore.getTime() - now.getTime());
     state.notBefore = new Date(now.getTime() + MIN_INTERVAL_MS);
     this.#listings.begin(machineClass);
@@ -171,7 +171,7 @@ export class OrphanCollector {
   }
 
   /** Reports a class that cannot be listed. Otherwise its orphans would be visible only on the bill. */
-  #tellDeaf(machineClass: MachineClass, key: Key, state: ClassState): void {
+  #reportDeaf(machineClass: MachineClass, key: Key, state: ClassState): void {
     const { recorder, invoker } = this.#o;
     const error = this.#listings.error(key);
     if (error === undefined && state.deaf) {
@@ -182,7 +182,7 @@ export class OrphanCollector {
     // An invalid class is reported elsewhere.
     if (invoker.check(machineClass).length > 0) return;
     state.deaf = true;
-    const text = `The VMs of the class cannot be listed, so VMs and Nodes without a machine are not found: ${error}`;
+    const text = `The VMs of the class cannot be listed, so orphans cannot be found: ${error}`;
     recorder.event(machineClass, 'Warning', 'ListingFailed', text);
   }
 
@@ -256,7 +256,7 @@ export class OrphanCollector {
     const key = keyOf(machineClass);
     const ids = new Set(confirmed.map(({ providerId }) => providerId));
     this.#drains.keepOnly(key, ids);
-    const told = new Map<string, string>();
+    const reported = new Map<string, string>();
     const left = suspects.filter(({ providerId }) => !this.#deleting.has(providerId));
     const orphans = confirmed.length > 0 ? await liveOrphans(this.#o, left, listing) : [];
     const view: QuarantineView = {
@@ -270,16 +270,16 @@ export class OrphanCollector {
     for (const { vm, machine, use } of orphans) {
       if (!ids.has(vm.providerId)) continue;
       const verdict = this.#verdict(vm, use, view, this.#heldUntil(vm, use, state));
-      told.set(vm.providerId, verdict);
+      reported.set(vm.providerId, verdict);
       if (verdict.startsWith(QUARANTINED)) quarantined.add(vm.providerId);
-      if (!this.#toldOf(vm, verdict)) this.#tell(machineClass, vm, machine !== undefined, verdict);
+      if (!this.#reportedOf(vm, verdict)) this.#tell(machineClass, vm, machine !== undefined, verdict);
       if (verdict === DELETED) this.#delete(machineClass, vm);
       if (verdict.startsWith(DRAINED) && (await this.#drain(machineClass, vm, use))) this.#delete(machineClass, vm);
     }
-    state.told = told;
+    state.reported = reported;
     state.quarantined = quarantined;
     await this.#noteQuarantine(machineClass, quarantined, listing);
-    return [...told.values()].some((verdict) => verdict.startsWith(DRAINED));
+    return [...reported.values()].some((verdict) => verdict.startsWith(DRAINED));
   }
 
   async #noteQuarantine(machineClass: MachineClass, ids: ReadonlySet<string>, { vms }: Listing): Promise<void> {
@@ -299,13 +299,13 @@ export class OrphanCollector {
   #verdict(vm: ListedInstance, use: Use, view: QuarantineView, heldUntil: Date | undefined): string {
     const { providerId } = vm;
     if (use.use === 'claimed')
-      return `it is kept, for Node ${use.node.metadata.name} runs on it and is Ready; put the machine's spec.providerID back if it was edited`;
-    if (this.#o.options.policy === 'report') return 'it is kept, as --orphan-policy=report says';
+      return `it is kept because Node ${use.node.metadata.name} runs on it and is Ready. Restore the machine's spec.providerID if it was edited`;
+    if (this.#o.options.policy === 'report') return 'it is kept because of --orphan-policy=report';
     const because = quarantineReason(vm, view);
     if (because !== undefined) return quarantineText(vm, because);
     if (heldUntil && this.#o.clock.now() < heldUntil)
-      return `it is kept until ${heldUntil.toISOString()}: it has no Node, so pods on it cannot be seen; restart its kubelet to have it drained`;
-    if (!this.#cap.admits(providerId)) return 'it has to wait, for enough were deleted within the hour';
+      return `it is kept until ${heldUntil.toISOString()}: it has no Node, so its pods are unknown; restart its kubelet so that mcm can drain it`;
+    if (!this.#cap.admits(providerId)) return 'it waits for the limit of deletions per hour';
     return use.use === 'unclaimed' ? `${DRAINED}: Node ${use.node.metadata.name} runs on it and is Ready` : DELETED;
   }
 
@@ -338,16 +338,16 @@ export class OrphanCollector {
    * Returns true if an event has reported this about the VM, also on another class of the same cluster, which lists the
    * same VMs.
    */
-  #toldOf({ providerId }: ListedInstance, verdict: string): boolean {
-    return [...this.#classes.values()].some(({ told }) => told.get(providerId) === verdict);
+  #reportedOf({ providerId }: ListedInstance, verdict: string): boolean {
+    return [...this.#classes.values()].some(({ reported }) => reported.get(providerId) === verdict);
   }
 
   #tell(machineClass: MachineClass, vm: ListedInstance, exists: boolean, verdict: string): void {
     const { providerId, machineName } = vm;
     const { log, recorder } = this.#o;
     const whose = exists
-      ? `bears the name of machine ${machineName}, but is not the VM on its record`
-      : `belongs to no machine: there is none by its name, ${machineName}`;
+      ? `has the name of machine ${machineName}, but is not the VM in its spec.providerID`
+      : `is an orphan: its machine ${machineName} does not exist`;
     const text = `VM ${providerId} ${whose}; ${verdict}`;
     log.warn('Orphan VM', { providerId, machine: machineName, verdict });
     recorder.event(machineClass, 'Warning', 'OrphanVM', text);

@@ -38,10 +38,10 @@ export function quarantineReason(vm: ListedInstance, view: QuarantineView): stri
   if (new InstanceSet(idsIn(machineClass, Annotations.ReleaseVMs)).has(vm.providerId)) return undefined;
   const made = parseTime(vm.createdAt);
   if (wentBackAt !== undefined && (made === undefined || made <= wentBackAt))
-    return 'the API server of the machines went back to an older state';
+    return 'the API server of the machines returned to an older state';
   if (lost >= LEAST_MASS && lost * 100 > listed * MASS_PERCENT)
-    return `${lost} VMs that have served lost their machines together`;
-  if (new InstanceSet(quarantinedVms(machineClass)).has(vm.providerId)) return 'it was put there before';
+    return `${lost} VMs with joined Nodes lost their machines at the same time`;
+  if (new InstanceSet(quarantinedVms(machineClass)).has(vm.providerId)) return 'it was already in quarantine';
   return undefined;
 }
 
@@ -57,7 +57,7 @@ export function notedIn(machineClass: MachineClass, vms: readonly ListedInstance
 
 /** The actions of an operator, for an event. */
 export const quarantineText = ({ providerId, machineName }: ListedInstance, because: string): string =>
-  `it is in quarantine, for ${because}: make Machine ${machineName} anew with this spec.providerID, or name the VM in annotation ${Annotations.ReleaseVMs} of the MachineClass (${providerId}) to have it drained and deleted`;
+  `it is in quarantine (${because}). To keep it, create Machine ${machineName} again with this spec.providerID. To delete it, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
 
 /**
  * Records on the class which of its VMs are in quarantine, so that the next process knows it. Removes deleted VMs from

@@ -103,7 +103,7 @@ export class OvershootReconciler {
   }
 
   async #freezeSet(set: MachineSet, machines: number, { upper }: Thresholds, signal: AbortSignal): Promise<void> {
-    const message = `The number of machines backing MachineSet "${set.metadata.name}" is ${machines}, which is ${upper} or more: no machine is added until it falls`;
+    const message = `The number of machines backing MachineSet "${set.metadata.name}" is ${machines}, at least ${upper}: no machine is added until it decreases`;
     const change = {
       type: FROZEN,
       status: 'True',
@@ -118,7 +118,7 @@ export class OvershootReconciler {
   async #thawSet(set: MachineSet, machines: number, { upper }: Thresholds, signal: AbortSignal): Promise<void> {
     const conditions = withoutCondition(set.status?.machineSetCondition ?? [], FROZEN);
     const marked = hasMark(set, set.status?.machineSetCondition);
-    this.#tellValue(set);
+    this.#reportValue(set);
     await this.#writeSet(
       set,
       conditions,
@@ -136,7 +136,7 @@ export class OvershootReconciler {
   }
 
   /** The annotation ends the freeze with any value and is removed. A misleading value is reported first. */
-  #tellValue(object: MachineSet | MachineDeployment): void {
+  #reportValue(object: MachineSet | MachineDeployment): void {
     const problem = presenceProblem(object, Annotations.Unfreeze);
     if (problem) this.#context.recorder.event(object, 'Warning', 'InputIgnored', problem, { once: true });
   }
@@ -185,7 +185,7 @@ export class OvershootReconciler {
     } else if (hasMark(deployment, stored) || asksForThaw(deployment)) {
       // Each set is unfrozen by its own reconcile, which the annotation causes. The annotation is removed afterwards.
       if (frozen !== undefined) for (const set of sets) await this.#lookAtSet(keyOf(set), signal);
-      this.#tellValue(deployment);
+      this.#reportValue(deployment);
       const metadata = { labels: { [Labels.Freeze]: null }, annotations: { [Annotations.Unfreeze]: null } };
       const newest = this.#context.deployments.store.get(key) ?? deployment;
       await this.#writeDeployment(newest, withoutCondition(stored, FROZEN), metadata, signal);

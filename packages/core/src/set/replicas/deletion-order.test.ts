@@ -7,7 +7,7 @@ import { chooseForDeletion, deletionOrder } from './deletion-order.ts';
 const chosen = (machines: readonly ReturnType<typeof machine>[], count: number): string[] =>
   chooseForDeletion(machines, count, NOW).map(({ metadata }) => metadata.name);
 
-test('of equal machines the oldest is deleted first, whatever their names', () => {
+test('of equal machines the oldest is deleted first, with any names', () => {
   const machines = [
     machine('a', { phase: 'Running', age: 5 }),
     machine('b', { phase: 'Running', age: 60 }),

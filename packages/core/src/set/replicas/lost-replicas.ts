@@ -55,7 +55,7 @@ export class LostReplicas {
   }
 
   /**
-   * Determines the lost places and remembers them.
+   * Determines the lost replicas and stores them.
    * @returns One loss for each place, in the order in which the places are filled.
    */
   look(set: MachineSet, alive: readonly Machine[]): readonly Loss[] {

@@ -218,7 +218,7 @@ export class MachineWriter {
         return true;
       }
       if (!mayHaveHappened(error)) pending.forget(uid);
-      // A live read: if the cache shows a deleted machine as available, the deployment gives up another one.
+      // A live read: if the cache shows a deleted machine as available, the deployment deletes another one.
       const found = mayHaveHappened(error) ? await settled(this.#client.get(name, { signal })) : undefined;
       if (found !== undefined) this.#context.machines.recordWrite(found);
       throw error;

@@ -68,10 +68,10 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   if (missing > 0) {
     if (isFrozen(set)) return nothing(`${missing} missing, but the set is frozen`);
     if (set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined) {
-      return nothing(`${missing} missing, but an in-place update forbids new machines`);
+      return nothing(`${missing} missing, but the set creates none during an in-place update`);
     }
     if (snapshot.lacksClass) {
-      return nothing(`${missing} missing, but there is no MachineClass "${set.spec.template.spec.class.name}"`);
+      return nothing(`${missing} missing, but MachineClass "${set.spec.template.spec.class.name}" does not exist`);
     }
     const create = Math.min(missing, BURST, snapshot.room ?? missing);
     if (create <= 0) return nothing(`${missing} missing, but machines that still terminate count towards the surge`);
@@ -85,7 +85,7 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
     !snapshot.lacksClass && (snapshot.replaceable?.has(machine) ?? mayDeleteFailed(machine, nodeAnnotations, now));
   const failed = removable.filter((machine) => isFailed(machine) && mayGo(machine));
   const doomed = [...new Set([...named, ...surplus, ...failed])].slice(0, BURST);
-  if (doomed.length === 0) return nothing('as many as wanted');
+  if (doomed.length === 0) return nothing('the set has all its replicas');
   return {
     create: 0,
     doomed,

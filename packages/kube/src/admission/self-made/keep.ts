@@ -55,7 +55,7 @@ class CertificateKeeper {
   readonly #purpose: string;
   #served = '';
   /** Kinds of configurations whose absence was logged. */
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(options: SelfMadeOptions) {
     this.#o = options;
@@ -171,8 +171,8 @@ class CertificateKeeper {
   }
 
   #missing(kind: string): void {
-    if (this.#told.has(kind)) return;
-    this.#told.add(kind);
+    if (this.#reported.has(kind)) return;
+    this.#reported.add(kind);
     this.#o.log.warn('Webhook configuration missing: apply the objects of mcm install', {
       kind,
       name: this.#o.configurations,

@@ -46,7 +46,7 @@ const review = <T>(client: KubeClient, group: string, plural: string, kind: stri
   client.request<T>('POST', `/apis/${group}/v1/${plural}`, { body: { apiVersion: `${group}/v1`, kind, spec } });
 
 /** The decision of the API server about a token, a path and a verb. */
-async function judge(client: KubeClient, token: string, path: string, verb: string): Promise<Refusal> {
+async function assess(client: KubeClient, token: string, path: string, verb: string): Promise<Refusal> {
   const { status } = await review<TokenReview>(client, 'authentication.k8s.io', 'tokenreviews', 'TokenReview', {
     token,
   });
@@ -80,7 +80,7 @@ export function createAccess(options: {
     const api = client();
     if (api === undefined) return { status: 503, body: 'not connected to the cluster yet\n' };
     try {
-      return await judge(api, token, path, verb);
+      return await assess(api, token, path, verb);
     } catch (error) {
       log.warn('Cannot check the permission to read an endpoint', { path, error: errorText(error) });
       return { status: 503, body: 'cannot check the permission with the API server; see the log\n' };

@@ -104,7 +104,7 @@ test('a replaced client certificate is used and its expiry is monitored; an inva
   writeFileSync(at('c.pem'), one.cert);
   writeFileSync(at('k.pem'), two.key);
   await expect(connected(file)).rejects.toThrow(
-    `--target-kubeconfig=${file}: ${at('c.pem')} and ${at('k.pem')} do not belong together; put in the pair that was issued together`,
+    `--target-kubeconfig=${file}: ${at('c.pem')} and ${at('k.pem')} do not match; use the pair that was issued together`,
   );
   writeFileSync(at('k.pem'), one.key);
   const clock = new VirtualClock({ start: from });
@@ -120,7 +120,7 @@ test('a replaced client certificate is used and its expiry is monitored; an inva
   // The warning about the clock of the server is not part of this test.
   const said = log.lines.filter(({ fields }) => fields?.warning === 'credentials');
   expect(said.map(({ message }) => message)).toEqual([
-    `new credentials of the control cluster cannot be used: ${at('c.pem')} and ${at('k.pem')} do not belong together; put in the pair that was issued together; the previous configuration stays in use`,
+    `new credentials of the control cluster cannot be used: ${at('c.pem')} and ${at('k.pem')} do not match; use the pair that was issued together; the previous configuration stays in use`,
   ]);
   expect(certificates.list()).toMatchObject([{ certificate: one.cert, key: one.key, from: at('c.pem') }]);
   const { changed } = certificates;

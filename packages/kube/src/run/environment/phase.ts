@@ -31,7 +31,7 @@ export const environmentPhase = (state: () => EnvironmentState): Phase => ({
     const client = clusters.control.client('environment');
     const watching = watchEnvironment({ ...rest, client }, stop.signal);
     return () => {
-      stop.abort(new Error('the process ends'));
+      stop.abort(new Error('the process stops'));
       return watching;
     };
   },

@@ -35,7 +35,7 @@ export async function watchEnvironment(options: EnvironmentWatch, signal: AbortS
   const expires = expiryMeter(meters);
   while (!signal.aborted) {
     const { changed } = options.certificates;
-    judgeAll(options, expires);
+    assessAll(options, expires);
     const { reached } = options;
     const wrong = !(reached.aborted && (await compared(options, signal)));
     const again = wrong || warnings.has('crd') || warnings.has('certificate');
@@ -56,7 +56,7 @@ async function compared({ client, crds, warnings, log }: EnvironmentWatch, signa
   }
 }
 
-function judgeAll(
+function assessAll(
   { certificates, clock, warnings }: EnvironmentWatch,
   expires: (value: number, labels: Readonly<Record<string, string>>) => void,
 ): void {

@@ -32,7 +32,7 @@ const answering = (status: number, text: string) =>
 const status = (code: number, message: string): string => JSON.stringify({ kind: 'Status', code, message });
 
 /** The warnings about an unreachable API server. With `clock`: after another half minute. */
-async function told(server: string, transport: Transport, clock?: VirtualClock): Promise<readonly string[]> {
+async function reported(server: string, transport: Transport, clock?: VirtualClock): Promise<readonly string[]> {
   const client = createClient({ transport, userAgent: 'test', clock: clock ?? realClock });
   const warnings = new Warnings(createMemoryLogger(), createMetrics().meters);
   const stop = new AbortController();
@@ -51,10 +51,10 @@ async function told(server: string, transport: Transport, clock?: VirtualClock):
   return warnings.list().map(({ kind, subject, sentence }) => `${kind} ${subject}: ${sentence}`);
 }
 
-async function toldOf(server: string): Promise<readonly string[]> {
+async function reportedOf(server: string): Promise<readonly string[]> {
   const transport = undiciTransport({ server });
   onTestFinished(() => transport.close());
-  return told(server, transport);
+  return reported(server, transport);
 }
 
 const STRANGER = 'the server at its address is not a Kubernetes API server: correct the address';
@@ -77,7 +77,7 @@ test.each([
   ['a name that nobody has', async () => 'https://nowhere.invalid', 'the host name of its address'],
 ])('another server instead of an API server: %s', async (_what, place, words) => {
   const server = await place();
-  const [sentence, ...others] = await toldOf(server);
+  const [sentence, ...others] = await reportedOf(server);
   expect(others).toEqual([]);
   expect(sentence).toContain('api-server control: the control API server is not reached: ');
   expect(sentence).toContain(words);
@@ -88,16 +88,16 @@ test('a server that never answers is reported after ten seconds', async () => {
   const clock = new VirtualClock();
   const never: Transport = ({ signal }) =>
     new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
-  expect(await told('http://mute', never, clock)).toEqual([
+  expect(await reported('http://mute', never, clock)).toEqual([
     expect.stringMatching(/nothing answers at its address: check firewalls.*no answer within 10000 ms/),
   ]);
 });
 
 test('an API server that refuses the request or is not ready is reported as such', async () => {
-  expect(await toldOf(await answering(403, status(403, 'Forbidden')))).toEqual([
+  expect(await reportedOf(await answering(403, status(403, 'Forbidden')))).toEqual([
     expect.stringMatching(/refuses the credentials of --target-kubeconfig=k: use other credentials .*Forbidden/),
   ]);
-  expect(await toldOf(await answering(503, status(503, 'starting')))).toEqual([
+  expect(await reportedOf(await answering(503, status(503, 'starting')))).toEqual([
     expect.stringMatching(/is not ready; retrying .*starting/),
   ]);
 });

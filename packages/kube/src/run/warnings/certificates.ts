@@ -37,7 +37,7 @@ export function checkCertificate(
 ): CertificateCheck {
   const parsed = parseCertificate(certificate);
   const named = where === undefined ? what : `${what} (${where})`;
-  if (parsed === undefined) return { sentence: `the ${named} is not a PEM certificate; put one there` };
+  if (parsed === undefined) return { sentence: `the ${named} is not a PEM certificate; replace it with one` };
   const [from, until] = [Date.parse(parsed.validFrom), Date.parse(parsed.validTo)];
   const sentence = fault({
     what: named,
@@ -59,7 +59,7 @@ interface Facts {
 
 function fault({ what, from, until, now, fits }: Facts): string | undefined {
   const at = (time: number): string => new Date(time).toISOString();
-  if (!fits) return `the ${what} and its key do not belong together; put in the pair that was issued together`;
+  if (!fits) return `the ${what} and its key do not match; use the pair that was issued together`;
   if (now > until) return `the ${what} expired at ${at(until)}; issue another`;
   if (now < from) return `the ${what} is valid only from ${at(from)}; check this machine's clock, or issue another`;
   if (until - now < SOON_MS) return `the ${what} expires at ${at(until)}; issue another before then`;

@@ -19,13 +19,13 @@ export function checkMemory(
   warnings: Warnings,
 ): string | undefined {
   const of = (used: number, limit: number): string => `${Math.floor(used / MB)} of ${Math.floor(limit / MB)} MiB`;
-  judge(
+  assess(
     warnings,
     'heap',
     heap / heapLimit,
     () => `${of(heap, heapLimit)} of its heap are in use; V8 aborts the process when it is full; ${HINT}`,
   );
-  judge(
+  assess(
     warnings,
     'container',
     residentLimit === undefined ? 0 : resident / residentLimit,
@@ -37,7 +37,7 @@ export function checkMemory(
     : `its memory is used up: ${of(heap, heapLimit)} of its heap are in use; ${HINT}`;
 }
 
-function judge(warnings: Warnings, subject: string, share: number, sentence: () => string): void {
+function assess(warnings: Warnings, subject: string, share: number, sentence: () => string): void {
   if (share < AGAIN_FREE) warnings.clear('memory', subject);
   else if (share >= NEARLY_FULL && !warnings.has('memory', subject)) warnings.raise('memory', subject, sentence());
 }

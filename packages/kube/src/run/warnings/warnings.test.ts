@@ -79,9 +79,9 @@ describe('certificates', () => {
       "is valid only from 2026-03-02T12:00:00.000Z; check this machine's clock, or issue another",
     ],
   ])('a certificate that is %s', async (_how, from, until, sentence) => {
-    const judged = checkCertificate(await issued(from, until), NOW);
-    expect(judged.sentence).toBe(sentence && `the client certificate of the control cluster ${sentence}`);
-    expect(judged.endsAt).toBe(NOW.getTime() + until);
+    const assessed = checkCertificate(await issued(from, until), NOW);
+    expect(assessed.sentence).toBe(sentence && `the client certificate of the control cluster ${sentence}`);
+    expect(assessed.endsAt).toBe(NOW.getTime() + until);
   });
 
   test('a certificate with the key of another, and an invalid one', async () => {
@@ -89,7 +89,7 @@ describe('certificates', () => {
     expect(checkCertificate({ ...one, key: other.key }, NOW).sentence).toMatch(/and its key do not belong together/);
     expect(checkCertificate({ ...one, key: 'nonsense' }, NOW).sentence).toMatch(/and its key do not belong together/);
     expect(checkCertificate({ ...one, certificate: 'x', from: '/run/client.crt' }, NOW).sentence).toBe(
-      'the client certificate of the control cluster (/run/client.crt) is not a PEM certificate; put one there',
+      'the client certificate of the control cluster (/run/client.crt) is not a PEM certificate; replace it with one',
     );
   });
 

@@ -52,9 +52,9 @@ export class AnswerWatcher {
   of(cluster: string, places: CredentialPlaces): AnswerWatch {
     return {
       observe: (sample) => {
-        this.#judgeTrust(cluster, sample, places);
-        this.#judgeClock(cluster, sample);
-        this.#judgeAllowed(cluster, sample);
+        this.#assessTrust(cluster, sample, places);
+        this.#assessClock(cluster, sample);
+        this.#assessAllowed(cluster, sample);
       },
       refused: ({ code, message }) => {
         const permission = code === 403 ? refusedPermission(message) : undefined;
@@ -70,7 +70,7 @@ export class AnswerWatcher {
     };
   }
 
-  #judgeTrust(cluster: string, { code, failure }: RequestSample, { authority, shown }: CredentialPlaces): void {
+  #assessTrust(cluster: string, { code, failure }: RequestSample, { authority, shown }: CredentialPlaces): void {
     const subject = `${cluster} API server`;
     const sentence = code === 0 ? untrustedSentence(cluster, failure, authority) : undefined;
     if (sentence !== undefined) this.#warnings.raise('certificate', subject, sentence);
@@ -85,7 +85,7 @@ export class AnswerWatcher {
       );
   }
 
-  #judgeClock(cluster: string, { date, ms }: RequestSample): void {
+  #assessClock(cluster: string, { date, ms }: RequestSample): void {
     const at = date === undefined ? Number.NaN : Date.parse(date);
     if (Number.isNaN(at)) return;
     const receivedAt = this.#clock.now().getTime();
@@ -97,7 +97,7 @@ export class AnswerWatcher {
     else if (!this.#warnings.has('clock-skew', cluster)) this.#warnings.raise('clock-skew', cluster, sentence);
   }
 
-  #judgeAllowed(cluster: string, { method, path, code }: RequestSample): void {
+  #assessAllowed(cluster: string, { method, path, code }: RequestSample): void {
     if (code < 200 || code >= 300 || !this.#warnings.has('forbidden')) return;
     const permission = permissionOf(method, path);
     if (permission !== undefined) this.#warnings.clear('forbidden', `${cluster}: ${permissionText(permission)}`);

@@ -8,7 +8,7 @@ const isOurs = ({ key, effect }: Taint): boolean =>
   key === UPDATE_IN_PROGRESS_TAINT.key && effect === UPDATE_IN_PROGRESS_TAINT.effect;
 
 /** Whether a node has the right target. A node that leaves image mode has not. */
-const isTold = (node: Node, pool: MachineConfigPool): boolean => {
+const isReported = (node: Node, pool: MachineConfigPool): boolean => {
   const annotations = node.metadata.annotations ?? {};
   const inImageMode =
     annotations[NodeAnnotations.CurrentImage] !== undefined && annotations[NodeAnnotations.DesiredImage] !== undefined;
@@ -22,6 +22,6 @@ const isTold = (node: Node, pool: MachineConfigPool): boolean => {
 export function wantedTaints(node: Node, pool: MachineConfigPool): readonly Taint[] | undefined {
   const taints = node.spec?.taints ?? [];
   const marked = taints.some(isOurs);
-  if (isTold(node, pool)) return marked ? taints.filter((taint) => !isOurs(taint)) : undefined;
+  if (isReported(node, pool)) return marked ? taints.filter((taint) => !isOurs(taint)) : undefined;
   return marked ? undefined : [...taints, { ...UPDATE_IN_PROGRESS_TAINT }];
 }

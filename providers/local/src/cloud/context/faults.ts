@@ -13,7 +13,7 @@ export const faultRule = z
   .strictObject({
     /** `instances.create`, all of one noun (`instances.*`), all (`*`), or `instances.boot` for kubelets. */
     operation: z.string().regex(/^(\*|[a-z]+\.(\*|[a-z]+))$/, 'must look like instances.create, instances.* or *'),
-    /** Only for this zone, machine type, or instances whose name matches (`*` stands for anything). */
+    /** Only for this zone, machine type, or instances whose name matches (`*` matches any text). */
     zone: z.string().optional(),
     machineType: z.string().optional(),
     instance: z.string().optional(),
@@ -42,7 +42,7 @@ export const faultRule = z
     count: z.int().positive().optional(),
   })
   .refine((rule) => rule.error || rule.timeout || rule.latency || rule.stale || rule.kubelet, {
-    message: 'must order at least one of error, timeout, latency, stale, kubelet',
+    message: 'must contain at least one of error, timeout, latency, stale, kubelet',
   });
 
 /** A fault that can be ordered: which calls it befalls, and what it does to them. */
@@ -150,7 +150,7 @@ function failureOf(rule: OrderedFault): Pick<FaultDecision, 'error' | 'timeoutMs
     error: {
       code,
       status: status ?? known ?? 500,
-      message: message ?? `${code} was ordered for this operation (${rule.id}).`,
+      message: message ?? `${code} was requested for this operation (${rule.id}).`,
       ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     },
   };

@@ -9,7 +9,7 @@ export interface LoggedRequest {
   readonly ms: number;
 }
 
-/** How often an operation was asked for, and how often it failed. */
+/** Number of requests and failures of an operation. */
 export interface OperationCounter {
   total: number;
   failed: number;

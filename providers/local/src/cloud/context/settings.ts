@@ -22,7 +22,7 @@ export interface CloudContext {
   readonly log: Logger;
   readonly latencies: Latencies;
   readonly zones: readonly string[];
-  /** `any`: an image nobody registered is taken as it is; `registered`: it is refused. */
+  /** `any`: an unregistered image is accepted; `registered`: it is refused. */
   readonly imagePolicy: 'any' | 'registered';
   readonly host: InstanceHost;
 }

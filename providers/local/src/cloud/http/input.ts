@@ -54,7 +54,7 @@ function decodeToken(token: string | undefined): string {
   if (token === undefined || token === '') return '';
   const id = Buffer.from(token, 'base64url').toString();
   if (!/^[a-z]+-[0-9a-f]+$/.test(id))
-    throw new CloudError('InvalidParameter', 'pageToken: is none that this API gave.');
+    throw new CloudError('InvalidParameter', 'pageToken: is invalid; use a token of this API.');
   return id;
 }
 

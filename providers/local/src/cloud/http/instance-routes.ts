@@ -123,7 +123,7 @@ async function waited(c: Context, parts: InstanceRouteParts, instance: Instance,
   await parts.waiters.until(instance.id, reached, { clock, timeoutMs: wait.timeoutMs, signal });
 }
 
-/** Terminated instances are listed only when asked for by state, client token or name. */
+/** Terminated instances are listed only with a filter for state, client token or name. */
 function list(c: Context, parts: InstanceRouteParts, { staleMs }: WorkContext): Answer {
   const { name, clientToken, state, zone } = c.req.query();
   const tagged = tagFilter(c);

@@ -10,7 +10,7 @@ export interface Answer {
   readonly body?: object;
 }
 
-/** What the work of an operation gets beside its input. */
+/** Input of an operation in addition to its request. */
 export interface WorkContext {
   /** Readers look this far into the past. */
   readonly staleMs: number;
@@ -105,7 +105,9 @@ async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<voi
 /** An error that is none of the cloud's own is a defect: it is logged, the caller learns no more than that. */
 export function toCloudError(thrown: unknown, log: Logger): CloudError {
   if (thrown instanceof CloudError) return thrown;
-  log.error('A request failed unexpectedly', { error: thrown instanceof Error ? thrown.stack : String(thrown) });
+  log.error('A request failed with an unexpected error', {
+    error: thrown instanceof Error ? thrown.stack : String(thrown),
+  });
   return new CloudError('InternalError', 'The cloud failed to answer.');
 }
 

@@ -64,8 +64,8 @@ function onVolume(c: Context, work: (id: string) => Answer | Promise<Answer>): P
 }
 
 const ok = (status: number, volume: Volume): Answer => {
-  const { settlesAt: _, ...told } = volume;
-  return { status, body: told };
+  const { settlesAt: _, ...reported } = volume;
+  return { status, body: reported };
 };
 
 /** `?wait=attached|available` holds the answer until the volume is there. */

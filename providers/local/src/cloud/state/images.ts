@@ -15,7 +15,7 @@ export class Images {
 
   create(name: string): Image {
     if (this.find(name))
-      throw new CloudError('ResourceInUse', `There is an image named ${JSON.stringify(name)} already.`);
+      throw new CloudError('ResourceInUse', `An image with this name already exists: ${JSON.stringify(name)}.`);
     const createdAt = this.#context.clock.now().toISOString();
     const image: Image = { id: makeId('img', this.#context.random), name, createdAt, state: 'available' };
     this.#state.saveImage(image);

@@ -28,7 +28,7 @@ export interface InstanceRequest {
 const CONSOLE_LIMIT = 64 * 1024;
 const HISTORY_LIMIT = 4;
 
-/** Whole lines only: half a line may hold half a secret, which nobody would know again. */
+/** Whole lines only: a partial line can contain a part of a secret, which could not be recognized. */
 const newest = (text: string): string =>
   text.length <= CONSOLE_LIMIT ? text : text.slice(-CONSOLE_LIMIT).replace(/^[^\n]*\n/, '');
 
@@ -74,7 +74,10 @@ export class Instances {
     if (existing) return { instance: existing, created: false };
     const { zones } = this.#context;
     if (!zones.includes(request.zone))
-      throw new CloudError('InvalidParameter', `zone: ${JSON.stringify(request.zone)} is none of ${zones.join(', ')}.`);
+      throw new CloudError(
+        'InvalidParameter',
+        `zone: ${JSON.stringify(request.zone)} is not one of ${zones.join(', ')}.`,
+      );
     const type = machineType(request.machineType);
     requireRoom(this.#state, { zone: request.zone, cpus: type.cpus, volumes: request.volumes.length });
     const instance = this.#draft(request);
@@ -151,7 +154,7 @@ export class Instances {
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
       if (instance.settlesAt !== settlesAt) return; // A later transition has its own timer.
-      // A timer may come before the time of day that it stands for: rounded, or when that was set back.
+      // A timer can fire before its time of day, because of rounding or when the clock was set back.
       if (delay() > 0) this.#after(delay(), look);
       else this.#settle(instance);
     };
@@ -178,8 +181,8 @@ export class Instances {
 
   #powerOff(instance: Instance): void {
     delete instance.settlesAt;
-    // `terminated` promises that nothing of the machine is at work any more: a request of its kubelet that is still on
-    // its way could register the Node again.
+    // `terminated` guarantees that the machine has stopped completely, because a late request of its kubelet could register the
+    // Node again.
     this.#context.host.halt(instance.id).then(
       () => this.#terminated(instance),
       (error: unknown) => {

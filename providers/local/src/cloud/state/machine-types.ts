@@ -25,6 +25,6 @@ export function machineType(name: string): MachineType {
   if (cpus > 0 && memoryGi > 0) return { name, cpus, memoryGi, gpus: 0 };
   throw new CloudError(
     'InvalidParameter',
-    `machineType: ${JSON.stringify(name)} is none of ${machineTypeNames.join(', ')} or custom-<cpus>-<GiB>.`,
+    `machineType: ${JSON.stringify(name)} is not one of ${machineTypeNames.join(', ')} or custom-<cpus>-<GiB>.`,
   );
 }

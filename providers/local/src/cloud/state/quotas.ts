@@ -24,7 +24,7 @@ export function requireRoom(state: CloudState, demand: Demand): void {
     limit('cpus', used.cpus + demand.cpus, cpus);
     const room = zoneCapacity?.[demand.zone];
     if (room !== undefined && used.inZone + 1 > room)
-      throw new CloudError('InsufficientCapacity', `Zone ${demand.zone} has no room for another instance.`);
+      throw new CloudError('InsufficientCapacity', `Zone ${demand.zone} has no capacity for another instance.`);
   }
   if (demand.volumes > 0) limit('volumes', state.volumes.size + demand.volumes, volumes);
 }

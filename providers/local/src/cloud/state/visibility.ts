@@ -1,8 +1,8 @@
 import type { Instance, InstanceState } from '../../machine/model.ts';
 
 /**
- * The state in which a reader sees an instance who looks `staleMs` into the past; undefined: not visible yet. Real
- * clouds' listings lag behind their writes like this (EC2 documents it as eventual consistency).
+ * The state of an instance for a reader that is `staleMs` behind; undefined: not visible yet. The listings of real clouds are
+ * delayed like this (EC2 documents it as eventual consistency).
  */
 export function visibleState(instance: Instance, staleMs: number, now: Date): InstanceState | undefined {
   if (staleMs <= 0) return instance.state;

@@ -38,7 +38,10 @@ export class Volumes {
   create(request: VolumeRequest): Volume {
     const { zones } = this.#context;
     if (!zones.includes(request.zone))
-      throw new CloudError('InvalidParameter', `zone: ${JSON.stringify(request.zone)} is none of ${zones.join(', ')}.`);
+      throw new CloudError(
+        'InvalidParameter',
+        `zone: ${JSON.stringify(request.zone)} is not one of ${zones.join(', ')}.`,
+      );
     requireVolumeRoom(this.#state);
     const volume: Volume = { ...this.#draft(request), deleteOnTermination: false, state: 'available' };
     this.#state.saveVolume(volume);
@@ -93,7 +96,7 @@ export class Volumes {
     return volume;
   }
 
-  /** Detaching what is not attached changes nothing. */
+  /** Detaching an unattached volume changes nothing. */
   detach(id: string): Volume {
     const volume = this.get(id);
     if (volume.state === 'attached' || volume.state === 'attaching') this.#begin(volume, 'detaching');
@@ -138,7 +141,7 @@ export class Volumes {
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
       if (volume.settlesAt !== settlesAt) return; // A later change has its own timer.
-      // A timer may come before the time of day that it stands for, see Instances.
+      // A timer can fire before its time of day, see Instances.
       if (delay() > 0) this.#context.clock.setTimeout(look, delay());
       else this.#settle(volume);
     };

@@ -10,12 +10,12 @@ export interface WaitOptions {
 export class Waiters {
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  /** Wakes everybody who waits for a change of `id`. */
+  /** Wakes all callers that wait for a change of `id`. */
   notify(id: string): void {
     for (const wake of [...(this.#waiting.get(id) ?? [])]) wake();
   }
 
-  /** Resolves once `reached` holds, the time is over or the caller hung up, whichever comes first. */
+  /** Resolves when `reached` holds, the time expires or the client disconnects. */
   until(id: string, reached: () => boolean, { clock, timeoutMs, signal }: WaitOptions): Promise<void> {
     return new Promise((resolve) => {
       if (reached() || signal.aborted || timeoutMs <= 0) return resolve();

@@ -59,7 +59,7 @@ test('what belongs together is there as a whole or not at all', () => {
 });
 
 test.each<[string, () => void, RegExp]>([
-  ['no database', () => writeFileSync(file(), 'hello '.repeat(100)), /is damaged or no store of local-cloud/],
+  ['no database', () => writeFileSync(file(), 'hello '.repeat(100)), /is damaged or not a store of local-cloud/],
   [
     'the database of another program',
     () => {
@@ -77,7 +77,7 @@ test.each<[string, () => void, RegExp]>([
       newer.exec('PRAGMA user_version = 9');
       newer.close();
     },
-    /has layout 9, this program knows layout 1/,
+    /has layout 9, but this program requires layout 1/,
   ],
   [
     'a damaged row',

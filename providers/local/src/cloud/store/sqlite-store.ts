@@ -32,12 +32,14 @@ function inspectFile(file: string): 'fresh' | 'ours' {
   const header = readHeader(file);
   if (header === undefined || header.length === 0) return 'fresh';
   if (header.length < 100 || header.toString('latin1', 0, 16) !== MAGIC)
-    throw new StoreError(`${file} is damaged or no store of local-cloud: restore it or name another --data-dir`);
+    throw new StoreError(`${file} is damaged or not a store of local-cloud: restore it or use another --data-dir`);
   if (header.readUInt32BE(68) !== APPLICATION_ID)
-    throw new StoreError(`${file} belongs to another program: name another --data-dir`);
+    throw new StoreError(`${file} belongs to another program: use another --data-dir`);
   const layout = header.readUInt32BE(60);
   if (layout !== LAYOUT)
-    throw new StoreError(`${file} has layout ${layout}, this program knows layout ${LAYOUT}: name another --data-dir`);
+    throw new StoreError(
+      `${file} has layout ${layout}, but this program requires layout ${LAYOUT}: use another --data-dir`,
+    );
   return 'ours';
 }
 
@@ -79,9 +81,8 @@ function openDatabase(file: string, fresh: boolean): DatabaseSync {
 }
 
 function explainOpen(file: string, reason: string): string {
-  if (/locked|busy/i.test(reason))
-    return `${file} is in use by another local-cloud: stop it or name another --data-dir`;
-  if (/malformed|not a database/i.test(reason)) return `${file} is damaged: restore it or name another --data-dir`;
+  if (/locked|busy/i.test(reason)) return `${file} is in use by another local-cloud: stop it or use another --data-dir`;
+  if (/malformed|not a database/i.test(reason)) return `${file} is damaged: restore it or use another --data-dir`;
   return `${file} cannot be opened: ${reason}`;
 }
 
@@ -107,7 +108,7 @@ class SqliteStore implements CloudStore {
         yield { kind, id, body: JSON.parse(String(row.body)) };
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error;
-        throw new StoreError(`${this.#file} is damaged at ${kind} ${id}: restore it or name another --data-dir`);
+        throw new StoreError(`${this.#file} is damaged at ${kind} ${id}: restore it or use another --data-dir`);
       }
     }
   }

@@ -5,7 +5,7 @@ export interface StoredRow {
   readonly body: unknown;
 }
 
-/** Where the cloud keeps what must outlive its process. A method that has returned has taken effect for good. */
+/** Storage of the state that must outlive the process. After the return of a method, its effect is permanent. */
 export interface CloudStore {
   load(): Iterable<StoredRow>;
   put(kind: string, id: string, body: object): void;

@@ -3,7 +3,7 @@ import type { CloudStore } from './store.ts';
 
 const KIND = 'kubelet';
 
-/** The machines' disks, as far as a kubelet uses them: rows beside the cloud's own in its store. */
+/** The disks of the machines, as far as a kubelet uses them: additional rows in the cloud's store. */
 export function storedMemory(store: Pick<CloudStore, 'load' | 'put' | 'remove'>): KubeletMemory {
   const states = new Map<string, KubeletState>();
   for (const { kind, id, body } of store.load()) if (kind === KIND) states.set(id, body as KubeletState);

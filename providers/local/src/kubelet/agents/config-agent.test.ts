@@ -53,7 +53,7 @@ test('a machine plays its daemon: drain, files, reboot with a node that is not r
   expect(await said(rig)).toMatchObject({ [CurrentConfig]: 'b', [State]: 'Done', [DesiredDrain]: 'uncordon-b' });
 });
 
-test('ordered to fail it says why, ordered to apply it goes on by itself', async () => {
+test('with a requested failure it reports the reason, with a requested success it continues', async () => {
   const { rig, id } = await rigWithDaemon();
   await using _ = rig;
   await rig.call('PUT', `/v1/instances/${id}/kubelet`, { config: 'fail', configFailure: 'disk full' });
@@ -82,7 +82,7 @@ test('ordered to hang it works for ever; a reboot that never ends leaves a node 
   expect(await said(rig)).toMatchObject({ [CurrentConfig]: 'b', [State]: 'Done' });
 });
 
-test('a file that somebody changed is told, and its repair too', async () => {
+test('a changed file is reported, and its repair too', async () => {
   const { rig, id } = await rigWithDaemon();
   await using _ = rig;
   await rig.call('PUT', `/v1/instances/${id}/kubelet`, { drift: '/etc/a' });

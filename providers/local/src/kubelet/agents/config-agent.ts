@@ -37,7 +37,7 @@ export interface ConfigAgentOptions {
 const CONFIG_MS = 1_000;
 /** How long a reboot takes, unless it is ordered otherwise. */
 export const REBOOT_MS = 2_000;
-const FAILURE = 'ordered at the local cloud';
+const FAILURE = 'requested by the local cloud API';
 
 /** What the image of a machine has before any config comes. */
 export const NEW_MACHINE: StoredMachine = {
@@ -50,8 +50,8 @@ export const NEW_MACHINE: StoredMachine = {
 };
 
 /**
- * Plays the daemon that keeps a node's configuration: the real daemon's decisions and writes, on a disk in memory and
- * with a reboot that only takes its time.
+ * Simulates the daemon that manages a node's configuration: with the decisions and writes of the real daemon, on a disk in
+ * memory, and with a reboot that only takes time.
  */
 export class ConfigAgent {
   readonly #options: ConfigAgentOptions;
@@ -111,7 +111,7 @@ export class ConfigAgent {
     };
   }
 
-  /** Takes its time; fails or hangs as long as it is told to. */
+  /** Takes its time, and fails or hangs on request. */
   async #prepare({ metadata }: MachineConfig): Promise<void> {
     const { behaviour, console } = this.#options;
     console(`config daemon: applying ${metadata.name}`);
@@ -146,7 +146,7 @@ export class ConfigAgent {
     await promise.finally(() => ending.removeEventListener('abort', onEnd));
   }
 
-  /** Somebody changes a file, or puts it back. */
+  /** Simulates a manual change of a file, or its repair. */
   async #drift(): Promise<void> {
     const { drift = '' } = this.#options.behaviour();
     if (drift === this.#drifted) return;

@@ -40,8 +40,8 @@ export class StatusReporter {
   }
 
   /**
-   * Writes the status if it differs from what was last reported; `force`: in any case; `returning`: nobody heard of the
-   * kubelet for a while, so its Node may say that it is silent, and the end of that is a transition.
+   * Writes the status if it differs from the last report. `force`: always. `returning`: the kubelet was unreachable for a while,
+   * so its Node may be NotReady, and the recovery is a transition.
    */
   report(options: { readonly force?: boolean; readonly returning?: boolean } = {}): void {
     this.#returning ||= options.returning === true;

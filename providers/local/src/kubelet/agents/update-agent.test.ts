@@ -6,7 +6,7 @@ import { MemoryStore } from '../../cloud/store/memory-store.ts';
 import { type JoinRig, joinRig } from '../../testing/join-rig.ts';
 
 /** What MCM writes when the node has been emptied. */
-async function tellToUpdate(rig: JoinRig, name: string): Promise<void> {
+async function reportToUpdate(rig: JoinRig, name: string): Promise<void> {
   const resource = rig.client.resource(nodes);
   const labels = { [Labels.CandidateForUpdate]: 'true', [Labels.SelectedForUpdate]: 'true' };
   await resource.patch(name, { type: 'merge', body: { metadata: { labels } } });
@@ -18,14 +18,14 @@ async function tellToUpdate(rig: JoinRig, name: string): Promise<void> {
 const result = async (rig: JoinRig, name: string) => (await rig.node(name))?.metadata.labels?.[Labels.UpdateResult];
 
 describe('the agent that updates a machine in place', () => {
-  test('says nothing before it is told to begin, and then that it has succeeded; once', async () => {
+  test('reports nothing before the request to start, and then its success, once', async () => {
     await using rig = await joinRig(startControlPlane);
     await rig.launch({ name: 'n-1' });
     await rig.launch({ name: 'n-2' });
     await rig.clock.advance(5_000);
     const labels = { [Labels.SelectedForUpdate]: 'true' };
     await rig.client.resource(nodes).patch('n-2', { type: 'merge', body: { metadata: { labels } } });
-    await tellToUpdate(rig, 'n-1');
+    await reportToUpdate(rig, 'n-1');
     await rig.clock.advance(500);
     expect(await result(rig, 'n-1')).toBeUndefined();
     await rig.clock.advance(1_000);
@@ -35,11 +35,11 @@ describe('the agent that updates a machine in place', () => {
     expect(writes).toHaveLength(1);
   });
 
-  test('fails with a reason, and succeeds when it is told how', async () => {
+  test('fails with a reason, and succeeds after a new request', async () => {
     await using rig = await joinRig(startControlPlane, { defaults: { update: 'fail', updateFailure: 'disk full' } });
     const { id } = await rig.launch({ name: 'n-1' });
     await rig.clock.advance(5_000);
-    await tellToUpdate(rig, 'n-1');
+    await reportToUpdate(rig, 'n-1');
     await rig.clock.advance(10_000);
     expect((await rig.node('n-1'))?.metadata).toMatchObject({
       labels: { [Labels.UpdateResult]: 'failed' },
@@ -51,11 +51,11 @@ describe('the agent that updates a machine in place', () => {
     expect((await rig.node('n-1'))?.metadata.annotations?.[Annotations.UpdateFailedReason]).toBeUndefined();
   });
 
-  test('hangs until told otherwise, and takes its time', async () => {
+  test('hangs until another request, and takes its time', async () => {
     await using rig = await joinRig(startControlPlane, { defaults: { update: 'hang', updateDelay: 300_000 } });
     const { id } = await rig.launch({ name: 'n-1' });
     await rig.clock.advance(5_000);
-    await tellToUpdate(rig, 'n-1');
+    await reportToUpdate(rig, 'n-1');
     await rig.clock.advance(3_600_000);
     expect(await result(rig, 'n-1')).toBeUndefined();
     await rig.call('PUT', `/v1/instances/${id}/kubelet`, { update: 'succeed' });
@@ -65,12 +65,12 @@ describe('the agent that updates a machine in place', () => {
     expect(await result(rig, 'n-1')).toBe('successful');
   });
 
-  test('begins anew when its process was away', async () => {
+  test('restarts when its process was stopped', async () => {
     const store = new MemoryStore();
     const first = await joinRig(startControlPlane, { store, defaults: { updateDelay: 30_000 } });
     await first.launch({ name: 'n-1' });
     await first.clock.advance(5_000);
-    await tellToUpdate(first, 'n-1');
+    await reportToUpdate(first, 'n-1');
     await first.clock.advance(10_000);
     await first.cloud.close();
     const { clock, plane } = first;

@@ -16,10 +16,10 @@ export interface UpdateAgentOptions {
   readonly outage: { failed(error: unknown): void; worked(): void };
 }
 
-/** From the order to update until the result, unless told otherwise. */
+/** Time from the request of an update to its result, by default. */
 const UPDATE_MS = 1_000;
 const RETRY_MS = 2_000;
-const FAILURE = 'ordered at the local cloud';
+const FAILURE = 'requested by the local cloud API';
 
 const { Successful, Failed } = UpdateResults;
 
@@ -39,8 +39,8 @@ function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string 
 }
 
 /**
- * Plays the agent that updates a machine's software in place: told by the node's condition to begin, it takes its time
- * and labels the node with the result. It keeps no memory: after a restart it begins anew, as an agent on a node would.
+ * Simulates the agent that updates a machine's software in place. The node's condition starts it, and after a while it labels
+ * the node with the result. It keeps no state: after a restart it starts again, like an agent on a node.
  */
 export class UpdateAgent {
   readonly #options: UpdateAgentOptions;
@@ -50,7 +50,7 @@ export class UpdateAgent {
     this.#options = options;
   }
 
-  /** Something has changed: the node, or what the agent was told. */
+  /** The node or the settings of the agent changed. */
   consider(): void {
     const { life, console, behaviour } = this.#options;
     if (this.#working || this.#due() === undefined) return;

@@ -21,7 +21,7 @@ const signingRequests: ResourceDefinition<CertificateSigningRequest> = {
 
 /** Approved and signed by itself where TLS bootstrapping is set up. */
 const SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
-/** One watch lasts this long; nobody may have approved by then, and another one follows. */
+/** Duration of one watch. Without an approval in this time, another one follows. */
 const WATCH_SECONDS = 60;
 
 /**
@@ -45,7 +45,7 @@ export async function requestCertificate(
   return { certificate, key };
 }
 
-/** Watches the request until it is answered, however long somebody takes to approve it. */
+/** Watches the request until it is answered, for any time until the approval. */
 async function awaitCertificate(
   resource: ResourceClient<CertificateSigningRequest>,
   request: CertificateSigningRequest,

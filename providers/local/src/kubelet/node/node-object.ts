@@ -114,12 +114,12 @@ export function nodeConditions(behaviour: KubeletBehaviour, now: Date, ready: bo
     ordered.delete(type);
     return status === 'False'
       ? condition(type, status, reason, message)
-      : condition(type, status, 'OrderedByOperator', 'ordered at the local cloud');
+      : condition(type, status, 'OrderedByOperator', 'requested by the local cloud API');
   });
   const wanted = ordered.get('Ready');
   ordered.delete('Ready');
   for (const [type, status] of ordered)
-    conditions.push(condition(type, status, 'OrderedByOperator', 'ordered at the local cloud'));
+    conditions.push(condition(type, status, 'OrderedByOperator', 'requested by the local cloud API'));
   const status = wanted ?? (ready ? 'True' : 'False');
   conditions.push(
     status === 'True'

@@ -50,9 +50,9 @@ const SERVER = /https:\/\/[\w.:[\]-]+(?:\/[\w./-]*)?/;
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
 
 /**
- * Reads user data: a YAML or JSON mapping (with or without a first line such as `#cloud-config`) whose settings stand at
- * the top or under `kubelet:`; anything else is taken for a script, in which the first bootstrap token, https address
- * and certificate are looked for. The mapping may be an Ignition config as well, which points to the machine's own.
+ * Reads user data: a YAML or JSON mapping (with or without a first line such as `#cloud-config`) with settings at the top level
+ * or under `kubelet:`. Other text is a script. The first bootstrap token, https address and certificate in it are used. The
+ * mapping can also be an Ignition config that refers to the machine's own.
  * @throws {UserDataError}
  */
 export function parseUserData(text: string): BootConfig {

@@ -13,7 +13,7 @@ export type PodStep =
   | { readonly do: 'becomeReady' }
   /** The containers ended by themselves. */
   | { readonly do: 'finish'; readonly phase: 'Succeeded' | 'Failed'; readonly exitCode: number }
-  /** Containers told to end have ended, and somebody holds the pod by a finalizer: tell how it ended. */
+  /** Containers have ended on request, and a finalizer keeps the pod: report their end. */
   | { readonly do: 'reportEnd' }
   /** Remove the object: the kubelet's last word, with grace period 0. */
   | { readonly do: 'remove' };
@@ -47,7 +47,7 @@ export function planPod(view: PodView): PodStep {
 function planRunning({ pod, now }: PodView, readyAfter: number): PodStep {
   const startedAt = Date.parse(String(pod.status?.startTime ?? '')) || now;
   const runFor = duration(pod, PodAnnotations.RunFor) ?? (isJob(pod) ? JOB_RUNS_MS : undefined);
-  // Containers that may be started again go on for ever: a restart is not told apart from running on.
+  // Containers that can be restarted run forever: a restart looks like running on.
   const endsAt = runFor !== undefined && pod.spec.restartPolicy !== 'Always' ? startedAt + runFor : undefined;
   if (endsAt !== undefined && now >= endsAt) return finish(pod);
   const readyAt = isReady(pod) ? undefined : startedAt + readyAfter;

@@ -169,7 +169,7 @@ test('a pod of the same name is another pod', async () => {
   expect((await rig.pod('web'))?.status?.phase).toBe('Running');
 });
 
-test('a silent kubelet runs and ends nothing; back again it does both', async () => {
+test('an unreachable kubelet starts and ends no pods; after its recovery it does both', async () => {
   await using rig = await withNode();
   await rig.run('n-1', 'old', { spec: { terminationGracePeriodSeconds: 1 } });
   await rig.clock.advance(10);
@@ -184,7 +184,7 @@ test('a silent kubelet runs and ends nothing; back again it does both', async ()
   expect([await rig.pod('old'), (await rig.pod('new'))?.status?.phase]).toEqual([undefined, 'Running']);
 });
 
-test('pods outlive their machine, as nobody is there to end them', async () => {
+test('pods outlive their machine, because no kubelet ends them', async () => {
   await using rig = await withNode();
   await rig.run('n-1', 'web', { spec: { terminationGracePeriodSeconds: 1 } });
   await rig.clock.advance(10);
@@ -195,7 +195,7 @@ test('pods outlive their machine, as nobody is there to end them', async () => {
   expect((await rig.pod('web'))?.metadata.deletionTimestamp).toBeDefined();
 });
 
-test('a server that fails now and then is asked again', async () => {
+test('a request to a server that sometimes fails is repeated', async () => {
   let failures = 3;
   await using rig = await withNode({
     between: (fetch) => async (request) => {

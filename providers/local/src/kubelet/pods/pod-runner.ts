@@ -31,7 +31,7 @@ interface Tracked {
 
 const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
-/** Killed by SIGKILL or ended on SIGTERM: what a container that was told to go reports. */
+/** The state of a deleted container: killed by SIGKILL or ended on SIGTERM. */
 const TOLD_TO_END = { phase: 'Failed', exitCode: 137 } as const;
 
 /** Runs the pods of one node. One request at a time for each pod; the next step follows from what the watch tells. */
@@ -88,7 +88,7 @@ export class PodRunner {
     return { pod, podIp, deletionSeenAt: undefined, removed: false, busy: false, failures: 0, timer: undefined };
   }
 
-  /** Next free address of the node's own /24, beside the nodes' 10.180.0.0/16; after a restart the pod's old one. */
+  /** Next free address of the node's own /24, separate from the nodes' 10.180.0.0/16; after a restart the pod's earlier one. */
   #address(pod: Pod): string {
     const [, , third = '0', fourth = '0'] = this.#options.hostIp.split('.');
     const prefix = `10.${(Number(third) % 64) + 181}.${fourth}.`;

@@ -8,7 +8,7 @@ export const PodAnnotations = {
   ExitCode: 'kubelet.local.mcm/exit-code',
   /** Between the start of the containers and their readiness. */
   ReadyAfter: 'kubelet.local.mcm/ready-after',
-  /** How long the containers take to end when told to: a duration, `immediate`, or `grace` for the whole grace period. */
+  /** Time until the containers end on request: a duration, `immediate`, or `grace` for the whole grace period. */
   ShutdownAfter: 'kubelet.local.mcm/shutdown-after',
 } as const;
 

@@ -13,7 +13,7 @@ export interface StaticPodsOptions {
 
 const RETRY_MS = 5_000;
 
-/** Shows static pods to the API server by mirror pods, and shows them again when somebody deletes these. */
+/** Shows static pods to the API server by mirror pods, and creates them again after their deletion. */
 export class StaticPods {
   readonly #options: StaticPodsOptions;
   readonly #mirrors: ReadonlyMap<string, Draft<Pod>>;

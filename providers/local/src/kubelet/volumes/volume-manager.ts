@@ -14,7 +14,7 @@ export interface VolumeManagerOptions {
   readonly client: KubeClient;
   readonly life: Life;
   readonly nodeName: string;
-  /** The shared copy of all nodes; asked for only when a pod has a claim. */
+  /** The shared copy of all nodes, started only when a pod has a claim. */
   readonly nodes: () => Informer<Node>;
   readonly outage: { failed(error: unknown): void; worked(): void };
   /** Volumes in use, or what is attached, have changed. */
@@ -23,7 +23,7 @@ export interface VolumeManagerOptions {
 
 const RETRY_MS = 2_000;
 
-/** A claim that a pod of the node uses: its volume's name, undefined while unknown, '' for one that nobody attaches. */
+/** A claim that a pod of the node uses: its volume's name, undefined while unknown, '' for a volume without attachment. */
 interface Claim {
   name: string | undefined;
   readonly namespace: string;
@@ -31,8 +31,8 @@ interface Claim {
 }
 
 /**
- * Which volumes the node's pods use (`status.volumesInUse`, which holds a detach back), and whether those of a pod are
- * attached (`status.volumesAttached`), without which its containers do not start.
+ * The volumes that the node's pods use (`status.volumesInUse`, which delays a detach). Also whether those of a pod are attached
+ * (`status.volumesAttached`), because its containers start only then.
  */
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;

@@ -20,7 +20,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const refused = new Map<string, Set<string>>();
 
   /** Reports to pods that another node has their volume. Does not name pods of other namespaces. */
-  const tellTaken = ({ volume, pods, holders }: Wanted): void => {
+  const reportTaken = ({ volume, pods, holders }: Wanted): void => {
     const users = caches.usersOf(volume, holders);
     for (const pod of pods) {
       const near = users.filter((user) => namespaceOf(user) === namespaceOf(pod)).map((user) => user.metadata.name);
@@ -29,7 +29,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     }
   };
 
-  const tellAttached = (use: Wanted | undefined): void => {
+  const reportAttached = (use: Wanted | undefined): void => {
     if (use === undefined) return;
     const message = `AttachVolume.Attach succeeded for volume "${use.volume.metadata.name}" `;
     for (const pod of use.pods) tell(pod, 'Normal', 'SuccessfulAttachVolume', message);
@@ -40,15 +40,15 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     const { attached, detach, waiting, lookAgainAt, create, refuse } = decide(view);
     for (const { attachment } of view.attachments) unwanted.delete(attachment.metadata.name ?? '');
     for (const [attachment, since] of waiting) unwanted.set(attachment, since);
-    const told = refused.get(name);
+    const reported = refused.get(name);
     refused.set(name, new Set(refuse.map((use) => use.name)));
     if (refuse.length === 0) refused.delete(name);
-    for (const use of refuse) if (told?.has(use.name) !== true) tellTaken(use);
+    for (const use of refuse) if (reported?.has(use.name) !== true) reportTaken(use);
     if (lookAgainAt !== undefined) work.addAt(name, new Date(lookAgainAt));
     for (const { name: attachment, use } of attached) {
       const place = { name: attachment, subresource: 'status' };
       const done = await allowing(api.patch(VOLUME_ATTACHMENTS, place, { status: { attached: true } }), 404, 409);
-      if (done !== undefined) tellAttached(use);
+      if (done !== undefined) reportAttached(use);
     }
     for (const attachment of detach) await allowing(api.delete(VOLUME_ATTACHMENTS, { name: attachment }), 404);
     if (view.node === undefined || isDying(view.node)) return;

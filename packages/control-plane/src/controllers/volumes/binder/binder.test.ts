@@ -266,9 +266,9 @@ test.each([
   if (more !== undefined) await giveClass(plane, 'slow', more);
   await plane.must('POST', CLAIMS, claim('c'));
   expect(await phase(plane, `${CLAIMS}/c`)).toBe('Pending');
-  const [told = ''] = await events(plane, 'PersistentVolumeClaim');
-  expect(told).toContain(`${reason}: `);
-  expect(told).toContain(message);
+  const [reported = ''] = await events(plane, 'PersistentVolumeClaim');
+  expect(reported).toContain(`${reason}: `);
+  expect(reported).toContain(message);
 });
 
 test('a claim has the name of its external provisioner', async () => {

@@ -27,7 +27,7 @@ export class ActiveJobs {
       const end = endOf(job);
       const before = known.get(uid);
       known.delete(uid);
-      if (end === undefined && before === undefined) await this.#tellUnexpected(cronJob, job);
+      if (end === undefined && before === undefined) await this.#reportUnexpected(cronJob, job);
       else if (end === undefined) active.push(before ?? referenceTo(job));
       else if (before !== undefined) {
         this.#tell(cronJob, 'Normal', 'SawCompletedJob', `Saw completed job: ${name}, condition: ${end}`);
@@ -51,7 +51,7 @@ export class ActiveJobs {
   }
 
   /** Reports a job that the status on the server does not list. The cached status may be older. */
-  async #tellUnexpected(cronJob: ApiObject, { metadata: { uid, name } }: ApiObject): Promise<void> {
+  async #reportUnexpected(cronJob: ApiObject, { metadata: { uid, name } }: ApiObject): Promise<void> {
     const { namespace, name: owner } = cronJob.metadata;
     const current = await allowing(this.#api.get(CRON_JOBS, { namespace, name: owner }), 404);
     if (current === undefined || items(look(current, 'status'), 'active').some((one) => one.uid === uid)) return;

@@ -90,7 +90,7 @@ test('finished jobs are kept up to the limits', async () => {
     });
   }
   expect(await names(plane)).toEqual(['tick-28401150']);
-  expect((await told(plane)).filter((line) => line.startsWith('SuccessfulDelete'))).toEqual([
+  expect((await reported(plane)).filter((line) => line.startsWith('SuccessfulDelete'))).toEqual([
     'SuccessfulDelete: Deleted job tick-28401130',
     'SuccessfulDelete: Deleted job tick-28401140',
   ]);
@@ -100,7 +100,7 @@ test('finished jobs are kept up to the limits', async () => {
   expect(plane.errors).toEqual([]);
 });
 
-const told = async (plane: TestPlane): Promise<string[]> =>
+const reported = async (plane: TestPlane): Promise<string[]> =>
   (await plane.list('/api/v1/namespaces/default/events')).map(({ reason, message }) => `${reason}: ${message}`);
 
 /** A running job with the cron job as its owner, created by a user. */
@@ -121,7 +121,7 @@ test('UnexpectedJob: a job that the cron job did not start is reported, and does
   await start(plane, { concurrencyPolicy: 'Forbid' });
   await foreign(plane, 'stranger');
   await plane.clock.advance(1000);
-  expect(await told(plane)).toEqual([
+  expect(await reported(plane)).toEqual([
     'UnexpectedJob: Saw a job that the controller did not create or forgot: stranger',
   ]);
   await plane.clock.advance(10 * 60_000);
@@ -147,7 +147,7 @@ test('MissingJob: a deleted active job is reported and removed from the status',
   await plane.clock.advance(10 * 60_000);
   await plane.must('DELETE', `${BATCH}/jobs/tick-28401130`, { propagationPolicy: 'Background' });
   await plane.clock.advance(1000);
-  expect(await told(plane)).toContain('MissingJob: Active job went missing: tick-28401130');
+  expect(await reported(plane)).toContain('MissingJob: Active job went missing: tick-28401130');
   expect((await plane.must('GET', `${BATCH}/cronjobs/tick`)).status).not.toHaveProperty('active');
   expect(plane.errors).toEqual([]);
 });
@@ -159,7 +159,7 @@ test('TooManyMissedTimes: of more than a hundred missed runs only the last is st
   await plane.patch(`${BATCH}/cronjobs/tick`, { spec: { suspend: false } });
   await plane.clock.advance(1000);
   expect(await names(plane)).toEqual(['tick-28402140']);
-  expect(await told(plane)).toContain(
+  expect(await reported(plane)).toContain(
     'TooManyMissedTimes: too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew',
   );
   expect(plane.errors).toEqual([]);
@@ -168,7 +168,7 @@ test('TooManyMissedTimes: of more than a hundred missed runs only the last is st
 test('InvalidSchedule: a schedule with an impossible day is reported', async () => {
   await using plane = await TestPlane.start('cronjob');
   await start(plane, { schedule: '59 23 31 2 *' });
-  expect(await told(plane)).toEqual([
+  expect(await reported(plane)).toEqual([
     'InvalidSchedule: invalid schedule: 59 23 31 2 * : time difference between two schedules is less than 1 second',
   ]);
   expect(plane.errors).toEqual([]);
@@ -192,7 +192,7 @@ test('FailedGet: a job for replacement that cannot be read is reported; the next
   // The job is identified by its uid, and read by the name in the status.
   await plane.patch(`${BATCH}/cronjobs/tick/status`, { status: { active: [{ ...active, name: 'ghost' }] } });
   await plane.clock.advance(10 * 60_000);
-  expect(await told(plane)).toContain('FailedGet: Get job: jobs.batch "ghost" not found');
+  expect(await reported(plane)).toContain('FailedGet: Get job: jobs.batch "ghost" not found');
   expect(await names(plane)).toEqual(['tick-28401130']);
   await plane.patch(`${BATCH}/cronjobs/tick/status`, { status: { active: [active] } });
   await plane.clock.advance(60_000);
@@ -219,8 +219,10 @@ test('FailedDelete: a job that cannot be deleted is reported; the next one waits
   await start(plane, { concurrencyPolicy: 'Replace' });
   await plane.clock.advance(20 * 60_000);
   expect(await names(plane)).toEqual(['tick-28401130']);
-  const told = (await plane.list('/api/v1/namespaces/default/events')).find(({ reason }) => reason === 'FailedDelete');
-  expect(told).toMatchObject({ type: 'Warning', message: expect.stringMatching(/^Deleted job: .*kept/) });
+  const reported = (await plane.list('/api/v1/namespaces/default/events')).find(
+    ({ reason }) => reason === 'FailedDelete',
+  );
+  expect(reported).toMatchObject({ type: 'Warning', message: expect.stringMatching(/^Deleted job: .*kept/) });
   expect(plane.errors[0]).toContain('could not replace job default/tick-28401130');
   await plane.must('DELETE', `${policies}/validatingadmissionpolicybindings/keep`);
   await plane.clock.advance(60_000);

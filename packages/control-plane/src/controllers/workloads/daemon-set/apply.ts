@@ -43,7 +43,7 @@ export class DaemonWriter {
       if (!plan.ended.includes(pod)) return true;
       const wait = phaseOf(pod) === 'Failed' ? this.#failed.waitUntil(set, pod, now) : undefined;
       if (wait !== undefined && (lookAgainAt === undefined || wait < lookAgainAt)) lookAgainAt = wait;
-      if (wait === undefined) this.#tellEnded(set, pod);
+      if (wait === undefined) this.#reportEnded(set, pod);
       return wait === undefined;
     });
     const results = await Promise.allSettled([
@@ -101,7 +101,7 @@ export class DaemonWriter {
     }
   }
 
-  #tellEnded(set: ApiObject, pod: ApiObject): void {
+  #reportEnded(set: ApiObject, pod: ApiObject): void {
     const { namespace, name } = pod.metadata;
     const about = `daemon pod ${namespace}/${name} on node ${targetOf(pod)}`;
     if (phaseOf(pod) === 'Failed') {

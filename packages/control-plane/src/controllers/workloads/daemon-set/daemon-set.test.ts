@@ -82,8 +82,8 @@ test('a finished daemon is replaced as soon as it is deleted, also if it has fin
   await setPhase(plane, first, 'Succeeded');
   expect(await names(plane)).toHaveLength(2);
   expect(await statusOf(plane)).toMatchObject({ currentNumberScheduled: 1 });
-  const told = (await plane.list('/api/v1/namespaces/default/events')).map(({ reason }) => reason);
-  expect(told).toContain('SucceededDaemonPod');
+  const reported = (await plane.list('/api/v1/namespaces/default/events')).map(({ reason }) => reason);
+  expect(reported).toContain('SucceededDaemonPod');
   expect(plane.errors).toEqual([]);
 });
 

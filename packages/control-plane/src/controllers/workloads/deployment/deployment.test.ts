@@ -34,7 +34,7 @@ const progress = async (plane: TestPlane): Promise<Condition | undefined> => {
   return (status as { conditions: Condition[] }).conditions.find(({ type }) => type === 'Progressing');
 };
 
-const told = async (plane: TestPlane): Promise<string[]> =>
+const reported = async (plane: TestPlane): Promise<string[]> =>
   (await plane.list('/api/v1/namespaces/default/events'))
     .filter((event) => (event.involvedObject as { kind: string }).kind === 'Deployment')
     .sort(
@@ -78,7 +78,7 @@ test('a rollout that is scaled during its progress scales all its sets, with eve
   expect(await sizes(plane)).toEqual({ one: 8, two: 5 });
   await plane.patch(WEB, { spec: { replicas: 15 } });
   expect(await sizes(plane)).toEqual({ one: 11, two: 7 });
-  expect(await told(plane)).toEqual([
+  expect(await reported(plane)).toEqual([
     'Scaled up replica set SET from 0 to 10',
     'Scaled up replica set SET from 0 to 3',
     'Scaled down replica set SET from 10 to 8',

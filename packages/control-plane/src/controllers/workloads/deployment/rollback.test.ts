@@ -30,7 +30,7 @@ const wish = async (plane: TestPlane, revision: string) => {
     (spec as { template: { spec: { containers: { image: string }[] } } }).template.spec.containers[0] ?? {};
   return { annotations: metadata.annotations ?? {}, image };
 };
-const told = async (plane: TestPlane): Promise<string[]> =>
+const reported = async (plane: TestPlane): Promise<string[]> =>
   (await plane.list('/api/v1/namespaces/default/events'))
     .filter(({ reason }) => String(reason).startsWith('DeploymentRollback'))
     .map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
@@ -49,7 +49,7 @@ test.each([
   const after = await wish(plane, revision);
   expect(after.image).toBe(image);
   expect(after.annotations).not.toHaveProperty([WISH]);
-  expect(await told(plane)).toEqual([event]);
+  expect(await reported(plane)).toEqual([event]);
   expect(plane.errors).toEqual([]);
 });
 
@@ -67,7 +67,7 @@ test('a paused deployment rolls back when it is resumed', async () => {
   await plane.patch(WEB, { spec: { paused: true } });
   expect(await wish(plane, '1')).toMatchObject({ image: 'two', annotations: { [WISH]: '1' } });
   await plane.patch(WEB, { spec: { paused: false } });
-  expect((await told(plane))[0]).toContain('to revision 1');
+  expect((await reported(plane))[0]).toContain('to revision 1');
 });
 
 test('an annotation that is not a number is ignored', () => {

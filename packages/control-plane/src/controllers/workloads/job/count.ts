@@ -2,7 +2,7 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, number, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { isActive, isDying, isTerminal, phaseOf } from '../../runtime/objects.ts';
 import { indexOf, parseIndexes } from './indexes.ts';
-import { judgeFailure } from './policy.ts';
+import { assessFailure } from './policy.ts';
 import { finishedAt } from './times.ts';
 
 /** A pod carries this until its end is written down in its job's status. */
@@ -67,7 +67,7 @@ export interface JobCount {
 
 /** Whether a failed pod is the end of its index. */
 function endsIndex(job: ApiObject, pod: ApiObject): boolean {
-  const { action, counts } = judgeFailure(job, pod);
+  const { action, counts } = assessFailure(job, pod);
   return action === 'FailIndex' || (counts && failureCountOf(pod) >= (perIndexLimit(job) ?? Number.POSITIVE_INFINITY));
 }
 
@@ -123,7 +123,7 @@ export function countJob(job: ApiObject, pods: readonly ApiObject[]): JobCount {
     active,
     terminating: pods.filter((pod) => isDying(pod) && !isTerminal(pod)).length,
     succeeded: isIndexed(job) ? succeededIndexes.size : countedSucceeded + keptSucceeded.length + newlySucceeded.length,
-    failed: countedFailed + keptFailed.length + newlyFailed.filter((pod) => judgeFailure(job, pod).counts).length,
+    failed: countedFailed + keptFailed.length + newlyFailed.filter((pod) => assessFailure(job, pod).counts).length,
     counted: { succeeded: isIndexed(job) ? succeededIndexes.size : countedSucceeded, failed: countedFailed },
     uncounted: { succeeded: keptSucceeded, failed: keptFailed },
     succeededIndexes,

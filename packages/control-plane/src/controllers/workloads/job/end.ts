@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { hasFailed, isIndexed, type JobCount, restartsOf } from './count.ts';
-import { judgeFailure, judgeSuccess } from './policy.ts';
+import { assessFailure, assessSuccess } from './policy.ts';
 
 /** What an end of a job is called for. */
 export interface End {
@@ -60,7 +60,7 @@ export function endOf(job: ApiObject, count: JobCount, pods: readonly ApiObject[
     if (said !== undefined) return { type, reason: text(said, 'reason'), message: text(said, 'message') };
   }
   for (const pod of pods.filter((one) => hasFailed(job, one))) {
-    const { message } = judgeFailure(job, pod);
+    const { message } = assessFailure(job, pod);
     if (message !== undefined) return failure('PodFailurePolicy', message);
   }
   const spec = look(job, 'spec');
@@ -76,6 +76,6 @@ export function endOf(job: ApiObject, count: JobCount, pods: readonly ApiObject[
   if (!isIndexed(job)) return undefined;
   const end = endByIndexes(job, count);
   if (end !== undefined) return end;
-  const message = judgeSuccess(job, count.succeededIndexes);
+  const message = assessSuccess(job, count.succeededIndexes);
   return message === undefined ? undefined : { type: 'SuccessCriteriaMet', reason: 'SuccessPolicy', message };
 }

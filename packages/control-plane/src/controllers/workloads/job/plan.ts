@@ -7,7 +7,7 @@ import { isSuspended } from './end.ts';
 import { indexOf } from './indexes.ts';
 import { type Backoff, finishedAt, waitFor } from './times.ts';
 
-/** How many pods are made, and given up, in one go. */
+/** Maximum number of pods that are created or deleted in one reconcile. */
 const MOST_AT_ONCE = 500;
 
 /** A pod to make: its index in an indexed job, and the failed pod that it replaces. */
@@ -16,7 +16,7 @@ export interface NewPod {
   readonly previous: ApiObject | undefined;
 }
 
-/** Which pods to make or to give up; `lookAgainAt` (ms): when one may be made that has to wait. */
+/** The pods to create or delete. `lookAgainAt` (ms): time when a delayed pod can be created. */
 export interface PodPlan {
   readonly create: readonly NewPod[];
   readonly delete: readonly ApiObject[];
@@ -54,7 +54,7 @@ function pendingIndexes(job: ApiObject, count: JobCount, pods: readonly ApiObjec
   return free;
 }
 
-/** How many pods there should be, and which to make or give up for it (`manageJob`). */
+/** The desired number of pods, and the pods to create or delete for it (`manageJob`). */
 export function planPods(
   job: ApiObject,
   count: JobCount,

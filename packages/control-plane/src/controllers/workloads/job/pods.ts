@@ -4,7 +4,7 @@ import { items, look, type Plain } from '../../../apimachinery/objects/plain.ts'
 import { podOf } from '../pods.ts';
 import { FAILURE_COUNT, failureCountOf, IGNORED_COUNT, ignoredCountOf, perIndexLimit, TRACKING } from './count.ts';
 import { INDEX } from './indexes.ts';
-import { judgeFailure } from './policy.ts';
+import { assessFailure } from './policy.ts';
 
 const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
 
@@ -19,7 +19,7 @@ function generateName(job: string, index: number): string {
 /** Failures of an index so far, as its next pod remembers them. */
 function failuresOf(job: ApiObject, previous: ApiObject | undefined): Record<string, string> {
   if (previous === undefined) return { [FAILURE_COUNT]: '0' };
-  const { counts } = judgeFailure(job, previous);
+  const { counts } = assessFailure(job, previous);
   const failures = failureCountOf(previous) + (counts ? 1 : 0);
   const others = ignoredCountOf(previous) + (counts ? 0 : 1);
   return { [FAILURE_COUNT]: String(failures), ...(others > 0 ? { [IGNORED_COUNT]: String(others) } : {}) };

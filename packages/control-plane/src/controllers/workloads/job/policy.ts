@@ -31,7 +31,7 @@ function endedContainer(pod: ApiObject, rule: unknown): { name: string; code: nu
 }
 
 /** The first rule that a failed pod meets decides (`matchPodFailurePolicy`). */
-export function judgeFailure(job: ApiObject, pod: ApiObject): Verdict {
+export function assessFailure(job: ApiObject, pod: ApiObject): Verdict {
   const policy = look(job, 'spec').podFailurePolicy;
   const { namespace, name } = pod.metadata;
   for (const [index, rule] of items(policy, 'rules').entries()) {
@@ -55,7 +55,7 @@ export function judgeFailure(job: ApiObject, pod: ApiObject): Verdict {
 }
 
 /** Why a job counts as done with the indexes that have succeeded; undefined while none of its rules says so. */
-export function judgeSuccess(job: ApiObject, succeeded: ReadonlySet<number>): string | undefined {
+export function assessSuccess(job: ApiObject, succeeded: ReadonlySet<number>): string | undefined {
   if (succeeded.size === 0) return undefined;
   for (const [index, rule] of items(look(job, 'spec').successPolicy, 'rules').entries()) {
     const wanted = strings({ list: [rule.succeededIndexes] }, 'list')[0];

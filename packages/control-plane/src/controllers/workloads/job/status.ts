@@ -4,7 +4,7 @@ import { isDying, isReady, phaseOf, timestamp } from '../../runtime/objects.ts';
 import { hasFailed, hasPlace, isIndexed, isTracked, type JobCount, uidOf } from './count.ts';
 import { completionOf, type End, isSuspended } from './end.ts';
 import { formatIndexes, indexOf } from './indexes.ts';
-import { judgeFailure } from './policy.ts';
+import { assessFailure } from './policy.ts';
 
 /** The maximum number of pod ends in the status, to keep it small. More ends follow when these are counted. */
 const MOST_NOTED = 500;
@@ -61,7 +61,7 @@ function track(job: ApiObject, pods: readonly ApiObject[], count: JobCount, end:
       else if (!succeeded.includes(uid)) succeeded.push(uid);
     } else if (hasFailed(job, pod) || end?.type === 'FailureTarget') {
       // In a failing job, every pod that did not succeed counts as failed.
-      if (!failed.includes(uid) && hasPlace(job, pod) && judgeFailure(job, pod).counts) failed.push(uid);
+      if (!failed.includes(uid) && hasPlace(job, pod) && assessFailure(job, pod).counts) failed.push(uid);
     }
     if (newIndexes + succeeded.length + failed.length >= MOST_NOTED)
       return { release, succeeded, failed, isFull: true };

@@ -32,8 +32,8 @@ function containersEndedAt(pod: ApiObject): number | undefined {
 }
 
 /**
- * The end of a pod in ms (`getFinishedTime`): the end of its containers, else the time when it became unready, else the start of its
- * deletion without the grace period, else its creation.
+ * The end of a pod in ms (`getFinishedTime`). It is the first available of: the end of its containers, the time when it became
+ * unready, the start of its deletion without the grace period, its creation.
  */
 export function finishedAt(pod: ApiObject): number {
   const ended = containersEndedAt(pod);

@@ -65,8 +65,8 @@ test('a job with refused pods reports its actual pods', async () => {
   await plane.must('POST', '/api/v1/namespaces/default/resourcequotas', quota);
   await start(plane, { completions: 3, parallelism: 3 });
   expect(await statusOf(plane)).toMatchObject({ active: 1, startTime: expect.any(String) });
-  const told = (await plane.list('/api/v1/namespaces/default/events')).map(({ reason }) => reason);
-  expect(told).toEqual(expect.arrayContaining(['SuccessfulCreate', 'FailedCreate']));
+  const reported = (await plane.list('/api/v1/namespaces/default/events')).map(({ reason }) => reason);
+  expect(reported).toEqual(expect.arrayContaining(['SuccessfulCreate', 'FailedCreate']));
 });
 
 test('an adopted pod is tracked, finished or not; a released one is not', async () => {

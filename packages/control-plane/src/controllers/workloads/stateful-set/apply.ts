@@ -35,7 +35,7 @@ export class StatefulWriter {
     for (const { ordinal, revision } of plan.create) await this.#create(set, ordinal, revision);
     for (const pod of plan.delete) {
       const deletion = this.#owned.delete(pod).then(() => true);
-      await this.#told('Delete', set, pod.metadata.name ?? '', deletion);
+      await this.#reported('Delete', set, pod.metadata.name ?? '', deletion);
     }
   }
 
@@ -50,7 +50,7 @@ export class StatefulWriter {
       if (Object.keys(labels).length === 0 || isDying(pod)) continue;
       const { namespace, name, uid } = pod.metadata;
       const update = allowing(this.#api.patch(PODS, { namespace, name }, { metadata: { uid, labels } }), 404, 409);
-      await this.#told('Update', set, name ?? '', isDone(update));
+      await this.#reported('Update', set, name ?? '', isDone(update));
     }
   }
 
@@ -78,11 +78,11 @@ export class StatefulWriter {
     const pod = statefulPod(set, ordinal, template, revision);
     // A pod of this name belongs to another owner and blocks the creation. Its deletion triggers the next sync.
     const creation = allowing(this.#owned.create(set, pod), 409);
-    await this.#told('Create', set, `${set.metadata.name}-${ordinal}`, isDone(creation));
+    await this.#reported('Create', set, `${set.metadata.name}-${ordinal}`, isDone(creation));
   }
 
   /** Reports the result of a call as an event. A call that did nothing (false) is not reported. */
-  async #told(
+  async #reported(
     verb: 'Create' | 'Update' | 'Delete',
     set: ApiObject,
     pod: string,

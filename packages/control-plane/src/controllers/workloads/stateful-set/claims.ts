@@ -24,7 +24,7 @@ function claimOwners(set: ApiObject, ordinal: number, pod: ApiObject | undefined
   return whenDeleted === 'Delete' ? [...others, ownerReference(set)] : others;
 }
 
-/** The claims of a set's pods: made before the pod, kept or given up by the set's policy. */
+/** The claims of a set's pods: created before the pod, kept or deleted by the set's policy. */
 export class StatefulClaims {
   readonly #api: Api;
   readonly #claims: Informer;
@@ -36,7 +36,9 @@ export class StatefulClaims {
     this.#tell = tell;
   }
 
-  /** Makes those that the pod of this number lacks. False: one is on its way out, and the pod has to wait for the next. */
+  /**
+   * Creates the missing claims of the pod with this number. False: a claim is terminating, and the pod waits for the next one.
+   */
   async ensure(set: ApiObject, ordinal: number): Promise<boolean> {
     for (const template of claimTemplates(set)) {
       const name = claimName(template, set, ordinal);

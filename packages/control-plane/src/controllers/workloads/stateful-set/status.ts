@@ -12,7 +12,7 @@ export interface SetRevisions {
   readonly update: string;
 }
 
-/** Of a set on its way out no revision is made any more. */
+/** A terminating set gets no new revision. */
 export const namesIn = (set: ApiObject): SetRevisions => ({
   current: text(look(set, 'status'), 'currentRevision'),
   update: text(look(set, 'status'), 'updateRevision'),

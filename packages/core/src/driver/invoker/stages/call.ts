@@ -5,7 +5,7 @@ import type { DriverCall } from '../../schemas/define-driver.ts';
 import type { OnOverdue } from '../api/invoker-api.ts';
 import type { CallSpan } from '../api/tracing.ts';
 
-/** One step of a call on its way to the driver. It may refuse the call, wait, or change its result. */
+/** One stage of a call before it reaches the driver. It may refuse the call, wait, or change its result. */
 export type Stage<In, Out = In> = <T>(call: In, next: (call: Out) => Promise<T>) => Promise<T>;
 
 /** A call of the driver before its first stage. */

@@ -30,7 +30,7 @@ const until = (signal: AbortSignal, error: unknown): Promise<never> =>
   });
 const never = (): Promise<never> => new Promise(() => undefined);
 
-test('aborts the signal at the deadline and fails with DeadlineExceeded, whatever error the library throws', async () => {
+test('aborts the signal at the deadline and fails with DeadlineExceeded, for any error of the library', async () => {
   const { clock, end } = begin((signal) => until(signal, new DOMException('aborted', 'AbortError')));
   await clock.advance(60 * SECOND - 1);
   expect(end()).toBeUndefined();

@@ -1,5 +1,5 @@
 import { MachineError } from '../../contract/errors.ts';
-import { placeOf, troubleOf } from '../../schemas/hint.ts';
+import { placeOf, problemOf } from '../../schemas/hint.ts';
 import type { ObserveClass } from '../api/invoker-api.ts';
 import type { Call, Stage } from './call.ts';
 import { scrub } from './scrub.ts';
@@ -38,7 +38,7 @@ function withHint(call: Call, thrown: MachineError, observeClass: ObserveClass |
   const { data, hidden } = progress.secrets ?? call.secretsNow();
   const machineClass = call.classNow();
   if (!observeClass || !machineClass) return scrub(thrown, hidden);
-  const problem = progress.sent ? troubleOf(thrown, machineClass, data, name) : undefined;
+  const problem = progress.sent ? problemOf(thrown, machineClass, data, name) : undefined;
   const error = scrub(thrown, hidden, problem?.hint ?? placeOf(thrown, machineClass));
   if (problem) observeClass(machineClass, name, { reason: problem.reason, message: error.message });
   else if (progress.sent && ANSWERS.has(thrown.code)) observeClass(machineClass, name, undefined);

@@ -11,8 +11,8 @@ interface Known {
 }
 
 /** Hints for a machine that has a problem. */
-export const machineCures = (machine: Machine, known: Known): string[] => [
-  ...(known.cause ? [refusalCure(machine, known)] : waitCures(machine, known.drain)),
+export const machineHints = (machine: Machine, known: Known): string[] => [
+  ...(known.cause ? [refusalCure(machine, known)] : waitHints(machine, known.drain)),
   ...unreplaced(machine),
 ];
 
@@ -28,21 +28,21 @@ function refusalCure(machine: Machine, { cause, settings }: Known): string {
   const period = again ? `, about every ${formatDurationMs(again.maxMs)}` : '';
   const short = `after ${formatDurationMs(settings.resourceExhaustedRetryMs)}, then less often, and first for one machine of the class and zone`;
   const retry = `the call is retried automatically${code === 'ResourceExhausted' && kind === 'create' ? `, ${short}` : period}`;
-  const cures: Readonly<Record<string, string>> = {
+  const hints: Readonly<Record<string, string>> = {
     InvalidArgument: `correct the field in the machine, in MachineClass ${name} or in its Secret; the call is then retried at once`,
     Unauthenticated: `correct the credentials in the Secret of MachineClass ${name}; the call is then retried at once`,
     PermissionDenied: `grant the missing permission to the credentials of MachineClass ${name}; ${retry}, and at once when class or Secret change`,
     ResourceExhausted: `raise the quota, free capacity, or use another zone or type; ${retry}`,
   };
   const vm = machine.spec.providerID ? ` of VM ${machine.spec.providerID}` : '';
-  return cures[code] ?? `${retry}; if the error persists, check the state${vm} in the cloud`;
+  return hints[code] ?? `${retry}; if the error persists, check the state${vm} in the cloud`;
 }
 
 /** Hints for a wait without a refusal of the cloud. */
-function waitCures(machine: Machine, drain: DrainExplanation | undefined): string[] {
+function waitHints(machine: Machine, drain: DrainExplanation | undefined): string[] {
   const { metadata, spec, status } = machine;
   const { phase, preserveExpiryTime } = status?.currentStatus ?? {};
-  if (metadata.deletionTimestamp) return drain ? drainCures(machine, drain) : [];
+  if (metadata.deletionTimestamp) return drain ? drainHints(machine, drain) : [];
   switch (phase) {
     case 'Pending':
       if (!spec.providerID) return [];
@@ -68,7 +68,7 @@ function waitCures(machine: Machine, drain: DrainExplanation | undefined): strin
 }
 
 /** Blockers of a drain have their own hints. This one forces the drain. */
-const drainCures = (machine: Machine, { blockers }: DrainExplanation): string[] =>
+const drainHints = (machine: Machine, { blockers }: DrainExplanation): string[] =>
   blockers.length === 0 || isForceDeletion(machine) || isPastDrain(machine)
     ? []
     : [

@@ -34,24 +34,24 @@ const taken = <T>(value: unknown, fallback: T): T =>
   typeof value === typeof fallback && Array.isArray(value) === Array.isArray(fallback) ? (value as T) : fallback;
 
 /** The published value, else the fallback. Ignores a value of a wrong type. */
-export const toldFlag = <T>(told: Readonly<Record<string, unknown>>, name: string, fallback: T): T =>
-  taken(told[name], fallback);
+export const reportedFlag = <T>(reported: Readonly<Record<string, unknown>>, name: string, fallback: T): T =>
+  taken(reported[name], fallback);
 
 /** The values of all flags of a group. */
-export const toldValues = <F extends Flags>(told: Readonly<Record<string, unknown>>, flags: F): FlagValues<F> =>
+export const reportedValues = <F extends Flags>(reported: Readonly<Record<string, unknown>>, flags: F): FlagValues<F> =>
   Object.fromEntries(
-    Object.entries(flags).map(([name, { fallback }]) => [name, taken(told[name], fallback)]),
+    Object.entries(flags).map(([name, { fallback }]) => [name, taken(reported[name], fallback)]),
   ) as FlagValues<F>;
 
 /** The states of features; `on` contains their defaults. */
-export function toldFeatures<N extends string>(
-  told: Readonly<Record<string, unknown>>,
+export function reportedFeatures<N extends string>(
+  reported: Readonly<Record<string, unknown>>,
   on: Readonly<Record<N, boolean>>,
 ): Readonly<Record<N, boolean>> {
-  const gates = toldFlag<object>(told, 'feature-gates', {});
+  const gates = reportedFlag<object>(reported, 'feature-gates', {});
   const features = Object.fromEntries(Object.entries(gates));
   return Object.fromEntries(
-    Object.entries<boolean>(on).map(([name, byDefault]) => [name, toldFlag(features, name, byDefault)]),
+    Object.entries<boolean>(on).map(([name, byDefault]) => [name, reportedFlag(features, name, byDefault)]),
   ) as Record<N, boolean>;
 }
 

@@ -4,14 +4,14 @@ import type { GceInstance, GceOperation } from './model.ts';
 /** What links begin with. */
 export const API = 'https://www.googleapis.com/compute/v1';
 
-/** Stands for what something is now: whoever changes it says which state he has seen. */
+/** Represents the current state: a change must contain the fingerprint of the state that it is based on. */
 const fingerprint = (value: unknown): string =>
   createHash('sha256')
     .update(JSON.stringify(value ?? null))
     .digest('base64')
     .slice(0, 12);
 
-/** A name of a disk in its URL or in its own field; the cloud names what nobody has named. */
+/** A name of a disk in its URL or in its own field. The cloud generates missing names. */
 export const diskNameOf = (
   instance: string,
   {
@@ -21,8 +21,8 @@ export const diskNameOf = (
   index: number,
 ): string => initializeParams?.diskName ?? (boot ? instance : `${instance}-${index}`);
 
-/** An instance as answers tell it: what it was made of, and what the cloud knows beside. */
-export function told({ id, name, zone, project, body, creationTimestamp, status, privateIp }: GceInstance): object {
+/** An instance as the API returns it: the body of its creation, and the fields that the cloud adds. */
+export function reported({ id, name, zone, project, body, creationTimestamp, status, privateIp }: GceInstance): object {
   const at = `${API}/projects/${project}/zones/${zone}`;
   return {
     ...body,
@@ -51,7 +51,7 @@ export function told({ id, name, zone, project, body, creationTimestamp, status,
 }
 
 /** An operation as answers tell it. */
-export function toldOperation(operation: GceOperation): object {
+export function reportedOperation(operation: GceOperation): object {
   const { name, number, zone, project, operationType, instance, targetId, beganAt, doneAt, done, errors } = operation;
   const at = `${API}/projects/${project}/zones/${zone}`;
   const began = new Date(beganAt).toISOString();

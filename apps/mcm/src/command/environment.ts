@@ -1,7 +1,7 @@
 import type { Random } from '@mcm/kube';
 
 /** The inputs and outputs of the process that commands use. */
-export interface CommandSurroundings {
+export interface CommandEnvironment {
   readonly say: (line: string) => void;
   readonly random: Random;
   /** A signal that aborts when the user wants the command to end. */

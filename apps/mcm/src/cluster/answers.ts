@@ -1,12 +1,12 @@
-import type { CommandSurroundings } from '../command/surroundings.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { unreadLines } from './allowed.ts';
 
 /** The outputs of a command for a model. */
-export type Telling = Pick<CommandSurroundings, 'say' | 'draw' | 'warn'>;
+export type Telling = Pick<CommandEnvironment, 'say' | 'draw' | 'warn'>;
 
 /** A model, the refusals of the server, and the lines before it, which are no part of the model. */
-interface Told<T> {
+interface Reported<T> {
   readonly model: T;
   readonly unread: ReadonlySet<string>;
   readonly before?: readonly string[];
@@ -19,7 +19,7 @@ interface Told<T> {
 export function tell<T>(
   { say, draw, warn }: Telling,
   format: OutputFormat,
-  { model, unread, before = [] }: Told<T>,
+  { model, unread, before = [] }: Reported<T>,
   text: (model: T, wide: boolean) => readonly string[],
 ): void {
   const gaps = unreadLines([...unread]);

@@ -16,37 +16,37 @@ function machineCure(machine: Machine): MachineCure | undefined {
   const { metadata, spec, status } = machine;
   const refusal = refusalOf(machine);
   const { phase, preserveExpiryTime } = status?.currentStatus ?? {};
-  const cure = (see: string): MachineCure => ({ see, name: metadata.name, code: refusal ? ` (${refusal})` : '' });
-  if (refusal) return cure('see the error of the cloud');
-  if (metadata.deletionTimestamp) return cure('see the blockers of its drain');
-  if (phase === 'Failed' && preserveExpiryTime) return cure('see why it is preserved, and how to end it');
-  if (phase === 'Pending' && spec.providerID) return cure('see its progress');
-  if (phase === 'Unknown' || phase === 'InPlaceUpdateFailed') return cure('see its problem');
+  const hint = (see: string): MachineCure => ({ see, name: metadata.name, code: refusal ? ` (${refusal})` : '' });
+  if (refusal) return hint('see the error of the cloud');
+  if (metadata.deletionTimestamp) return hint('see the blockers of its drain');
+  if (phase === 'Failed' && preserveExpiryTime) return hint('see why it is preserved, and how to end it');
+  if (phase === 'Pending' && spec.providerID) return hint('see its progress');
+  if (phase === 'Unknown' || phase === 'InPlaceUpdateFailed') return hint('see its problem');
   return undefined;
 }
 
 /** Hints for a deployment and its machines. */
-export function curesOf(
+export function hintsOf(
   { metadata, spec, status }: MachineDeployment,
   machines: readonly Machine[],
   revisions: number,
 ): string[] {
-  const cures: string[] = [];
-  if (spec.paused) cures.push(`to continue the rollout: mcm rollout resume ${metadata.name}`);
+  const hints: string[] = [];
+  if (spec.paused) hints.push(`to continue the rollout: mcm rollout resume ${metadata.name}`);
   if (status?.conditions?.some(({ type }) => type === MachineDeploymentConditions.Frozen)) {
-    cures.push('a set has too many machines and is frozen until enough of them are deleted');
+    hints.push('a set has too many machines and is frozen until enough of them are deleted');
   }
-  const told = machines.flatMap((machine) => machineCure(machine) ?? []);
-  for (const [why, names] of Map.groupBy(told, ({ see }) => see))
-    cures.push(...names.slice(0, MOST_NAMES).map(({ name, code }) => `${why}: mcm explain machine/${name}${code}`));
+  const reported = machines.flatMap((machine) => machineCure(machine) ?? []);
+  for (const [why, names] of Map.groupBy(reported, ({ see }) => see))
+    hints.push(...names.slice(0, MOST_NAMES).map(({ name, code }) => `${why}: mcm explain machine/${name}${code}`));
   const refused = machines.some(({ status }) => status?.lastOperation?.errorCode === 'InvalidArgument');
   const failed = spec.paused && machines.some((machine) => machine.status?.currentStatus?.phase === 'Failed');
-  if ((refused || failed) && revisions > 1) cures.push(`or go back: mcm rollout undo ${metadata.name}`);
-  return cures;
+  if ((refused || failed) && revisions > 1) hints.push(`or go back: mcm rollout undo ${metadata.name}`);
+  return hints;
 }
 
 /** Hints for in-place updates, where an operator must act. */
-export function inPlaceCures(
+export function inPlaceHints(
   { spec }: MachineDeployment,
   machines: readonly Machine[],
   nodeOf: (name: string) => Node | undefined,
