@@ -37,7 +37,9 @@ async function admit(name: string, inNamespace: readonly Rule[], everywhere: rea
   await grant('Role', `namespaces/${NS}/`, inNamespace);
   await grant('ClusterRole', '', everywhere);
   const { status } = (await post(`${accounts}/${name}/token`, { spec: {} })) as { status: { token: string } };
-  writeFileSync(join(folder, name), plane.kubeconfig().replaceAll(plane.adminToken, status.token));
+  // A client certificate has precedence over the token.
+  const withToken = plane.kubeconfig().replaceAll(plane.adminToken, status.token);
+  writeFileSync(join(folder, name), withToken.replace(/^\s+client-(certificate|key)-data: .*\n/gm, ''));
 }
 
 const READ = ['get', 'list', 'watch'];
