@@ -101,7 +101,7 @@ const AWS: readonly Case[] = [
   {
     what: 'an unknown field',
     spec: aws.spec({ machinetypes: 'm6i.large' }),
-    event: /providerSpec\.machinetypes: is no field.*did you mean machineType\?/,
+    event: /providerSpec\.machinetypes: is not a field.*did you mean machineType\?/,
     says: 'it works',
   },
 ];
@@ -193,7 +193,7 @@ const AZURE: readonly Case[] = [
   {
     what: 'an unknown field',
     spec: azure.spec({ resourceGroups: 'rg' }),
-    event: /providerSpec\.resourceGroups: is no field.*did you mean resourceGroup\?/,
+    event: /providerSpec\.resourceGroups: is not a field.*did you mean resourceGroup\?/,
     says: 'it works',
   },
 ];
@@ -290,7 +290,7 @@ const GCP: readonly Case[] = [
     what: 'an unknown field',
     spec: gcp.spec({ zones: 'b' }),
     secret: gcp.secret({ serviceAccountJSON: serviceAccount() }),
-    event: /providerSpec\.zones: is no field.*did you mean zone\?/,
+    event: /providerSpec\.zones: is not a field.*did you mean zone\?/,
     says: 'it works',
   },
 ];
@@ -355,7 +355,7 @@ const LOCAL: readonly Case[] = [
   {
     what: 'an unknown field',
     spec: local.spec({ zones: 'b' }),
-    event: /providerSpec\.zones: is no field.*did you mean zone\?/,
+    event: /providerSpec\.zones: is not a field.*did you mean zone\?/,
     says: 'it works',
   },
 ];

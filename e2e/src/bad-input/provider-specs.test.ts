@@ -72,7 +72,7 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
     (path, { spec: odd, meant }) => {
       const [said = '', ...more] = invoker.unknownFields(classOf(sample, odd));
       expect(more).toEqual([]);
-      expect(said).toContain(`providerSpec.${path}: is no field`);
+      expect(said).toContain(`providerSpec.${path}: is not a field`);
       expect(said).toContain(`did you mean ${meant}?`);
     },
   );

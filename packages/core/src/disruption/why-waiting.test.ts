@@ -175,7 +175,7 @@ test('the reason for waiting names everything that uses the budget', () => {
     ],
   };
   expect(whyWaiting(ask(state))).toBe(
-    'f failed and wait: at most 1 may be replaced at the same time, and with the rollout no more than 2 be missing (1 terminating, 1 being made, 1 being updated in place)',
+    'f failed and wait: at most 1 may be replaced at the same time, and together with the rollout at most 2 may be missing (1 terminating, 1 being created, 1 being updated in place)',
   );
-  expect(whyWaiting(ask({ ...state, unavailable: 0 }))).toContain('no more than 1 be missing');
+  expect(whyWaiting(ask({ ...state, unavailable: 0 }))).toContain('at most 1 may be missing');
 });

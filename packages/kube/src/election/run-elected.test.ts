@@ -193,7 +193,7 @@ describe('election', () => {
     a.network.hangs = true;
     await t.clock.advance(12_000);
     expect(await a.end).toBe('lost');
-    expect(a.lost()).toBe('it could not be renewed for 10 s (nothing was answered)');
+    expect(a.lost()).toBe('it could not be renewed for 10 s (there was no answer)');
     expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:12.000Z'); // The last renewal was at 2 s.
   });
 

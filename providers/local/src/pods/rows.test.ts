@@ -104,12 +104,12 @@ const answering =
     return { status: code, headers: new Headers(), text: async () => text, body: null };
   };
 
-test.each(METHODS)('P1: provider aws in %s: InvalidArgument', async (method) => {
+test.each(METHODS)('provider aws in %s: InvalidArgument [P1]', async (method) => {
   const { calls } = await started();
   expect(await calls({ provider: 'aws' })[method]()).toMatchObject({ code: 'InvalidArgument' });
 });
 
-test.each(METHODS)('P2: image missing in %s: Internal', async (method) => {
+test.each(METHODS)('image missing in %s: Internal [P2]', async (method) => {
   const { rig, calls } = await started();
   expect(await calls({ spec: { namespace: PODS } })[method]()).toMatchObject({
     code: 'Internal',
@@ -118,7 +118,7 @@ test.each(METHODS)('P2: image missing in %s: Internal', async (method) => {
   expect(rig.requests).toEqual([]);
 });
 
-test.each(METHODS)('P3: Secret without userData in %s: Internal; an empty one is accepted', async (method) => {
+test.each(METHODS)('Secret without userData in %s: Internal; an empty one is accepted [P3]', async (method) => {
   const { calls } = await started();
   expect(await calls({ secret: { userData: undefined } })[method]()).toMatchObject({
     code: 'Internal',
@@ -127,7 +127,7 @@ test.each(METHODS)('P3: Secret without userData in %s: Internal; an empty one is
   expect(calls({ secret: { userData: '' } }).invoker.check(calls().machineClass)).toEqual([]);
 });
 
-test('P4: create, all good: Pod, Secret and Service applied; the Pod’s name for both ids, its addresses', async () => {
+test('create, all good: Pod, Secret and Service applied; the Pod’s name for both ids, its addresses [P4]', async () => {
   const { rig, calls } = await started();
   expect(await calls().create()).toEqual({
     providerId: 'machine-m-1',
@@ -168,7 +168,7 @@ test('P4: create, all good: Pod, Secret and Service applied; the Pod’s name fo
   });
 });
 
-test('P7: create, the Pod stays Pending for ten minutes: DeadlineExceeded with its phase; the objects remain', async () => {
+test('create, the Pod stays Pending for ten minutes: DeadlineExceeded with its phase; the objects remain [P7]', async () => {
   const { rig, calls } = await started({ runs: false });
   const since = rig.clock.now().getTime();
   expect(await calls().create()).toMatchObject({
@@ -221,7 +221,7 @@ test.each([
   ['without key', undefined, /data\.kubeconfig: is missing; add the kubeconfig/],
   ['no YAML', '{', /data\.kubeconfig: is no YAML/],
   ['no kubeconfig', 'a: 1', /is no kubeconfig; look at current-context, contexts, clusters/],
-])('P10: kubeconfig %s: tried again after minutes, whatever the method', async (_what, kubeconfig, says) => {
+])('kubeconfig %s: retried after minutes, for any method [P10]', async (_what, kubeconfig, says) => {
   const { rig } = await started();
   const driver = createLocalDriver({ clock: rig.clock, connect: () => Promise.reject, backend: 'pod' } as never);
   const data = { userData: '', ...(kubeconfig === undefined ? {} : { kubeconfig }) };
@@ -253,7 +253,7 @@ test.each([
   expect(rig.requests).toEqual([]);
 });
 
-test('P12: get, the Pod is missing: NotFound; an error of the API: Internal', async () => {
+test('get, the Pod is missing: NotFound; an error of the API: Internal [P12]', async () => {
   const { calls } = await started();
   expect(await calls().status()).toMatchObject({ code: 'NotFound' });
   expect(await calls({ wrap: answering(/^GET/, 500) }).status()).toMatchObject({ code: 'Internal' });
@@ -263,7 +263,7 @@ test('P12: get, the Pod is missing: NotFound; an error of the API: Internal', as
 const holdBack = (rig: PodRig, finalizers: readonly string[]): Promise<Pod> =>
   rig.admin.resource(pods, PODS).patch('machine-m-1', { type: 'merge', body: { metadata: { finalizers } } });
 
-test('P13: delete, the Pod is gone after 12 s: ok after the third look; what it owned goes with it', async () => {
+test('delete, the Pod is gone after 12 s: ok after the third look; what it owned goes with it [P13]', async () => {
   const { rig, calls } = await started();
   await calls().create();
   await holdBack(rig, ['example.com/slow']);
@@ -278,18 +278,18 @@ test('P13: delete, the Pod is gone after 12 s: ok after the third look; what it 
   expect(left.items).toEqual([]);
 });
 
-test('P14: delete, the Pod is missing: NotFound', async () => {
+test('delete, the Pod is missing: NotFound [P14]', async () => {
   const { calls } = await started();
   expect(await calls().delete()).toMatchObject({ code: 'NotFound' });
 });
 
-test('P15: delete, an error of the API: Unknown', async () => {
+test('delete, an error of the API: Unknown [P15]', async () => {
   const { calls } = await started();
   await calls().create();
   expect(await calls({ wrap: answering(/^DELETE/, 500) }).delete()).toMatchObject({ code: 'Unknown' });
 });
 
-test('P16: delete, the Pod is stuck for ten minutes: DeadlineExceeded', async () => {
+test('delete, the Pod is stuck for ten minutes: DeadlineExceeded [P16]', async () => {
   const { rig, calls } = await started();
   await calls().create();
   await holdBack(rig, ['example.com/stuck']);
@@ -298,7 +298,7 @@ test('P16: delete, the Pod is stuck for ten minutes: DeadlineExceeded', async ()
   expect(rig.clock.now().getTime() - since).toBe(600_000);
 });
 
-test('P19 (mended): list, no namespace in the spec: those of the class’s own, never other clusters’ machines', async () => {
+test('list, no namespace in the spec: those of the class’s own, never other clusters’ machines [P19]', async () => {
   const { rig, calls } = await started();
   await calls({ spec: { image: 'x' } }).create(machine('mine'));
   await calls({ spec: { image: 'x', namespace: 'elsewhere' } }).create(machine('theirs'));
@@ -320,14 +320,14 @@ test('an empty namespace, pool or apiVersion is as if it were absent', async () 
   expect(Object.keys(without?.metadata.annotations ?? {}).filter((key) => key.includes('calico'))).toEqual([]);
 });
 
-test('P20: volume ids of any PVs: none', async () => {
+test('volume ids of any PVs: none [P20]', async () => {
   const { rig } = await started();
   const driver = createLocalDriver({ clock: rig.clock, connect: () => Promise.reject, backend: 'pod' } as never);
   const sources = [{ csi: { driver: 'd', volumeHandle: 'v' } }, { hostPath: { path: '/x' } }];
   expect(driver.volumeIds?.(sources)).toEqual([undefined, undefined]);
 });
 
-test('a Pod without its Secret is no machine yet (mended): it is made again, and gets what it lacks', async () => {
+test('a Pod without its Secret is not a machine yet: it is created again and gets the missing objects', async () => {
   const { rig, calls } = await started();
   expect(await calls({ wrap: answering(/^PATCH .*secrets/, 500) }).create()).toMatchObject({ code: 'Internal' });
   expect(await calls().status()).toMatchObject({ code: 'NotFound', message: expect.stringContaining('not complete') });

@@ -148,7 +148,7 @@ describe('nodes of older machines', () => {
 
   test('are selected by the controller with Auto, and by a user with Manual', () => {
     expect([selected('Auto'), selected('Manual')]).toEqual([1, 0]);
-    expect(step(pool(2, [], 'Manual'), [CANDIDATE, CANDIDATE]).because).toBe('waiting: machines are selected by hand');
+    expect(step(pool(2, [], 'Manual'), [CANDIDATE, CANDIDATE]).because).toBe('waiting: a user must select nodes');
   });
 
   test('become candidates if their set has machines', () => {

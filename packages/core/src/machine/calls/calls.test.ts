@@ -184,7 +184,7 @@ test.each(['forget', 'startOver'] as const)('after %s, the result of a running c
   if (method === 'startOver') calls.startOver();
   else for (const name of ['one', 'two']) calls.forget(`uid-${name}`);
   expect([calls.of('uid-one'), calls.of('uid-two').running?.kind]).toEqual([{}, 'create']);
-  expect(() => calls.start(two, 'delete', 'i', never)).toThrow(/while create is under way/);
+  expect(() => calls.start(two, 'delete', 'i', never)).toThrow(/while create is in progress/);
   woken.length = 0;
   end({ ok: true, instance: made });
   await clock.settle();
