@@ -10,6 +10,8 @@ export interface HostRole {
 }
 
 const ROLES = '/latest/meta-data/iam/security-credentials/';
+/** Lifetime of a session, in the request and in the answer. AWS's SDK for Go ignores a session without it. */
+const TTL = 'x-aws-ec2-metadata-token-ttl-seconds';
 const SESSION = 'session-of-the-emulator';
 const LIFE_MS = 6 * 3_600_000;
 
@@ -30,10 +32,10 @@ export function answerAwsMetadata(
   if (path === CONTAINER)
     return host && headerOf(headers, 'authorization') ? jsonAnswer(200, keysOf(host, clock)) : answer(401, '');
   if (!path.startsWith('/latest/')) return undefined;
-  if (path === '/latest/api/token')
-    return method === 'PUT' && headerOf(headers, 'x-aws-ec2-metadata-token-ttl-seconds') !== undefined
-      ? answer(200, SESSION)
-      : answer(400, '');
+  if (path === '/latest/api/token') {
+    const life = headerOf(headers, TTL);
+    return method === 'PUT' && life !== undefined ? answer(200, SESSION, { [TTL]: life }) : answer(400, '');
+  }
   if (headerOf(headers, 'x-aws-ec2-metadata-token') !== SESSION) return answer(401, '');
   if (!host) return answer(404, '');
   if (path === ROLES || `${path}/` === ROLES) return answer(200, host.role);
