@@ -23,7 +23,7 @@ const WEB_IDENTITY: readonly Row[] = [
   [
     'behind a proxy',
     { '/tokens/aws': 'token-of-the-workload' },
-    /answered something that is no whole AssumeRoleWithWebIdentityResponse/,
+    /returned an incomplete or invalid AssumeRoleWithWebIdentityResponse/,
     { spec: aws.spec({ region: 'eu-west-6' }) },
   ],
 ];
@@ -54,8 +54,8 @@ export const AWS_LOGINS: readonly Case[] = [
     what: 'keys of a controller that has none',
     secret: ownKeys,
     event:
-      /^CredentialsRefused: .*the keys of the Secret are blank, and the controller has none; set the keys in the Secret, or give the controller a role.*data\.providerAccessKeyId/,
-    says: /set the keys in the Secret, or give the controller a role/,
+      /^CredentialsRefused: .*the keys of the Secret are empty, and the controller has none; set the keys or give the controller a role.*data\.providerAccessKeyId/,
+    says: /set the keys or give the controller a role/,
   },
   {
     what: 'keys of a controller that the cloud refuses',
