@@ -41,6 +41,7 @@ const FOREIGN = new Set([
   'hostname-override',
   'ignore-missing',
   'ignore-not-found',
+  'max-maglev-optimized-bytecode-size',
   'non-resource-url',
   'reuse-values',
   'patch-file',
