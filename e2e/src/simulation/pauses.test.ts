@@ -1,3 +1,4 @@
+import { isThorough } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { play } from './histories/random-history.ts';
 import { again, seedsOf } from './suites/seeds.testing.ts';
@@ -11,6 +12,7 @@ test.each(cases)('$suite $seed: a paused rollout creates and deletes no machine 
   expect(violations, `${again(one)}\n${story}`).toEqual([]);
 });
 
-test('most of these histories were paused during a rollout', () => {
+// A plain run plays too few histories to expect this of them.
+test.runIf(isThorough)('most of these histories were paused during a rollout', () => {
   expect(verified).toBeGreaterThan(cases.length / 2);
 });
