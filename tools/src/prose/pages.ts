@@ -13,14 +13,17 @@ export function textsOfPage(markdown: string): Text[] {
   });
   const found: Text[] = [];
   const quoted = badExamples(tree);
+  const headings = headingsOf(tree);
   visit(tree, (node) => {
     if (quoted.has(node)) return;
     if (node.type !== 'paragraph' && node.type !== 'heading' && node.type !== 'tableCell') return;
     const text = plain(node).trim();
     const line = node.position?.start.line ?? 1;
     if (!/[A-Za-z]/.test(text)) return;
-    if (node.type === 'tableCell') found.push({ kind: 'cell', line, text, shown: shown(node).trim().length });
-    else found.push({ kind: 'doc', line, text });
+    const code = codeOf(node);
+    const own = { line, text, ...(code.length > 0 && { code }) };
+    if (node.type !== 'tableCell') found.push({ kind: 'doc', ...own });
+    else found.push({ kind: 'cell', ...own, shown: shown(node).trim().length, headings: headings.get(node) ?? [] });
   });
   return found;
 }
@@ -36,6 +39,29 @@ function badExamples(tree: Nodes): ReadonlySet<Nodes> {
     }
   });
   return found;
+}
+
+/** The headings of the column and of the row of each table cell, without those of the first row and column. */
+function headingsOf(tree: Nodes): ReadonlyMap<Nodes, readonly string[]> {
+  const found = new Map<Nodes, readonly string[]>();
+  visit(tree, 'table', ({ children: [head, ...rows] }) => {
+    for (const { children } of rows) {
+      children.forEach((cell, index) => {
+        const column = head?.children[index];
+        const row = index === 0 ? undefined : children[0];
+        found.set(
+          cell,
+          [column, row].flatMap((heading) => (heading === undefined ? [] : [shown(heading).trim()])),
+        );
+      });
+    }
+  });
+  return found;
+}
+
+function codeOf(node: Nodes): string[] {
+  if (node.type === 'inlineCode') return [`\`${node.value}\``];
+  return 'children' in node ? node.children.flatMap(codeOf) : [];
 }
 
 /** The text as a reader sees it, with its code. */

@@ -89,10 +89,11 @@ describe('texts', () => {
       ' */',
       '// biome-ignore lint/a/b: this is read by a tool',
       "import { y } from 'some/module';",
+      "const mutant = 'return marked && machines <= limit';",
     ].join('\n');
     expect(textsOf(parseSource('a.ts', text))).toEqual([
-      { kind: 'comment', line: 1, text: 'The first line\nand the second one of CODE.' },
-      { kind: 'message', line: 3, text: 'the machine CODE was deleted' },
+      { kind: 'comment', line: 1, text: 'The first line\nand the second one of CODE.', code: ['`nobody`'] },
+      { kind: 'message', line: 3, text: 'the machine CODE was deleted', code: ['<x>'] },
       { kind: 'comment', line: 5, text: 'A function of this file.' },
     ]);
   });
@@ -131,9 +132,9 @@ describe('texts', () => {
       '```',
     ];
     expect(textsOfPage(page.join('\n'))).toEqual([
-      { kind: 'doc', line: 4, text: 'A CODE' },
-      { kind: 'cell', line: 6, text: 'a', shown: 1 },
-      { kind: 'cell', line: 8, text: 'b CODE', shown: 7 },
+      { kind: 'doc', line: 4, text: 'A CODE', code: ['`heading`'] },
+      { kind: 'cell', line: 6, text: 'a', shown: 1, headings: [] },
+      { kind: 'cell', line: 8, text: 'b CODE', code: ['`c | d`'], shown: 7, headings: ['a'] },
     ]);
   });
 
@@ -151,7 +152,7 @@ describe('texts', () => {
     ];
     expect(textsOfYaml(yaml.join('\n'))).toEqual([
       { kind: 'comment', line: 1, text: 'Flags by name,\nwithout dashes.' },
-      { kind: 'message', line: 4, text: 'Machine CODE has failed twice.' },
+      { kind: 'message', line: 4, text: 'Machine CODE has failed twice.', code: ['$x'] },
     ]);
   });
 
@@ -220,6 +221,26 @@ describe('sample', () => {
     expect(drawn(7)).toEqual(drawn(7));
     expect(drawn(8)).not.toEqual(drawn(7));
     expect(drawn(7).slice(1)).toEqual([[], []]);
+  });
+
+  test('draws sentences with their code, and table cells with their headings', () => {
+    const texts = new Map<string, Text[]>([
+      [
+        'a.md',
+        textsOfPage(
+          '| Field | Meaning |\n| - | - |\n| `spec` | the `status` is written later |\n| x | `a` `b` c `d` |',
+        ),
+      ],
+      [
+        'a.ts',
+        textsOf(parseSource('a.ts', `const a = \`The machine $${'{machine.name}'} of $${'{f(x)}'} is deleted\`;`)),
+      ],
+    ]);
+    const drawn = drawSample(texts, seededRandom(1)).flatMap((group) => group.drawn.map(({ text }) => text));
+    expect(drawn).toEqual([
+      '[Meaning · spec] the `status` is written later',
+      'The machine <name> of <value> is deleted',
+    ]);
   });
 
   test('counts removed phrases for 10,000 words', () => {

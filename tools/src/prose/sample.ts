@@ -1,12 +1,14 @@
 import type { Random } from '@mcm/kube';
 import { check, type Phrases, sentencesOf } from './rules.ts';
-import type { Kind, Text } from './texts.ts';
+import { CODE, type Kind, type Text } from './texts.ts';
 
 export interface Sentence {
   path: string;
   line: number;
   text: string;
 }
+
+const CODES = new RegExp(CODE, 'g');
 
 /** The groups of a sample: their texts and how many sentences of each are drawn. */
 const GROUPS: readonly { name: string; kinds: readonly Kind[]; count: number }[] = [
@@ -24,14 +26,25 @@ export function drawSample(
     const all = [...texts].flatMap(([path, own]) =>
       own
         .filter(({ kind }) => kinds.includes(kind))
-        .flatMap(({ line, text }) => sentencesOf(text).map((sentence) => ({ path, line, text: sentence })))
-        .filter(({ text }) => text.split(' ').length >= 4),
+        .flatMap((text) => sentencesForReader(text).map((sentence) => ({ path, line: text.line, text: sentence }))),
     );
     const drawn: Sentence[] = [];
     while (drawn.length < count && all.length > 0) {
       drawn.push(...all.splice(Math.floor(random.next() * all.length), 1));
     }
     return { name, drawn };
+  });
+}
+
+/** The sentences of at least four words, with their code, and with the headings of the table in front of a cell. */
+function sentencesForReader({ text, code = [], headings = [] }: Text): string[] {
+  const rest = [...code];
+  const place = headings.length > 0 ? `[${headings.join(' · ')}] ` : '';
+  return sentencesOf(text).flatMap((sentence) => {
+    const shown = sentence.replace(CODES, (word) => rest.shift() ?? word);
+    const words = sentence.split(' ').length;
+    const codes = sentence.match(CODES)?.length ?? 0;
+    return words >= 4 && codes < words / 2 ? [place + shown] : [];
   });
 }
 

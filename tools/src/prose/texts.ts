@@ -11,6 +11,10 @@ export interface Text {
   text: string;
   /** Length of a table cell with its code, in characters. */
   shown?: number;
+  /** The pieces of code that `CODE` replaces, in their order. */
+  code?: readonly string[];
+  /** The headings of the column and of the row of a table cell. */
+  headings?: readonly string[];
 }
 
 /** Replaces a piece of code. The parser takes a single letter for an abbreviation, and a small letter for the middle of a sentence. */
@@ -44,9 +48,7 @@ export function textsOfYaml(yaml: string): Text[] {
     const summary = /^\s*(?:summary|description): ["']?(.*?)["']?$/.exec(line)?.[1];
     if (summary !== undefined) found.push({ kind: 'message', line: index + 1, text: summary });
   }
-  return found
-    .map((text) => ({ ...text, text: withoutCode(text.text.replace(/\{\{.*?\}\}/g, CODE)) }))
-    .filter(({ text }) => isProse(text));
+  return found.map((text) => ({ ...text, ...withoutCode(text.text) })).filter(({ text }) => isProse(text));
 }
 
 function commentsOf({ text, parsed }: Source, lineOf: (offset: number) => number): Text[] {
@@ -61,17 +63,17 @@ function commentsOf({ text, parsed }: Source, lineOf: (offset: number) => number
     else found.push({ kind: 'comment', line: lineOf(comment.start), text: value });
     end = comment.end;
   }
-  return found.map((comment) => ({ ...comment, text: withoutCode(comment.text) })).filter(({ text }) => isProse(text));
+  return found.map((comment) => ({ ...comment, ...withoutCode(comment.text) })).filter(({ text }) => isProse(text));
 }
 
-function stringsOf({ path, parsed }: Source, lineOf: (offset: number) => number): Text[] {
+function stringsOf({ path, text: file, parsed }: Source, lineOf: (offset: number) => number): Text[] {
   const found: Text[] = [];
   const titles = new Set<number>();
   const add = (start: number, value: string) => {
     const title = titles.has(start);
     if (!title && isTest(path)) return;
-    const text = withoutCode(value.includes('\n') ? withoutCodeLines(value) : value);
-    if (isProse(text)) found.push({ kind: title ? 'title' : 'message', line: lineOf(start), text });
+    const plain = withoutCode(value.includes('\n') ? withoutCodeLines(value) : value);
+    if (isProse(plain.text)) found.push({ kind: title ? 'title' : 'message', line: lineOf(start), ...plain });
   };
   new Visitor({
     CallExpression(node) {
@@ -82,7 +84,8 @@ function stringsOf({ path, parsed }: Source, lineOf: (offset: number) => number)
       if (typeof node.value === 'string') add(node.start, node.value);
     },
     TemplateLiteral(node) {
-      add(node.start, node.quasis.map(({ value }) => value.cooked ?? '').join(CODE));
+      const values = node.expressions.map(({ start, end }) => `\uE000${valueName(file.slice(start, end))}\uE001`);
+      add(node.start, node.quasis.map(({ value }, index) => `${value.cooked ?? ''}${values[index] ?? ''}`).join(''));
     },
   }).visit(parsed.program);
   return found;
@@ -97,11 +100,24 @@ function calleeName(callee: Expression): string | undefined {
 }
 
 /** The text with one word for each piece of code, so that names count as words and are not searched. */
-function withoutCode(text: string): string {
-  return text
+function withoutCode(value: string): Pick<Text, 'text' | 'code'> {
+  const code: string[] = [];
+  const text = value
     .replace(/```[\s\S]*?```/g, '')
-    .replace(/\{@link [^}]*\}|`[^`]*`|https?:\/\/[^\s)>]+/g, CODE)
+    .replace(
+      /\uE000(.*?)\uE001|\{\{(.*?)\}\}|\{@link ([^}]*)\}|`[^`]*`|https?:\/\/[^\s)>]+/g,
+      (all, value, label, link) => {
+        code.push(value !== undefined ? `<${value}>` : (label?.trim() ?? link ?? all));
+        return CODE;
+      },
+    )
     .trim();
+  return code.length === 0 ? { text } : { text, code };
+}
+
+/** A name for the value of an expression in a message: the name of a variable or property, or `value`. */
+function valueName(expression: string): string {
+  return /^(?:[\w?!]+\.)*(\w+)$/.exec(expression)?.[1] ?? 'value';
 }
 
 const TAG = /<\/?[a-z][^<>]*>/g;
@@ -114,8 +130,12 @@ function withoutCodeLines(text: string): string {
   return text.replace(TAG, '. ').replace(CODE_LINE, '');
 }
 
+/** Strings that are code of TypeScript, Go templates, Markdown tables or shells. */
+const CODE_STRING = /&&|\|\||=>|===|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^\| /;
+
 function isProse(text: string): boolean {
-  return /[A-Za-z]{2,}[^A-Za-z]* [^A-Za-z]*[A-Za-z]+[^A-Za-z]* [^A-Za-z]*[A-Za-z]{2,}/.test(text);
+  const words = /[A-Za-z]{2,}[^A-Za-z]* [^A-Za-z]*[A-Za-z]+[^A-Za-z]* [^A-Za-z]*[A-Za-z]{2,}/.test(text);
+  return words && !(CODE_STRING.test(text) && !text.includes('\n'));
 }
 
 function lineIndex(text: string): (offset: number) => number {
