@@ -64,7 +64,12 @@ async function follow(dataDir: string) {
       look();
     });
   return {
-    ...{ client, pool, targetOf, nodesOf, said, until },
+    client,
+    pool,
+    targetOf,
+    nodesOf,
+    said,
+    until,
     /** All nodes of a deployment have the pool's target, and the pool says so. */
     isAt: (name: string, prefix: string, count: number) => {
       const { status } = pool(name) ?? {};

@@ -30,7 +30,10 @@ async function main(): Promise<void> {
   const listener = await open(flags, log);
   const store = dataDir === undefined ? new MemoryStore() : openSqliteStore(dataDir);
   const power = hollowKubelets({
-    ...{ clock: realClock, random, log, store },
+    clock: realClock,
+    random,
+    log,
+    store,
     connect: ({ server, ca, clientCertificate }) =>
       undiciTransport({
         server,
@@ -41,7 +44,11 @@ async function main(): Promise<void> {
     ...(nodeCluster === undefined ? {} : { nodeCluster }),
   });
   const emulator = createEmulator(provider, {
-    ...{ clock: realClock, operationMs, visibleAfterMs, power, store },
+    clock: realClock,
+    operationMs,
+    visibleAfterMs,
+    power,
+    store,
     origin: listener.origin,
     account: process.env.MCM_EMULATOR_ACCOUNT,
     ...(pageSize === undefined ? {} : { pageSize }),

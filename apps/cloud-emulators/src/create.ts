@@ -38,14 +38,18 @@ const federation = z.strictObject({
 
 const ACCOUNTS = {
   aws: z.strictObject({
-    ...{ accessKeyId: named, secretAccessKey: named },
+    accessKeyId: named,
+    secretAccessKey: named,
     host: hostRole.exactOptional(),
     webIdentity: z.strictObject({ tokens: z.array(named), roles: z.array(named) }).exactOptional(),
   }),
   azure: z.strictObject({
-    ...{ tenant: named, clientId: named, secret: named },
+    tenant: named,
+    clientId: named,
+    secret: named,
     /** The two other proofs of the application. */
-    ...{ certificate: named.exactOptional(), assertion: named.exactOptional() },
+    certificate: named.exactOptional(),
+    assertion: named.exactOptional(),
     identities: z.strictObject({ system: z.boolean(), users: z.array(named) }).exactOptional(),
   }),
   gcp: z.strictObject({ email: named, key: named, federation: federation.exactOptional() }),
@@ -74,7 +78,9 @@ export function createEmulator(provider: Provider, options: CreateEmulatorOption
     case 'gcp': {
       const known = accountOf('gcp', account);
       return new GceEndpoint({
-        ...{ ...common, operationMs, visibleAfterMs },
+        ...common,
+        operationMs,
+        visibleAfterMs,
         ...(known ? { accounts: [known] } : {}),
         ...(known?.federation ? { federation: known.federation } : {}),
       });

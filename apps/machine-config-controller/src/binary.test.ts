@@ -60,13 +60,21 @@ test('the units of the binary render the templates and update a node to the targ
   const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   const random = seededRandom(3);
   const plane = await startControlPlane({
-    ...{ clock, random: () => random.next(), crds: [...machineConfigCrds], controllers: false },
+    clock,
+    random: () => random.next(),
+    crds: [...machineConfigCrds],
+    controllers: false,
   });
   const client = createClient({ transport: handlerTransport((r) => plane.fetch(r)), userAgent: 'test', clock });
   const runtime = { clock, random, log: silentLogger };
   const recorder = createRecorder({ client, component: 'test', ...runtime });
   const { units } = createConfigControllers({
-    ...{ control: client, target: client, recorder, nodeRecorder: recorder, runtime, tree: TREE },
+    control: client,
+    target: client,
+    recorder,
+    nodeRecorder: recorder,
+    runtime,
+    tree: TREE,
     identity: { version: 'v1', hash: 'h1' },
   });
   const stop = new AbortController();
@@ -119,7 +127,8 @@ test.each([
   try {
     expect(units.some(({ name }) => name === 'machine')).toBe(follows);
     await client.resource(controllerConfigs).create({
-      ...{ metadata: { name: 'machine-config-controller' }, spec: { platform: 'none' } },
+      metadata: { name: 'machine-config-controller' },
+      spec: { platform: 'none' },
     });
     const machineRef = { kind: 'MachineDeployment', namespace: 'default', name: 'x' };
     await client.resource(machineConfigPools).create({
@@ -161,7 +170,12 @@ test('without permission to list machines, pools over machines report verb and r
   const recorder = createRecorder({ client: own, component: 'test', ...runtime });
   const flags = await parse('--machine-pools');
   const units = await machineConfigController.units({
-    ...{ control: own, target: own, recorder, runtime, flags, metrics: {} },
+    control: own,
+    target: own,
+    recorder,
+    runtime,
+    flags,
+    metrics: {},
   } as never);
   const stop = new AbortController();
   const running = new UnitRunner({ units, ...runtime }).run(stop.signal);
@@ -169,7 +183,8 @@ test('without permission to list machines, pools over machines report verb and r
   const resolved = async () => conditionOf((await pool('machines')).status?.conditions, 'MachineRefResolved');
   try {
     await client.resource(controllerConfigs).create({
-      ...{ metadata: { name: 'machine-config-controller' }, spec: { platform: 'none' } },
+      metadata: { name: 'machine-config-controller' },
+      spec: { platform: 'none' },
     });
     const machineConfigSelector = { matchLabels: { 'machineconfiguration.openshift.io/role': 'worker' } };
     const role = { 'node-role.kubernetes.io/worker': '' };

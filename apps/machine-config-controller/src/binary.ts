@@ -135,15 +135,13 @@ export const machineConfigController: BinaryDefinition<typeof flags> = {
     const tree = await loadTemplates(given.templates === '' ? TEMPLATES : given.templates);
     return createConfigControllers(
       {
-        ...{
-          control,
-          target: target ?? control,
-          recorder,
-          runtime,
-          tree,
-          metrics: metrics.queues,
-          meters: metrics.meters,
-        },
+        control,
+        target: target ?? control,
+        recorder,
+        runtime,
+        tree,
+        metrics: metrics.queues,
+        meters: metrics.meters,
         nodeRecorder: targetRecorder ?? recorder,
         identity: { version: VERSION, hash: VERSION },
       },

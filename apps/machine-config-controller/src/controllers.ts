@@ -148,7 +148,14 @@ export function createConfigControllers(
   if (meters) registerPoolMetrics(meters, caches.pools);
   const { clock, random, log } = runtime;
   const context: ConfigContext = {
-    ...{ client: control, target, caches, clock, random, log, recorder, identity },
+    client: control,
+    target,
+    caches,
+    clock,
+    random,
+    log,
+    recorder,
+    identity,
     ...(metrics && { metrics }),
   };
   const pullSecrets = createInformer<Secret>(control, secrets, { ...runtime, namespace: settings.pullSecretNamespace });
@@ -178,7 +185,9 @@ export function createConfigControllers(
   const drain = createDrainController(
     { ...context, recorder: nodeRecorder },
     {
-      ...{ pods: podCache, budgets, concurrency },
+      pods: podCache,
+      budgets,
+      concurrency,
       ...(machineCaches && { mayUncordon: mayUncordon(machineFleet(machineCaches)) }),
     },
   );
@@ -194,7 +203,10 @@ export function createConfigControllers(
   ];
   const machineNeeds = machineCaches ? MACHINE_KINDS.map((definition) => ({ client: control, definition })) : [];
   const unit = (controller: Controller, informers: Unit['informers'], more: Unit['needs'] = []): Unit => ({
-    ...{ name: controller.name, needs: [...needs, ...more], informers, run: (signal) => controller.run(signal) },
+    name: controller.name,
+    needs: [...needs, ...more],
+    informers,
+    run: (signal) => controller.run(signal),
   });
   const units = [
     unit(template, [...configs, pullSecrets, ...ofServers]),

@@ -47,10 +47,20 @@ test('kubelet.conf contains the settings of a node, the names of the cluster and
   const config = generateForRole({ tree, controllerConfig: configOf({ clusterDNSIP: '10.96.0.10' }), ...TLS }, 'infra');
   const conf = parseKubeletConf(config.map(kubeletConfOf).find((text) => text !== undefined) ?? '');
   expect(conf).toMatchObject({
-    ...{ cgroupDriver: 'systemd', cgroupRoot: '/', clusterDNS: ['10.96.0.10'], clusterDomain: 'cluster.local' },
-    ...{ containerLogMaxSize: '50Mi', maxPods: 250, podPidsLimit: 4096, protectKernelDefaults: true },
-    ...{ rotateCertificates: true, serverTLSBootstrap: true, kubeAPIBurst: 100, kubeAPIQPS: 50 },
-    ...{ systemCgroups: '/system.slice', systemReservedCgroup: '/system.slice' },
+    cgroupDriver: 'systemd',
+    cgroupRoot: '/',
+    clusterDNS: ['10.96.0.10'],
+    clusterDomain: 'cluster.local',
+    containerLogMaxSize: '50Mi',
+    maxPods: 250,
+    podPidsLimit: 4096,
+    protectKernelDefaults: true,
+    rotateCertificates: true,
+    serverTLSBootstrap: true,
+    kubeAPIBurst: 100,
+    kubeAPIQPS: 50,
+    systemCgroups: '/system.slice',
+    systemReservedCgroup: '/system.slice',
     enforceNodeAllocatable: ['pods', 'system-reserved-compressible'],
     ...TLS,
   });

@@ -61,14 +61,24 @@ export const machineConfigDaemon: BinaryDefinition<typeof flags> = {
     const root = given['root-mount'];
     const informer = createInformer<Node>(target, nodes, { ...runtime, fieldSelector: `metadata.name=${nodeName}` });
     const host = machineHost({
-      ...{ root, disk: new RootDisk(root), run: programsIn(root), bootIdFile: given['boot-id-file'] },
+      root,
+      disk: new RootDisk(root),
+      run: programsIn(root),
+      bootIdFile: given['boot-id-file'],
       readFile: (path) => readFile(path, 'utf8'),
       reboot: given['reboot-command'] === 'none' ? [] : given['reboot-command'].split(/\s+/),
     });
     const policy = await readPolicy(given['disruption-policy']);
     return [
       createDaemonUnit({
-        ...{ nodeName, root, host, policy, informer, runtime, nodeClient: target, configClient: control },
+        nodeName,
+        root,
+        host,
+        policy,
+        informer,
+        runtime,
+        nodeClient: target,
+        configClient: control,
         recorder: targetRecorder ?? recorder,
       }),
     ];

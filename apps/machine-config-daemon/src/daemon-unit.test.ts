@@ -96,7 +96,9 @@ class Machine implements AsyncDisposable {
           ignition: { version: '3.5.0' },
           storage: {
             files: Object.entries(files).map(([path, text]) => ({
-              ...{ path, overwrite: true, contents: { source: `data:,${encodeURIComponent(text)}` } },
+              path,
+              overwrite: true,
+              contents: { source: `data:,${encodeURIComponent(text)}` },
             })),
           },
         },
@@ -159,8 +161,15 @@ class Machine implements AsyncDisposable {
     const informer = createInformer<Node>(client, nodes, { ...runtime, fieldSelector: 'metadata.name=n' });
     const recorder = createRecorder({ client, component: 'test', ...runtime });
     const unit = createDaemonUnit({
-      ...{ nodeName: 'n', root: this.root, host: this.#host(alive, step), policy: DEFAULT_POLICY, informer, runtime },
-      ...{ nodeClient: client, configClient: client, recorder },
+      nodeName: 'n',
+      root: this.root,
+      host: this.#host(alive, step),
+      policy: DEFAULT_POLICY,
+      informer,
+      runtime,
+      nodeClient: client,
+      configClient: client,
+      recorder,
     });
     this.#running = [informer.run(stop.signal), unit.run(stop.signal)];
   }
@@ -191,7 +200,12 @@ class Machine implements AsyncDisposable {
         this.programs.push(argv.join(' '));
       });
     const host = machineHost({
-      ...{ root: this.root, disk, bootIdFile: 'boot', readFile: async () => `boot-${this.boots}\n`, reboot: [], run },
+      root: this.root,
+      disk,
+      bootIdFile: 'boot',
+      readFile: async () => `boot-${this.boots}\n`,
+      reboot: [],
+      run,
     });
     const reboot = async (): Promise<void> => {
       await run(['reboot']);
@@ -270,7 +284,8 @@ test.each([0, 2, 4])(
       await machine.tell({ [DesiredConfig]: 'two' });
       await machine.pass();
       expect(await machine.annotations()).toMatchObject({
-        ...{ [CurrentConfig]: 'one', [State]: 'Degraded' },
+        [CurrentConfig]: 'one',
+        [State]: 'Degraded',
         [Reason]: expect.stringMatching(/^cannot write \S+: no space is left$/),
       });
       expect(machine.boots).toBe(2);
@@ -288,7 +303,8 @@ test('a changed file is reported immediately and stops updates until it is repai
   await machine.write('etc/a', 'mine');
   await machine.pass();
   expect(await machine.annotations()).toMatchObject({
-    ...{ [State]: 'Degraded', [CurrentConfig]: 'one' },
+    [State]: 'Degraded',
+    [CurrentConfig]: 'one',
     [Reason]: 'unexpected on-disk state validating against one: content mismatch for file "/etc/a"',
   });
   await machine.tell({ [DesiredConfig]: 'two' });
@@ -305,8 +321,10 @@ test('a failed reboot is reported on the Node, and the update continues when a r
   await machine.tell({ [DesiredConfig]: 'two' });
   await machine.pass();
   expect(await machine.annotations()).toMatchObject({
-    ...{ [State]: 'Degraded', [Reason]: 'cannot reboot the machine: systemctl: not found' },
-    ...{ [CurrentConfig]: 'one', [PostConfigAction]: 'Rebooting' },
+    [State]: 'Degraded',
+    [Reason]: 'cannot reboot the machine: systemctl: not found',
+    [CurrentConfig]: 'one',
+    [PostConfigAction]: 'Rebooting',
   });
   machine.broken = undefined;
   await machine.pass(RETRIED_MS);
@@ -320,7 +338,8 @@ test('a config that cannot be written is reverted and reported, and with the old
   await machine.tell({ [DesiredConfig]: 'bad' });
   await machine.pass();
   expect(await machine.annotations()).toMatchObject({
-    ...{ [CurrentConfig]: 'one', [State]: 'Degraded' },
+    [CurrentConfig]: 'one',
+    [State]: 'Degraded',
     [Reason]: 'cannot write /etc/kernel/cmdline/x: one of its parents is not a directory',
   });
   expect(await machine.text('etc/a')).toBe('1');

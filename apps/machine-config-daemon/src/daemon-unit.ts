@@ -49,7 +49,16 @@ export function createDaemonUnit(options: DaemonUnitOptions): Unit {
       wrote: (written: Node) => informer.recordWrite(written),
     };
     const daemon = new NodeDaemon({
-      ...{ nodeName, client: nodeClient, configs: configClient, node, host, clock, random, log, recorder, policy },
+      nodeName,
+      client: nodeClient,
+      configs: configClient,
+      node,
+      host,
+      clock,
+      random,
+      log,
+      recorder,
+      policy,
       ended: () => signal.aborted,
       onStored: (config) =>
         watch

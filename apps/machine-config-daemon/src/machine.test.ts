@@ -57,7 +57,8 @@ class Machine implements AsyncDisposable {
 
   config = (name: string, config: object, spec: object = {}) =>
     this.client.resource(machineConfigs).create({
-      ...{ metadata: { name }, spec: { config: { ignition: { version: '3.5.0' }, ...config }, ...spec } },
+      metadata: { name },
+      spec: { config: { ignition: { version: '3.5.0' }, ...config }, ...spec },
     });
 
   async tell(annotations: Record<string, string | null>): Promise<void> {
@@ -98,7 +99,11 @@ class Machine implements AsyncDisposable {
       remove: (path) => step(() => real.remove(path)),
     };
     const host = machineHost({
-      ...{ root: this.root, disk, bootIdFile: 'boot', readFile: async () => `boot-${this.boots}\n`, reboot: [] },
+      root: this.root,
+      disk,
+      bootIdFile: 'boot',
+      readFile: async () => `boot-${this.boots}\n`,
+      reboot: [],
       run: async (argv) => void this.programs.push(argv.join(' ')),
     });
     const played = {
@@ -114,7 +119,12 @@ class Machine implements AsyncDisposable {
       },
     };
     return new NodeDaemon({
-      ...{ nodeName: 'n', client: this.client, node, host: played, clock: this.#clock, random: seededRandom(1) },
+      nodeName: 'n',
+      client: this.client,
+      node,
+      host: played,
+      clock: this.#clock,
+      random: seededRandom(1),
       log: silentLogger,
     });
   }
@@ -126,7 +136,9 @@ class Machine implements AsyncDisposable {
 }
 
 const file = (path: string, text: string, more: object = {}) => ({
-  ...{ path, overwrite: true, contents: { source: `data:,${encodeURIComponent(text)}` } },
+  path,
+  overwrite: true,
+  contents: { source: `data:,${encodeURIComponent(text)}` },
   ...more,
 });
 const UNIT = '[Unit]\nDescription=x\n[Install]\nWantedBy=multi-user.target\n';
@@ -314,7 +326,11 @@ test('the daemon checks the CRD of MachineConfigs for its existence and version'
 test('a missing service of the built-in policy is skipped, and a missing service of a custom policy is an error', async () => {
   const programs: string[] = [];
   const host = machineHost({
-    ...{ root: '/', disk: new RootDisk('/nowhere'), bootIdFile: 'boot', readFile: async () => '', reboot: [] },
+    root: '/',
+    disk: new RootDisk('/nowhere'),
+    bootIdFile: 'boot',
+    readFile: async () => '',
+    reboot: [],
     run: async (argv) => {
       programs.push(argv.join(' '));
       const failure = new Error(`Unit ${argv.at(-1)} not found`);
@@ -332,7 +348,11 @@ test('a missing service of the built-in policy is skipped, and a missing service
     'systemctl restart mine.service',
   ]);
   const broken = machineHost({
-    ...{ root: '/', disk: new RootDisk('/nowhere'), bootIdFile: 'boot', readFile: async () => '', reboot: [] },
+    root: '/',
+    disk: new RootDisk('/nowhere'),
+    bootIdFile: 'boot',
+    readFile: async () => '',
+    reboot: [],
     run: async () => Promise.reject(Object.assign(new Error('systemctl: not found'), { code: 'ENOENT' })),
   });
   const act = broken.act({ type: 'Restart', restart: { serviceName: 'crio.service' } });

@@ -45,8 +45,12 @@ export class RootDisk implements NodeDisk {
         gid: group,
         ...stat
       } = await lstat(real).then((found) => ({
-        ...{ mode: found.mode & PERMISSIONS, uid: found.uid, gid: found.gid },
-        ...{ isLink: found.isSymbolicLink(), isDirectory: found.isDirectory(), isFile: found.isFile() },
+        mode: found.mode & PERMISSIONS,
+        uid: found.uid,
+        gid: found.gid,
+        isLink: found.isSymbolicLink(),
+        isDirectory: found.isDirectory(),
+        isFile: found.isFile(),
       }));
       if (stat.isLink) return { kind: 'link', target: await readlink(real) };
       if (stat.isDirectory) return { kind: 'directory', mode, user, group };

@@ -21,7 +21,9 @@ beforeAll(async () => {
   await once(stalled, 'listening');
   const server = `http://127.0.0.1:${(stalled.address() as AddressInfo).port}`;
   const kubeconfig = {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'c',
     clusters: [{ name: 'c', cluster: { server } }],
     users: [{ name: 'u', user: { token: 't' } }],
     contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],

@@ -28,7 +28,11 @@ const OWNERS: Readonly<Record<string, string>> = { MachineSet: 'MachineDeploymen
 function stored<T extends KubeObject>({ kind, shape = {} }: ResourceDefinition<T>, content: object): T {
   const owner = OWNERS[kind];
   const metadata = {
-    ...{ name: kind.toLowerCase(), namespace: 'test', uid: kind, resourceVersion: '1', generation: 2 },
+    name: kind.toLowerCase(),
+    namespace: 'test',
+    uid: kind,
+    resourceVersion: '1',
+    generation: 2,
     creationTimestamp: '2026-01-01T00:00:00Z',
     ...(owner && {
       ownerReferences: [

@@ -109,7 +109,10 @@ async function run(...words: string[]): Promise<string> {
 
 test('the live screen and its start show a fleet with malformed objects', async () => {
   const fleet = watchFleet(client, NAMESPACE, {
-    ...{ clock: realClock, random: seededRandom(1), log: silentLogger, signal: end.signal },
+    clock: realClock,
+    random: seededRandom(1),
+    log: silentLogger,
+    signal: end.signal,
     onChange: () => undefined,
   });
   await fleet.synced(end.signal);

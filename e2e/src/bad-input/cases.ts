@@ -56,7 +56,8 @@ const AWS: readonly Case[] = [
   {
     what: 'a token file that is not there',
     secret: {
-      ...{ workloadIdentityTokenFile: '/var/run/nowhere/token', roleARN: 'arn:aws:iam::111122223333:role/r' },
+      workloadIdentityTokenFile: '/var/run/nowhere/token',
+      roleARN: 'arn:aws:iam::111122223333:role/r',
       userData: '#cloud-config of this test',
     },
     event: /^CredentialsRefused: .*the token file .* of workloadIdentityTokenFile cannot be read/,

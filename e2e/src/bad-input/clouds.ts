@@ -72,7 +72,9 @@ const sampleOf = (provider: string): ClassInput => {
 };
 
 const html = (status: number): TransportResponse => ({
-  ...{ status, headers: { get: () => null }, body: null },
+  status,
+  headers: { get: () => null },
+  body: null,
   text: async () => '<html>Welcome to the proxy</html>',
 });
 
@@ -184,7 +186,9 @@ export const CLOUDS: Readonly<Record<string, (environment: Environment) => Cloud
     const ordinary = sampleOf('AWS');
     const { providerAccessKeyId = '', providerSecretAccessKey = '' } = ordinary.secret;
     const cloud = new Ec2Endpoint({
-      ...{ clock, power: nodesOf(client), bootMs: 1_000 },
+      clock,
+      power: nodesOf(client),
+      bootMs: 1_000,
       keys: { [providerAccessKeyId]: providerSecretAccessKey },
       webIdentity: { tokens: ['token-of-the-workload'], roles: ['arn:aws:iam::111122223333:role/r'] },
       images: [{ imageId: 'ami-0f00dcafe12345678', rootDeviceName: '/dev/xvda' }],
@@ -204,9 +208,11 @@ export const CLOUDS: Readonly<Record<string, (environment: Environment) => Cloud
     const identities = { system: false, users: [] };
     const cloud = new ArmEndpoint({ clock, power: nodesOf(client), principals, identities });
     cloud.faults.order({
-      ...{ on: '^PUT networkInterfaces$', body: '"location":"westnowhere"' },
+      on: '^PUT networkInterfaces$',
+      body: '"location":"westnowhere"',
       refuse: {
-        ...{ status: 400, code: 'LocationNotAvailableForResourceType' },
+        status: 400,
+        code: 'LocationNotAvailableForResourceType',
         message:
           "The provided location 'westnowhere' is not available for resource type 'Microsoft.Network/networkInterfaces'.",
       },
@@ -228,7 +234,8 @@ export const CLOUDS: Readonly<Record<string, (environment: Environment) => Cloud
     const federation = { audience: POOL, tokens: ['the-token'], impersonable: [], hostAccounts: ['host@p'] };
     const cloud = new GceEndpoint({ clock, power: nodesOf(client), accounts, federation });
     cloud.faults.order({
-      ...{ on: '.', body: 'europe-nowhere1-b' },
+      on: '.',
+      body: 'europe-nowhere1-b',
       refuse: {
         status: 400,
         code: 'invalid',

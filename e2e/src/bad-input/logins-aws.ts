@@ -97,7 +97,10 @@ export const AWS_LOGINS: readonly Case[] = [
   ...WEB_IDENTITY.map(([what, files, event, change = {}]) => ({
     what: `a workload identity ${what}`,
     secret: { ...WEB, workloadIdentityTokenFile: '/tokens/aws' },
-    ...{ files, event: onClass(event), says: event, ...change },
+    files,
+    event: onClass(event),
+    says: event,
+    ...change,
   })),
   {
     what: 'a workload identity whose role is not trusted',
@@ -137,6 +140,8 @@ export const AWS_LOGINS: readonly Case[] = [
     secret: ownKeys,
     variables: { AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/tokens/agent', ...variables },
     files: { '/tokens/agent': 'token-of-the-container' },
-    ...{ event: onClass(event), says: event, secrets: ['token-of-the-container'] },
+    event: onClass(event),
+    says: event,
+    secrets: ['token-of-the-container'],
   })),
 ];

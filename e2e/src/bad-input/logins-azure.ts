@@ -21,7 +21,8 @@ const FIX = String.raw`; correct the credentials in Secret default\/odd \(data\.
 const withoutReason = ({ source }: RegExp): RegExp => new RegExp(source.replace('^CredentialsRefused: .*', ''));
 const refusal = (text: string): RegExp => new RegExp(`^CredentialsRefused: .*${text}.*${FIX}`);
 const ofCertificate = (from: number, change: Readonly<Record<string, string>>) => ({
-  ...{ ...application, clientCertificate: certificate(from, 30) },
+  ...application,
+  clientCertificate: certificate(from, 30),
   ...change,
 });
 const BEHIND_A_PROXY = refusal('login\\.microsoftonline\\.com: 200, and an answer without a token');

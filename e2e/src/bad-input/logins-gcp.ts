@@ -9,7 +9,10 @@ const deletedKey = pemOf(rsaKeys().privateKey);
 /** Credentials of a workload, whose token comes from a source. */
 const external = (credential_source: object, change: object = {}): string =>
   JSON.stringify({
-    ...{ type: 'external_account', project_id: 'p', audience: POOL, credential_source },
+    type: 'external_account',
+    project_id: 'p',
+    audience: POOL,
+    credential_source,
     subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
     token_url: 'https://sts.googleapis.com/v1/token',
     ...change,
@@ -153,7 +156,8 @@ export const GCP_LOGINS: readonly Case[] = [
     what: 'an impersonation with a URL of another service',
     secret: gcp.secret({
       serviceAccountJSON: JSON.stringify({
-        ...{ type: 'impersonated_service_account', source_credentials: { type: 'metadata_server' } },
+        type: 'impersonated_service_account',
+        source_credentials: { type: 'metadata_server' },
         service_account_impersonation_url: 'https://evil.example/v1/token',
       }),
       projectID: 'p',

@@ -17,8 +17,13 @@ const meta = {
 const reference = { name: 'odd', namespace: 'default' };
 
 const classOf = ({ provider }: Sample, providerSpec: Readonly<Record<string, unknown>>): MachineClass => ({
-  ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'MachineClass', metadata: meta },
-  ...{ provider, providerSpec, secretRef: reference, credentialsSecretRef: reference },
+  apiVersion: 'machine.sapcloud.io/v1alpha1',
+  kind: 'MachineClass',
+  metadata: meta,
+  provider,
+  providerSpec,
+  secretRef: reference,
+  credentialsSecretRef: reference,
 });
 
 const driverOf = (sample: Sample) =>
@@ -34,7 +39,9 @@ function invokerOf(sample: Sample, data: Readonly<Record<string, string>> = samp
   return createInvoker({
     driver: driverOf(sample),
     caches: { classes: { store: { get: () => undefined } }, secrets: { store: { get: () => secret } } },
-    ...{ clock: realClock, log: silentLogger, stop: new AbortController().signal },
+    clock: realClock,
+    log: silentLogger,
+    stop: new AbortController().signal,
   });
 }
 
@@ -115,13 +122,17 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
 
   test('bytes that are no text are refused by their key', () => {
     const bytes: Secret = {
-      ...{ apiVersion: 'v1', kind: 'Secret', metadata: meta },
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: meta,
       data: { [sample.keys[0] ?? '']: Buffer.from([0xff, 0xfe, 0]).toString('base64') },
     };
     const odd = createInvoker({
       driver: driverOf(sample),
       caches: { classes: { store: { get: () => undefined } }, secrets: { store: { get: () => bytes } } },
-      ...{ clock: realClock, log: silentLogger, stop: new AbortController().signal },
+      clock: realClock,
+      log: silentLogger,
+      stop: new AbortController().signal,
     });
     expect(odd.check(classOf(sample, spec)).join()).toContain(
       `data.${sample.keys[0]} of Secret default/odd is no UTF-8`,

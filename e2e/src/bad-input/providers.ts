@@ -30,7 +30,9 @@ const aws: Sample = {
   provider: 'AWS',
   createDriver: ({ clock, random, connect }) =>
     createAwsDriver({
-      ...{ clock, random, connect },
+      clock,
+      random,
+      connect,
       environment: { variables: environment, readFile: async () => undefined },
     }),
   spec: {

@@ -65,8 +65,15 @@ export class TwoClasses {
     const recorder = createRecorder({ client, component: 'machine-controller', clock, log: two.log });
     const context: DriverContext = { clock, random: seededRandom(3), connect: (origin) => two.#counted(origin) };
     const controller = buildMachineController({
-      ...{ control: client, target: client, namespace: NAMESPACE, clock, log: two.log },
-      ...{ recorder, targetRecorder: recorder, random: seededRandom(1), secretRandom: seededRandom(2) },
+      control: client,
+      target: client,
+      namespace: NAMESPACE,
+      clock,
+      log: two.log,
+      recorder,
+      targetRecorder: recorder,
+      random: seededRandom(1),
+      secretRandom: seededRandom(2),
       driver: cloud.driver(context) as DriverDefinition<unknown, unknown>,
     });
     running = controller.run(stop.signal);
@@ -108,7 +115,8 @@ export class TwoClasses {
     for (let i = from; i < from + count; i++)
       await resource.create({
         metadata: {
-          ...{ name: `${name}-${i}`, namespace: NAMESPACE },
+          name: `${name}-${i}`,
+          namespace: NAMESPACE,
           finalizers: ['machine.sapcloud.io/machine-controller-manager'],
         },
         spec: { class: { kind: 'MachineClass', name } },

@@ -88,7 +88,9 @@ export async function* dashboardFigures(): AsyncGenerator<Figure> {
 }
 
 const kubeconfigOf = (plane: { readonly port: number; readonly caCertificate: string; readonly token: string }) => ({
-  ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'bench' },
+  apiVersion: 'v1',
+  kind: 'Config',
+  'current-context': 'bench',
   contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench', namespace: 'default' } }],
   clusters: [
     {

@@ -86,7 +86,8 @@ function* rendering(): Generator<Figure> {
   const pool = { ...API, kind: 'MachineConfigPool', metadata: metaOf('worker'), spec: {} } as const;
   const annotations = { 'machineconfiguration.openshift.io/generated-by-version': 'v1' };
   const controllerConfig = {
-    ...{ ...API, kind: 'ControllerConfig' as const },
+    ...API,
+    kind: 'ControllerConfig' as const,
     metadata: { ...metaOf('machine-config-controller'), annotations },
     spec: {},
   };
@@ -165,7 +166,9 @@ class Bench {
     const client = createClient({ transport: counting(fetch, this.controllers), userAgent: 'controllers', clock });
     const runtime = { clock, random: seededRandom(1), log: silentLogger };
     const context: ConfigContext = {
-      ...{ client, ...runtime, identity: IDENTITY },
+      client,
+      ...runtime,
+      identity: IDENTITY,
       caches: createConfigCaches(client, client, runtime),
       recorder: createRecorder({ client, component: 'bench', delayMs: 3_000, ...runtime }),
     };
@@ -204,7 +207,13 @@ class Bench {
       const node = { get: () => cache.store.get(nodeName), wrote: (written: Node) => cache.recordWrite(written) };
       const host = instantHost(this.firstImage);
       const daemon = new NodeDaemon({
-        ...{ nodeName, client, node, host, clock, random, log },
+        nodeName,
+        client,
+        node,
+        host,
+        clock,
+        random,
+        log,
         ended: () => signal.aborted,
       });
       const driver = new DaemonDriver(daemon, life, random, (error) => this.#failed(error));

@@ -7,7 +7,11 @@ const MINUTE = 60_000;
 const LABELS = { name: 'bench' };
 
 const meta = (name: string) => ({
-  ...{ name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '1', generation: 1 },
+  name,
+  namespace: 'default',
+  uid: `uid-${name}`,
+  resourceVersion: '1',
+  generation: 1,
   creationTimestamp: '2026-01-01T00:00:00Z',
 });
 const owned = (kind: string, name: string) => ({
@@ -23,21 +27,27 @@ function asked(count: number): SimulationInput {
   const labels = { ...LABELS, 'machine-template-hash': templateHash(templateOf('blue'), undefined) };
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } as const;
   const deployment: MachineDeployment = {
-    ...{ apiVersion: API_VERSION, kind: 'MachineDeployment', metadata: meta('pool') },
+    apiVersion: API_VERSION,
+    kind: 'MachineDeployment',
+    metadata: meta('pool'),
     spec: { replicas: count, selector: { matchLabels: LABELS }, strategy, template: templateOf('green') },
   };
   const set: MachineSet = {
-    ...{ apiVersion: API_VERSION, kind: 'MachineSet' },
+    apiVersion: API_VERSION,
+    kind: 'MachineSet',
     metadata: { ...meta('pool-blue'), ...owned('MachineDeployment', 'pool'), labels },
     spec: {
-      ...{ replicas: count, selector: { matchLabels: labels } },
+      replicas: count,
+      selector: { matchLabels: labels },
       template: { ...templateOf('blue'), metadata: { labels } },
     },
   };
   const fleet = Array.from({ length: count }, (_, index): Machine => {
     const name = `m-${index}`;
     return {
-      ...{ apiVersion: API_VERSION, kind: 'Machine', spec: set.spec.template.spec },
+      apiVersion: API_VERSION,
+      kind: 'Machine',
+      spec: set.spec.template.spec,
       metadata: { ...meta(name), ...owned('MachineSet', 'pool-blue'), labels: { ...labels, node: name } },
       status: { currentStatus: { phase: 'Running', lastUpdateTime: '2026-01-01T00:05:00Z' } },
     };
@@ -50,7 +60,12 @@ function asked(count: number): SimulationInput {
   }));
   const classes = ['blue', 'green'].map((name) => ({ kind: 'MachineClass', metadata: meta(name) }) as MachineClass);
   return {
-    ...{ deployment, sets: [set], fleet, classes, nodes, overlaps: [] },
+    deployment,
+    sets: [set],
+    fleet,
+    classes,
+    nodes,
+    overlaps: [],
     safeguards: SAFEGUARD_DEFAULTS,
     durations: { join: () => 5 * MINUTE, gone: () => 3 * MINUTE, update: () => 10 * MINUTE },
     now: new Date('2026-01-02T00:00:00Z'),

@@ -63,7 +63,9 @@ async function startCluster(...installed: readonly string[]): Promise<Cluster> {
     );
     const ca = Buffer.from(plane.caCertificate ?? '').toString('base64');
     const config = {
-      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'c',
       clusters: [{ name: 'c', cluster: { server: plane.url, 'certificate-authority-data': ca } }],
       users: [{ name: 'u', user: { token: status.token } }],
       contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
@@ -114,7 +116,9 @@ test.each<[topology: string, start: () => Promise<readonly [configs: Cluster, no
     const program = () =>
       new Program(
         {
-          ...{ name: 'machine-config-daemon', module: MAIN, logFile: join(folder, 'log') },
+          name: 'machine-config-daemon',
+          module: MAIN,
+          logFile: join(folder, 'log'),
           args: [
             ...flags,
             ...[`--control-kubeconfig=${join(folder, 'control')}`, `--target-kubeconfig=${join(folder, 'target')}`],

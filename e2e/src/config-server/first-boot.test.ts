@@ -103,7 +103,12 @@ async function pool(name: string, deployment?: string): Promise<void> {
 /** A machine of a deployment with the token that the machine controller makes for it. */
 async function machineToken(deployment: string): Promise<string> {
   const owner = (kind: string, name: string, uid: string) => ({
-    ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind, name, uid, controller: true, blockOwnerDeletion: true },
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind,
+    name,
+    uid,
+    controller: true,
+    blockOwnerDeletion: true,
   });
   const labels = { name: deployment };
   const set = await client.resource<MachineSet>(machineSets, 'default').create({
@@ -166,8 +171,13 @@ beforeEach(async () => {
     });
     const control = createClient({ transport: own, userAgent: 'server', clock: realClock });
     const settings = {
-      ...{ host: HOST, port: 0, certificates: directory, limit: { burst: 20, perMinute: 1 }, machinePools: false },
-      ...{ selfMade: { namespace: 'default', secret: 'boots', names: [HOST] }, ...chosen },
+      host: HOST,
+      port: 0,
+      certificates: directory,
+      limit: { burst: 20, perMinute: 1 },
+      machinePools: false,
+      selfMade: { namespace: 'default', secret: 'boots', names: [HOST] },
+      ...chosen,
     };
     const random = seededRandom(1);
     const served = { use: ({ cert }: ServingPair) => watched.push(cert), unusable: () => undefined };
@@ -231,18 +241,24 @@ test('a pool without machines of ours is opened to tokens by RBAC, pool by pool'
   const rbac = 'rbac.authorization.k8s.io';
   await client.request('POST', `/apis/${rbac}/v1/clusterroles`, {
     body: {
-      ...{ apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name: 'boot-selected' } },
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRole',
+      metadata: { name: 'boot-selected' },
       rules: [
         {
-          ...{ apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigpools/bootconfig'] },
-          ...{ resourceNames: ['selected', 'nowhere'], verbs: ['get'] },
+          apiGroups: ['machineconfiguration.openshift.io'],
+          resources: ['machineconfigpools/bootconfig'],
+          resourceNames: ['selected', 'nowhere'],
+          verbs: ['get'],
         },
       ],
     },
   });
   await client.request('POST', `/apis/${rbac}/v1/clusterrolebindings`, {
     body: {
-      ...{ apiVersion: `${rbac}/v1`, kind: 'ClusterRoleBinding', metadata: { name: 'boot-selected' } },
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'boot-selected' },
       roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'boot-selected' },
       subjects: [{ kind: 'Group', apiGroup: rbac, name: 'system:bootstrappers' }],
     },

@@ -16,7 +16,9 @@ afterAll(() => back());
 const driver: Pick<ConformanceTarget, 'createDriver'> = {
   createDriver: ({ clock, random, connect }) =>
     createAwsDriver({
-      ...{ clock, random, connect },
+      clock,
+      random,
+      connect,
       environment: { variables: AWS_VARIABLES, readFile: async () => undefined },
     }),
 };

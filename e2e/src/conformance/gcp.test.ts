@@ -49,7 +49,8 @@ describe.skipIf(!server)('on gcplocal', () => {
         },
         ...driver,
         ...configOf('gcp', GCP_KEYS),
-        ...{ machines: 3, listed: 3 },
+        machines: 3,
+        listed: 3,
       },
       // The driver has no initialize; gcplocal tells all on one page.
       { skipped: ['initialize', 'listing over all pages'] },

@@ -32,7 +32,8 @@ export async function targetOnMoto(server: string): Promise<Omit<ConformanceTarg
   const group = first(await ask(server, 'DescribeSecurityGroups'), /<groupId>(sg-\w+)</);
   const { machineClass, otherCluster, ...config } = configOf('aws');
   const theirs = {
-    ...{ ami, machineType: 'm5.large' },
+    ami,
+    machineType: 'm5.large',
     networkInterfaces: [{ subnetID, securityGroupIDs: [group] }],
     srcAndDstChecksEnabled: true,
   };
@@ -45,6 +46,7 @@ export async function targetOnMoto(server: string): Promise<Omit<ConformanceTarg
     ...config,
     machineClass: { ...machineClass, providerSpec: { ...machineClass.providerSpec, ...theirs } },
     otherCluster: { ...otherCluster, ...theirs },
-    ...{ machines: 3, listed: 3 },
+    machines: 3,
+    listed: 3,
   };
 }

@@ -105,8 +105,12 @@ async function addBand(client: KubeClient, band: Band, random: Random): Promise<
     ...(band.problem !== undefined && {
       conditions: [
         {
-          ...{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: band.problem },
-          ...{ lastTransitionTime: new Date().toISOString(), lastUpdateTime: new Date().toISOString() },
+          type: 'Progressing',
+          status: 'False',
+          reason: 'ProgressDeadlineExceeded',
+          message: band.problem,
+          lastTransitionTime: new Date().toISOString(),
+          lastUpdateTime: new Date().toISOString(),
         },
       ],
     }),
@@ -114,7 +118,9 @@ async function addBand(client: KubeClient, band: Band, random: Random): Promise<
   await api.patch(band.name, { type: 'merge', body: { status } }, { subresource: 'status' });
   const set = await client.resource<MachineSet>(machineSets, NAMESPACE).create({
     metadata: {
-      ...{ name: `${band.name}-6f7c9`, namespace: NAMESPACE, labels },
+      name: `${band.name}-6f7c9`,
+      namespace: NAMESPACE,
+      labels,
       annotations: { 'deployment.kubernetes.io/revision': '1' },
       ownerReferences: [
         { apiVersion: API_VERSION, kind: 'MachineDeployment', name: band.name, uid: metadata.uid, controller: true },
@@ -151,7 +157,9 @@ async function addOne(
   const owner = { apiVersion: API_VERSION, kind: 'MachineSet', name: set.metadata.name, uid: set.metadata.uid };
   await api.create({
     metadata: {
-      ...{ name, namespace: NAMESPACE, finalizers: ['machine.sapcloud.io/machine-controller'] },
+      name,
+      namespace: NAMESPACE,
+      finalizers: ['machine.sapcloud.io/machine-controller'],
       labels: { ...labels, ...(hasVm && state !== 'joining' ? { node: `ip-${name.slice(-5)}` } : {}) },
       ownerReferences: [{ ...owner, controller: true }],
     },

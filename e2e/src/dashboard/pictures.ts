@@ -14,7 +14,9 @@ const BANDS: readonly Band[] = [
   { name: 'gateway', machines: 12 },
   { name: 'workers-general', machines: 120, states: { creating: 6, joining: 8, refused: 3, leaving: 2 }, old: 20 },
   {
-    ...{ name: 'workers-memory-optimized', machines: 60, states: { failed: 2, unknown: 3 } },
+    name: 'workers-memory-optimized',
+    machines: 60,
+    states: { failed: 2, unknown: 3 },
     problem: 'The rollout has timed out: 5 machines are not available',
   },
   { name: 'batch-spot', machines: 90, states: { leaving: 9 }, paused: true },

@@ -55,10 +55,14 @@ const API_SERVERS = {
   kind: 'CustomResourceDefinition',
   metadata: { name: 'apiservers.config.openshift.io' },
   spec: {
-    ...{ group: 'config.openshift.io', scope: 'Cluster', names: { plural: 'apiservers', kind: 'APIServer' } },
+    group: 'config.openshift.io',
+    scope: 'Cluster',
+    names: { plural: 'apiservers', kind: 'APIServer' },
     versions: [
       {
-        ...{ name: 'v1', served: true, storage: true },
+        name: 'v1',
+        served: true,
+        storage: true,
         schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
       },
     ],
@@ -77,7 +81,10 @@ test('nothing is refused to the machine-config-controller, and all that it may d
   const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   const random = seededRandom(5);
   const plane = await startControlPlane({
-    ...{ clock, random: () => random.next(), crds: [...machineConfigCrds, ...crds, API_SERVERS], controllers: false },
+    clock,
+    random: () => random.next(),
+    crds: [...machineConfigCrds, ...crds, API_SERVERS],
+    controllers: false,
   });
   const allowed = allowedBy(roles);
   const [used, refused] = [new Set<string>(), new Set<string>()];
@@ -100,8 +107,13 @@ test('nothing is refused to the machine-config-controller, and all that it may d
   const recorder = createRecorder({ client, component: 'test', ...runtime });
   const { units } = createConfigControllers(
     {
-      ...{ control: client, target: client, recorder, nodeRecorder: recorder, runtime },
-      ...{ tree: await loadTemplates(TEMPLATES), identity: { version: 'v1', hash: 'h1' } },
+      control: client,
+      target: client,
+      recorder,
+      nodeRecorder: recorder,
+      runtime,
+      tree: await loadTemplates(TEMPLATES),
+      identity: { version: 'v1', hash: 'h1' },
     },
     { pullSecretNamespace: 'default', keepRenders: 0, machinePools: true, watchApiServerConfig: true },
   );
@@ -109,8 +121,13 @@ test('nothing is refused to the machine-config-controller, and all that it may d
   const certified = Promise.withResolvers<void>();
   const kept = keepSelfMadeCertificates(
     {
-      ...{ client, namespace: 'default', secret: 'machine-config-controller-server', names: ['a.svc'] },
-      ...{ configurations: '', ...runtime, use: () => certified.resolve() },
+      client,
+      namespace: 'default',
+      secret: 'machine-config-controller-server',
+      names: ['a.svc'],
+      configurations: '',
+      ...runtime,
+      use: () => certified.resolve(),
     },
     stop.signal,
   );
@@ -118,8 +135,12 @@ test('nothing is refused to the machine-config-controller, and all that it may d
   const elect = (identity: string) =>
     runElected(
       {
-        ...{ client, lease: { namespace: 'default', name: 'machine-config-controller' }, identity, follow: true },
-        ...{ ...runtime, signal: stop.signal },
+        client,
+        lease: { namespace: 'default', name: 'machine-config-controller' },
+        identity,
+        follow: true,
+        ...runtime,
+        signal: stop.signal,
       },
       (term) => new Promise<void>((resolve) => term.addEventListener('abort', () => resolve(), { once: true })),
     );
@@ -187,7 +208,8 @@ test('nothing is refused to the machine-config-controller, and all that it may d
       metadata: { name: 'bootstrap-token-abcdef' },
       type: 'bootstrap.kubernetes.io/token',
       data: {
-        ...{ 'token-id': base64('abcdef'), 'token-secret': base64('0123456789abcdef') },
+        'token-id': base64('abcdef'),
+        'token-secret': base64('0123456789abcdef'),
         'usage-bootstrap-authentication': base64('true'),
       },
     });
@@ -222,7 +244,12 @@ test('nothing is refused to the machine-config-controller, and all that it may d
   /** A pool whose one machine is updated, and then, as its strategy changes, replaced; what it says it says twice. */
   async function ofMachines(): Promise<void> {
     const owner = (kind: string, { name, uid }: KubeObject['metadata']) => ({
-      ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind, name, uid, controller: true, blockOwnerDeletion: true },
+      apiVersion: 'machine.sapcloud.io/v1alpha1',
+      kind,
+      name,
+      uid,
+      controller: true,
+      blockOwnerDeletion: true,
     });
     const template = { metadata: { labels: { of: 'd' } }, spec: { class: { kind: 'MachineClass', name: 'c' } } };
     const spec = { replicas: 1, selector: { matchLabels: { of: 'd' } }, template };
@@ -230,17 +257,20 @@ test('nothing is refused to the machine-config-controller, and all that it may d
       .resource(machineDeployments, 'default')
       .create({ metadata: { name: 'd' }, spec } as never);
     const set = await admin.resource(machineSets, 'default').create({
-      ...{ metadata: { name: 'd-1', ownerReferences: [owner('MachineDeployment', deployment.metadata)] }, spec },
+      metadata: { name: 'd-1', ownerReferences: [owner('MachineDeployment', deployment.metadata)] },
+      spec,
     } as never);
     await admin.resource(machines, 'default').create({
       metadata: {
-        ...{ name: 'd-1-a', labels: { of: 'd', [Labels.Node]: 'of-machine' } },
+        name: 'd-1-a',
+        labels: { of: 'd', [Labels.Node]: 'of-machine' },
         ownerReferences: [owner('MachineSet', set.metadata)],
       },
       spec: template.spec,
     } as never);
     const annotations = {
-      ...{ [NodeAnnotations.CurrentConfig]: 'old', [NodeAnnotations.DesiredConfig]: 'old' },
+      [NodeAnnotations.CurrentConfig]: 'old',
+      [NodeAnnotations.DesiredConfig]: 'old',
       [NodeAnnotations.State]: 'Working',
     };
     await admin.resource(nodes).create({ metadata: { name: 'of-machine', annotations }, spec: {} });

@@ -57,7 +57,9 @@ test('the account of the dashboard can read everything that the page shows, and 
   const [user, stranger] = [await tokenOf('user'), await tokenOf('stranger')];
   await admin.request('POST', `${RBAC}/clusterrolebindings`, {
     body: {
-      ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata: { name: 'user' } },
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'user' },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'mcm-dashboard-users.default' },
       subjects: [{ kind: 'ServiceAccount', name: 'user', namespace: 'default' }],
     },

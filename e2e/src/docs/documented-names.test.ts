@@ -55,7 +55,10 @@ const BINARY_FLAGS: Readonly<Record<string, Flags>> = {
   'machine-controller': machineFlags,
   'machine-config-controller': machineConfigController.flags,
   'machine-config-daemon': machineConfigDaemon.flags,
-  ...{ aws: awsFlags, azure: azureFlags, gcp: gcpFlags, local: localFlags },
+  aws: awsFlags,
+  azure: azureFlags,
+  gcp: gcpFlags,
+  local: localFlags,
 };
 
 /** A name as the code has it: a key of an object, a text, or an option of a command. */

@@ -13,7 +13,9 @@ export interface NamedTest {
 /** All that a page names: `file › title` between backticks is a test, `file § words` a document. */
 export const namedTests = (page: string): readonly NamedTest[] =>
   [...page.matchAll(/`([\w./-]+\.(?:ts|md)) ([›§]) ([^`]+)`/g)].map(([, path = '', sign = '', words = '']) => ({
-    ...{ path, sign, words },
+    path,
+    sign,
+    words,
   }));
 
 /** A comment or an expectation is no title, though it may have its words. */

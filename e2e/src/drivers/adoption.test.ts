@@ -24,13 +24,15 @@ async function makeUnrecorded(fleet: Fleet<FleetCloud>, provider: Provider, name
   const driver = provider.driver(context) as DriverDefinition<unknown, unknown>;
   const metadata = { namespace: 'default', resourceVersion: '1', creationTimestamp: clock.now().toISOString() };
   const machineClass = {
-    ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'MachineClass' },
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'MachineClass',
     metadata: { ...metadata, name: 'pool', uid: 'c' },
     secretRef: { name: 'pool', namespace: 'default' },
     ...provider.machineClass,
   } as MachineClass;
   const machine: Machine = {
-    ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'Machine' },
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'Machine',
     metadata: { ...metadata, name, uid: 'of-the-other-controller' },
     spec: { class: { kind: 'MachineClass', name: 'pool' } },
   } as Machine;

@@ -27,7 +27,9 @@ describe('aws', () => {
     const cloud = new Ec2Endpoint({ clock, ...options });
     const wire = new Wire(clock, cloud.transport);
     const driver = createAwsDriver({
-      ...{ clock, random: seededRandom(1), connect: wire.connect },
+      clock,
+      random: seededRandom(1),
+      connect: wire.connect,
       environment: { variables: AWS_VARIABLES, readFile: async () => undefined },
     });
     const base = { provider: 'AWS', spec: { ...SPEC, ...change }, secret: { userData: '#', ...secret } };
@@ -37,13 +39,19 @@ describe('aws', () => {
   }
 
   const eni = (deviceIndex: number, more: object = {}) => ({
-    ...{ networkInterfaceId: `eni-${deviceIndex}`, deviceIndex, interfaceType: 'interface', sourceDestCheck: false },
+    networkInterfaceId: `eni-${deviceIndex}`,
+    deviceIndex,
+    interfaceType: 'interface',
+    sourceDestCheck: false,
     ...more,
   });
   const vm = (networkInterfaces: CloudInstance['networkInterfaces'], change: Partial<CloudInstance> = {}) => ({
     instances: [
       {
-        ...{ instanceId: 'i-1', state: 'running', privateDnsName: 'ip-1', sourceDestCheck: false },
+        instanceId: 'i-1',
+        state: 'running',
+        privateDnsName: 'ip-1',
+        sourceDestCheck: false,
         tags: { ...SPEC.tags, Name: 'm-1' } as Record<string, string>,
         ...(networkInterfaces ? { networkInterfaces } : {}),
         ...change,
@@ -138,7 +146,8 @@ test('gcp: a class without cluster or role tag creates no VM, because no listing
 test('azure: what belongs to the cluster ours-too is not listed as of the cluster ours', async () => {
   const { stage, wire } = wired(azure());
   const row = (name: string, cluster: string) => ({
-    ...{ type: 'microsoft.compute/virtualmachines', name },
+    type: 'microsoft.compute/virtualmachines',
+    name,
     tagKeys: [cluster, 'kubernetes.io-role-node'],
   });
   const data = [row('m-1', 'kubernetes.io-cluster-ours'), row('other', 'kubernetes.io-cluster-ours-too')];
@@ -162,7 +171,9 @@ test('gcp: a request id that was used up by a VM that is gone, or by an earlier 
   const { machineClass, secret } = provider;
   const start = () =>
     new Stage(clock, provider.driver({ clock, random: seededRandom(1), connect: () => cloud.transport }), {
-      ...{ provider: 'GCP', spec: machineClass.providerSpec ?? {}, secret: { userData: '#', ...secret } },
+      provider: 'GCP',
+      spec: machineClass.providerSpec ?? {},
+      secret: { userData: '#', ...secret },
     });
   const stage = start();
   await stage.create();

@@ -90,7 +90,9 @@ export const local = (): FleetProvider<LocalProviderSpec, LocalCredentials, Flee
   cloud: ({ clock, power }) => {
     const running = new Map<string, string>();
     const cloud = createCloud({
-      ...{ clock, random: seededRandom(5), log: silentLogger },
+      clock,
+      random: seededRandom(5),
+      log: silentLogger,
       host: {
         boot: (instance, _type, { resumed }) => {
           running.set(instance.id, instance.name);

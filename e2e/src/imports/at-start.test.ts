@@ -14,7 +14,9 @@ registerHooks({ resolve: (name, context, next) => {
 
 /** An unused port: no object is ever reconciled. */
 const KUBECONFIG = JSON.stringify({
-  ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
+  apiVersion: 'v1',
+  kind: 'Config',
+  'current-context': 'c',
   clusters: [{ name: 'c', cluster: { server: 'http://127.0.0.1:9' } }],
   users: [{ name: 'u', user: { token: 't' } }],
   contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],

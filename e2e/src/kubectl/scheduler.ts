@@ -91,11 +91,18 @@ export async function playScheduler(server: Pick<ApiServer, 'fetch'>, signal: Ab
       const { name, namespace } = pod.metadata;
       const target = { apiVersion: 'v1', kind: 'Node', name: node.metadata.name };
       await create(`/api/v1/namespaces/${namespace}/pods/${name}/binding`, {
-        ...{ apiVersion: 'v1', kind: 'Binding', metadata: { name }, target },
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { name },
+        target,
       });
       await create(`/api/v1/namespaces/${namespace}/events`, {
-        ...{ apiVersion: 'v1', kind: 'Event', metadata: { generateName: `${name}.` } },
-        ...{ involvedObject: { apiVersion: 'v1', kind: 'Pod', name, namespace }, type: 'Normal', reason: 'Scheduled' },
+        apiVersion: 'v1',
+        kind: 'Event',
+        metadata: { generateName: `${name}.` },
+        involvedObject: { apiVersion: 'v1', kind: 'Pod', name, namespace },
+        type: 'Normal',
+        reason: 'Scheduled',
         message: `Successfully assigned ${namespace}/${name} to ${node.metadata.name}`,
       });
     }

@@ -41,7 +41,8 @@ test('a pool over a MachineDeployment finds its nodes by owner references, and u
     await world.createDeployment(3);
     const first = await config.untilUpdated(3);
     expect((await config.pool()).status).toMatchObject({
-      ...{ machineCount: 3, pendingMachineCount: 0 },
+      machineCount: 3,
+      pendingMachineCount: 0,
       machineRefs: [{ ...REF, machines: 3, nodes: 3, pending: 0 }],
     });
     expect((await conditions(config, 'MachineRefResolved'))?.status).toBe('True');

@@ -22,7 +22,9 @@ async function planned(world: World, { replicas, paused, machineClass }: Wish): 
   const { admin, clock } = world;
   const { metadata, spec } = await world.deployment();
   const file = {
-    ...{ apiVersion: API_VERSION, kind: 'MachineDeployment', metadata },
+    apiVersion: API_VERSION,
+    kind: 'MachineDeployment',
+    metadata,
     spec: { ...spec, replicas, paused, template: { ...spec.template, ...classOf(machineClass) } },
   };
   const guesses = { join: 30 * SECOND, drain: 30 * SECOND };
@@ -151,7 +153,9 @@ test.each([
       const labels = { name: 'new' };
       const template = { metadata: { labels }, ...classOf('blue') };
       const file = {
-        ...{ apiVersion: API_VERSION, kind: 'MachineDeployment', metadata: { name: 'new', namespace: NAMESPACE } },
+        apiVersion: API_VERSION,
+        kind: 'MachineDeployment',
+        metadata: { name: 'new', namespace: NAMESPACE },
         spec: { replicas, selector: { matchLabels: labels }, template },
       };
       const environment = { clock, random: seededRandom(1), signal: new AbortController().signal };

@@ -37,7 +37,9 @@ test('the same seed gives exactly the same history', async () => {
 test('the cloud restarts during requests of its kubelets', async () => {
   const steps = [{ act: 'restart cloud', pauseMs: 70_000, drawn: 3 }];
   const { violations, story } = await play('rolls', {
-    ...{ seed: 1, profile: 'hostile', plan: { steps, lastPauseMs: 0, drawn: 4 } },
+    seed: 1,
+    profile: 'hostile',
+    plan: { steps, lastPauseMs: 0, drawn: 4 },
   });
   expect(violations, story).toEqual([]);
 });

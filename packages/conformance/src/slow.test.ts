@@ -13,12 +13,16 @@ const refusal = (status: number, code: string) => ({
 });
 
 const target = (openCloud: () => World, make: CreateDriver = createDriver as CreateDriver): ConformanceTarget => ({
-  ...{ name: 'slow', createDriver: make, openCloud },
+  name: 'slow',
+  createDriver: make,
+  openCloud,
   machineClass: { provider: 'slow', providerSpec: { cluster: 'ours', size: 'small' } },
   secret: { token: 'slow-token', userData: '#cloud-config of the slow cloud' },
   dialect: {
-    ...{ throttled: refusal(429, 'TooManyRequests'), exhausted: refusal(409, 'NoCapacity') },
-    ...{ quota: refusal(403, 'NoQuota'), unauthorized: refusal(401, 'BadToken') },
+    throttled: refusal(429, 'TooManyRequests'),
+    exhausted: refusal(409, 'NoCapacity'),
+    quota: refusal(403, 'NoQuota'),
+    unauthorized: refusal(401, 'BadToken'),
   },
   otherCluster: { cluster: 'theirs', size: 'small' },
   volumes: [],

@@ -223,7 +223,9 @@ test('bad input: two custom pools that claim one node are Degraded with node and
       const { status } = await poolNow(client, name);
       for (const type of ['NodesClaimed', 'Degraded']) {
         expect(conditionOf(status?.conditions, type)).toMatchObject({
-          ...{ status: 'True', reason: 'AmbiguousMembership', message: expect.stringMatching(reported) },
+          status: 'True',
+          reason: 'AmbiguousMembership',
+          message: expect.stringMatching(reported),
         });
       }
     }
@@ -250,7 +252,8 @@ test('bad input: a selector that matches no MachineConfig degrades its pool, and
     const reported = /no MachineConfigs found matching selector machineconfiguration\.openshift\.io\/role=nobody/;
     const { status, spec } = await poolNow(client);
     expect(conditionOf(status?.conditions, 'RenderDegraded')).toMatchObject({
-      ...{ status: 'True', message: expect.stringMatching(reported) },
+      status: 'True',
+      message: expect.stringMatching(reported),
     });
     expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(reported);
     expect((await eventsOf(plane, 'RenderFailed'))[0]).toContain('To fix it: correct spec.machineConfigSelector');
@@ -379,10 +382,8 @@ test.each([
       const prefix = 'machineconfiguration.openshift.io';
       const annotate = (value: string | null) => () =>
         client.resource(machineConfigPools).patch('worker', {
-          ...{
-            type: 'merge',
-            body: { metadata: { annotations: { [`${prefix}/canary`]: '1', [`${prefix}/${key}`]: value } } },
-          },
+          type: 'merge',
+          body: { metadata: { annotations: { [`${prefix}/canary`]: '1', [`${prefix}/${key}`]: value } } },
         });
       await settle(world, annotate(text));
       await playDaemons(client);
@@ -467,11 +468,9 @@ test('bad input: a KubeletConfig with a field that belongs to the cluster is ref
     );
     const pool = await poolNow(client);
     expect(conditionOf(pool.status?.conditions, 'RenderDegraded')).toMatchObject({
-      ...{
-        status: 'True',
-        reason: 'ConfigRejected',
-        message: expect.stringContaining('KubeletConfig mine was refused'),
-      },
+      status: 'True',
+      reason: 'ConfigRejected',
+      message: expect.stringContaining('KubeletConfig mine was refused'),
     });
     expect(conditionOf(pool.status?.conditions, 'Degraded')?.status).toBe('True');
     expect(pool.spec?.configuration?.name).toBe(before);

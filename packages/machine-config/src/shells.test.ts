@@ -228,7 +228,8 @@ test("a user's 999-generated-kubelet-mine and 99-custom-kubelet stay; MachineCon
     }
     await resource.create({ metadata: { name: '99-user-generated-kubelet', labels: other }, spec: {} });
     await resource.create({
-      ...{ metadata: { name: '99-gone-generated-kubelet', labels: other, annotations: generatedBy('old') }, spec: {} },
+      metadata: { name: '99-gone-generated-kubelet', labels: other, annotations: generatedBy('old') },
+      spec: {},
     });
     await client.resource(kubeletConfigs).create(kubeletConfig('max', { maxPods: 100 }));
     await clock.advance(5_000);

@@ -95,7 +95,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   const random = seededRandom(options.seed ?? 7);
   const plane = await startRestorablePlane({
-    ...{ clock, random: () => random.next(), controllers: false },
+    clock,
+    random: () => random.next(),
+    controllers: false,
     crds: [...(options.crds ?? machineConfigCrds), ...(options.machines ? machineCrds : [])],
   });
   const writes: string[] = [];
@@ -121,7 +123,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     stop = new AbortController();
     const recorder = createRecorder({ client: own, component: 'test', clock, log: silentLogger });
     context = {
-      ...{ client: own, clock, random, log: silentLogger, recorder, identity: { version: 'v1', hash: 'h' } },
+      client: own,
+      clock,
+      random,
+      log: silentLogger,
+      recorder,
+      identity: { version: 'v1', hash: 'h' },
       caches: createConfigCaches(own, own, runtime),
     };
     const pullSecrets: Informer<Secret> = createInformer(own, secrets, { ...runtime, namespace: 'default' });
@@ -159,7 +166,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   };
   start();
   return {
-    ...{ plane, client, clock, writes, start, crash },
+    plane,
+    client,
+    clock,
+    writes,
+    start,
+    crash,
     get context() {
       if (!context) throw new Error('not started');
       return context;

@@ -6,8 +6,13 @@ import { audit, readAudit, verdict } from './audit.ts';
 const FOUND = {
   hono: [
     {
-      ...{ id: 1, url: 'https://github.com/advisories/GHSA-aaaa-bbbb-cccc', title: 'a weakness', severity: 'high' },
-      ...{ vulnerable_versions: '<99', cwe: ['CWE-1'], cvss: { score: 7, vectorString: '' } },
+      id: 1,
+      url: 'https://github.com/advisories/GHSA-aaaa-bbbb-cccc',
+      title: 'a weakness',
+      severity: 'high',
+      vulnerable_versions: '<99',
+      cwe: ['CWE-1'],
+      cvss: { score: 7, vectorString: '' },
     },
   ],
 };

@@ -36,7 +36,9 @@ const KEEPER = `
 
 /** No server listens at this address. */
 const KUBECONFIG = JSON.stringify({
-  ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
+  apiVersion: 'v1',
+  kind: 'Config',
+  'current-context': 'c',
   clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:9' } }],
   users: [{ name: 'u', user: { token: 't' } }],
   contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],

@@ -74,7 +74,12 @@ export function firstDifference(recorded: Case, failures: readonly Failure[]): D
     const form = step.events === undefined ? formOf(step) : `events of ${formOf(recorded.steps[0] ?? {})}`;
     const request = step.request ?? form;
     return {
-      ...{ case: recorded, step: index, request, failure, expected, actual: failure.answer ?? {} },
+      case: recorded,
+      step: index,
+      request,
+      failure,
+      expected,
+      actual: failure.answer ?? {},
       class: `${form}: ${essence}`,
     };
   }

@@ -246,7 +246,9 @@ describe('sample', () => {
   test('counts removed phrases for 10,000 words', () => {
     const comments = new Map([['a.ts', [{ kind: 'comment', line: 1, text: 'It is read anew here.' } as const]]]);
     expect(figuresOf(comments, phrases).find(({ name }) => name === 'comments')).toEqual({
-      ...{ name: 'comments', words: 5, phrases: 2000 },
+      name: 'comments',
+      words: 5,
+      phrases: 2000,
     });
   });
 });

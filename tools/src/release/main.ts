@@ -53,7 +53,9 @@ async function run(): Promise<number> {
   const changes = await git('status', '--porcelain');
   if (changes !== '') return fail(`the work tree has changes, so no commit describes the release:\n${changes}`);
   const sources = {
-    ...{ repository: needed('repository'), builder: needed('builder'), commit: await git('rev-parse', 'HEAD') },
+    repository: needed('repository'),
+    builder: needed('builder'),
+    commit: await git('rev-parse', 'HEAD'),
     lockFile: await readFile(join(ROOT, 'pnpm-lock.yaml')),
   };
   const count = await signRelease(resolve(folder), needed('key'), sources);

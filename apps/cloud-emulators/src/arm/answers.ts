@@ -9,7 +9,8 @@ export function reported(resource: ArmResource): object {
   const created = new Date(resource.createdAt).toISOString();
   return {
     ...body,
-    ...{ id, name },
+    id,
+    name,
     ...(kind === 'disks' ? {} : { etag: `"${etagOf(resource)}"` }),
     type: kind === 'networkInterfaces' ? 'Microsoft.Network/networkInterfaces' : `Microsoft.Compute/${kind}`,
     properties: {

@@ -143,7 +143,12 @@ export class Resources {
       .digest('hex');
     const address = `10.181.${Math.floor(this.#number / 250) % 250}.${(this.#number % 250) + 4}`;
     return {
-      ...{ id, group, name, kind, body, createdAt },
+      id,
+      group,
+      name,
+      kind,
+      body,
+      createdAt,
       state: 'Creating',
       ...(graphLagMs === undefined ? {} : { graphFrom: createdAt + graphLagMs }),
       vmId: [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-'),
@@ -194,7 +199,11 @@ export class Resources {
     const doneAt = this.#now() + (fault.operationMs ?? operationMs);
     const { failOperation: fail, visibleAfterMs: graphLagMs } = fault;
     const operation = {
-      ...{ number, resource: resource.id, what, doneAt, done: false },
+      number,
+      resource: resource.id,
+      what,
+      doneAt,
+      done: false,
       ...(graphLagMs === undefined ? {} : { graphLagMs }),
       ...(fail ? { fail } : {}),
     };

@@ -68,7 +68,9 @@ export class Ec2Endpoint implements Emulator, Ec2State {
     this.transport = this.faults.before((request, fault) => this.#receive(request, fault), actionOf, {
       refuse: (action, { status, code, message, retryAfter }) =>
         refuse(action, `req-${this.seen.length}`, {
-          ...{ http: status, code, message },
+          http: status,
+          code,
+          message,
           ...(retryAfter === undefined ? {} : { retryAfter }),
         }),
       throttle: (action, retryAfter) =>
@@ -86,18 +88,30 @@ export class Ec2Endpoint implements Emulator, Ec2State {
     const living = this.instances.filter(({ state }) => state !== 'terminated');
     return [
       ...living.map(({ instanceId, tags, state }) => ({
-        ...{ kind: 'instance', id: instanceId ?? '', name: tags?.Name ?? '', state: state ?? '' },
+        kind: 'instance',
+        id: instanceId ?? '',
+        name: tags?.Name ?? '',
+        state: state ?? '',
       })),
       ...living.flatMap(({ tags, state, networkInterfaces = [] }) =>
         (state === 'shutting-down' ? [] : networkInterfaces).map(({ networkInterfaceId }) => ({
-          ...{ kind: 'networkInterface', id: networkInterfaceId ?? '', name: tags?.Name ?? '', state: 'in-use' },
+          kind: 'networkInterface',
+          id: networkInterfaceId ?? '',
+          name: tags?.Name ?? '',
+          state: 'in-use',
         })),
       ),
       ...this.looseInterfaces.values().map(({ networkInterfaceId: id, name }) => ({
-        ...{ kind: 'networkInterface', id, name, state: 'available' },
+        kind: 'networkInterface',
+        id,
+        name,
+        state: 'available',
       })),
       ...this.volumes.values().map(({ volumeId: id, name, instanceId }) => ({
-        ...{ kind: 'volume', id, name, state: instanceId === undefined ? 'available' : 'in-use' },
+        kind: 'volume',
+        id,
+        name,
+        state: instanceId === undefined ? 'available' : 'in-use',
       })),
     ];
   }

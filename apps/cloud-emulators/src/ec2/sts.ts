@@ -13,7 +13,9 @@ const KEYS = {
 } as const;
 
 const OWN: HostRole['keys'] = {
-  ...{ accessKeyId: KEYS.AccessKeyId, secretAccessKey: KEYS.SecretAccessKey, sessionToken: KEYS.SessionToken },
+  accessKeyId: KEYS.AccessKeyId,
+  secretAccessKey: KEYS.SecretAccessKey,
+  sessionToken: KEYS.SessionToken,
 };
 
 /** The secret key of the temporary keys that a request names; undefined when they are none of ours. */

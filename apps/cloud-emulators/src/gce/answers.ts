@@ -27,7 +27,10 @@ export function reported({ id, name, zone, project, body, creationTimestamp, sta
   return {
     ...body,
     kind: 'compute#instance',
-    ...{ id, name, creationTimestamp, status },
+    id,
+    name,
+    creationTimestamp,
+    status,
     zone: at,
     selfLink: `${at}/instances/${name}`,
     labelFingerprint: fingerprint(body.labels),
@@ -36,7 +39,10 @@ export function reported({ id, name, zone, project, body, creationTimestamp, sta
     metadata: { kind: 'compute#metadata', ...body.metadata, fingerprint: fingerprint(body.metadata) },
     disks: (body.disks ?? []).map(({ initializeParams: _, ...disk }, index) => ({
       kind: 'compute#attachedDisk',
-      ...{ type: 'PERSISTENT', mode: 'READ_WRITE', deviceName: `persistent-disk-${index}`, index },
+      type: 'PERSISTENT',
+      mode: 'READ_WRITE',
+      deviceName: `persistent-disk-${index}`,
+      index,
       source: `${at}/disks/${diskNameOf(name, body.disks?.[index] ?? {}, index)}`,
       ...disk,
     })),

@@ -67,7 +67,10 @@ export class GceEndpoint implements Emulator {
     return [
       ...instances.values().map(({ id, name, status }) => ({ kind: 'instance', id, name, state: status })),
       ...disks.values().map(({ name, zone, instance }) => ({
-        ...{ kind: 'disk', id: `${zone}/${name}`, name, state: instance === undefined ? 'unattached' : 'attached' },
+        kind: 'disk',
+        id: `${zone}/${name}`,
+        name,
+        state: instance === undefined ? 'unattached' : 'attached',
       })),
     ];
   }
@@ -216,7 +219,8 @@ export class GceEndpoint implements Emulator {
       kind: 'compute#serialPortOutput',
       selfLink: `${API}/${path}/serialPort`,
       contents: all.subarray(start).toString(),
-      ...{ start: String(start), next: String(all.length) },
+      start: String(start),
+      next: String(all.length),
     });
   }
 

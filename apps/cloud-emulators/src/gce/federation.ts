@@ -105,7 +105,8 @@ function impersonate(
   if (federation && !federation.impersonable.includes(email))
     return jsonAnswer(403, {
       error: {
-        ...{ code: 403, status: 'PERMISSION_DENIED' },
+        code: 403,
+        status: 'PERMISSION_DENIED',
         message: "Permission 'iam.serviceAccounts.getAccessToken' denied on resource (or it may not exist).",
       },
     });

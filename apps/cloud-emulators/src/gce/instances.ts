@@ -41,7 +41,10 @@ export class Instances {
     const made: GceInstance = {
       // 64 bits: no number of JavaScript's.
       id: String(7_000_000_000_000_000_000n + BigInt(number)),
-      ...{ name: body.name, project, zone, body },
+      name: body.name,
+      project,
+      zone,
+      body,
       creationTimestamp: new Date(this.now()).toISOString(),
       privateIp: `10.182.${Math.floor(number / 250) % 250}.${(number % 250) + 2}`,
       status: 'PROVISIONING',
@@ -92,8 +95,13 @@ export class Instances {
     const beganAt = this.now();
     const targetId = this.get(project, zone, instance)?.id ?? '0';
     const made = {
-      ...{ ...operation, name: `operation-${number}`, number, targetId },
-      ...{ beganAt, doneAt: beganAt + ms, done: false },
+      ...operation,
+      name: `operation-${number}`,
+      number,
+      targetId,
+      beganAt,
+      doneAt: beganAt + ms,
+      done: false,
     };
     this.#operations.put(made.name, made);
     this.#options.clock.setTimeout(() => this.settle(), ms);
@@ -156,7 +164,9 @@ export class Instances {
     const isEncoded = item('user-data-encoding') === 'base64';
     this.#power.on(
       {
-        ...{ id, zone, privateIp },
+        id,
+        zone,
+        privateIp,
         hostname: name,
         providerId: `gce://${project}/${zone}/${name}`,
         machineType: body.machineType?.split('/').at(-1) ?? '',

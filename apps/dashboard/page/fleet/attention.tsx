@@ -43,14 +43,24 @@ function items(): readonly Item[] {
   const dead = inNamespace(controllers.value)
     .filter(({ state }) => state === 'stopped' || state === 'behind')
     .map(({ key, name, level, state, why, effects, since }) => ({
-      ...{ key: `c${key}`, href: '/system', name, kind: 'Controller', level, since },
+      key: `c${key}`,
+      href: '/system',
+      name,
+      kind: 'Controller',
+      level,
+      since,
       text: `${state === 'stopped' ? 'does not act' : 'is behind'}: ${(effects.length > 0 ? effects : [why]).join('; ')}`,
     }));
   const rollouts = inNamespace(deployments.value)
     .filter(({ state }) => state === 'blocked' || state === 'failed')
     .map(({ key, name, state, why, since }) => ({
-      ...{ key: `d${key}`, href: rolloutHref(key), name, kind: 'Rollout', since },
-      ...{ level: (state === 'failed' ? 'failed' : 'blocked') as Level, text: why || ROLLOUT_NAMES[state] },
+      key: `d${key}`,
+      href: rolloutHref(key),
+      name,
+      kind: 'Rollout',
+      since,
+      level: (state === 'failed' ? 'failed' : 'blocked') as Level,
+      text: why || ROLLOUT_NAMES[state],
     }));
   const own = ownItems();
   const urgency = ({ level }: Item): number => (level === 'failed' ? 0 : 1);

@@ -31,7 +31,9 @@ async function admit(name: string, inNamespace: readonly Rule[], everywhere: rea
     await post(`/apis/${apiGroup}/v1/${plural}s`, { metadata: { name }, rules });
     const subjects = [{ kind: 'ServiceAccount', name, namespace: NS }];
     await post(`/apis/${apiGroup}/v1/${plural}bindings`, {
-      ...{ metadata: { name }, roleRef: { apiGroup, kind, name }, subjects },
+      metadata: { name },
+      roleRef: { apiGroup, kind, name },
+      subjects,
     });
   };
   await grant('Role', `namespaces/${NS}/`, inNamespace);
@@ -67,7 +69,8 @@ beforeAll(async () => {
   const labels = { pool: 'web' };
   const spec = { class: { kind: 'MachineClass', name: 'small' } };
   const deployment = {
-    ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'MachineDeployment' },
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'MachineDeployment',
     metadata: { name: 'web', namespace: NS },
     spec: { replicas: 1, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
   };

@@ -11,8 +11,11 @@ import { typesOf } from './objects.ts';
 const TIME_MS = 2_000;
 
 const POOLS: ResourceDefinition<KubeObject> = {
-  ...{ group: 'machineconfiguration.openshift.io', version: 'v1', plural: 'machineconfigpools' },
-  ...{ kind: 'MachineConfigPool', namespaced: false },
+  group: 'machineconfiguration.openshift.io',
+  version: 'v1',
+  plural: 'machineconfigpools',
+  kind: 'MachineConfigPool',
+  namespaced: false,
 };
 
 const PROVIDERS = ['local', 'aws', 'azure', 'gcp'];

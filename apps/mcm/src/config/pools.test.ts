@@ -26,8 +26,10 @@ async function inCluster(work: (client: KubeClient, cluster: Cluster, now: Date)
     await client.resource(machineConfigPools).create({
       metadata: { name: 'worker' },
       spec: {
-        ...{ machineConfigSelector: { matchLabels: { a: 'b' } }, nodeSelector: { matchLabels: { [ROLE]: '' } } },
-        ...{ maxUnavailable: 2, configuration: { name: 'new' } },
+        machineConfigSelector: { matchLabels: { a: 'b' } },
+        nodeSelector: { matchLabels: { [ROLE]: '' } },
+        maxUnavailable: 2,
+        configuration: { name: 'new' },
       },
     });
     await work(client, { client, target: client, namespace: 'default', close: async () => undefined }, clock.now());
@@ -40,7 +42,9 @@ const node = (client: KubeClient, name: string, annotations: Record<string, stri
   client.resource(nodes).create({ metadata: { name, labels: { [ROLE]: '' }, annotations }, spec });
 
 const at = (current: string, desired = current, state = 'Done') => ({
-  ...{ [CurrentConfig]: current, [DesiredConfig]: desired, [State]: state },
+  [CurrentConfig]: current,
+  [DesiredConfig]: desired,
+  [State]: state,
 });
 
 test('config explain shows whether each node has the target, why not, and which node is next', () =>
@@ -84,7 +88,8 @@ test('config explain names the blockers of a pool, with hints', () =>
     const machineRefs = [{ kind: 'MachineSet', namespace: 'default', name: 'x' }];
     await patch({ paused: false, nodeSelector: null, machineRefs });
     expect(await explained()).toMatchObject({
-      ...{ nodes: 0, next: [] },
+      nodes: 0,
+      next: [],
       blockers: ['MachineRefResolved: MachineSet default/x not found: create it, or remove it from machineRefs'],
     });
   }));

@@ -62,7 +62,10 @@ export async function readPools(cluster: Cluster, now: Date, name?: string): Pro
   const nodesByName = new Map(all.map((node) => [node.metadata.name, node]));
   const configsByName = new Map(configs.map((config) => [config.metadata.name, config]));
   const sources = {
-    ...{ pools, controllerConfig, nodesNear: () => all, ...(fleet && { fleet }) },
+    pools,
+    controllerConfig,
+    nodesNear: () => all,
+    ...(fleet && { fleet }),
     node: (key: string) => nodesByName.get(key),
     machineConfig: (key: string) => configsByName.get(key),
   };

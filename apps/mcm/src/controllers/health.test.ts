@@ -13,12 +13,17 @@ import {
 const NOW = new Date('2026-01-01T01:00:00Z');
 const ago = (seconds: number): Date => new Date(NOW.getTime() - seconds * 1_000);
 const meta = (name: string) => ({
-  ...{ name, namespace: 'test', uid: `uid-${name}`, resourceVersion: '1' },
+  name,
+  namespace: 'test',
+  uid: `uid-${name}`,
+  resourceVersion: '1',
   creationTimestamp: ago(3_600).toISOString(),
 });
 
 const lease = (name: string, renewedAgo: number, holderIdentity = 'host_1', leaseDurationSeconds = 15): Lease => ({
-  ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: meta(name) },
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: meta(name),
   spec: { holderIdentity, leaseDurationSeconds, renewTime: ago(renewedAgo).toISOString().replace('Z', '000Z') },
 });
 const deployment = (
@@ -28,7 +33,8 @@ const deployment = (
   more: object = {},
 ) =>
   ({
-    ...{ apiVersion: API_VERSION, kind: 'MachineDeployment' },
+    apiVersion: API_VERSION,
+    kind: 'MachineDeployment',
     metadata: {
       ...meta('web'),
       generation,

@@ -55,7 +55,12 @@ function watch(namespace: string | undefined = 'default', startingMs = 0): Contr
   onTestFinished(() => end.abort(new Error('the test is over')));
   const runtime = { clock, random: seededRandom(1), log: silentLogger };
   const made = new ControllerWatch({
-    ...{ ...runtime, client: client(), namespace, signal: end.signal, onChange: () => undefined, startingMs },
+    ...runtime,
+    client: client(),
+    namespace,
+    signal: end.signal,
+    onChange: () => undefined,
+    startingMs,
   });
   made.run();
   return made;

@@ -272,7 +272,10 @@ const own = createClient({
 const gapsMatch = (pattern: RegExp) => (frame: Frame) => frame.gaps?.some((gap) => pattern.test(gap)) ?? false;
 
 const refusal = (plural: string, scope: string) => ({
-  ...{ kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403 },
+  kind: 'Status',
+  status: 'Failure',
+  reason: 'Forbidden',
+  code: 403,
   message: `${plural} is forbidden: User "eve" cannot list resource "${plural}" in API group "" ${scope}`,
 });
 
@@ -358,7 +361,10 @@ test('a stopped manager is shown with its effects, and no page announces its nex
     return isBlocked && rows.has(name);
   });
   expect(rows.get(name)).toMatchObject({
-    ...{ state: 'stopped', level: 'failed', holder: 'me', since: Date.parse(renewTime.replace('000Z', 'Z')) },
+    state: 'stopped',
+    level: 'failed',
+    holder: 'me',
+    since: Date.parse(renewTime.replace('000Z', 'Z')),
     why: `its leader me does not renew Lease default/${name}`,
     effects: expect.arrayContaining(['no failed or deleted machine is replaced']),
   });

@@ -43,8 +43,11 @@ test('the preview of two pods under one budget matches the answers of the API se
     spec: { minAvailable: 1, selector: { matchLabels: labels } },
   });
   const status = {
-    ...{ observedGeneration: budget.metadata.generation, disruptionsAllowed: 1 },
-    ...{ currentHealthy: 2, desiredHealthy: 1, expectedPods: 2 },
+    observedGeneration: budget.metadata.generation,
+    disruptionsAllowed: 1,
+    currentHealthy: 2,
+    desiredHealthy: 1,
+    expectedPods: 2,
   };
   await client
     .resource(podDisruptionBudgets, 'default')

@@ -33,7 +33,8 @@ test('a namespace that is being deleted, or that may not be created, is refused'
   const { client, refused } = await setUp();
   await client.request('POST', '/api/v1/namespaces', {
     body: {
-      ...{ apiVersion: 'v1', kind: 'Namespace' },
+      apiVersion: 'v1',
+      kind: 'Namespace',
       metadata: { name: 'going', finalizers: ['example.com/kept'] },
     },
   });
@@ -53,7 +54,9 @@ async function deployed(podStatus: object, status: object = {}) {
   const labels = { app: 'mcm' };
   const containers = [{ name: 'manager', image: 'i' }];
   const deployment = {
-    ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'mcm', namespace: 'default' } },
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'mcm', namespace: 'default' },
     spec: { replicas: 1, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
   };
   const path = '/apis/apps/v1/namespaces/default/deployments';
@@ -88,7 +91,11 @@ test('waits until the Deployment is rolled out', async () => {
 const waitingFor = (reason: string, message: string, more: object = {}) => ({
   containerStatuses: [
     {
-      ...{ name: 'manager', image: 'i', imageID: '', ready: false, restartCount: 0 },
+      name: 'manager',
+      image: 'i',
+      imageID: '',
+      ready: false,
+      restartCount: 0,
       state: { waiting: { reason, message } },
       ...more,
     },
@@ -115,7 +122,10 @@ test.each([
 test('a missing Secret is explained by the event of the pod', async () => {
   const { clock, client, waiting } = await deployed({});
   await client.resource(events, 'default').create({
-    ...{ metadata: { name: 'e' }, type: 'Warning', reason: 'FailedMount', message: 'secret "kubeconfigs" not found' },
+    metadata: { name: 'e' },
+    type: 'Warning',
+    reason: 'FailedMount',
+    message: 'secret "kubeconfigs" not found',
     involvedObject: { apiVersion: 'v1', kind: 'Pod', name: 'mcm-0', namespace: 'default' },
   } as never);
   await clock.advance(60_000);

@@ -1,6 +1,15 @@
 /** Symbols in the output of commands, and their replacements in ASCII. */
 const SIGNS: Readonly<Record<string, string>> = {
-  ...{ '├─': '|-', '└─': '`-', '│': '|', '–': '-', '×': 'x', '…': '...', '●': '*', '█': '#', '░': '.', '’': "'" },
+  '├─': '|-',
+  '└─': '`-',
+  '│': '|',
+  '–': '-',
+  '×': 'x',
+  '…': '...',
+  '●': '*',
+  '█': '#',
+  '░': '.',
+  '’': "'",
 };
 
 /** Replaces these symbols. Other characters in names and messages remain. */

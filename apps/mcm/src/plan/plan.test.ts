@@ -49,7 +49,9 @@ const template = (name: string) => ({
   spec: { class: { kind: 'MachineClass', name } },
 });
 const spec = (machineClass: string, replicas: number) => ({
-  ...{ replicas, selector: { matchLabels: { name: 'workers' } }, template: template(machineClass) },
+  replicas,
+  selector: { matchLabels: { name: 'workers' } },
+  template: template(machineClass),
   strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
 });
 const file = (machineClass: string, replicas: number, more = '') => `
@@ -101,7 +103,9 @@ async function stand(count: number): Promise<void> {
   ];
   const set = await client.resource(machineSets, NS).create({
     metadata: {
-      ...{ name: 'workers-a', namespace: NS, labels },
+      name: 'workers-a',
+      namespace: NS,
+      labels,
       ownerReferences: owner('MachineDeployment', 'workers', metadata.uid),
       annotations: {
         'deployment.kubernetes.io/desired-replicas': String(count),
@@ -110,7 +114,8 @@ async function stand(count: number): Promise<void> {
       },
     },
     spec: {
-      ...{ replicas: count, selector: { matchLabels: labels } },
+      replicas: count,
+      selector: { matchLabels: labels },
       template: { ...template('small'), metadata: { labels } },
     },
   } as never);
@@ -349,7 +354,8 @@ test('a file is merged with the stored object as in kubectl apply', async () => 
   };
   const annotations = {
     'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(last),
-    ...{ gone: '1', kept: 'by the controller' },
+    gone: '1',
+    kept: 'by the controller',
   };
   const there = {
     ...stored,

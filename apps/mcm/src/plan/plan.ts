@@ -104,7 +104,13 @@ function simulated(source: PlanSource, durations: SimulatedDurations, now: Date)
   const { deployment, sets, fleet, classes, others, nodes, manager } = source;
   const overlaps = new Set(overlapping(deployment, others));
   const input: SimulationInput = {
-    ...{ deployment, sets, fleet, classes, nodes, durations, now },
+    deployment,
+    sets,
+    fleet,
+    classes,
+    nodes,
+    durations,
+    now,
     overlaps: others.filter(({ metadata }) => overlaps.has(metadata.name)),
     safeguards: manager.safeguards,
   };

@@ -171,7 +171,11 @@ async function drainsOf(
       unread?.add(errorText(refusal));
     };
     const drain = await previewDrain({
-      ...{ target, machine, runtime, signal, defaults },
+      target,
+      machine,
+      runtime,
+      signal,
+      defaults,
       ...(machineClass ? { machineClass } : {}),
       ...(unread ? { onRefused } : {}),
     });

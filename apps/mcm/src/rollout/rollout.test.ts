@@ -292,7 +292,8 @@ test('an interrupt while the server does not answer ends the command', async () 
       asked.resolve(signal);
       return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
     },
-    ...{ userAgent: 'test', clock: realClock },
+    userAgent: 'test',
+    clock: realClock,
   });
   const following = followStatus({ ...target, client: silent }, () => undefined, { follow: true, signal: end.signal });
   const heard = await asked.promise;

@@ -91,7 +91,9 @@ test('a controller that stops is shown, although it causes no event', async () =
   const renewTime = clock.now().toISOString().replace('Z', '000Z');
   await client.request('POST', leases, {
     body: {
-      ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'machine-controller' } },
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'machine-controller' },
       spec: { holderIdentity: 'me', leaseDurationSeconds: 15, renewTime },
     },
   });

@@ -25,7 +25,9 @@ export const nodeLabelsOf = (pool: string): Readonly<Record<string, string>> => 
 
 /** The class of the machines in the custom pool, which boot with their own configuration. */
 export const customClass = ({ name, secret, ...own }: Provider['machineClass']): Provider['machineClass'] => ({
-  ...{ ...own, name: `${name}-${CUSTOM.name}`, secret: `${secret}-${CUSTOM.name}` },
+  ...own,
+  name: `${name}-${CUSTOM.name}`,
+  secret: `${secret}-${CUSTOM.name}`,
 });
 /** The name of the custom pool. */
 export const CUSTOM_POOL = CUSTOM.name;
@@ -100,14 +102,18 @@ const DAEMON = 'machine-config-daemon';
 /** Additional permissions of daemons next to those of kubelets, as in `mcm install --with machine-config`. */
 const daemonRoles = () => {
   const rule = (resource: string, verb: string) => ({
-    ...{ apiGroups: [MACHINE_CONFIG_GROUP], resources: [resource], verbs: [verb] },
+    apiGroups: [MACHINE_CONFIG_GROUP],
+    resources: [resource],
+    verbs: [verb],
   });
   const role = {
-    ...{ kind: 'ClusterRole', metadata: { name: DAEMON } },
+    kind: 'ClusterRole',
+    metadata: { name: DAEMON },
     rules: [rule('machineconfigs', 'get'), rule('machineconfigpools', 'list')],
   };
   const binding = {
-    ...{ kind: 'ClusterRoleBinding', metadata: { name: DAEMON } },
+    kind: 'ClusterRoleBinding',
+    metadata: { name: DAEMON },
     roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: DAEMON },
     subjects: [{ apiGroup: RBAC, kind: 'Group', name: 'system:nodes' }],
   };

@@ -57,11 +57,16 @@ async function aws(): Promise<readonly Exchange[]> {
   const cloud = new Ec2Endpoint({ clock: time, pageSize: 2, shutdownMs: 30_000 });
   const connect = () => recording(seen, cloud.transport);
   const driver = createAwsDriver({
-    ...{ clock: time, random: seededRandom(1), connect },
+    clock: time,
+    random: seededRandom(1),
+    connect,
     environment: { variables: AWS_VARIABLES, readFile },
   });
   const spec = {
-    ...{ ami: 'ami-1', region: 'eu-north-1', machineType: 'm6i.large', iam: { name: 'nodes' } },
+    ami: 'ami-1',
+    region: 'eu-north-1',
+    machineType: 'm6i.large',
+    iam: { name: 'nodes' },
     blockDevices: [{ ebs: { volumeSize: 42, volumeType: 'gp3' } }],
     networkInterfaces: [{ subnetID: 'subnet-a', securityGroupIDs: ['sg-1'], ipv6PrefixCount: 1, deviceIndex: 0 }],
     tags: { 'kubernetes.io/cluster/ours': '1', 'kubernetes.io/role/node': '<&>' },
@@ -82,13 +87,18 @@ async function azure(): Promise<readonly Exchange[]> {
   });
   const connect = () => recording(seen, cloud.transport);
   const driver = createAzureDriver({
-    ...{ clock: time, random: seededRandom(1), connect, readFile },
+    clock: time,
+    random: seededRandom(1),
+    connect,
+    readFile,
     authorize: async () => 'Bearer test',
     throwAwayKey: async () => 'ssh-rsa NOBODY',
   });
   const image = { urn: 'p:o:s:1' };
   const spec = {
-    ...{ location: 'northeurope', resourceGroup: 'rg', subnetInfo: { vnetName: 'net', subnetName: 'nodes' } },
+    location: 'northeurope',
+    resourceGroup: 'rg',
+    subnetInfo: { vnetName: 'net', subnetName: 'nodes' },
     tags: { 'kubernetes.io-cluster-ours': '1', 'kubernetes.io-role-node': '1' },
     properties: {
       zone: 1,
@@ -112,7 +122,9 @@ async function azure(): Promise<readonly Exchange[]> {
         imageReference: image,
         diskControllerType: 'NVMe',
         osDisk: {
-          ...{ createOption: 'FromImage', diskSizeGB: 50, caching: 'None' },
+          createOption: 'FromImage',
+          diskSizeGB: 50,
+          caching: 'None',
           managedDisk: {
             storageAccountType: 'Premium_LRS',
             securityProfile: { securityEncryptionType: 'VMGuestStateOnly' },
@@ -136,16 +148,31 @@ async function gcp(): Promise<readonly Exchange[]> {
   const cloud = new GceEndpoint({ clock: time, pageSize: 2 });
   const connect = () => recording(seen, cloud.transport);
   const driver = createGcpDriver({
-    ...{ clock: time, random: seededRandom(1), connect, readFile },
+    clock: time,
+    random: seededRandom(1),
+    connect,
+    readFile,
     authorize: async () => 'Bearer test',
   });
   const spec = {
-    ...{ region: 'europe-north1', zone: 'europe-north1-b', machineType: 'n2-standard-4', description: 'nodes' },
-    ...{ canIpForward: true, deletionProtection: false, minCpuPlatform: 'Intel Ice Lake', labels: { a: 'b' } },
+    region: 'europe-north1',
+    zone: 'europe-north1-b',
+    machineType: 'n2-standard-4',
+    description: 'nodes',
+    canIpForward: true,
+    deletionProtection: false,
+    minCpuPlatform: 'Intel Ice Lake',
+    labels: { a: 'b' },
     disks: [
       {
-        ...{ boot: true, sizeGb: 42, type: 'pd-balanced', image: 'projects/p/global/images/i', labels: { name: 'x' } },
-        ...{ provisionedIops: 3_000, provisionedThroughput: 200, storagePool: 'pool' },
+        boot: true,
+        sizeGb: 42,
+        type: 'pd-balanced',
+        image: 'projects/p/global/images/i',
+        labels: { name: 'x' },
+        provisionedIops: 3_000,
+        provisionedThroughput: 200,
+        storagePool: 'pool',
         encryption: { kmsKeyName: 'key', kmsKeyServiceAccount: 'account' },
       },
       { type: 'SCRATCH', interface: 'NVME' },
@@ -203,7 +230,10 @@ const ARM_ERROR = {
 /** Of the REST reference, for no library tells them by a model. */
 const OPERATION = {
   operation: {
-    ...{ id: 'string', name: 'string', status: 'string', startTime: 'string' },
+    id: 'string',
+    name: 'string',
+    status: 'string',
+    startTime: 'string',
     error: 'inner',
     endTime: 'string',
   },
@@ -211,7 +241,9 @@ const OPERATION = {
 } as const;
 const GRAPH = {
   page: {
-    ...{ totalRecords: 'number', count: 'number', resultTruncated: 'string' },
+    totalRecords: 'number',
+    count: 'number',
+    resultTruncated: 'string',
     data: ['row'],
     facets: ['any'],
     $skipToken: 'string',
@@ -333,8 +365,11 @@ test('what STS answers is what the SDK’s own schemas say', async () => {
   const ask = post(transport, '/');
   const claims = Buffer.from(JSON.stringify({ sub: 'ns:robot', iss: 'https://issuer', aud: ['sts'] }));
   const question = {
-    ...{ Action: 'AssumeRoleWithWebIdentity', Version: '2011-06-15', RoleSessionName: 's' },
-    ...{ RoleArn: 'arn:aws:iam::1:role/nodes', WebIdentityToken: `h.${claims.toString('base64url')}.s` },
+    Action: 'AssumeRoleWithWebIdentity',
+    Version: '2011-06-15',
+    RoleSessionName: 's',
+    RoleArn: 'arn:aws:iam::1:role/nodes',
+    WebIdentityToken: `h.${claims.toString('base64url')}.s`,
   };
   const { status, text } = await ask(question);
   expect([status, stsDifferences(question.Action, parseXml(text))]).toEqual([200, []]);

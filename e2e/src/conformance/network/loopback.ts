@@ -49,7 +49,10 @@ async function azure(): Promise<Loopback> {
   serve(cloud.transport);
   const variables = { AZURE_RESOURCE_MANAGER_ENDPOINT: origin, AZURE_AUTHORITY_HOST: origin };
   return {
-    ...{ origin, close, ca: authority.certificate, left: () => cloud.ids() },
+    origin,
+    close,
+    ca: authority.certificate,
+    left: () => cloud.ids(),
     variables: { ...variables, CONFORMANCE_KEY_ID: KEY_ID, CONFORMANCE_KEY: KEY },
   };
 }
@@ -61,8 +64,11 @@ async function gcp(): Promise<Loopback> {
   const cloud = new GceEndpoint({ clock, pageSize, operationMs: 0, accounts });
   const { origin, close } = await onPort(cloud.transport);
   const key = {
-    ...{ type: 'service_account', project_id: 'project-p', client_email: email, private_key_id: 'key-1' },
-    ...{ private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }) },
+    type: 'service_account',
+    project_id: 'project-p',
+    client_email: email,
+    private_key_id: 'key-1',
+    private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
     token_uri: 'https://oauth2.googleapis.com/token',
   };
   const variables = { GOOGLE_COMPUTE_CUSTOM_ENDPOINT: origin, MCM_GCP_TOKEN_ENDPOINT: `${origin}/token` };

@@ -20,7 +20,9 @@ const informer = createInformer(client, configMaps, { ...runtime, namespace: 'de
 const stop = new AbortController();
 
 const controller = createController({
-  ...{ ...runtime, name: 'demo', concurrency: 10 },
+  ...runtime,
+  name: 'demo',
+  concurrency: 10,
   reconcile: async (key) => {
     const object = informer.store.get(key);
     if (object === undefined || object.data?.seen === 'yes') return done; // gone, or nothing to do; again(60_000) is a deadline

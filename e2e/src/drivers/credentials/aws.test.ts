@@ -52,13 +52,18 @@ function open(
     run,
   };
   const driver = createAwsDriver({
-    ...{ clock, random: seededRandom(1), connect: wire.connect, environment },
+    clock,
+    random: seededRandom(1),
+    connect: wire.connect,
+    environment,
     // Asked by the SDK otherwise, of the process's own variables.
     settings: { ec2Endpoint: EC2, stsEndpoint: EC2 },
   });
   const { providerSpec } = aws().machineClass;
   const stage = new Stage<AwsProviderSpec, AwsCredentials>(clock, driver, {
-    ...{ provider: 'AWS', spec: providerSpec ?? {}, secret: BLANK },
+    provider: 'AWS',
+    spec: providerSpec ?? {},
+    secret: BLANK,
   });
   const actions = (): readonly string[] =>
     wire.sent.map(({ method, path, body = '' }) => new URLSearchParams(body).get('Action') ?? `${method} ${path}`);

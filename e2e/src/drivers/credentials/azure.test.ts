@@ -45,13 +45,17 @@ function open(
   const cloud = new ArmEndpoint({ clock: virtual, principals, identities, ...options });
   const wire = new Wire(virtual, cloud.transport);
   const driver = createAzureDriver({
-    ...{ clock: virtual, random: seededRandom(1), connect: wire.connect },
+    clock: virtual,
+    random: seededRandom(1),
+    connect: wire.connect,
     ...azureSettings(variables, flags).settings,
     readFile: async () => undefined,
   });
   const { providerSpec } = azure().machineClass;
   const stage = new Stage<AzureProviderSpec, AzureCredentials>(virtual, driver, {
-    ...{ provider: 'Azure', spec: providerSpec ?? {}, secret: CERTIFIED },
+    provider: 'Azure',
+    spec: providerSpec ?? {},
+    secret: CERTIFIED,
   });
   return { clock: virtual, wire, stage };
 }

@@ -20,8 +20,11 @@ const AWS = {
   keys: { accessKeyId: 'ASIAHOST', secretAccessKey: 'secret-of-the-host', sessionToken: 'session-of-the-host' },
 };
 const FEDERATION: Federation = {
-  ...{ audience: POOL, tokens: ['token-of-the-workload'], impersonable: ['machines@p'] },
-  ...{ hostAccounts: ['host@p'], aws: AWS },
+  audience: POOL,
+  tokens: ['token-of-the-workload'],
+  impersonable: ['machines@p'],
+  hostAccounts: ['host@p'],
+  aws: AWS,
 };
 const [STS, IAM, COMPUTE] = [
   'https://sts.googleapis.com',
@@ -31,14 +34,17 @@ const [STS, IAM, COMPUTE] = [
 const [GCE_HOST, AWS_HOST] = ['http://metadata.google.internal', 'http://169.254.169.254'];
 const IMPERSONATION = `${IAM}/v1/projects/-/serviceAccounts/machines@p:generateAccessToken`;
 const EXTERNAL = {
-  ...{ type: 'external_account', audience: POOL, token_url: `${STS}/v1/token` },
+  type: 'external_account',
+  audience: POOL,
+  token_url: `${STS}/v1/token`,
   subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
 };
 const FILE = { ...EXTERNAL, credential_source: { file: '/tokens/google' } };
 const URL_ = {
   ...EXTERNAL,
   credential_source: {
-    ...{ url: 'https://idp.example/subject-token?audience=g', headers: { 'x-workload': 'machines' } },
+    url: 'https://idp.example/subject-token?audience=g',
+    headers: { 'x-workload': 'machines' },
     format: { type: 'json', subject_token_field_name: 'value' },
   },
 };
@@ -62,13 +68,17 @@ function open(variables: Readonly<Record<string, string>> = ALL, flags: Paramete
   const wire = new Wire(clock, cloud.transport);
   const files = new Map([['/tokens/google', 'token-of-the-workload']]);
   const driver = createGcpDriver({
-    ...{ clock, random: seededRandom(1), connect: wire.connect },
+    clock,
+    random: seededRandom(1),
+    connect: wire.connect,
     ...gcpSettings(variables, flags).settings,
     readFile: async (path) => files.get(path),
   });
   const { providerSpec } = gcp().machineClass;
   const stage = new Stage<GcpProviderSpec, GcpCredentials>(clock, driver, {
-    ...{ provider: 'GCP', spec: providerSpec ?? {}, secret: {} },
+    provider: 'GCP',
+    spec: providerSpec ?? {},
+    secret: {},
   });
   const list = (account: object) => stage.list({ secret: secretOf(account) });
   return { clock, wire, files, list };
@@ -157,7 +167,9 @@ describe('sources of workload tokens', () => {
     const { wire, list } = open();
     await list(URL_);
     expect(wire.sent[0]).toMatchObject({
-      ...{ method: 'GET', path: '/subject-token?audience=g', headers: { 'x-workload': 'machines' } },
+      method: 'GET',
+      path: '/subject-token?audience=g',
+      headers: { 'x-workload': 'machines' },
     });
   });
 
@@ -173,7 +185,9 @@ describe('sources of workload tokens', () => {
     const { accessKeyId, secretAccessKey, sessionToken } = AWS.keys;
     const keys = {
       AWS_ACCESS_KEY_ID: accessKeyId,
-      ...{ AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: sessionToken, AWS_REGION: 'us-east-1' },
+      AWS_SECRET_ACCESS_KEY: secretAccessKey,
+      AWS_SESSION_TOKEN: sessionToken,
+      AWS_REGION: 'us-east-1',
     };
     const { wire, list } = open({ ...ALL, ...keys });
     await list(ROLE);
@@ -191,7 +205,9 @@ describe('sources of workload tokens', () => {
 
 describe('impersonation', () => {
   const played = (source_credentials: object, more: object = {}) => ({
-    ...{ type: 'impersonated_service_account', service_account_impersonation_url: IMPERSONATION, source_credentials },
+    type: 'impersonated_service_account',
+    service_account_impersonation_url: IMPERSONATION,
+    source_credentials,
     ...more,
   });
 

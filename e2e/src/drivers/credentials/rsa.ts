@@ -11,6 +11,11 @@ export const pemOf = (privateKey: KeyObject): string => privateKey.export({ type
 /** PEM of a certificate for a key. */
 export const certificateOf = (publicKey: KeyObject, notBefore: Date, notAfter: Date): string =>
   createAuthority(notBefore).issue({
-    ...{ subject: { commonName: 'application' }, publicKey, notBefore, notAfter },
-    ...{ keyUsages: ['digitalSignature'], extendedKeyUsages: ['clientAuth'], hosts: [] },
+    subject: { commonName: 'application' },
+    publicKey,
+    notBefore,
+    notAfter,
+    keyUsages: ['digitalSignature'],
+    extendedKeyUsages: ['clientAuth'],
+    hosts: [],
   });

@@ -61,7 +61,9 @@ function open(
     else process.env[name] = value;
   }
   const driver = createAwsDriver({
-    ...{ clock, random: seededRandom(1), connect: wire.connect },
+    clock,
+    random: seededRandom(1),
+    connect: wire.connect,
     environment: { variables: process.env, readFile },
     ...(flags ? awsSettings(process.env, flags) : {}),
   });

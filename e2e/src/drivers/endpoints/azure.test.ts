@@ -41,7 +41,9 @@ function open(
   const files = new Map([['/token', 'token-of-the-workload']]);
   const make = () =>
     createAzureDriver({
-      ...{ clock, random: seededRandom(1), connect: wire.connect },
+      clock,
+      random: seededRandom(1),
+      connect: wire.connect,
       ...azureSettings(variables, flags).settings,
       readFile: async (path) => files.get(path),
       throwAwayKey: async () => 'ssh-rsa NOBODY',

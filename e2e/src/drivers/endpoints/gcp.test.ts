@@ -18,8 +18,10 @@ const ACCOUNT = {
   private_key: KEY,
 };
 const EXTERNAL = {
-  ...{ type: 'external_account', audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p' },
-  ...{ subject_token_type: 'urn:ietf:params:oauth:token-type:jwt', token_url: 'https://sts.googleapis.com/v1/token' },
+  type: 'external_account',
+  audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p',
+  subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+  token_url: 'https://sts.googleapis.com/v1/token',
   credential_source: { file: '/var/run/secrets/gardener.cloud/workload-identity/token' },
 };
 const SPEC = {
@@ -45,7 +47,9 @@ function open(variables: Readonly<Record<string, string>> = {}, flags: Parameter
   const wire = new Wire(clock, cloud.transport);
   const workload: { token: string | undefined } = { token: 'token-of-the-workload' };
   const driver = createGcpDriver({
-    ...{ clock, random: seededRandom(1), connect: wire.connect },
+    clock,
+    random: seededRandom(1),
+    connect: wire.connect,
     ...gcpSettings(variables, flags).settings,
     readFile: async () => workload.token,
   });

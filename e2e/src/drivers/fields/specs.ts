@@ -8,21 +8,39 @@ export interface FieldSpecs {
 }
 
 const ebs = (size: number) => ({
-  ...{ volumeType: 'gp3', volumeSize: size, iops: 3_000, throughput: 200, encrypted: true },
-  ...{ deleteOnTermination: false, snapshotID: 'snap-1', kmsKeyID: 'key' },
+  volumeType: 'gp3',
+  volumeSize: size,
+  iops: 3_000,
+  throughput: 200,
+  encrypted: true,
+  deleteOnTermination: false,
+  snapshotID: 'snap-1',
+  kmsKeyID: 'key',
 });
 const awsFirst = {
   apiVersion: 'mcm.gardener.cloud/v1alpha1',
-  ...{ ami: 'ami-1', region: 'eu-north-1', machineType: 'm6i.large', keyName: 'key', iam: { name: 'nodes' } },
+  ami: 'ami-1',
+  region: 'eu-north-1',
+  machineType: 'm6i.large',
+  keyName: 'key',
+  iam: { name: 'nodes' },
   blockDevices: [
     { deviceName: '/root', ebs: ebs(50), noDevice: 'none', virtualName: 'ephemeral0' },
     { deviceName: '/dev/sdb', ebs: ebs(20) },
   ],
   networkInterfaces: [
     {
-      ...{ subnetID: 'subnet-1', securityGroupIDs: ['sg-1'], associatePublicIPAddress: true },
-      ...{ deleteOnTermination: false, description: 'words', ipv6AddressCount: 1, primaryIpv6: false },
-      ...{ ipv6PrefixCount: 1, interfaceType: 'interface', deviceIndex: 0, networkCardIndex: 0 },
+      subnetID: 'subnet-1',
+      securityGroupIDs: ['sg-1'],
+      associatePublicIPAddress: true,
+      deleteOnTermination: false,
+      description: 'words',
+      ipv6AddressCount: 1,
+      primaryIpv6: false,
+      ipv6PrefixCount: 1,
+      interfaceType: 'interface',
+      deviceIndex: 0,
+      networkCardIndex: 0,
     },
   ],
   tags: { 'kubernetes.io/cluster/ours': '1', 'kubernetes.io/role/node': '1', colour: 'blue' },
@@ -30,11 +48,15 @@ const awsFirst = {
   instanceMarketOptions: { marketType: 'spot' },
   srcAndDstChecksEnabled: false,
   instanceMetadataOptions: {
-    ...{ httpEndpoint: 'enabled', httpTokens: 'required', httpProtocolIpv6: 'enabled', httpPutResponseHopLimit: 2 },
+    httpEndpoint: 'enabled',
+    httpTokens: 'required',
+    httpProtocolIpv6: 'enabled',
+    httpPutResponseHopLimit: 2,
   },
   cpuOptions: { coreCount: 2, threadsPerCore: 1, amdSevSnp: 'enabled' },
   placement: { tenancy: 'host', affinity: 'host', groupId: 'pg-1', hostId: 'h-1', partitionNumber: 2 },
-  ...{ ebsOptimized: true, monitoring: true },
+  ebsOptimized: true,
+  monitoring: true,
 };
 const { instanceMarketOptions: _, ...onDemand } = awsFirst;
 
@@ -43,7 +65,8 @@ export const AWS: FieldSpecs = {
     awsFirst,
     {
       ...onDemand,
-      ...{ iam: { arn: 'arn:aws:iam::1:instance-profile/x' }, spotPrice: '0.5' },
+      iam: { arn: 'arn:aws:iam::1:instance-profile/x' },
+      spotPrice: '0.5',
       capacityReservation: { capacityReservationPreference: 'open' },
     },
     {
@@ -80,7 +103,9 @@ const PLACES = [
   { machineSet: { id: '/sets/c', kind: 'vmo' } },
 ];
 const azureWith = (image: object, place: object) => ({
-  ...{ location: 'northeurope', resourceGroup: 'rg', cloudConfiguration: { name: 'AzurePublic' } },
+  location: 'northeurope',
+  resourceGroup: 'rg',
+  cloudConfiguration: { name: 'AzurePublic' },
   subnetInfo: { vnetName: 'net', vnetResourceGroup: 'rg-of-net', subnetName: 'nodes' },
   tags: { 'kubernetes.io-cluster-ours': '1', 'kubernetes.io-role-node': '1', colour: 'blue' },
   properties: {
@@ -98,15 +123,23 @@ const azureWith = (image: object, place: object) => ({
       imageReference: image,
       diskControllerType: 'SCSI',
       osDisk: {
-        ...{ name: 'disk', caching: 'None', createOption: 'FromImage', diskSizeGB: 50 },
+        name: 'disk',
+        caching: 'None',
+        createOption: 'FromImage',
+        diskSizeGB: 50,
         managedDisk: {
-          ...{ id: '/disks/one', storageAccountType: 'Premium_LRS' },
+          id: '/disks/one',
+          storageAccountType: 'Premium_LRS',
           securityProfile: { securityEncryptionType: 'VMGuestStateOnly' },
         },
       },
       dataDisks: [
         {
-          ...{ name: 'seed', lun: 1, diskSizeGB: 20, storageAccountType: 'Standard_LRS', caching: 'ReadOnly' },
+          name: 'seed',
+          lun: 1,
+          diskSizeGB: 20,
+          storageAccountType: 'Standard_LRS',
+          caching: 'ReadOnly',
           imageRef: image,
         },
       ],
@@ -137,12 +170,24 @@ export const AZURE: FieldSpecs = {
 };
 
 const gcpFirst = {
-  ...{ apiVersion: 'mcm.gardener.cloud/v1alpha1', region: 'europe-north1', zone: 'europe-north1-b' },
-  ...{ machineType: 'n2-standard-4', canIpForward: true, deletionProtection: true, description: 'words' },
+  apiVersion: 'mcm.gardener.cloud/v1alpha1',
+  region: 'europe-north1',
+  zone: 'europe-north1-b',
+  machineType: 'n2-standard-4',
+  canIpForward: true,
+  deletionProtection: true,
+  description: 'words',
   disks: [
     {
-      ...{ type: 'pd-balanced', boot: true, image: 'projects/p/global/images/i', autoDelete: false, sizeGb: 42 },
-      ...{ labels: { name: 'pool' }, provisionedIops: 3_000, provisionedThroughput: 200, storagePool: 'pools/one' },
+      type: 'pd-balanced',
+      boot: true,
+      image: 'projects/p/global/images/i',
+      autoDelete: false,
+      sizeGb: 42,
+      labels: { name: 'pool' },
+      provisionedIops: 3_000,
+      provisionedThroughput: 200,
+      storagePool: 'pools/one',
       encryption: { kmsKeyName: 'key', kmsKeyServiceAccount: 'k@p' },
     },
     { type: 'SCRATCH', interface: 'NVME' },
@@ -153,8 +198,14 @@ const gcpFirst = {
   minCpuPlatform: 'Intel Ice Lake',
   networkInterfaces: [
     {
-      ...{ network: 'net', subnetwork: 'nodes', disableExternalIP: true, stackType: 'IPV4_ONLY', useAliasIPs: true },
-      ...{ ipv6accessType: 'INTERNAL', ipCidrRange: '/24', subnetworkRangeName: 'range' },
+      network: 'net',
+      subnetwork: 'nodes',
+      disableExternalIP: true,
+      stackType: 'IPV4_ONLY',
+      useAliasIPs: true,
+      ipv6accessType: 'INTERNAL',
+      ipCidrRange: '/24',
+      subnetworkRangeName: 'range',
     },
   ],
   scheduling: { automaticRestart: true, onHostMaintenance: 'TERMINATE', preemptible: true },

@@ -5,7 +5,11 @@ import { type CloudInstance, FleetRecord } from './record.ts';
 const AT = Date.UTC(2026, 0, 1);
 const at = (seconds: number): string => new Date(AT + seconds * 1_000).toISOString();
 const vm = (more: Partial<CloudInstance> = {}): CloudInstance => ({
-  ...{ id: 'i-1', name: 'node-1', clientToken: 'uid-1', state: 'running', ...more },
+  id: 'i-1',
+  name: 'node-1',
+  clientToken: 'uid-1',
+  state: 'running',
+  ...more,
 });
 const ended = vm({ state: 'terminated', terminatedAt: at(60) });
 const machine = (isGoing: boolean) => ({ uid: 'uid-1', name: 'node-1', isGoing });

@@ -59,7 +59,10 @@ export class FleetRecord {
   pod({ metadata, spec, status }: Pod, now: number): void {
     if (spec.nodeName === undefined) return;
     const seen = this.#pods.get(metadata.uid) ?? {
-      ...{ name: metadata.name, node: spec.nodeName, boundAt: now, goesAt: Number.POSITIVE_INFINITY },
+      name: metadata.name,
+      node: spec.nodeName,
+      boundAt: now,
+      goesAt: Number.POSITIVE_INFINITY,
     };
     this.#pods.set(metadata.uid, seen);
     const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata;

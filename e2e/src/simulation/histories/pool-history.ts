@@ -148,7 +148,11 @@ class PoolHistory {
     [this.#config, this.#dice] = [config, dice];
     const { clock } = config.world;
     this.#script = new Script({
-      ...{ dice, acts, plan, maxPauseMs: 10 * MINUTE, beginsAtOnce: true },
+      dice,
+      acts,
+      plan,
+      maxPauseMs: 10 * MINUTE,
+      beginsAtOnce: true,
       wait: (ms) => clock.advance(ms),
       act: (name) => this.#try(name as Act),
     });

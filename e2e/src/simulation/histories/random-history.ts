@@ -23,7 +23,8 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const { seed, profile, wrap } = options;
   const machine = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };
   const world = await World.start({
-    ...{ seed, profile },
+    seed,
+    profile,
     machine,
     kubelets: { joinDelay: mode === 'pauses' ? 2_000 * (2 + (seed % 7)) : 500 * (seed % 7) },
     ...strategyOf(mode, seed),

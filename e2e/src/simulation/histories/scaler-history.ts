@@ -227,7 +227,8 @@ export async function playScaler(options: FleetHistoryOptions): Promise<Outcome>
       return answer;
     };
   world = await World.start({
-    ...{ seed, profile },
+    seed,
+    profile,
     machine: { creationTimeout: '30m', healthTimeout: '30m' },
     kubelets: { joinDelay: 500 * (seed % 7) },
     ...strategyOf('scaler', seed),

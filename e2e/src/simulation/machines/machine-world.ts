@@ -118,7 +118,9 @@ export class MachineWorld {
     this.reporter = new Reporter(clock);
     this.steps = new StepLimit(clock, this.reporter);
     this.network = new Network({
-      ...{ clock, seed, profile },
+      clock,
+      seed,
+      profile,
       random: seededRandom(seed + 3),
       kill: () => this.kill(),
       note: (text) => this.reporter.note('act', text),

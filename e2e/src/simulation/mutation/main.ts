@@ -59,7 +59,10 @@ const print = (cells: readonly string[]): boolean => process.stdout.write(`| ${c
 
 async function run(): Promise<number> {
   const options = {
-    ...{ root: ROOT, seeds: positive('seeds'), maxMs: positive('minutes') * 60_000, workers: positive('workers') },
+    root: ROOT,
+    seeds: positive('seeds'),
+    maxMs: positive('minutes') * 60_000,
+    workers: positive('workers'),
   };
   const survivors: number[] = [];
   print(['#', 'topic', 'file', 'line', 'instead', 'result', 'histories', 'violation']);

@@ -49,7 +49,11 @@ export async function runMutant(mutant: Mutant, { root, seeds, maxMs, workers }:
   const { file, find, replace } = mutant;
   const loaded: LoadedMutant = { url: pathToFileURL(`${root}/${file}`).href, find, replace };
   const swarm = new Swarm({
-    ...{ workers, cases: casesOf(mutant, seeds), forMs: maxMs, caseMs: CASE_MS, endsAtFailure: true },
+    workers,
+    cases: casesOf(mutant, seeds),
+    forMs: maxMs,
+    caseMs: CASE_MS,
+    endsAtFailure: true,
     worker: new URL('./worker.ts', import.meta.url),
     workerData: loaded,
     onFailure: ({ one, violations: [first = ''] }) => {

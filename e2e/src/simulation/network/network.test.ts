@@ -26,7 +26,10 @@ function stage(profile: ProfileName, seed = 1) {
   const notes: string[] = [];
   const killed: string[] = [];
   const network = new Network({
-    ...{ clock, seed, profile, random: seededRandom(seed) },
+    clock,
+    seed,
+    profile,
+    random: seededRandom(seed),
     kill: (caller) => void killed.push(caller),
     note: (text) => void notes.push(text),
   });

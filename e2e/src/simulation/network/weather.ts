@@ -33,9 +33,15 @@ export const PROFILES = {
   lan: { ...CALM, wireMs: 50, eventMs: 300, kubeletMs: 50 },
   slow: { ...CALM, wireMs: 1_000, eventMs: 3_000, kubeletMs: 1_000, pageSize: 3, expiredPage: 0.02 },
   hostile: {
-    ...{ wireMs: 10_000, eventMs: 10_000, kubeletMs: 10_000, pageSize: 2, expiredPage: 0.1, crash: 0.0005 },
+    wireMs: 10_000,
+    eventMs: 10_000,
+    kubeletMs: 10_000,
+    pageSize: 2,
+    expiredPage: 0.1,
+    crash: 0.0005,
     reads: { conflict: 0.01, throttled: 0.03, internal: 0.03, lost: 0.03 },
-    ...{ silentWatch: 0.05, expiredWatch: 0.1 },
+    silentWatch: 0.05,
+    expiredWatch: 0.1,
   },
 } as const satisfies Readonly<Record<string, Profile>>;
 

@@ -24,7 +24,10 @@ async function violationsOf(setSize: number): Promise<readonly string[]> {
   const violations: string[] = [];
   const reducedAt = clock.now().getTime() + MINUTE;
   const verifier = new FleetVerifier({
-    ...{ clock, limit: 1, lagMs: () => 0, violate: (text) => violations.push(text) },
+    clock,
+    limit: 1,
+    lagMs: () => 0,
+    violate: (text) => violations.push(text),
     replicasOf: () => setSize,
     largestSince: () => setSize,
     reducedAt: () => (setSize < 3 ? reducedAt : undefined),
@@ -52,7 +55,10 @@ test('a set fills up to its size after a scale-in, and a set that grows beyond t
   const violations: string[] = [];
   const sizes = { set: 2 };
   const verifier = new FleetVerifier({
-    ...{ clock: new VirtualClock(), limit: 1, lagMs: () => 0, violate: (text) => violations.push(text) },
+    clock: new VirtualClock(),
+    limit: 1,
+    lagMs: () => 0,
+    violate: (text) => violations.push(text),
     replicasOf: () => sizes.set,
     largestSince: () => sizes.set,
     reducedAt: () => undefined,

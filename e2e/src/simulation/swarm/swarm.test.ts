@@ -9,7 +9,12 @@ const one: Case = { suite: 'rolls', seed: 1 };
 async function failures(code: string): Promise<readonly Failure[]> {
   const found: Failure[] = [];
   const swarm = new Swarm({
-    ...{ workers: 1, cases: [one], forMs: undefined, caseMs: 60_000, endsAtFailure: false, idleMs: 200 },
+    workers: 1,
+    cases: [one],
+    forMs: undefined,
+    caseMs: 60_000,
+    endsAtFailure: false,
+    idleMs: 200,
     worker: new URL(`data:text/javascript,${encodeURIComponent(code)}`),
     onFailure: (failure) => void found.push(failure),
     onProgress: () => undefined,

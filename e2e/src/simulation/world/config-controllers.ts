@@ -164,7 +164,12 @@ export class ConfigControllers {
     const recorder = createRecorder({ client, component: 'test', ...runtime });
     const { units } = createConfigControllers(
       {
-        ...{ control: client, target: client, recorder, nodeRecorder: recorder, runtime, tree: TREE },
+        control: client,
+        target: client,
+        recorder,
+        nodeRecorder: recorder,
+        runtime,
+        tree: TREE,
         identity: { version: 'v1', hash: 'h1' },
       },
       { machinePools: true, ...(haltDegraded !== undefined && { haltDegraded }) },

@@ -16,7 +16,9 @@ import { NAMESPACE, World, type WorldOptions } from './world.ts';
 
 /** The kinds of an Ignition file. */
 export const fileOf = (path: string, text: string) => ({
-  ...{ path, overwrite: true, contents: { source: encodeDataUrl(text) } },
+  path,
+  overwrite: true,
+  contents: { source: encodeDataUrl(text) },
 });
 
 /** Options of a world with machine configurations. */
@@ -41,7 +43,8 @@ export class ConfigWorld {
     });
     const { admin } = world;
     await admin.resource(controllerConfigs).create({
-      ...{ metadata: { name: 'machine-config-controller' }, spec: { platform: 'none' } },
+      metadata: { name: 'machine-config-controller' },
+      spec: { platform: 'none' },
     });
     await admin.resource(machineConfigs).create({
       metadata: { name: '50-user', labels: { [ConfigLabels.Role]: 'worker' } },
@@ -56,7 +59,9 @@ export class ConfigWorld {
     this.world = world;
     const { seed = 1, profile, configControllers = {} } = options;
     const network: Network = new Network({
-      ...{ clock: world.clock, seed: seed + 7, profile },
+      clock: world.clock,
+      seed: seed + 7,
+      profile,
       random: seededRandom(seed + 7),
       kill: () => this.controllers.kill(),
       note: (text) => world.reporter.note('act', text),

@@ -92,7 +92,9 @@ export class World extends Fleet {
     const log = createMemoryLogger();
     const steps = new StepLimit(clock, reporter);
     const network = new Network({
-      ...{ clock, seed, profile: options.profile },
+      clock,
+      seed,
+      profile: options.profile,
       random: seededRandom(seed + 3),
       kill: (caller) => caller !== 'kubelets' && this.kill(caller),
       note: (text) => reporter.note('act', text),

@@ -76,10 +76,8 @@ export const DEPLOYMENT_CONDITIONS = {
         help: 'Fix the cause in the message: a quota of the namespace, a webhook, or the permissions of the manager.',
       },
       ProgressDeadlineExceeded: {
-        ...{
-          status: 'False',
-          means: 'The rollout made no progress for `spec.progressDeadlineSeconds`. The manager continues to try.',
-        },
+        status: 'False',
+        means: 'The rollout made no progress for `spec.progressDeadlineSeconds`. The manager continues to try.',
         help: 'Runbook McmRolloutStuck.',
       },
       DeploymentPaused: { status: 'Unknown', means: '`spec.paused` is true.', help: 'Run `mcm rollout resume NAME`.' },
@@ -110,19 +108,14 @@ export const DEPLOYMENT_CONDITIONS = {
     reasons: {
       ValidationFailed: INVALID_FIELD,
       SelectingAll: {
-        ...{
-          status: 'True',
-          means: '`spec.selector` is empty and would select every machine of the namespace. The manager does nothing.',
-        },
+        status: 'True',
+        means: '`spec.selector` is empty and would select every machine of the namespace. The manager does nothing.',
         help: 'Add a label of the template to it.',
       },
       ClassNotFound: CLASS_NOT_FOUND,
       SelectorOverlaps: {
-        ...{
-          status: 'True',
-          means:
-            'Another deployment selects the same machines. The older deployment continues, and the newer one waits.',
-        },
+        status: 'True',
+        means: 'Another deployment selects the same machines. The older deployment continues, and the newer one waits.',
         help: 'Use a unique label in `spec.selector` and in the labels of the template of each deployment.',
       },
     },
@@ -202,11 +195,9 @@ export const DEPLOYMENT_CONDITIONS = {
         help: 'Use a value from the message.',
       },
       LimitsComeToZero: {
-        ...{
-          status: 'True',
-          means:
-            '`maxSurge` and `maxUnavailable` are both 0 for these replicas. The manager allows one unavailable machine.',
-        },
+        status: 'True',
+        means:
+          '`maxSurge` and `maxUnavailable` are both 0 for these replicas. The manager allows one unavailable machine.',
         help: 'Set `maxUnavailable: 1`, or a `maxSurge` of at least 1.',
       },
     },

@@ -44,19 +44,15 @@ export const EVENTS = {
     means: 'The manager changed the replicas of a MachineSet of the deployment.',
   },
   MachineSetCreateError: {
-    ...{
-      on: DEPLOYMENT,
-      type: 'Warning',
-      means: 'The manager cannot create the MachineSet of a new template. The message is the error of the API server.',
-    },
+    on: DEPLOYMENT,
+    type: 'Warning',
+    means: 'The manager cannot create the MachineSet of a new template. The message is the error of the API server.',
     help: 'Fix the cause in the message: a quota of the namespace, a webhook, or the permissions of the manager.',
   },
   SelectingAll: {
-    ...{
-      on: DEPLOYMENT,
-      type: 'Warning',
-      means: '`spec.selector` is empty and would select every machine of the namespace. The manager does nothing.',
-    },
+    on: DEPLOYMENT,
+    type: 'Warning',
+    means: '`spec.selector` is empty and would select every machine of the namespace. The manager does nothing.',
     help: 'Add a label of the template to `spec.selector`.',
   },
   DeploymentRollback: {
@@ -77,11 +73,9 @@ export const EVENTS = {
     help: 'Choose another revision from `mcm rollout history NAME`.',
   },
   RolloutPaused: {
-    ...{
-      on: DEPLOYMENT,
-      type: 'Warning',
-      means: 'Machines of the new template failed, and the pause on failure set `spec.paused`.',
-    },
+    on: DEPLOYMENT,
+    type: 'Warning',
+    means: 'Machines of the new template failed, and the pause on failure set `spec.paused`.',
     help: 'Correct the template and run `mcm rollout resume NAME`, or run `mcm rollout undo NAME`.',
   },
   RolloutWaiting: {
@@ -91,37 +85,27 @@ export const EVENTS = {
     help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until`.',
   },
   NoTargetCluster: {
-    ...{
-      on: DEPLOYMENT,
-      type: 'Warning',
-      means: 'The strategy is InPlaceUpdate, but the manager has no target cluster. It does nothing.',
-    },
+    on: DEPLOYMENT,
+    type: 'Warning',
+    means: 'The strategy is InPlaceUpdate, but the manager has no target cluster. It does nothing.',
     help: 'Start the manager with `--target-kubeconfig`, or use another strategy.',
   },
   NodesNotReadable: {
-    ...{
-      on: DEPLOYMENT,
-      type: 'Warning',
-      means:
-        'The strategy is InPlaceUpdate, but the manager has no permission to list or watch nodes. It does nothing.',
-    },
+    on: DEPLOYMENT,
+    type: 'Warning',
+    means: 'The strategy is InPlaceUpdate, but the manager has no permission to list or watch nodes. It does nothing.',
     help: 'Apply the roles of this version. The manager then continues.',
   },
   SelectionTakenOff: {
-    ...{
-      on: DEPLOYMENT,
-      type: 'Normal',
-      means: 'A node with the current template was selected for an update in place. The manager removed the selection.',
-    },
+    on: DEPLOYMENT,
+    type: 'Normal',
+    means: 'A node with the current template was selected for an update in place. The manager removed the selection.',
     help: 'Select only nodes with the candidate label.',
   },
   InputIgnored: {
-    ...{
-      on: [...DEPLOYMENT, ...SET],
-      type: 'Warning',
-      means:
-        'The manager ignores an invalid or misleading value of a field, label or annotation, and applies the rest.',
-    },
+    on: [...DEPLOYMENT, ...SET],
+    type: 'Warning',
+    means: 'The manager ignores an invalid or misleading value of a field, label or annotation, and applies the rest.',
     help: 'Correct the field, label or annotation that the message names.',
   },
   ScaleInAccepted: {
@@ -202,11 +186,9 @@ export const EVENTS = {
     help: 'Check the node. `mcm explain machine/NAME` shows the end of the health timeout.',
   },
   NodeMissing: {
-    ...{
-      on: MACHINE,
-      type: 'Warning',
-      means: 'The Node of a machine no longer exists. The health timeout started.',
-    },
+    on: MACHINE,
+    type: 'Warning',
+    means: 'The Node of a machine no longer exists. The health timeout started.',
     help: 'Find out why it was deleted. Restart the kubelet, so that it registers again.',
   },
   NodeDeleted: {
@@ -223,27 +205,21 @@ export const EVENTS = {
     help: 'Delete the Node if its VM no longer exists.',
   },
   CreationFailed: {
-    ...{
-      on: MACHINE,
-      type: 'Warning',
-      means: 'The cloud created no VM, or its initialization failed. The machine controller retries.',
-    },
+    on: MACHINE,
+    type: 'Warning',
+    means: 'The cloud created no VM, or its initialization failed. The machine controller retries.',
     help: 'Look up the code of the message in the reference of error codes.',
   },
   FailedToJoin: {
-    ...{
-      on: MACHINE,
-      type: 'Warning',
-      means: 'The node did not join within the creation timeout. The machine is Failed and is replaced.',
-    },
+    on: MACHINE,
+    type: 'Warning',
+    means: 'The node did not join within the creation timeout. The machine is Failed and is replaced.',
     help: 'Runbook McmMachinesDoNotJoin.',
   },
   HealthTimeout: {
-    ...{
-      on: MACHINE,
-      type: 'Warning',
-      means: 'The node did not recover within the health timeout. The machine is Failed and is replaced.',
-    },
+    on: MACHINE,
+    type: 'Warning',
+    means: 'The node did not recover within the health timeout. The machine is Failed and is replaced.',
     help: 'Runbook McmMachineFailed.',
   },
   InPlaceUpdateFailed: {
@@ -265,28 +241,22 @@ export const EVENTS = {
     help: 'Investigate the VM before its time is over. To delete it earlier, delete the ConfigMap in the message.',
   },
   InvalidInput: {
-    ...{
-      on: MACHINE,
-      type: 'Warning',
-      means: 'An annotation, a label or a field of the machine has an invalid value.',
-    },
+    on: MACHINE,
+    type: 'Warning',
+    means: 'An annotation, a label or a field of the machine has an invalid value.',
     help: 'Use one of the values in the message.',
   },
   DeletionBlocked: {
-    ...{
-      on: MACHINE,
-      type: 'Warning',
-      means: 'The deletion is blocked by a budget, by an error of the cloud, or by an API server.',
-    },
+    on: MACHINE,
+    type: 'Warning',
+    means: 'The deletion is blocked by a budget, by an error of the cloud, or by an API server.',
     help: 'The message contains the fix. `mcm explain machine/NAME` shows since when and until when. Runbook McmMachineTerminatingLong.',
   },
   VMUnknown: {
-    ...{
-      on: MACHINE,
-      type: 'Warning',
-      means:
-        'The label `force-deletion` ended the deletion of a machine, although the machine controller cannot determine whether it has a VM.',
-    },
+    on: MACHINE,
+    type: 'Warning',
+    means:
+      'The label `force-deletion` ended the deletion of a machine, although the machine controller cannot determine whether it has a VM.',
     help: 'Look for a VM with the name of the machine in the cloud. The search for orphans finds it when a class of the cluster is valid.',
   },
   PodDoesNotEnd: {
@@ -309,12 +279,9 @@ export const EVENTS = {
     help: 'The API server of the nodes has no eviction API. Serve `pods/eviction` of `policy/v1`.',
   },
   PodsForcedOff: {
-    ...{
-      on: MACHINE,
-      type: 'Warning',
-      means:
-        'The machine controller deleted the pods in the message without a grace period, and ignored their budgets.',
-    },
+    on: MACHINE,
+    type: 'Warning',
+    means: 'The machine controller deleted the pods in the message without a grace period, and ignored their budgets.',
     help: 'The message contains the reason: the drain timeout, an unreachable node, or the label `force-deletion`.',
   },
   DriverFault: {
@@ -324,11 +291,9 @@ export const EVENTS = {
     help: 'Fix the driver, or report the bug with a debug bundle.',
   },
   InvalidClass: {
-    ...{
-      on: CLASS,
-      type: 'Warning',
-      means: 'The provider spec or the Secret is invalid, so no VM can be created. Or the nodeTemplate is incomplete.',
-    },
+    on: CLASS,
+    type: 'Warning',
+    means: 'The provider spec or the Secret is invalid, so no VM can be created. Or the nodeTemplate is incomplete.',
     help: 'Correct the fields that the message names.',
   },
   ClassIsValid: { on: CLASS, type: 'Normal', means: 'The class is valid again.' },
@@ -357,11 +322,9 @@ export const EVENTS = {
     help: 'Check the region and the endpoint, and DNS, proxies and network policies of the machine controller.',
   },
   CloudRefuses: {
-    ...{
-      on: CLASS,
-      type: 'Warning',
-      means: 'The cloud refuses calls because of a value of the class, such as a missing image.',
-    },
+    on: CLASS,
+    type: 'Warning',
+    means: 'The cloud refuses calls because of a value of the class, such as a missing image.',
     help: 'Create a class with another name and a correct value for the field in the message.',
   },
   CloudAnswers: { on: CLASS, type: 'Normal', means: 'The cloud accepts calls for the class again.' },
@@ -373,12 +336,10 @@ export const EVENTS = {
   },
   ListingWorks: { on: CLASS, type: 'Normal', means: 'The machine controller can list the VMs of the class again.' },
   ForeignVMs: {
-    ...{
-      on: CLASS,
-      type: 'Warning',
-      means:
-        'VMs with the tags of the class belong to another control cluster. The machine controller does not delete them.',
-    },
+    on: CLASS,
+    type: 'Warning',
+    means:
+      'VMs with the tags of the class belong to another control cluster. The machine controller does not delete them.',
     help: 'If this control cluster replaces the other one, add it to `--orphan-former-owners`.',
   },
   OrphanVM: {
@@ -388,20 +349,16 @@ export const EVENTS = {
     help: 'Runbook McmOrphans.',
   },
   OrphanNode: {
-    ...{
-      on: ['Node'],
-      type: 'Warning',
-      means: 'The machine of a Node no longer exists. The message contains the next step.',
-    },
+    on: ['Node'],
+    type: 'Warning',
+    means: 'The machine of a Node no longer exists. The message contains the next step.',
     help: 'Runbook McmOrphans.',
   },
   MalformedObject: {
-    ...{
-      on: ['Machine', 'MachineClass', 'MachineDeployment', 'MachineSet', 'Node'],
-      type: 'Warning',
-      means:
-        'A field of the object is missing or of the wrong type; the message names each field. No controller acts on the object.',
-    },
+    on: ['Machine', 'MachineClass', 'MachineDeployment', 'MachineSet', 'Node'],
+    type: 'Warning',
+    means:
+      'A field of the object is missing or of the wrong type; the message names each field. No controller acts on the object.',
     help: 'Correct the named fields. The CRDs of this version refuse such objects.',
   },
 } as const satisfies Record<string, EventMeaning>;

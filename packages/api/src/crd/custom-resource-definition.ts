@@ -84,7 +84,10 @@ export function customResourceDefinition(
     spec: {
       group,
       names: {
-        ...{ kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() },
+        kind,
+        listKind: `${kind}List`,
+        plural,
+        singular: kind.toLowerCase(),
         ...(shortName !== undefined && { shortNames: [shortName] }),
       },
       scope: namespaced ? 'Namespaced' : 'Cluster',

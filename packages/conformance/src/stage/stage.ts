@@ -50,11 +50,17 @@ export interface Pace {
 }
 
 const BY_HAND: Pace = {
-  ...{ pauseMs: 60_000, lookMs: 1_000, retryAfterS: 30, endWithinMs: 1_000 },
+  pauseMs: 60_000,
+  lookMs: 1_000,
+  retryAfterS: 30,
+  endWithinMs: 1_000,
   timeouts: DRIVER_TIMEOUTS,
 };
 const IN_REAL_TIME: Pace = {
-  ...{ pauseMs: 1_000, lookMs: 100, retryAfterS: 2, endWithinMs: 20_000 },
+  pauseMs: 1_000,
+  lookMs: 100,
+  retryAfterS: 2,
+  endWithinMs: 20_000,
   timeouts: { ...DRIVER_TIMEOUTS, create: 5_000 },
 };
 

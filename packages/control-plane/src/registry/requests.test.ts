@@ -76,7 +76,11 @@ test('names of events must fit into a path; in the new API they must be subdomai
     metadata: { name: 'A_c' },
     regarding: { namespace: 'default' },
     eventTime: '2020-01-01T00:00:00.000000Z',
-    ...{ reportingController: 'a', reportingInstance: 'b', action: 'c', reason: 'd', type: 'Normal' },
+    reportingController: 'a',
+    reportingInstance: 'b',
+    action: 'c',
+    reason: 'd',
+    type: 'Normal',
   };
   const path = '/apis/events.k8s.io/v1/namespaces/default/events';
   const { status, body } = await setup.client.send('POST', path, newer);

@@ -40,7 +40,8 @@ function step(
 describe('a rollout for a machine configuration', () => {
   test('keeps old machines until the new machine has applied its configuration, and reports it', () => {
     expect(step([made('m', FOR_TWO)])).toEqual({
-      ...{ old: 3, new: 1 },
+      old: 3,
+      new: 1,
       because: 'waiting: m must apply the configuration of MachineConfigPool workers first',
     });
     expect(step([made('m', { ...FOR_TWO, [ConfigApplied]: 'true' })])).toMatchObject({ old: 2, new: 1 });
@@ -67,13 +68,11 @@ test('the preview of the rollout expects that machines apply their configuration
   const template = { ...pool.spec.template, metadata: { ...pool.spec.template.metadata, annotations } };
   const fleet = machinesOf(3, 'Running', 'old', { owner: old(3) });
   const { end } = simulateRollout({
-    ...{
-      deployment: { ...pool, spec: { ...pool.spec, template } },
-      sets: [old(3)],
-      fleet,
-      nodes: [],
-      classes: [{ metadata: { name: 'small' } } as MachineClass],
-    },
+    deployment: { ...pool, spec: { ...pool.spec, template } },
+    sets: [old(3)],
+    fleet,
+    nodes: [],
+    classes: [{ metadata: { name: 'small' } } as MachineClass],
     overlaps: [],
     safeguards: SAFEGUARD_DEFAULTS,
     durations: { join: () => 60_000, gone: () => 60_000, update: () => 60_000 },

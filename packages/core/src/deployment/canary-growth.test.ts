@@ -301,8 +301,13 @@ describe('a failed canary of a paused rollout', () => {
 
 test('the last good set gets missing replicas, also when the replica count does not change', () => {
   const size = (name: string, replicas: number) => ({
-    ...{ name, createdAt: name === 'old' ? 1 : 2, replicas, actual: replicas, available: replicas },
-    ...{ desired: 8, max: 9 },
+    name,
+    createdAt: name === 'old' ? 1 : 2,
+    replicas,
+    actual: replicas,
+    available: replicas,
+    desired: 8,
+    max: 9,
   });
   const sizes = { current: { ...size('new', 1), available: 0 }, old: [size('old', 4)] };
   const target = { replicas: 8, surge: 1, unavailable: 0, ceiling: 1, good: 'old' };

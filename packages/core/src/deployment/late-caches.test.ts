@@ -98,7 +98,11 @@ async function live({ seed, replicas, strategy, surge, unavailable, acts }: Hist
 
 /** A machine that recovers during its deletion. Deletions without a version cause this. */
 const RECOVERED: History = {
-  ...{ seed: 1335431204, replicas: 4, strategy: 'RollingUpdate', surge: 1, unavailable: 0 },
+  seed: 1335431204,
+  replicas: 4,
+  strategy: 'RollingUpdate',
+  surge: 1,
+  unavailable: 0,
   acts: [
     [{ do: 'fail', which: 4 }, 601],
     [{ do: 'blink', which: 9 }, 1333],

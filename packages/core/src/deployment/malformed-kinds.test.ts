@@ -33,10 +33,16 @@ const openUntil = (signal: AbortSignal): ReadableStream =>
 /** Every field of the schema of a kind at any depth: missing, null, and of each other type. */
 const itemsOf = ({ kind, shape = {} }: ResourceDefinition<KubeObject>): readonly object[] =>
   [...malformations(shape)].map(({ content }, index) => ({
-    ...{ apiVersion: 'x', kind, ...content },
+    apiVersion: 'x',
+    kind,
+    ...content,
     metadata: {
-      ...{ name: `o-${index}`, namespace: NAMESPACE, uid: `${kind}-${index}` },
-      ...{ resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z', generation: 1 },
+      name: `o-${index}`,
+      namespace: NAMESPACE,
+      uid: `${kind}-${index}`,
+      resourceVersion: '1',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      generation: 1,
     },
   }));
 

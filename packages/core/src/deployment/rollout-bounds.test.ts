@@ -8,8 +8,13 @@ import { added, grown, lastGood } from './state/growth.ts';
 import { footprint, type SetSize, sizeOf } from './state/size.ts';
 
 const size = (name: string, replicas: number, more: Partial<SetSize> = {}): SetSize => ({
-  ...{ name, createdAt: name === 'new' ? 2 : 1, replicas, actual: replicas, available: replicas },
-  ...{ desired: undefined, max: undefined },
+  name,
+  createdAt: name === 'new' ? 2 : 1,
+  replicas,
+  actual: replicas,
+  available: replicas,
+  desired: undefined,
+  max: undefined,
   ...more,
 });
 

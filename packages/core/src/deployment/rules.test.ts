@@ -307,8 +307,13 @@ describe('rolling update [3]', () => {
 
   test('a shared scaling rounds halves up [3.8]', () => {
     const size = (name: string, createdAt: number, replicas: number) => ({
-      ...{ name, createdAt, replicas, actual: replicas, available: 0 },
-      ...{ desired: 10, max: 10 },
+      name,
+      createdAt,
+      replicas,
+      actual: replicas,
+      available: 0,
+      desired: 10,
+      max: 10,
     });
     const current = size('c', 3, 1);
     const old = [size('a', 1, 5), size('b', 2, 5)];
@@ -342,8 +347,14 @@ describe('status [6]', () => {
       { spec: 4, counts: counts(3, { available: 3, ready: 2, preservedFailed: 1, failed: failed('old') }) },
     );
     expect(deploymentStatus(deployment(5, { status: { collisionCount: 2 } }), counted, 0, NOW)).toMatchObject({
-      ...{ observedGeneration: 1, replicas: 5, updatedReplicas: 2, readyReplicas: 3, availableReplicas: 4 },
-      ...{ preservedFailedReplicas: 1, unavailableReplicas: 2, collisionCount: 2 },
+      observedGeneration: 1,
+      replicas: 5,
+      updatedReplicas: 2,
+      readyReplicas: 3,
+      availableReplicas: 4,
+      preservedFailedReplicas: 1,
+      unavailableReplicas: 2,
+      collisionCount: 2,
       failedMachines: [{ name: 'old' }, { name: 'new' }],
     });
   });
@@ -418,8 +429,12 @@ describe('status [6]', () => {
 
   test('the same status and reason keep message and times; another reason keeps the transition [6.7]', () => {
     const old = {
-      ...({ type: 'Progressing', status: 'True', reason: 'MachineSetUpdated', message: 'a' } as const),
-      ...{ lastUpdateTime: minutes(-9), lastTransitionTime: minutes(-9) },
+      type: 'Progressing' as const,
+      status: 'True' as const,
+      reason: 'MachineSetUpdated',
+      message: 'a',
+      lastUpdateTime: minutes(-9),
+      lastTransitionTime: minutes(-9),
     };
     const other = { type: 'Available' as const, status: 'True' as const };
     const change = (wanted: ConditionChange) => setDeploymentCondition([old, other], wanted, NOW);

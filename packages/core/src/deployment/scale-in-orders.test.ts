@@ -275,7 +275,10 @@ describe('the manager dies at any of its writes', () => {
         const { first, budget, left } = seen;
         died = seen.died;
         expect({ write, deleted: budget.deleted.toSorted(), created: budget.created, left }).toEqual({
-          ...{ write, deleted: first.slice(2), created: [], left: first.slice(0, 2) },
+          write,
+          deleted: first.slice(2),
+          created: [],
+          left: first.slice(0, 2),
         });
         expect(write).toBeLessThan(MANY_WRITES);
       }
@@ -296,7 +299,9 @@ describe('the manager dies at any of its writes', () => {
       const { first, budget } = seen;
       died = seen.died;
       expect({ write, deleted: budget.deleted, created: budget.created.length }).toEqual({
-        ...{ write, deleted: first.slice(2), created: 1 },
+        write,
+        deleted: first.slice(2),
+        created: 1,
       });
       expect(write).toBeLessThan(MANY_WRITES);
     }

@@ -143,7 +143,11 @@ test('an in-place update that has all its machines deletes no surplus outside of
     const pool = deployment(3, strategy('Auto', 1, 1));
     const snapshot = {
       deployment: { ...pool, metadata: { ...pool.metadata, annotations } },
-      ...{ sets, machines, creating: () => 0, nodeOf: () => undefined, now: NOW },
+      sets,
+      machines,
+      creating: () => 0,
+      nodeOf: () => undefined,
+      now: NOW,
     };
     return planRollout(snapshot).write.some(({ metadata, spec }) => metadata.name === 'old' && spec.replicas === 0);
   };

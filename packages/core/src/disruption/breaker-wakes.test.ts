@@ -21,7 +21,9 @@ const one = (name: string, phase: MachinePhase, since = -11, zone = 'a'): Machin
 
 const classOf = (name: string, zone?: string): MachineClass =>
   ({
-    ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'MachineClass', providerSpec: {} },
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'MachineClass',
+    providerSpec: {},
     metadata: { name, namespace: 'test', uid: name, resourceVersion: '1', creationTimestamp: at(0) },
     ...(zone ? { nodeTemplate: { zone, region: 'r', instanceType: 't', capacity: {} } } : {}),
   }) as MachineClass;

@@ -19,7 +19,8 @@ test('the patience with a joining machine comes from its annotation, its spec, o
     const annotations =
       annotation === undefined ? {} : { annotations: { [Annotations.EffectiveCreationTimeout]: annotation } };
     return joinPatienceMs({
-      ...{ ...rest, metadata: { ...bare, ...annotations } },
+      ...rest,
+      metadata: { ...bare, ...annotations },
       spec: { ...spec, ...(creationTimeout === undefined ? {} : { creationTimeout }) },
     });
   };

@@ -78,8 +78,14 @@ test('a machine that is being deleted, or whose deletion was sent, is not select
 
 const ask = (more: Partial<RepairSnapshot>) =>
   planRepairs({
-    ...{ replicas: 8, unavailable: 1, current: undefined, old: [], limit: 1, now: NOW },
-    ...{ breakerOf: () => undefined, nodeAnnotations: () => ({}) },
+    replicas: 8,
+    unavailable: 1,
+    current: undefined,
+    old: [],
+    limit: 1,
+    now: NOW,
+    breakerOf: () => undefined,
+    nodeAnnotations: () => ({}),
     ...more,
   });
 const names = (machines: readonly Machine[]) => machines.map(({ metadata }) => metadata.name);

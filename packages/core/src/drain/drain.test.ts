@@ -126,7 +126,12 @@ test('forced: every pod is deleted once, and nothing is awaited [S-DR10]', () =>
   expect(plan.drained).toBe(false);
   const asked = remember(Object.fromEntries(pods.map((p) => [forcedKey(p), attempt({ result: 'failed' })])));
   expect(planDrain(look(pods, { forced: true, memory: asked }), NOON)).toMatchObject({
-    ...{ drained: true, forced: true, remove: [], leaving: [], blockers: [], leftAttached: [] },
+    drained: true,
+    forced: true,
+    remove: [],
+    leaving: [],
+    blockers: [],
+    leftAttached: [],
   });
   const because = (forcedBy?: string) =>
     planDrain(look(pods, { forced: true, ...(forcedBy && { forcedBy }) }), NOON).removeBecause;
@@ -303,7 +308,8 @@ test('a budget without a healthy pod is reported as such', () => {
   expect(plan.blockers).toMatchObject([
     {
       text: 'pod default/a waits for pod disruption budget default/web, which has no healthy pod',
-      ...{ failed: false, budgets: ['default/web'] },
+      failed: false,
+      budgets: ['default/web'],
     },
   ]);
 });

@@ -26,18 +26,28 @@ function observed(
   budgets: readonly PodDisruptionBudget[] = [],
 ) {
   const kind = (resource: string, objects: readonly object[] = []) => ({
-    ...{ resource, refused: undefined },
+    resource,
+    refused: undefined,
     store: { byIndex: () => objects, get: () => undefined },
   });
   const caches = {
-    ...{ pods: kind('pods', found), budgets: kind('poddisruptionbudgets', budgets) },
-    ...{ claims: kind('persistentvolumeclaims'), volumes: kind('persistentvolumes') },
-    ...{ attachments: kind('volumeattachments'), nodes: kind('nodes') },
+    pods: kind('pods', found),
+    budgets: kind('poddisruptionbudgets', budgets),
+    claims: kind('persistentvolumeclaims'),
+    volumes: kind('persistentvolumes'),
+    attachments: kind('volumeattachments'),
+    nodes: kind('nodes'),
   } as unknown as TargetCaches;
   const own = change.machine ?? machine({ metadata: { deletionTimestamp: at(0) } });
   return observeDrain({
-    ...{ machine: own, settings: settingsOf(own, MACHINE_DEFAULTS), node: node(), caches, memory: NO_DRAIN_MEMORY },
-    ...{ volumeIdOf: () => undefined, volumeWindow: 1, now: NOON },
+    machine: own,
+    settings: settingsOf(own, MACHINE_DEFAULTS),
+    node: node(),
+    caches,
+    memory: NO_DRAIN_MEMORY,
+    volumeIdOf: () => undefined,
+    volumeWindow: 1,
+    now: NOON,
     ...change,
   });
 }

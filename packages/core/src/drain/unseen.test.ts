@@ -26,7 +26,8 @@ interface Environment {
 /** A node with one pod that a budget protects, as far as permissions allow. */
 function observed({ refused = {}, status = {}, memory = NO_DRAIN_MEMORY, pods = [onNode] }: Environment = {}) {
   const kind = (resource: string, found: readonly object[] = []) => ({
-    ...{ resource, refused: refused[resource] },
+    resource,
+    refused: refused[resource],
     store: { byIndex: () => found, get: () => undefined },
   });
   const caches = {
@@ -39,8 +40,14 @@ function observed({ refused = {}, status = {}, memory = NO_DRAIN_MEMORY, pods = 
   } as unknown as TargetCaches;
   const own = machine({ metadata: { deletionTimestamp: at(0) } });
   return observeDrain({
-    ...{ machine: own, settings: settingsOf(own, MACHINE_DEFAULTS), node: node({ status }), caches, memory },
-    ...{ volumeIdOf: () => undefined, volumeWindow: 1, now: NOON },
+    machine: own,
+    settings: settingsOf(own, MACHINE_DEFAULTS),
+    node: node({ status }),
+    caches,
+    memory,
+    volumeIdOf: () => undefined,
+    volumeWindow: 1,
+    now: NOON,
   });
 }
 

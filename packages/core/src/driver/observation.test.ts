@@ -216,7 +216,10 @@ test('codes of credentials are refusals of them; other codes only with the flag'
 
 test('an error without its secrets is equal otherwise', () => {
   const reported = new MachineError('Unavailable', 'no room for token-shared', {
-    ...{ credentialsRefused: true, throttled: true, unexpected: true, retryAfterMs: 5_000 },
+    credentialsRefused: true,
+    throttled: true,
+    unexpected: true,
+    retryAfterMs: 5_000,
   });
   const { code, message, retryAfterMs, credentialsRefused, throttled, unexpected } = scrub(reported, {
     token: 'token-shared',

@@ -8,20 +8,30 @@ import { createInvoker } from './invoker/invoker.ts';
 import { type DriverDefinition, defineDriver } from './schemas/define-driver.ts';
 
 const meta = (name: string) => ({
-  ...{ name, namespace: 'default', uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
+  name,
+  namespace: 'default',
+  uid: name,
+  resourceVersion: '1',
+  creationTimestamp: '2026-01-01T00:00:00Z',
 });
 export const classOf = (name: string): MachineClass => ({
-  ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'MachineClass', metadata: meta(name) },
+  apiVersion: 'machine.sapcloud.io/v1alpha1',
+  kind: 'MachineClass',
+  metadata: meta(name),
   providerSpec: { size: 'small', sise: 1, disks: [{ gigabyte: 5 }] },
   secretRef: { name, namespace: 'default' },
 });
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const secretOf = (name: string, token: string): Secret => ({
-  ...{ apiVersion: 'v1', kind: 'Secret', metadata: meta(name) },
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: meta(name),
   data: { userData: base64(`#cloud-config of pool ${name}`), token: base64(token) },
 });
 export const machineOf = (name: string, className: string): Machine => ({
-  ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'Machine', metadata: meta(name) },
+  apiVersion: 'machine.sapcloud.io/v1alpha1',
+  kind: 'Machine',
+  metadata: meta(name),
   spec: { class: { kind: 'MachineClass', name: className } },
 });
 

@@ -32,7 +32,11 @@ function parse({ metadata, data = {} }: ConfigMap): KeptEvidence {
   const { machine = '', providerID = '', failedAt = '', failure = '', conditions = '', cloud, console, missing } = data;
   return {
     configMap: metadata.name,
-    ...{ machine, providerID, failedAt, failure, conditions },
+    machine,
+    providerID,
+    failedAt,
+    failure,
+    conditions,
     ...(cloud === undefined ? {} : { cloud }),
     ...(console === undefined ? {} : { console }),
     ...(missing === undefined ? {} : { missing }),

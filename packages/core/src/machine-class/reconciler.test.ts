@@ -8,7 +8,11 @@ const object = (finalizers: string[], deletionTimestamp?: string): KubeObject =>
   apiVersion: 'v1',
   kind: 'Thing',
   metadata: {
-    ...{ name: 'a', uid: 'u', resourceVersion: '1', creationTimestamp: '', finalizers },
+    name: 'a',
+    uid: 'u',
+    resourceVersion: '1',
+    creationTimestamp: '',
+    finalizers,
     ...(deletionTimestamp ? { deletionTimestamp } : {}),
   },
 });

@@ -197,7 +197,9 @@ test('a control cluster that is created from a copy of the objects keeps every V
   const plane = await startControlPlane({ clock: old.clock, crds, controllers: false });
   const orphans = { ...ORPHAN_DEFAULTS, formerOwners: ['old'] };
   const next = new Rig({
-    ...{ clock: old.clock, plane, sharedCloud: old.cloud },
+    clock: old.clock,
+    plane,
+    sharedCloud: old.cloud,
     controller: { owner: () => 'new', orphans },
   });
   cleanUp.push(async () => {

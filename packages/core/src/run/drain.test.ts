@@ -79,11 +79,13 @@ test('pods are evicted, and the VM is deleted when the last one has ended', asyn
 
 test.each([404, 400])('without an eviction API (%i) pods are deleted, and an event reports it', async (code) => {
   const missing = {
-    ...{ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, details: {} },
-    ...{
-      reason: code === 404 ? 'NotFound' : 'BadRequest',
-      message: 'the server could not find the requested resource',
-    },
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    code,
+    details: {},
+    reason: code === 404 ? 'NotFound' : 'BadRequest',
+    message: 'the server could not find the requested resource',
   };
   const wrap =
     (transport: Transport): Transport =>

@@ -32,7 +32,10 @@ async function run(parts: Parts, argv: readonly string[], env: Readonly<Record<s
   const printed: string[] = [];
   const errors: string[] = [];
   const code = await runBinary(machineControllerBinary(driver, parts), {
-    ...{ argv: ['--log-level=silent', ...argv], env, identity: 'me', clock: new VirtualClock() },
+    argv: ['--log-level=silent', ...argv],
+    env,
+    identity: 'me',
+    clock: new VirtualClock(),
     random: seededRandom(1),
     print: (line) => printed.push(line),
     printError: (line) => errors.push(line),

@@ -103,7 +103,9 @@ test('kinds of the target cluster, and Secrets, are accepted by every cache, ind
   const itemsOf = (definition: ResourceDefinition<KubeObject>): readonly object[] => {
     const contents = [...malformations(definition.shape ?? {})].map(({ content }) => content);
     return [...contents, sampleOf(definition.shape ?? {}) as object].map((content, index) => ({
-      ...{ apiVersion: 'x', kind: definition.kind, ...content },
+      apiVersion: 'x',
+      kind: definition.kind,
+      ...content,
       metadata: {
         name: `o-${index}`,
         uid: `${index}`,
@@ -115,7 +117,8 @@ test('kinds of the target cluster, and Secrets, are accepted by every cache, ind
   const clock = new VirtualClock();
   const log = createMemoryLogger();
   const client = createClient({
-    ...{ userAgent: 'test', clock },
+    userAgent: 'test',
+    clock,
     transport: handlerTransport(async (request) => {
       const { pathname, searchParams } = new URL(request.url);
       if (searchParams.has('watch')) return new Response(openUntil(request.signal));

@@ -76,7 +76,12 @@ export function createParts<Spec, Credentials>(
   });
   const calls = callsOf(options, { driver: options.driver.name, capacity, wake });
   const reachability = new ReachabilityCheck({
-    ...{ caches, control, target, namespace, clock, log },
+    caches,
+    control,
+    target,
+    namespace,
+    clock,
+    log,
     probes: options.probes ?? { control, target },
     timings: options.reachability ?? REACHABILITY_DEFAULTS,
     wake: wake.machine,
@@ -84,13 +89,37 @@ export function createParts<Spec, Credentials>(
   });
   const { evidence, keptVms } = evidenceOf(options, { invoker, tokens, wake });
   const performer = new Performer({
-    ...{ control, target, caches, invoker, calls, tokens, evidence, keptVms, recorder, log },
+    control,
+    target,
+    caches,
+    invoker,
+    calls,
+    tokens,
+    evidence,
+    keptVms,
+    recorder,
+    log,
   });
   const inherited = new InheritedMachines(caches.machines);
   const wakes = new Wakes(caches, memories, namespace);
   return {
-    ...{ caches, stop, former, problems, invoker, tokens, memories, defaults, capacity, calls, reachability },
-    ...{ evidence, keptVms, performer, inherited, wakes, wake },
+    caches,
+    stop,
+    former,
+    problems,
+    invoker,
+    tokens,
+    memories,
+    defaults,
+    capacity,
+    calls,
+    reachability,
+    evidence,
+    keptVms,
+    performer,
+    inherited,
+    wakes,
+    wake,
   };
 }
 
@@ -101,7 +130,12 @@ function invokerOf<Spec, Credentials>(
   const { clock, log, tracer, owner, orphans } = options;
   const { caches, former, problems, stop } = parts;
   return createInvoker({
-    ...{ caches, clock, log, stop, tracer, owner },
+    caches,
+    clock,
+    log,
+    stop,
+    tracer,
+    owner,
     former: (machineClass) => former.of(machineClass),
     driver: options.observe ? observingDriver(options.driver, options.observe) : options.driver,
     ...(options.siblingCredentials === false
@@ -152,13 +186,18 @@ function evidenceOf(
   const { control, namespace, log } = options;
   const wakeMachine = (machine: Machine): void => wake.machine(keyOf(machine));
   const evidence = new EvidenceKeeper({
-    ...{ control, invoker, tokens, log },
+    control,
+    invoker,
+    tokens,
+    log,
     perClass: options.evidencePerClass ?? EVIDENCE_PER_CLASS,
     wake: wakeMachine,
   });
   const keptVms = new KeptVms({
     ...(options.keptVms ?? KEPT_VM_DEFAULTS),
-    ...{ control, namespace, log },
+    control,
+    namespace,
+    log,
     collected: invoker.can.list && options.orphans?.policy !== 'report',
     wake: wakeMachine,
   });

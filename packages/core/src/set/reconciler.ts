@@ -239,7 +239,10 @@ export class SetReconciler {
     if (doomed.length === 0) return { failure: undefined, lookAgain, held };
     const causes = this.#causesOf(set, doomed, alive.length);
     log.info('Deleting machines', {
-      ...{ set: set.metadata.name, count: doomed.length, because: plan.because, causes: [...new Set(causes.values())] },
+      set: set.metadata.name,
+      count: doomed.length,
+      because: plan.because,
+      causes: [...new Set(causes.values())],
       machines: doomed.slice(0, MOST_NAMED).map(({ metadata }) => metadata.name),
     });
     const result = await this.#writer.delete(set, doomed, { pending, causes }, signal);

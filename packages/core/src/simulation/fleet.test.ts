@@ -15,7 +15,11 @@ const machine = (uid: string, { set, node, phase = 'Running' }: Parts = {}): Mac
     apiVersion: API_VERSION,
     kind: 'Machine',
     metadata: {
-      ...{ name: uid, namespace: 'test', uid, resourceVersion: '1', creationTimestamp: '2026-01-01T12:00:00Z' },
+      name: uid,
+      namespace: 'test',
+      uid,
+      resourceVersion: '1',
+      creationTimestamp: '2026-01-01T12:00:00Z',
       labels: node === undefined ? {} : { node },
       ownerReferences:
         set === undefined

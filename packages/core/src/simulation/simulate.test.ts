@@ -8,8 +8,12 @@ import { type Simulation, type SimulationInput, simulateRollout } from './simula
 const NOW = new Date('2026-01-01T12:00:00Z');
 const MINUTE = 60_000;
 const meta = (name: string, more: object = {}) => ({
-  ...{ name, namespace: 'test', uid: `uid-${name}`, resourceVersion: '1', generation: 1 },
-  ...{ creationTimestamp: '2026-01-01T02:00:00Z' },
+  name,
+  namespace: 'test',
+  uid: `uid-${name}`,
+  resourceVersion: '1',
+  generation: 1,
+  creationTimestamp: '2026-01-01T02:00:00Z',
   ...more,
 });
 const templateOf = (name: string) => ({
@@ -24,7 +28,9 @@ function deployment(replicas: number, spec: object = {}, more: object = {}): Mac
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
   const selector = { matchLabels: { app: 'pool' } };
   return {
-    ...{ apiVersion: API_VERSION, kind: 'MachineDeployment', metadata: meta('pool', more) },
+    apiVersion: API_VERSION,
+    kind: 'MachineDeployment',
+    metadata: meta('pool', more),
     spec: { replicas, selector, strategy, template: templateOf('small'), ...spec },
   } as MachineDeployment;
 }
@@ -40,7 +46,9 @@ function standing(count: number, wanted: MachineDeployment, phases: readonly str
     const labels = { ...set.spec.template.metadata?.labels, node: name };
     const currentStatus = { phase: phases[index] ?? 'Running', lastUpdateTime: '2026-01-01T02:00:00Z' };
     return {
-      ...{ apiVersion: API_VERSION, kind: 'Machine', spec: set.spec.template.spec },
+      apiVersion: API_VERSION,
+      kind: 'Machine',
+      spec: set.spec.template.spec,
       metadata: meta(name, { ...ownedBy('MachineSet', 'pool-a'), labels }),
       status: { currentStatus },
     } as Machine;
@@ -53,7 +61,13 @@ function standing(count: number, wanted: MachineDeployment, phases: readonly str
   }));
   const classes = ['small', 'large'].map((name) => ({ kind: 'MachineClass', metadata: meta(name) }) as MachineClass);
   return {
-    ...{ deployment: wanted, sets: [set], fleet, classes, nodes: nodes as Node[], overlaps: [], now: NOW },
+    deployment: wanted,
+    sets: [set],
+    fleet,
+    classes,
+    nodes: nodes as Node[],
+    overlaps: [],
+    now: NOW,
     safeguards: SAFEGUARD_DEFAULTS,
     durations: { join: () => 3 * MINUTE, gone: () => MINUTE, update: () => 5 * MINUTE },
   };

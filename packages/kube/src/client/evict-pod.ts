@@ -63,7 +63,9 @@ const post = (client: KubeClient, { namespace, name, uid }: EvictedPod, apiVersi
     name,
     'eviction',
     {
-      ...{ apiVersion, kind: 'Eviction', metadata: { name, namespace } },
+      apiVersion,
+      kind: 'Eviction',
+      metadata: { name, namespace },
       deleteOptions: { preconditions: { uid } },
     },
     { signal },

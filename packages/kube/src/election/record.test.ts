@@ -16,9 +16,14 @@ test('a duration of a fraction of a second is rounded up', () => {
 
 test('annotations of an earlier holder are ignored: candidates of client-go leave them in the lease', () => {
   const lease = (holderIdentity: string): Lease => ({
-    ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', spec: { holderIdentity } },
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    spec: { holderIdentity },
     metadata: {
-      ...{ name: 'lock', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
+      name: 'lock',
+      uid: 'u',
+      resourceVersion: '1',
+      creationTimestamp: '',
       annotations: { [HOLDER_VERSION]: '1.2.3 a', [HOLDER_SETTINGS]: 'a {"safety-up":5}' },
     },
   });
@@ -30,7 +35,9 @@ const leaseOf = (change: Partial<Lease> & { readonly annotations?: Record<string
   const { annotations, ...rest } = change;
   const metadata = { name: 'lock', uid: 'u', resourceVersion: '1', creationTimestamp: '' };
   return {
-    ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', ...rest },
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    ...rest,
     metadata: { ...metadata, ...(annotations ? { annotations } : {}) },
   };
 };
@@ -47,7 +54,11 @@ test('a lease without a spec has no holder, and the fields of a spec are read', 
     leaseTransitions: 3,
   };
   expect(readRecord(leaseOf({ spec }))).toEqual({
-    ...{ holder: 'a', leaseDurationSeconds: 5, acquireTime: 'then', renewTime: 'now', transitions: 3 },
+    holder: 'a',
+    leaseDurationSeconds: 5,
+    acquireTime: 'then',
+    renewTime: 'now',
+    transitions: 3,
   });
 });
 

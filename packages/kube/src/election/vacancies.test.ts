@@ -94,9 +94,14 @@ test('a hand-over records no period without a holder', async () => {
 });
 
 const lease = (renewTime: string, vacancies?: string): Lease => ({
-  ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', spec: { holderIdentity: 'a', renewTime } },
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  spec: { holderIdentity: 'a', renewTime },
   metadata: {
-    ...{ name: 'lock', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
+    name: 'lock',
+    uid: 'u',
+    resourceVersion: '1',
+    creationTimestamp: '',
     ...(vacancies === undefined ? {} : { annotations: { [VACANCIES]: vacancies } }),
   },
 });

@@ -39,7 +39,11 @@ function watching(
   const client = createClient({ transport, userAgent: 'test', clock });
   const reported: string[] = [];
   const informer = createInformer(client, definition, {
-    ...{ clock, log, random: seededRandom(1), freeze: true, malformed: (_object, sentence) => reported.push(sentence) },
+    clock,
+    log,
+    random: seededRandom(1),
+    freeze: true,
+    malformed: (_object, sentence) => reported.push(sentence),
     ...options,
   });
   const stop = new AbortController();
@@ -139,7 +143,12 @@ describe('a controller with malformed objects', () => {
     const t = watching(core.nodes, [malformed, fine, statusOnly]);
     const worked: string[] = [];
     const controller = createController({
-      ...{ name: 'test', concurrency: 1, clock: t.clock, random: seededRandom(1), log: t.log, of: t.informer },
+      name: 'test',
+      concurrency: 1,
+      clock: t.clock,
+      random: seededRandom(1),
+      log: t.log,
+      of: t.informer,
       reconcile: async (key) => {
         worked.push(key);
         return done;

@@ -15,7 +15,11 @@ const seen = (labels: Readonly<Record<string, string>>): KubeObject => ({
 });
 const lacks = (object: KubeObject) => missing(object, { metadata: { labels: { a: '1', b: '2' } } });
 const decision: Decision = {
-  ...{ what: 'patch toys', resource: 'toys', object: 'n/t', content: '{}', lacks },
+  what: 'patch toys',
+  resource: 'toys',
+  object: 'n/t',
+  content: '{}',
+  lacks,
   done: (object, deleted) => !deleted && lacks(object).length === 0,
 };
 
@@ -79,7 +83,8 @@ test('a deleted object gets a new decision, and an event is only compared with t
   const { clock, decisions, reported } = rig();
   let asked = 0;
   const of = (name: string): Decision => ({
-    ...{ ...decision, object: `n/${name}` },
+    ...decision,
+    object: `n/${name}`,
     done: (object, deleted) => {
       asked += 1;
       return decision.done(object, deleted);

@@ -8,7 +8,9 @@ function setUp(change: Partial<WorkQueueOptions> = {}) {
   const reported: string[] = [];
   let ready = 0;
   const queue = new WorkQueue({
-    ...{ clock, random: seededRandom(1), backoff: { baseMs: 100, maxMs: 10_000, jitter: 0 } },
+    clock,
+    random: seededRandom(1),
+    backoff: { baseMs: 100, maxMs: 10_000, jitter: 0 },
     observer: {
       added: () => reported.push('added'),
       started: (waitedMs) => reported.push(`started after ${waitedMs}`),

@@ -74,7 +74,10 @@ export function createContext<F extends Flags>(
     metrics,
     serving: (what) => servedCertificate(what, parts),
     runtime: {
-      ...{ clock, random, log, observe: metrics.reflectors },
+      clock,
+      random,
+      log,
+      observe: metrics.reflectors,
       malformed: (object, sentence, client) =>
         ((ofTarget.has(client) ? targetRecorder : undefined) ?? recorder).event(
           object,

@@ -29,7 +29,11 @@ function collector(answer: (request: TransportRequest) => Promise<number> | numb
     return { status: await answer(request), headers: { get: () => null }, text: async () => '{}', body: null };
   };
   const exporter = createSpanExporter({
-    ...{ transport, path: '/v1/traces', headers: { authorization: 'Bearer t' }, clock, log },
+    transport,
+    path: '/v1/traces',
+    headers: { authorization: 'Bearer t' },
+    clock,
+    log,
     resource: { name: 'machine-controller-toy', version: '1.0', attributes: { 'k8s.cluster.name': 'c' } },
   });
   const names = () => requests.map(({ body = '' }) => [...body.matchAll(/"name":"(s\d+)"/g)].map(([, name]) => name));

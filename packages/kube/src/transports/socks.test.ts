@@ -48,7 +48,9 @@ test.each(['http', 'https'])('the client uses the SOCKS5 protocol with a SOCKS5 
   const seen: number[] = [];
   const proxy = await portOf(socksTo(await portOf(api), seen));
   const found = await pathOf({
-    ...{ server: `${scheme}://api.example:443`, proxyUrl: `socks5://127.0.0.1:${proxy}`, ca: authority.cert },
+    server: `${scheme}://api.example:443`,
+    proxyUrl: `socks5://127.0.0.1:${proxy}`,
+    ca: authority.cert,
   });
   expect(found).toBe('{"path":"/version"}');
   expect(seen).toEqual([5]);

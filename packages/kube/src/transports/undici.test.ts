@@ -239,7 +239,8 @@ describe('changed files', () => {
     for (const [name, { pair }] of Object.entries({ one, two }))
       t.names.set(new X509Certificate(pair.cert).fingerprint256, name);
     const as = ({ pair }: typeof one): ClusterConfig => ({
-      ...{ server: t.url, ca: own.ca },
+      server: t.url,
+      ca: own.ca,
       clientCertificate: { certificate: pair.cert, key: pair.key },
     });
     const first = as(one);

@@ -180,7 +180,8 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
       method: request.method as Dispatcher.HttpMethod,
       path: prefix + request.path,
       // Repeated here, because undici does not apply the options of the dispatcher to a SOCKS proxy.
-      ...{ headersTimeout: 0, bodyTimeout: 0 },
+      headersTimeout: 0,
+      bodyTimeout: 0,
       headers: authorization === undefined ? request.headers : { ...request.headers, authorization },
       // undici closes the connection after a DELETE with a body by default. API servers read such bodies (DeleteOptions).
       ...(request.body === undefined ? {} : { body: request.body, reset: false }),

@@ -24,8 +24,12 @@ const quantities = map(quantity);
 const conditions = list(
   object(
     {
-      ...{ type: text, status: text, reason: text, message: text },
-      ...{ lastHeartbeatTime: nullableText, lastTransitionTime: nullableText },
+      type: text,
+      status: text,
+      reason: text,
+      message: text,
+      lastHeartbeatTime: nullableText,
+      lastTransitionTime: nullableText,
     },
     'type',
     'status',
@@ -40,12 +44,18 @@ const labelSelector = object({
 export const nodeShape = object(
   {
     spec: object({
-      ...{ providerID: text, unschedulable: flag, podCIDR: text, podCIDRs: texts },
+      providerID: text,
+      unschedulable: flag,
+      podCIDR: text,
+      podCIDRs: texts,
       taints: list(object({ key: text, value: text, effect: text, timeAdded: text }, 'key', 'effect')),
     }),
     status: object({
       addresses: list(object({ type: text, address: text }, 'type', 'address')),
-      ...{ allocatable: quantities, capacity: quantities, conditions, phase: text },
+      allocatable: quantities,
+      capacity: quantities,
+      conditions,
+      phase: text,
       nodeInfo: anything,
       volumesAttached: list(object({ name: text, devicePath: text }, 'name')),
       volumesInUse: texts,
@@ -59,19 +69,24 @@ const named = list(object({ name: text }, 'name'));
 export const podShape = object(
   {
     spec: object({
-      ...{ nodeName: text, priority: integer, priorityClassName: text, restartPolicy: text },
+      nodeName: text,
+      priority: integer,
+      priorityClassName: text,
+      restartPolicy: text,
       terminationGracePeriodSeconds: integer,
       volumes: list(
         object(
           {
             name: text,
             persistentVolumeClaim: object({ claimName: text }, 'claimName'),
-            ...{ emptyDir: anything, ephemeral: anything },
+            emptyDir: anything,
+            ephemeral: anything,
           },
           'name',
         ),
       ),
-      ...{ containers: named, initContainers: named },
+      containers: named,
+      initContainers: named,
       tolerations: list(
         object({ key: text, operator: text, value: text, effect: text, tolerationSeconds: nullableInteger }),
       ),
@@ -103,12 +118,22 @@ export const persistentVolumeShape = object(
 export const eventShape = object(
   {
     involvedObject: object({
-      ...{ apiVersion: text, kind: text, name: text, namespace: text, uid: text, resourceVersion: text },
+      apiVersion: text,
+      kind: text,
+      name: text,
+      namespace: text,
+      uid: text,
+      resourceVersion: text,
     }),
-    ...{ reason: text, message: text, type: text, count: integer },
-    ...{ firstTimestamp: nullableText, lastTimestamp: nullableText },
+    reason: text,
+    message: text,
+    type: text,
+    count: integer,
+    firstTimestamp: nullableText,
+    lastTimestamp: nullableText,
     source: object({ component: text, host: text }),
-    ...{ reportingComponent: text, reportingInstance: text },
+    reportingComponent: text,
+    reportingInstance: text,
   },
   'involvedObject',
 );
@@ -117,11 +142,17 @@ export const podDisruptionBudgetShape = object(
   {
     spec: object({
       selector: labelSelector,
-      ...{ minAvailable: quantity, maxUnavailable: quantity, unhealthyPodEvictionPolicy: text },
+      minAvailable: quantity,
+      maxUnavailable: quantity,
+      unhealthyPodEvictionPolicy: text,
     }),
     status: object({
-      ...{ disruptionsAllowed: integer, currentHealthy: integer, desiredHealthy: integer, expectedPods: integer },
-      ...{ disruptedPods: textMap, observedGeneration: integer },
+      disruptionsAllowed: integer,
+      currentHealthy: integer,
+      desiredHealthy: integer,
+      expectedPods: integer,
+      disruptedPods: textMap,
+      observedGeneration: integer,
     }),
   },
   'spec',
@@ -131,7 +162,8 @@ export const volumeAttachmentShape = object(
   {
     spec: object(
       {
-        ...{ attacher: text, nodeName: text },
+        attacher: text,
+        nodeName: text,
         source: object({ persistentVolumeName: text, inlineVolumeSpec: anything }),
       },
       'attacher',
@@ -159,8 +191,11 @@ export const csiNodeShape = object(
 
 export const leaseShape = object({
   spec: object({
-    ...{ holderIdentity: nullableText, acquireTime: nullableText, renewTime: nullableText },
-    ...{ leaseDurationSeconds: nullableInteger, leaseTransitions: nullableInteger },
+    holderIdentity: nullableText,
+    acquireTime: nullableText,
+    renewTime: nullableText,
+    leaseDurationSeconds: nullableInteger,
+    leaseTransitions: nullableInteger,
   }),
 });
 

@@ -53,7 +53,8 @@ export function certificatesOfPool(
     ownerReferences: [ownerOf(pool)],
   };
   return {
-    ...{ apiVersion: API_VERSION, kind: 'MachineConfig' },
+    apiVersion: API_VERSION,
+    kind: 'MachineConfig',
     metadata: metadata as MachineConfig['metadata'],
     spec: { config: { ...emptyIgnition(), storage: { files: [...files.values()] } } },
   };
@@ -142,7 +143,9 @@ export interface CertificatesNote {
 
 /** The record for the certificates that Ignition wrote at the first boot. */
 export const certificatesNote = (config: MachineConfig): CertificatesNote => ({
-  ...{ version: certificatesVersion(config), files: certificateFiles(config), pending: [] },
+  version: certificatesVersion(config),
+  files: certificateFiles(config),
+  pending: [],
 });
 
 /** Whether two rendered MachineConfigs differ only by certificates, CA bundles and pull secrets. */

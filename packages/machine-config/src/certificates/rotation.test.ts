@@ -47,7 +47,8 @@ async function inFleet(
   try {
     await client.resource(secrets, 'default').create({
       metadata: { name: 'pull', namespace: 'default' },
-      ...{ type: 'kubernetes.io/dockerconfigjson', data: secretData('one') },
+      type: 'kubernetes.io/dockerconfigjson',
+      data: secretData('one'),
     });
     await fillWorld(client, { count: 0, maxUnavailable: 3, spec: pool });
     const body = { spec: { pullSecret: { namespace: 'default', name: 'pull' }, ...spec('1') } };

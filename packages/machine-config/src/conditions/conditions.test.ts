@@ -10,7 +10,11 @@ const condition = (
   message: string,
   lastTransitionTime: string,
 ): ConfigCondition => ({
-  ...{ type, status, reason: '', message, lastTransitionTime },
+  type,
+  status,
+  reason: '',
+  message,
+  lastTransitionTime,
 });
 const first = condition('Updating', 'False', 'first', 't1');
 const other = condition('Updated', 'True', 'other', 't2');

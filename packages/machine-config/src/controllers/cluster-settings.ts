@@ -29,7 +29,11 @@ export interface ApiServerConfig extends KubeObject {
 
 /** The resource of {@link ApiServerConfig}. */
 export const apiServerConfigs: ResourceDefinition<ApiServerConfig> = {
-  ...{ group: 'config.openshift.io', version: 'v1', plural: 'apiservers', kind: 'APIServer', namespaced: false },
+  group: 'config.openshift.io',
+  version: 'v1',
+  plural: 'apiservers',
+  kind: 'APIServer',
+  namespaced: false,
 };
 
 /** Settings with the TLS profile of the watched API server configuration. */

@@ -22,11 +22,17 @@ const AGE: PrinterColumn = {
 };
 
 const text = (name: string, jsonPath: string, description: string): PrinterColumn => ({
-  ...{ name, type: 'string', jsonPath, description },
+  name,
+  type: 'string',
+  jsonPath,
+  description,
 });
 
 const count = (name: string, field: string, description: string): PrinterColumn => ({
-  ...{ name, type: 'integer', jsonPath: `.status.${field}`, description },
+  name,
+  type: 'integer',
+  jsonPath: `.status.${field}`,
+  description,
 });
 
 const condition = (type: string): PrinterColumn =>
@@ -69,6 +75,8 @@ export const machineConfigCrds: readonly CustomResourceDefinition[] = [
   customResourceDefinition(controllerConfigs, controllerConfigSchema, { labels, status: true }),
   customResourceDefinition(kubeletConfigs, kubeletConfigSchema, { labels, status: true }),
   customResourceDefinition(containerRuntimeConfigs, containerRuntimeConfigSchema, {
-    ...{ labels, shortName: 'ctrcfg', status: true },
+    labels,
+    shortName: 'ctrcfg',
+    status: true,
   }),
 ];

@@ -24,10 +24,8 @@ async function inFleet(work: (world: World, fleet: PlayedFleet) => Promise<void>
       await client.resource(nodes).create({ metadata: { name: `n${index}`, labels }, spec: {} });
     }
     await client.resource(machineConfigs).create({
-      ...{
-        metadata: { name: '50-user', labels: WORKER_ROLE },
-        spec: { config: configOf('one'), kernelArguments: ['a'] },
-      },
+      metadata: { name: '50-user', labels: WORKER_ROLE },
+      spec: { config: configOf('one'), kernelArguments: ['a'] },
     });
     await clock.advance(60_000);
     await work(world, fleet);

@@ -145,7 +145,11 @@ export class NodeDaemon {
     const now = clock.monotonic();
     if (this.#asked?.value !== asked) this.#asked = { value: asked, at: now };
     return {
-      ...{ nodeName, annotations, forced, now, askedAt: this.#asked.at },
+      nodeName,
+      annotations,
+      forced,
+      now,
+      askedAt: this.#asked.at,
       ...(stored && { stored: stored.metadata.name }),
       settled: isSettled(node, clock.now().getTime()),
       ...(this.#first !== undefined && { first: this.#first }),
@@ -331,7 +335,11 @@ export class NodeDaemon {
     const actions = carriedOut(postActions(diffConfigs(from, to), policy));
     const commandLine = await host.commandLine();
     const journal: Journal = {
-      ...{ phase: 'applying', to, actions, commandLine, bootId: this.#bootId },
+      phase: 'applying',
+      to,
+      actions,
+      commandLine,
+      bootId: this.#bootId,
       ...(from && { from }),
     };
     await writeJournal(host.disk, journal);
@@ -373,7 +381,12 @@ export class NodeDaemon {
     if (!to) return;
     const commandLine = await host.commandLine();
     const journal: Journal = {
-      ...{ phase: 'applying', from: to, to, actions: [{ type: 'Reboot' }], commandLine, bootId: this.#bootId },
+      phase: 'applying',
+      from: to,
+      to,
+      actions: [{ type: 'Reboot' }],
+      commandLine,
+      bootId: this.#bootId,
     };
     await writeJournal(host.disk, journal);
     await host.disk.remove(FORCE_FILE_PATH);

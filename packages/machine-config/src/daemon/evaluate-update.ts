@@ -14,7 +14,8 @@ import {
 
 /** The result for a config that does not exist. */
 export const missing = (name: string): Exclude<Verdict, { kind: 'fits' }> => ({
-  ...{ kind: 'missing', reason: `MachineConfig ${JSON.stringify(name)} not found` },
+  kind: 'missing',
+  reason: `MachineConfig ${JSON.stringify(name)} not found`,
 });
 
 /**

@@ -120,7 +120,13 @@ export class PlayedFleet {
       wrote: (node: Node) => this.#nodes.recordWrite(node),
     };
     const daemon = new NodeDaemon({
-      ...{ nodeName, client: this.#client, node: store, host: this.host(nodeName), clock, random, log: silentLogger },
+      nodeName,
+      client: this.#client,
+      node: store,
+      host: this.host(nodeName),
+      clock,
+      random,
+      log: silentLogger,
     });
     const { signal } = this.#stop;
     const life = {

@@ -113,7 +113,10 @@ const view = (
   state: string,
   more: Partial<DaemonView> = {},
 ): DaemonView => ({
-  ...{ nodeName: 'n', stored, forced: false, now: 0 },
+  nodeName: 'n',
+  stored,
+  forced: false,
+  now: 0,
   annotations: { [CurrentConfig]: current, [DesiredConfig]: desired, [State]: state, [Reason]: '' },
   ...more,
 });
@@ -129,7 +132,8 @@ test('a node that has its target and is Done does nothing [M16]', () => {
 test('the state of the disk takes precedence over the annotations of the node [M17]', () => {
   expect(decide(view('test3', 'test1', 'test2', 'Done'))).toEqual({ kind: 'evaluate', target: 'test2' });
   expect(decide(view('test2', 'test1', 'test2', 'Working'))).toEqual({
-    ...{ kind: 'write', annotations: { [CurrentConfig]: 'test2', [State]: 'Done' } },
+    kind: 'write',
+    annotations: { [CurrentConfig]: 'test2', [State]: 'Done' },
   });
 });
 
@@ -242,7 +246,8 @@ test('a node whose target is reset to its current config undoes the drain and is
 test('a changed disk is reported, and stops every update until it is repaired', () => {
   const drifted = view('a', 'a', 'b', 'Done', { drift: 'content mismatch for file "/etc/a"' });
   expect(decide(drifted)).toEqual({
-    ...{ kind: 'write', annotations: { [State]: 'Degraded', [Reason]: 'content mismatch for file "/etc/a"' } },
+    kind: 'write',
+    annotations: { [State]: 'Degraded', [Reason]: 'content mismatch for file "/etc/a"' },
   });
   expect(decide({ ...drifted, forced: true })).toEqual({ kind: 'force' });
 });

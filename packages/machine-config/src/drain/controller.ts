@@ -63,7 +63,12 @@ export function createDrainController(context: ConfigContext, options: DrainCont
   const underWay = new Map<Key, UnderWay>();
   const drains = new Drains(context, options, underWay);
   const controller = createController({
-    ...{ name: 'drain', concurrency: options.concurrency ?? CONCURRENCY, clock, random, log, of: caches.nodes },
+    name: 'drain',
+    concurrency: options.concurrency ?? CONCURRENCY,
+    clock,
+    random,
+    log,
+    of: caches.nodes,
     reconcile: (key, signal) => drains.look(key, signal),
     ...(metrics && { metrics }),
   });

@@ -71,7 +71,9 @@ test('a drain waits for pods that a budget blocks, even for hours, without block
     const make = (name: string, owner?: string) =>
       client.resource(pods, 'default').create({
         metadata: {
-          ...{ name, namespace: 'default', labels: { app: name } },
+          name,
+          namespace: 'default',
+          labels: { app: name },
           ...(owner && {
             ownerReferences: [{ apiVersion: 'apps/v1', kind: owner, name: 'x', uid: '1', controller: true }],
           }),
@@ -87,7 +89,9 @@ test('a drain waits for pods that a budget blocks, even for hours, without block
     await make('daemon', 'DaemonSet');
     await client.request('POST', '/apis/policy/v1/namespaces/default/poddisruptionbudgets', {
       body: {
-        ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: 'b' } },
+        apiVersion: 'policy/v1',
+        kind: 'PodDisruptionBudget',
+        metadata: { name: 'b' },
         spec: { minAvailable: 1, selector: { matchLabels: { app: 'held' } } },
       },
     });

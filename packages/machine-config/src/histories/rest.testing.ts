@@ -37,7 +37,10 @@ async function undone(world: PoolsWorld): Promise<readonly string[]> {
     poolSnapshot(
       pool,
       {
-        ...{ pools, controllerConfig, machineConfig, nodesNear: () => all },
+        pools,
+        controllerConfig,
+        machineConfig,
+        nodesNear: () => all,
         node: (name) => all.find(({ metadata }) => metadata.name === name),
       },
       { now, ...(haltAt !== undefined && { haltAt }) },
@@ -46,8 +49,13 @@ async function undone(world: PoolsWorld): Promise<readonly string[]> {
     const { name } = pool.metadata;
     const plans = planPools(snapshotOf(pool), snapshotOf).map(({ plan }) => plan);
     const render = planRender({
-      ...{ pool, configs: items, machineConfig, controllerConfig, identity: { version: 'v1', hash: 'h' } },
-      ...{ kubeletConfigs: [], containerRuntimeConfigs: [] },
+      pool,
+      configs: items,
+      machineConfig,
+      controllerConfig,
+      identity: { version: 'v1', hash: 'h' },
+      kubeletConfigs: [],
+      containerRuntimeConfigs: [],
     });
     const { create, update, configuration, condition } = render;
     const left = { create, update, configuration, condition };

@@ -11,7 +11,11 @@ import { type MachineConfigPool, machineConfigPoolSchema } from './machine-confi
 function clusterScoped<T extends KubeObject>(plural: string, kind: string, schema: z.ZodType): ResourceDefinition<T> {
   let shape: StructuralSchema | undefined;
   return {
-    ...{ group: GROUP, version: VERSION, namespaced: false, plural, kind },
+    group: GROUP,
+    version: VERSION,
+    namespaced: false,
+    plural,
+    kind,
     get shape() {
       shape ??= structuralSchema(schema);
       return shape;

@@ -10,8 +10,11 @@ export const createKubeletConfigController = (context: ConfigContext, options: N
   createNodeConfigController(
     context,
     {
-      ...{ name: 'kubelet-config', kind: KUBELET_KIND, informer: context.caches.kubeletConfigs },
-      ...{ definition: kubeletConfigs, refused: ConfigEvents.KubeletConfigRefused },
+      name: 'kubelet-config',
+      kind: KUBELET_KIND,
+      informer: context.caches.kubeletConfigs,
+      definition: kubeletConfigs,
+      refused: ConfigEvents.KubeletConfigRefused,
     },
     options,
   );

@@ -45,8 +45,13 @@ interface Given {
 }
 const plan = (one: KubeletConfig, given: Given = {}) =>
   planKubeletConfig({
-    ...{ config: one, tree: TREE, controllerConfig: CC, cluster: { featureGates: given.featureGates ?? {} } },
-    ...{ hash: given.hash ?? 'h', stored: given.stored ?? [one], machineConfigs: given.machineConfigs ?? [] },
+    config: one,
+    tree: TREE,
+    controllerConfig: CC,
+    cluster: { featureGates: given.featureGates ?? {} },
+    hash: given.hash ?? 'h',
+    stored: given.stored ?? [one],
+    machineConfigs: given.machineConfigs ?? [],
     pools: given.pools ?? [pool('master'), pool('worker'), pool('infra')],
   });
 const names = (configs: readonly MachineConfig[]) => configs.map(({ metadata }) => metadata.name);
@@ -158,7 +163,8 @@ test.each<[row: string, base: object, user: Record<string, unknown>, result: obj
     { systemReservedCgroup: '/system.slice', enforceNodeAllocatable: ['pods', 'system-reserved-compressible'] },
     { maxPods: 200 },
     {
-      ...{ maxPods: 200, systemReservedCgroup: '/system.slice' },
+      maxPods: 200,
+      systemReservedCgroup: '/system.slice',
       enforceNodeAllocatable: ['pods', 'system-reserved-compressible'],
     },
   ],
@@ -287,8 +293,12 @@ test('unknown fields are reported at any depth with the most similar known one; 
   expect(unknownKubeletFields(known)).toEqual([]);
   expect(unknownKubeletFields(undefined)).toEqual([]);
   const unknown = {
-    ...{ maxPod: 1, somethingElseAltogether: 2, logging: { option: {} }, tracing: { endPoints: 'x' } },
-    ...{ registerWithTaints: [{ key: 'a', effects: 'NoSchedule' }], authentication: { x509: { clientCaFil: '' } } },
+    maxPod: 1,
+    somethingElseAltogether: 2,
+    logging: { option: {} },
+    tracing: { endPoints: 'x' },
+    registerWithTaints: [{ key: 'a', effects: 'NoSchedule' }],
+    authentication: { x509: { clientCaFil: '' } },
   };
   expect(unknownKubeletFields(unknown)).toEqual([
     'spec.kubeletConfig.maxPod is not known and has no effect (did you mean maxPods?)',

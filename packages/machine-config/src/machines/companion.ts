@@ -156,7 +156,13 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     return plan.againMs === undefined ? done : again(plan.againMs);
   };
   const controller = createController({
-    ...{ name: 'machine', concurrency: 4, clock, random, log, reconcile, of: own.machines },
+    name: 'machine',
+    concurrency: 4,
+    clock,
+    random,
+    log,
+    reconcile,
+    of: own.machines,
     ...(metrics && { metrics }),
   });
   controller.watch(own.machines, ({ key }) => [key]);

@@ -28,7 +28,9 @@ function planOf(given: readonly Given[], { maxUnavailable = 1, replicas = given.
     ([name, phase, node, extra]) =>
       ({
         metadata: {
-          ...{ name, namespace: 'n', labels: node === 'none' ? {} : { [Labels.Node]: name } },
+          name,
+          namespace: 'n',
+          labels: node === 'none' ? {} : { [Labels.Node]: name },
           ownerReferences: [{ kind: 'MachineSet', name: 's', uid: 's1', controller: true }],
           ...extra,
         },
@@ -43,7 +45,9 @@ function planOf(given: readonly Given[], { maxUnavailable = 1, replicas = given.
   const snapshot = poolSnapshot(
     pool,
     {
-      ...{ pools: [pool], nodesNear: () => [], machineConfig: () => undefined },
+      pools: [pool],
+      nodesNear: () => [],
+      machineConfig: () => undefined,
       controllerConfig: { metadata: { name: 'machine-config-controller' } } as ControllerConfig,
       node: (name) => nodes.find(({ metadata }) => metadata.name === name),
       fleet: listedFleet({ machines, sets: [set], deployments: [] }),
@@ -126,7 +130,8 @@ test('labels and taints of machine configs in a nodeTemplate are refused too, an
     { key: 'mine', effect: 'NoSchedule' },
   ];
   expect(conditionFor({ metadata: { labels }, spec: { taints } })).toMatchObject({
-    ...{ status: 'False', reason: 'Forbidden' },
+    status: 'False',
+    reason: 'Forbidden',
     message: expect.stringMatching(
       /^MachineSet n\/s .*: metadata\.labels\[machineconfiguration\.openshift\.io\/x\], spec\.taints with key UpdateInProgress; remove/,
     ),

@@ -71,7 +71,12 @@ export function membersOf(
     if (node && isReady(node) && phaseOf(machine) === 'Failed') reserved += 1;
   }
   return {
-    ...{ nodes, refs, machines, machineOf, reserved, problems: problems.toSorted(compareBytes) },
+    nodes,
+    refs,
+    machines,
+    machineOf,
+    reserved,
+    problems: problems.toSorted(compareBytes),
     unresolved: refs.some(({ found }) => !found),
     refused: claimedTemplates(refs),
     replicas: refs.reduce((sum, { found }) => sum + (found?.replicas ?? 0), 0),

@@ -51,7 +51,13 @@ export function createNodeConfigController<T extends NodeConfig>(
   const reconcile = (key: Key) => sync(context, room, options, key);
   // One at a time, because the name of an object depends on the names of the others.
   const controller = createController({
-    ...{ name: room.name, concurrency: 1, clock, random, log, reconcile, of: room.informer },
+    name: room.name,
+    concurrency: 1,
+    clock,
+    random,
+    log,
+    reconcile,
+    of: room.informer,
     ...(metrics && { metrics }),
   });
   const all = () => room.informer.store.list().map(({ metadata }) => metadata.name);
@@ -86,7 +92,10 @@ async function sync<T extends NodeConfig>(
   if (!config) return done;
   const stored = caches.machineConfigs.store.list();
   const plan = planNodeConfig(room.kind, {
-    ...{ config, tree: options.tree, cluster: options.settings.get(), hash: identity.hash },
+    config,
+    tree: options.tree,
+    cluster: options.settings.get(),
+    hash: identity.hash,
     stored: room.informer.store.list(),
     pools: caches.pools.store.list(),
     machineConfigs: stored,

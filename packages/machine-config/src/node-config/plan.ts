@@ -121,7 +121,10 @@ class Work<T extends NodeConfig> {
     const { annotations, finalizers } = this.#config.metadata;
     const { metadata } = this.#snapshot.config;
     return {
-      ...{ create: this.#create, update: this.#update, ...rest, remove: [...this.#former, ...rest.remove] },
+      create: this.#create,
+      update: this.#update,
+      ...rest,
+      remove: [...this.#former, ...rest.remove],
       ...(annotations !== metadata.annotations && annotations && { annotations }),
       ...(finalizers !== metadata.finalizers && finalizers && { finalizers }),
     };

@@ -59,7 +59,8 @@ const IDENTITY: ControllerIdentity = { version: 'offline', hash: 'offline' };
 
 const builtIn = (name: string): MachineConfigPool =>
   ({
-    ...{ apiVersion: API_VERSION, kind: 'MachineConfigPool' },
+    apiVersion: API_VERSION,
+    kind: 'MachineConfigPool',
     metadata: {
       name,
       uid: name,

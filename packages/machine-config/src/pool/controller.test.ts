@@ -99,7 +99,8 @@ test('the pool reports a missing permission once, with verb, resource and hint, 
     await clock.advance(60_000);
     const forbidden = async () => conditionOf((await poolNow(client)).status?.conditions, 'WritesForbidden');
     const said = {
-      ...{ status: 'True', reason: 'RoleLacksPermission' },
+      status: 'True',
+      reason: 'RoleLacksPermission',
       message:
         'the role of the machine-config-controller does not allow it to patch nodes: ' +
         'apply the ClusterRoles of this version (docs/permissions.md)',
@@ -256,7 +257,8 @@ test('a node whose daemon cannot apply the target is replaced, even if the Machi
     await says('Unreconcilable', target);
     expect((await template())[ConfigAnnotations.TemplateConfig]).toBe(target);
     expect(conditionOf((await poolNow(client)).status?.conditions, 'RequiresReplacement')).toMatchObject({
-      ...{ status: 'True', reason: 'Irreconcilable' },
+      status: 'True',
+      reason: 'Irreconcilable',
       message: `node n0 cannot be updated to ${target} in place, machines are replaced: ignition links section contains changes`,
     });
   }));
@@ -334,7 +336,8 @@ test.each(['InPlace', 'Replace'])(
       await clock.advance(30_000);
       const { status } = await poolNow(client);
       expect(conditionOf(status?.conditions, 'MachineRefResolved')).toMatchObject({
-        ...{ status: 'False', reason: 'Forbidden' },
+        status: 'False',
+        reason: 'Forbidden',
         message:
           'MachineDeployment default/pool sets keys on its nodes that belong to machine configs: ' +
           'metadata.annotations[machineconfiguration.openshift.io/desiredConfig]; remove it from spec.template.spec.nodeTemplate',

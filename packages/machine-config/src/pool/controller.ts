@@ -73,7 +73,13 @@ export function createUpdateController(context: ConfigContext, options: UpdateCo
   const { delayMs = DELAY_MS } = options;
   const reconcile = (key: Key) => update(context, options, key);
   const controller = createController({
-    ...{ name: 'update', concurrency: 2, clock, random, log, reconcile, of: caches.pools },
+    name: 'update',
+    concurrency: 2,
+    clock,
+    random,
+    log,
+    reconcile,
+    of: caches.pools,
     ...(metrics && { metrics }),
   });
   const later = (names: Iterable<string>) => {

@@ -75,9 +75,13 @@ export function explainPool(
   const held = holdOf(snapshot, plan);
   const standing = nodes.map((node) => standingOf(node, snapshot, plan, held));
   return {
-    ...{ name: metadata.name, target: targetOf(pool), completed: status?.configuration?.name ?? '' },
-    ...{ updateStrategy: spec?.updateStrategy ?? 'InPlace', paused: spec?.paused === true },
-    ...{ nodes: nodes.length, updated: standing.filter(({ updated }) => updated).length },
+    name: metadata.name,
+    target: targetOf(pool),
+    completed: status?.configuration?.name ?? '',
+    updateStrategy: spec?.updateStrategy ?? 'InPlace',
+    paused: spec?.paused === true,
+    nodes: nodes.length,
+    updated: standing.filter(({ updated }) => updated).length,
     unavailable: standing.filter(({ unavailable }) => unavailable).length,
     ...(limit !== undefined && { maxUnavailable: limit }),
     next: plan?.targeted ?? [],

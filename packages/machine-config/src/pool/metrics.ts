@@ -26,7 +26,8 @@ export function registerPoolMetrics(meters: Meters, pools: Pick<Informer<Machine
     },
     all(({ metadata: { name }, status }) =>
       (status?.conditions ?? []).map(({ type, status: value }) => ({
-        ...{ labels: { name, condition: type }, value: VALUES[value] ?? -1 },
+        labels: { name, condition: type },
+        value: VALUES[value] ?? -1,
       })),
     ),
   );

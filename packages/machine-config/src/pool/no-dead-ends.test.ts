@@ -69,7 +69,10 @@ class PlayedNode {
     const asked = drain && `${drain.verb}-${drain.of}`;
     const known = current === 'disk' ? stored : current;
     const all = {
-      ...{ [CurrentConfig]: known, [DesiredConfig]: desired, [State]: state, [DesiredDrain]: asked },
+      [CurrentConfig]: known,
+      [DesiredConfig]: desired,
+      [State]: state,
+      [DesiredDrain]: asked,
       [LastAppliedDrain]: drain?.answered ? asked : undefined,
     };
     this.#annotations = Object.fromEntries(Object.entries(all).filter((one): one is [string, string] => !!one[1]));
@@ -83,7 +86,9 @@ class PlayedNode {
       apiVersion: 'v1',
       kind: 'Node',
       metadata: {
-        ...{ name: this.name, uid: this.name, creationTimestamp: new Date(this.#born).toISOString() },
+        name: this.name,
+        uid: this.name,
+        creationTimestamp: new Date(this.#born).toISOString(),
         annotations: { ...this.#annotations },
       },
       spec: { unschedulable: this.#unschedulable, ...(this.#taints && { taints: this.#taints }) },
@@ -129,7 +134,11 @@ class PlayedNode {
   #view(now: number): DaemonView {
     const verdict = this.#verdict?.target === this.#annotations[DesiredConfig] ? this.#verdict : undefined;
     return {
-      ...{ nodeName: this.name, annotations: this.#annotations, forced: false, now, askedAt: now },
+      nodeName: this.name,
+      annotations: this.#annotations,
+      forced: false,
+      now,
+      askedAt: now,
       settled: now - this.#born >= 10 * 60_000,
       ...(this.#stored !== undefined && { stored: this.#stored }),
       ...(this.#first !== undefined && { first: this.#first }),
@@ -170,7 +179,9 @@ function live(
   let pool = {
     metadata: { name: 'worker', generation: 1, annotations },
     spec: {
-      ...{ maxUnavailable, paused: wasPaused, configuration: { name: target } },
+      maxUnavailable,
+      paused: wasPaused,
+      configuration: { name: target },
       nodeSelector: { matchLabels: { worker: '' } },
     },
   } as unknown as MachineConfigPool;
@@ -179,8 +190,13 @@ function live(
   for (let round = 0; round < most; round += 1) {
     const now = START + round * HOUR;
     const plan = planPool({
-      ...{ pool, pools: [pool], nodes: played.map(({ node }) => node), controllerConfig: CONTROLLER, haltAt },
-      ...{ machineConfig: () => undefined, now: new Date(now).toISOString() },
+      pool,
+      pools: [pool],
+      nodes: played.map(({ node }) => node),
+      controllerConfig: CONTROLLER,
+      haltAt,
+      machineConfig: () => undefined,
+      now: new Date(now).toISOString(),
     });
     for (const { name, annotations: changes, taints } of plan.nodes) {
       const targeted = played.find((one) => one.name === name);

@@ -224,7 +224,11 @@ test('the operator’s node waits unless it is the only candidate [C17] [C18]', 
 
 const NOW = '2026-02-01T00:00:00Z';
 const snapshot = (one: MachineConfigPool, nodes: readonly Node[]) => ({
-  ...{ pool: one, pools: [one], nodes, now: NOW, machineConfig: () => undefined },
+  pool: one,
+  pools: [one],
+  nodes,
+  now: NOW,
+  machineConfig: () => undefined,
   controllerConfig: { metadata: { name: 'machine-config-controller' } } as never,
 });
 
@@ -250,13 +254,11 @@ test.each<
 ])('%s status', (_row, nodes, [m, u, r, x, g], updating) => {
   const status = poolStatus(pool('worker'), nodes, NOW);
   expect(status).toMatchObject({
-    ...{
-      machineCount: m,
-      updatedMachineCount: u,
-      readyMachineCount: r,
-      unavailableMachineCount: x,
-      degradedMachineCount: g,
-    },
+    machineCount: m,
+    updatedMachineCount: u,
+    readyMachineCount: r,
+    unavailableMachineCount: x,
+    degradedMachineCount: g,
   });
   const find = (type: string) => status.conditions?.find((one) => one.type === type);
   expect([find('Updating')?.status, find('Updated')?.status]).toEqual([
@@ -269,7 +271,8 @@ test.each<
 test('a paused pool reports the pause [S3]', () => {
   const { conditions } = poolStatus(pool('worker', { paused: true }), old('a'), NOW);
   expect(conditions?.find(({ type }) => type === 'Updating')).toMatchObject({
-    ...{ status: 'False', message: 'Pool is paused; will not update to MachineConfig V1' },
+    status: 'False',
+    message: 'Pool is paused; will not update to MachineConfig V1',
   });
 });
 
@@ -348,8 +351,11 @@ test('degraded nodes with the target are unavailable, and so are those with an u
     at('e', 'V0', 'V1', undefined, 'Rebooting'),
   ];
   expect(poolStatus(target, nodes, NOW)).toMatchObject({
-    ...{ machineCount: 5, updatedMachineCount: 1, readyMachineCount: 1 },
-    ...{ unavailableMachineCount: 4, degradedMachineCount: 2 },
+    machineCount: 5,
+    updatedMachineCount: 1,
+    readyMachineCount: 1,
+    unavailableMachineCount: 4,
+    degradedMachineCount: 2,
   });
 });
 
@@ -364,7 +370,9 @@ test('a node without annotations of a daemon counts as unavailable, which the st
   const bare = { metadata: { name: 'x', labels: {} }, spec: {} } as unknown as Node;
   expect(isUnavailable(bare)).toBe(true);
   expect(poolStatus(pool('worker'), [bare, ...done(1)], NOW)).toMatchObject({
-    ...{ machineCount: 2, unavailableMachineCount: 1, readyMachineCount: 1 },
+    machineCount: 2,
+    unavailableMachineCount: 1,
+    readyMachineCount: 1,
   });
 });
 

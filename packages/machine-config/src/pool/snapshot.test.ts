@@ -9,7 +9,10 @@ test('Replace over a set without a deployment reports that no controller replace
   const resolved = (updateStrategy: string, machineRef: object) => {
     const pool = { metadata: { name: 'p' }, spec: { updateStrategy, machineRef } } as unknown as MachineConfigPool;
     const sources = {
-      ...{ pools: [pool], nodesNear: () => [], node: () => undefined, controllerConfig: undefined },
+      pools: [pool],
+      nodesNear: () => [],
+      node: () => undefined,
+      controllerConfig: undefined,
       machineConfig: () => undefined,
       fleet: listedFleet({ machines: [], sets: [set], deployments: [] }),
     };

@@ -51,7 +51,13 @@ export function poolSnapshot(
   const selected = referencesOf(pool).length > 0 ? [] : nodesNear(pool);
   const own = members ?? nodesOfPool(pool, selected, pools, fleet && claimsOf(fleet, pools));
   return {
-    ...{ pool, pools, nodes: own.nodes, claims: own.problems, controllerConfig, machineConfig, now },
+    pool,
+    pools,
+    nodes: own.nodes,
+    claims: own.problems,
+    controllerConfig,
+    machineConfig,
+    now,
     ...memberFacts(pool, members, machineConfig, refusal),
     filters: [...filters, ...(members ? [steadyOnly(members)] : []), ...unclear(pools, refusal)],
     ...(haltAt !== undefined && { haltAt }),
@@ -59,7 +65,9 @@ export function poolSnapshot(
 }
 
 const NOT_FOLLOWED: MemberCondition = {
-  ...{ type: PoolConditions.MachineRefResolved, status: 'False', reason: 'NotFollowed' },
+  type: PoolConditions.MachineRefResolved,
+  status: 'False',
+  reason: 'NotFollowed',
   message: 'references to machines are not supported: start the controller with --machine-pools',
 };
 
@@ -86,15 +94,13 @@ function memberFacts(
   const names = new Set(own.map(({ metadata }) => metadata.name));
   const { replaces, condition } = evaluateStrategy(pool, own, machineConfig);
   return {
-    ...{
-      targetsNew: true,
-      unconfigured: new Set([...members.machineOf].flatMap(([name, machine]) => (hasApplied(machine) ? [] : [name]))),
-      unresolved: unresolved || refused.length > 0,
-      reserved,
-      replicas,
-      replaces,
-      members: memberStatus(members, names),
-    },
+    targetsNew: true,
+    unconfigured: new Set([...members.machineOf].flatMap(([name, machine]) => (hasApplied(machine) ? [] : [name]))),
+    unresolved: unresolved || refused.length > 0,
+    reserved,
+    replicas,
+    replaces,
+    members: memberStatus(members, names),
     memberConditions: [
       { ...memberCondition(members), ...(replaces && (keptMachines(members) ?? bareSets(members))) },
       ...(condition ? [condition] : []),
@@ -115,7 +121,8 @@ function keptMachines({
   if (kept.length === 0 || unresolved || problems.length > 0 || refused.length > 0) return undefined;
   const names = kept.map(({ ref }) => `${ref.namespace}/${ref.name}`).join(', ');
   return {
-    ...{ status: 'False', reason: 'Forbidden' },
+    status: 'False',
+    reason: 'Forbidden',
     message:
       `MachineDeployment ${names} replaces no machine: its spec.strategy.type is InPlaceUpdate; make it RollingUpdate or ` +
       'Recreate, or set updateStrategy of the pool to InPlace',

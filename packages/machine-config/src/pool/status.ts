@@ -110,7 +110,9 @@ function warnings(old: readonly ConfigCondition[] | undefined, degraded: readonl
   const nodes: WantedCondition =
     degraded.length > 0
       ? {
-          ...{ type: NodeDegraded, status: 'True', message },
+          type: NodeDegraded,
+          status: 'True',
+          message,
           reason: `${degraded.length} nodes are reporting degraded status on sync`,
         }
       : { type: NodeDegraded, status: 'False' };

@@ -94,8 +94,12 @@ test('a node that fails on its first configuration is reported by its pool, and 
     await clock.advance(30_000);
     const bad = (await poolNow(client, 'worker')).spec?.configuration?.name ?? '';
     const failed = {
-      ...{ [CurrentConfig]: null, [DesiredConfig]: bad, [State]: 'Working', [Reason]: '' },
-      ...{ [DesiredDrain]: `drain-${bad}`, [LastAppliedDrain]: `drain-${bad}` },
+      [CurrentConfig]: null,
+      [DesiredConfig]: bad,
+      [State]: 'Working',
+      [Reason]: '',
+      [DesiredDrain]: `drain-${bad}`,
+      [LastAppliedDrain]: `drain-${bad}`,
     };
     const patch = (annotations: object) =>
       client.resource(nodes).patch('n0', { type: 'merge', body: { metadata: { annotations } } });

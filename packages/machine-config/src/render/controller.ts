@@ -35,7 +35,13 @@ export function createRenderController(context: ConfigContext, options: RenderCo
   const { delayMs = DELAY_MS } = options;
   const reconcile = (key: Key) => render(context, options, key);
   const controller = createController({
-    ...{ name: 'render', concurrency: 2, clock, random, log, reconcile, of: caches.pools },
+    name: 'render',
+    concurrency: 2,
+    clock,
+    random,
+    log,
+    reconcile,
+    of: caches.pools,
     ...(metrics && { metrics }),
   });
   const all = () => caches.pools.store.list();
@@ -64,7 +70,9 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
   if (!pool) return done;
   const overrides = options.storageOverrides?.();
   const plan = planRender({
-    ...{ pool, identity, configs: caches.machineConfigs.store.list() },
+    pool,
+    identity,
+    configs: caches.machineConfigs.store.list(),
     machineConfig: (name) => caches.machineConfigs.store.get(name),
     controllerConfig: caches.controllerConfigs.store.get(CONTROLLER_CONFIG_NAME),
     kubeletConfigs: caches.kubeletConfigs.store.list(),
@@ -115,7 +123,10 @@ async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: R
 async function prune({ client, caches }: ConfigContext, pool: MachineConfigPool, keep: number): Promise<void> {
   if (keep < 0) return;
   const old = oldRenders({
-    ...{ pool, pools: caches.pools.store.list(), machineConfigs: caches.machineConfigs.store.list(), keep },
+    pool,
+    pools: caches.pools.store.list(),
+    machineConfigs: caches.machineConfigs.store.list(),
+    keep,
     isOnNode: (name) => caches.nodes.store.countByIndex(NODE_CONFIG_INDEX, name) > 0,
   });
   for (const one of old) await deleteConfig(client, one);

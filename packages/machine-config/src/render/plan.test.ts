@@ -39,7 +39,11 @@ const look = (
   more: Partial<RenderSnapshot> = {},
 ) =>
   planRender({
-    ...{ pool, configs, controllerConfig: CONTROLLER_CONFIG, kubeletConfigs: [], containerRuntimeConfigs: [] },
+    pool,
+    configs,
+    controllerConfig: CONTROLLER_CONFIG,
+    kubeletConfigs: [],
+    containerRuntimeConfigs: [],
     machineConfig: (name) => stored.find(({ metadata }) => metadata.name === name),
     identity: { version: 'v1', hash: 'h' },
     ...more,
@@ -78,7 +82,9 @@ test('a refused KubeletConfig degrades its pools with a message, and the other s
   const plan = look(poolAt(undefined), [withFile('a', 'x')], [], { kubeletConfigs: [refused] });
   expect(plan.configuration?.name).toMatch(/^rendered-worker-/);
   expect(plan.condition).toEqual({
-    ...{ type: 'RenderDegraded', status: 'True', reason: 'ConfigRejected' },
+    type: 'RenderDegraded',
+    status: 'True',
+    reason: 'ConfigRejected',
     message: expect.stringContaining('Rendered without the refused objects: KubeletConfig k was refused: Error: x'),
   });
 });

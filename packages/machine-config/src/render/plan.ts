@@ -181,7 +181,10 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
   const target = pool.spec?.configuration?.name;
   const current = target ? machineConfig(target) : undefined;
   const rendered = generate({
-    ...{ pool, controllerConfig, configs, identity },
+    pool,
+    controllerConfig,
+    configs,
+    identity,
     ...(current && { current }),
     ...(storageOverrides && { storageOverrides }),
   });

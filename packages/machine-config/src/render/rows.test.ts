@@ -35,8 +35,13 @@ const merged = (...configs: MachineConfig[]) => mergeMachineConfigs(configs, BAS
 
 test('fips only [R4]', () => {
   expect(merged(config('a', { fips: true }))).toEqual({
-    ...{ osImageURL: 'base', baseOSExtensionsContainerImage: '', config: { ignition: { version: '3.5.0' } } },
-    ...{ kernelArguments: [], extensions: [], fips: true, kernelType: 'default' },
+    osImageURL: 'base',
+    baseOSExtensionsContainerImage: '',
+    config: { ignition: { version: '3.5.0' } },
+    kernelArguments: [],
+    extensions: [],
+    fips: true,
+    kernelType: 'default',
   });
 });
 
@@ -140,11 +145,12 @@ test('the names of the original [R27]', () => {
   const plain = { config: ignition({}), extensions: [], kernelArguments: [], kernelType: 'default' };
   expect(renderedName('worker', plain)).toBe('rendered-worker-6da92b29d98fcd722bbf117520c22ee4');
   const full = {
-    ...{
-      osImageURL: 'quay.io/example/os@sha256:abc',
-      config: files({ path: '/etc/test1', overwrite: true, mode: 420, contents: { source: 'data:,hello' } }),
-    },
-    ...{ kernelArguments: ['loglevel=7', 'nosmt'], extensions: ['usbguard'], fips: true, kernelType: 'realtime' },
+    osImageURL: 'quay.io/example/os@sha256:abc',
+    config: files({ path: '/etc/test1', overwrite: true, mode: 420, contents: { source: 'data:,hello' } }),
+    kernelArguments: ['loglevel=7', 'nosmt'],
+    extensions: ['usbguard'],
+    fips: true,
+    kernelType: 'realtime',
   };
   expect(renderedName('infra', full)).toBe('rendered-infra-1525fa6f565622748e48698fc4845511');
 });

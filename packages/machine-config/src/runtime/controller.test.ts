@@ -87,7 +87,8 @@ test('a refused ContainerRuntimeConfig is reported with field and hint in condit
     expect((await resource.get('few')).status?.conditions).toMatchObject([{ type: 'Failure', message }]);
     const pool = await client.resource(machineConfigPools).get('worker');
     expect(conditionOf(pool.status?.conditions, 'RenderDegraded')).toMatchObject({
-      ...{ status: 'True', reason: 'ConfigRejected' },
+      status: 'True',
+      reason: 'ConfigRejected',
       message: expect.stringContaining('ContainerRuntimeConfig few was refused'),
     });
     const hint =

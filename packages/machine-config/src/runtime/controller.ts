@@ -10,8 +10,11 @@ export const createRuntimeConfigController = (context: ConfigContext, options: N
   createNodeConfigController(
     context,
     {
-      ...{ name: 'container-runtime-config', kind: RUNTIME_KIND, informer: context.caches.containerRuntimeConfigs },
-      ...{ definition: containerRuntimeConfigs, refused: ConfigEvents.ContainerRuntimeConfigRefused },
+      name: 'container-runtime-config',
+      kind: RUNTIME_KIND,
+      informer: context.caches.containerRuntimeConfigs,
+      definition: containerRuntimeConfigs,
+      refused: ConfigEvents.ContainerRuntimeConfigRefused,
     },
     options,
   );

@@ -95,7 +95,9 @@ class Endpoint {
     const pool = await ignoreNotFound(control.resource(machineConfigPools).get(name));
     if (!(await this.#isOf(pool, name, user))) {
       log.warn('Request for the configuration of another pool refused', {
-        ...{ pool: name, user: user.username, remoteAddress },
+        pool: name,
+        user: user.username,
+        remoteAddress,
       });
       return text(
         403,

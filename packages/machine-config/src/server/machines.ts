@@ -29,9 +29,13 @@ const TOKEN = 'token';
 const bare = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
   const { name, namespace, uid, resourceVersion, creationTimestamp, ownerReferences } = metadata;
   return {
-    ...{ apiVersion, kind },
+    apiVersion,
+    kind,
     metadata: {
-      ...{ name, uid, resourceVersion, creationTimestamp },
+      name,
+      uid,
+      resourceVersion,
+      creationTimestamp,
       ...(namespace !== undefined && { namespace }),
       ...(ownerReferences && { ownerReferences }),
     },
@@ -41,7 +45,8 @@ const bare = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
 /** Caches of machines and sets with only names and owners. */
 export const createTokenCaches = (client: KubeClient, runtime: InformerRuntime): TokenCaches => ({
   machines: createInformer(client, machines, {
-    ...{ ...runtime, project: (machine) => bare(machine) as Machine },
+    ...runtime,
+    project: (machine) => bare(machine) as Machine,
     indexes: { [TOKEN]: (machine) => [machineTokenId(machine)] },
   }),
   sets: createInformer(client, machineSets, { ...runtime, project: (set) => bare(set) as MachineSet }),

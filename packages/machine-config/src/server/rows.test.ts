@@ -52,10 +52,12 @@ test('the target is served when one node has it, before that the config of all n
 });
 
 const RENDERED = {
-  ...{ apiVersion: 'machineconfiguration.openshift.io/v1', kind: 'MachineConfig' },
+  apiVersion: 'machineconfiguration.openshift.io/v1',
+  kind: 'MachineConfig',
   metadata: { name: 'rendered-worker-1' },
   spec: {
-    ...{ osImageURL: 'image', kernelArguments: ['nosmt'] },
+    osImageURL: 'image',
+    kernelArguments: ['nosmt'],
     config: {
       ignition: { version: '3.5.0' },
       storage: { files: [{ path: '/etc/a', contents: { source: 'data:,a' } }] },
@@ -72,7 +74,8 @@ test('the rendered config gets annotations of the node, kubeconfig, CAs of regis
   const controllerConfig = {
     metadata: { name: 'c' },
     spec: {
-      ...{ apiServerURL: 'https://api:6443', rootCAData: 'Q0E=' },
+      apiServerURL: 'https://api:6443',
+      rootCAData: 'Q0E=',
       imageRegistryBundleData: [
         { file: 'registry.example..5000', data: Buffer.from('PEM').toString('base64') },
         { file: '../../etc/passwd', data: '' },

@@ -33,7 +33,13 @@ export function createTemplateController(context: ConfigContext, options: Templa
   const { caches, clock, random, log, metrics } = context;
   const reconcile = (key: Key) => sync(context, options, key);
   const controller = createController({
-    ...{ name: 'template', concurrency: 1, clock, random, log, reconcile, of: caches.controllerConfigs },
+    name: 'template',
+    concurrency: 1,
+    clock,
+    random,
+    log,
+    reconcile,
+    of: caches.controllerConfigs,
     ...(metrics && { metrics }),
   });
   controller.watch(caches.controllerConfigs, ({ key }) => (key === CONTROLLER_CONFIG_NAME ? [key] : []));
@@ -59,7 +65,11 @@ async function sync(context: ConfigContext, options: TemplateControllerOptions, 
   const { tree, secrets, settings, stampVersion = true } = options;
   const tlsProfile = settings?.get().tlsProfile;
   const plan = planTemplates({
-    ...{ controllerConfig: config, tree, identity, stampVersion, now: nowText(clock) },
+    controllerConfig: config,
+    tree,
+    identity,
+    stampVersion,
+    now: nowText(clock),
     machineConfig: (name) => caches.machineConfigs.store.get(name),
     secret: (namespace, name) => secrets?.store.get(`${namespace}/${name}`),
     ...(tlsProfile && { tlsProfile }),

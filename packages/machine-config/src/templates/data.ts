@@ -28,9 +28,20 @@ export const TEMPLATE_CONSTANTS = { apiServerURLFile: '/etc/kubernetes/apiserver
 
 /** Fields that a template may use even if the ControllerConfig does not set them. */
 const DEFAULTS = {
-  ...{ clusterDNSIP: '', clusterDomain: 'cluster.local', apiServerURL: '', images: {}, parameters: {} },
-  ...{ rootCAData: '', kubeAPIServerServingCAData: '', additionalTrustBundle: '', cloudProviderConfig: '' },
-  ...{ releaseImage: '', networkType: '', ipFamilies: '', osImageURL: '', baseOSContainerImage: '' },
+  clusterDNSIP: '',
+  clusterDomain: 'cluster.local',
+  apiServerURL: '',
+  images: {},
+  parameters: {},
+  rootCAData: '',
+  kubeAPIServerServingCAData: '',
+  additionalTrustBundle: '',
+  cloudProviderConfig: '',
+  releaseImage: '',
+  networkType: '',
+  ipFamilies: '',
+  osImageURL: '',
+  baseOSContainerImage: '',
 };
 
 /** The variables of templates: every field of the ControllerConfig's spec by its name, and the additional inputs. */

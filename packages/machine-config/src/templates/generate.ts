@@ -56,8 +56,12 @@ function named<T>(role: string, work: () => T): T {
 const ownerOf = ({ metadata }: ControllerConfig): OwnerReference | undefined =>
   metadata.uid
     ? {
-        ...{ apiVersion: API_VERSION, kind: 'ControllerConfig', name: metadata.name, uid: metadata.uid },
-        ...{ controller: true, blockOwnerDeletion: true },
+        apiVersion: API_VERSION,
+        kind: 'ControllerConfig',
+        name: metadata.name,
+        uid: metadata.uid,
+        controller: true,
+        blockOwnerDeletion: true,
       }
     : undefined;
 

@@ -15,13 +15,12 @@ const controllerConfig = (platform: string): ControllerConfig =>
   ({ metadata: { name: 'c', uid: 'u', generation: 1 }, spec: { platform } }) as unknown as ControllerConfig;
 const plan = (stored: readonly MachineConfig[], tree = TREE, platform = 'none') =>
   planTemplates({
-    ...{
-      tree,
-      controllerConfig: controllerConfig(platform),
-      identity: { version: 'v', hash: 'h' },
-      stampVersion: false,
-    },
-    ...{ now: '2026-01-01T00:00:00Z', secret: () => undefined },
+    tree,
+    controllerConfig: controllerConfig(platform),
+    identity: { version: 'v', hash: 'h' },
+    stampVersion: false,
+    now: '2026-01-01T00:00:00Z',
+    secret: () => undefined,
     machineConfig: (name) => stored.find(({ metadata }) => metadata.name === name),
   });
 const names = (configs: readonly MachineConfig[]) => configs.map(({ metadata }) => metadata.name);

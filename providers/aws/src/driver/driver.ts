@@ -123,7 +123,11 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
 function connector(options: AwsDriverOptions) {
   const { clock, random, connect, environment, settings = {}, version = '0.1.0' } = options;
   const clients = ec2Clients({
-    ...{ clock, random, connect, environment, settings },
+    clock,
+    random,
+    connect,
+    environment,
+    settings,
     isFinal: isExhausted,
     userAgent: `mcm/${version}`,
     allowPlainHttp: settings.allowPlainHttp ?? environment.variables.MCM_ALLOW_PLAIN_HTTP === 'true',

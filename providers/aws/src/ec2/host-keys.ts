@@ -81,7 +81,9 @@ export async function instanceKeys(options: HostOptions, signal: AbortSignal): P
     `no credentials of the instance from ${origin}: ${what}; use an instance with a role, or set keys in the Secret or environment`;
   const common = { connect, say, signal, now: clock.now() };
   const session = await askForText({
-    ...{ ...common, method: 'PUT', url: `${origin}/latest/api/token` },
+    ...common,
+    method: 'PUT',
+    url: `${origin}/latest/api/token`,
     headers: { 'x-aws-ec2-metadata-token-ttl-seconds': '300' },
   });
   const headers = { 'x-aws-ec2-metadata-token': session };

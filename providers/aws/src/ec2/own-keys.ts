@@ -164,7 +164,8 @@ async function ofProcess(command: string, name: string, { run }: Environment, si
     throw new NoKeys(`credential_process of profile ${name} printed no keys of version 1; run the command to see why`);
   const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = reported.data;
   return {
-    ...{ accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey },
+    accessKeyId: AccessKeyId,
+    secretAccessKey: SecretAccessKey,
     ...(SessionToken ? { sessionToken: SessionToken } : {}),
     ...(Expiration ? { expiration: new Date(Expiration) } : {}),
   };

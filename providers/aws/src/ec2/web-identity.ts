@@ -18,7 +18,9 @@ export function webIdentity(options: WebIdentityOptions): () => Promise<Keys> {
     const client = new STSClient({ region, maxAttempts: 1, requestHandler, ...reach });
     const RoleSessionName = `${clock.now().getTime()}000000`;
     const command = new AssumeRoleWithWebIdentityCommand({
-      ...{ RoleArn: roleArn, RoleSessionName, WebIdentityToken: token },
+      RoleArn: roleArn,
+      RoleSessionName,
+      WebIdentityToken: token,
     });
     const answer = await within(clock, 'AssumeRoleWithWebIdentity', (abortSignal) =>
       client.send(command, { abortSignal }),

@@ -53,7 +53,9 @@ export async function loadSdk(): Promise<void> {
 export function createClients(endpoint: string, subscription: string, httpClient: HttpClient): Clients {
   // None of the SDK's policies: attempts, pauses, logins, proxies and logs are the carrier's.
   const options = async () => ({
-    ...{ endpoint, httpClient, allowInsecureConnection: true },
+    endpoint,
+    httpClient,
+    allowInsecureConnection: true,
     pipeline: (await pipeline())(),
   });
   const noLogin = { getToken: async () => null };

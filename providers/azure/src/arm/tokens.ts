@@ -63,14 +63,20 @@ async function askLogin(
   const { clock, connect } = options;
   const url = `${login}/${encodeURIComponent(tenant)}/oauth2/v2.0/token`;
   const form = {
-    ...{ client_id: clientId, grant_type: 'client_credentials', scope },
+    client_id: clientId,
+    grant_type: 'client_credentials',
+    scope,
     ...('secret' in proof
       ? { client_secret: proof.secret }
       : { client_assertion: await assertionOf(clientId, proof, url, options), client_assertion_type: ASSERTION }),
   };
   const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
   return askForToken({
-    ...{ connect, url, headers, body: new URLSearchParams(form).toString(), schema: answer },
+    connect,
+    url,
+    headers,
+    body: new URLSearchParams(form).toString(),
+    schema: answer,
     say: (what) => `no token from ${login}: ${what}${causeOf(what)}`,
     signal,
     now: clock.now(),
@@ -135,11 +141,14 @@ function askMetadata(
   signal: AbortSignal,
 ): Promise<z.infer<typeof answer>> {
   const query = new URLSearchParams({
-    ...{ 'api-version': '2018-02-01', resource: scope.replace(/\/\.default$/, '') },
+    'api-version': '2018-02-01',
+    resource: scope.replace(/\/\.default$/, ''),
     ...(clientId === '' ? {} : { client_id: clientId }),
   });
   return askForToken({
-    ...{ connect, url: `${metadata}/metadata/identity/oauth2/token?${query}`, schema: answer },
+    connect,
+    url: `${metadata}/metadata/identity/oauth2/token?${query}`,
+    schema: answer,
     headers: { metadata: 'true', accept: 'application/json' },
     say: (what) =>
       `no token for data.managedIdentity from ${metadata}: ${what}; the controller must run in Azure on a host with ${clientId === '' ? 'a system-assigned identity' : 'the identity of data.clientID'}`,

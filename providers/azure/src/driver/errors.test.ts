@@ -24,7 +24,9 @@ test('credentials for which no token is given, and the cause of all else', () =>
     credentialsRefused: true,
   });
   expect(fromCloud(new TokenUnavailable('later', { retryAfterMs: 7_000 }), 'get: ', signal)).toMatchObject({
-    ...{ code: 'Unavailable', credentialsRefused: false, retryAfterMs: 7_000 },
+    code: 'Unavailable',
+    credentialsRefused: false,
+    retryAfterMs: 7_000,
   });
   const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
   expect(fromCloud(cause, 'get: ', signal).cause).toBe(cause);

@@ -4,9 +4,12 @@ import { decode } from './decode.ts';
 
 const input = (providerSpec: object): Omit<DriverInput, 'call'> => ({
   machineClass: {
-    ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'MachineClass' },
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'MachineClass',
     metadata: { name: 'c', namespace: 'n', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
-    ...{ provider: 'GCP', providerSpec: { ...providerSpec }, secretRef: { name: 's', namespace: 'n' } },
+    provider: 'GCP',
+    providerSpec: { ...providerSpec },
+    secretRef: { name: 's', namespace: 'n' },
   },
   data: { serviceAccountJSON: '{}', userData: '' },
 });

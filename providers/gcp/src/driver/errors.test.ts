@@ -27,7 +27,9 @@ describe('whose fault a refusal is', () => {
       credentialsRefused: true,
     });
     expect(fromCloud(new TokenUnavailable('later', { retryAfterMs: 7_000 }), 'list', signal)).toMatchObject({
-      ...{ code: 'Unavailable', credentialsRefused: false, retryAfterMs: 7_000 },
+      code: 'Unavailable',
+      credentialsRefused: false,
+      retryAfterMs: 7_000,
     });
   });
 });

@@ -128,7 +128,9 @@ function impersonatedAccount(given: Given): ImpersonatedAccount {
   if (!impersonation)
     throw new Error(`"${field}" has no service_account_impersonation_url; add the one of the account`);
   return {
-    ...{ type: 'impersonated_service_account', project, source },
+    type: 'impersonated_service_account',
+    project,
+    source,
     impersonation: { ...impersonation, delegates: fields.delegates ?? [] },
   };
 }

@@ -30,9 +30,13 @@ const schema = z.looseObject({
   service_account_impersonation: z.looseObject({ token_lifetime_seconds: z.number().nullish() }).nullish(),
   credential_source: z
     .looseObject({
-      ...{ file: text, url: text, format },
+      file: text,
+      url: text,
+      format,
       headers: z.record(z.string(), z.string()).nullish(),
-      ...{ environment_id: text, region_url: text, imdsv2_session_token_url: text },
+      environment_id: text,
+      region_url: text,
+      imdsv2_session_token_url: text,
     })
     .nullish(),
 });
@@ -63,7 +67,12 @@ export function externalAccount(json: unknown, project: string, { universe, sour
     `be from 600 to ${LONGEST_LIFETIME_S}`,
   );
   return {
-    ...{ type: 'external_account', project, audience: fields.audience, stsUrl: sts, subjectTokenType: type, source },
+    type: 'external_account',
+    project,
+    audience: fields.audience,
+    stsUrl: sts,
+    subjectTokenType: type,
+    source,
     impersonation: impersonation && { ...impersonation, lifetimeS },
   };
 }

@@ -5,7 +5,10 @@ import { createTokenSource } from './tokens.ts';
 test('an invalid private key is refused before any request, without quoting it', async () => {
   const account = {
     type: 'service_account',
-    ...{ project: 'p', email: 'e@p', privateKeyId: 'k', privateKey: 'rubbish-in-place-of-a-key' },
+    project: 'p',
+    email: 'e@p',
+    privateKeyId: 'k',
+    privateKey: 'rubbish-in-place-of-a-key',
     tokenUri: 'https://tokens.example/token',
   } as const;
   const asked: string[] = [];

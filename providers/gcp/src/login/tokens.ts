@@ -73,7 +73,11 @@ async function ofHost({ email }: HostAccount, options: TokenOptions, signal: Abo
   const { clock, connect, metadata = METADATA } = options;
   const now = clock.now();
   const reported = await askForToken({
-    ...{ connect, schema: answer, signal, now, strict: true },
+    connect,
+    schema: answer,
+    signal,
+    now,
+    strict: true,
     url: `${metadata}/computeMetadata/v1/instance/service-accounts/${encodeURIComponent(email)}/token`,
     headers: { 'metadata-flavor': 'Google' },
     say: (what) =>

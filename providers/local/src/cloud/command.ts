@@ -32,7 +32,13 @@ async function main(): Promise<void> {
   const store = flags.dataDir === undefined ? new MemoryStore() : openSqliteStore(flags.dataDir);
   const { token, zones, imagePolicy, latencies } = flags;
   const cloud = createLocalCloud({
-    ...{ clock: realClock, random: systemRandom, log, store, zones, imagePolicy, latencies },
+    clock: realClock,
+    random: systemRandom,
+    log,
+    store,
+    zones,
+    imagePolicy,
+    latencies,
     ...(token === undefined ? {} : { token }),
     kubelets: {
       connect: ({ server, ca, clientCertificate }) =>

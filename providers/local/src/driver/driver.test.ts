@@ -97,7 +97,10 @@ describe('create', () => {
     await r.ending(r.driver.create(r.request({ name: 'm-1' })));
     await r.ending(r.driver.create(r.request({ name: 'm-2', spec: empty })));
     const [without, with_] = instances(r).map(({ machineType, zone, tags, bootLatencyMs }) => ({
-      ...{ machineType, zone, tags, bootLatencyMs },
+      machineType,
+      zone,
+      tags,
+      bootLatencyMs,
     }));
     expect(with_).toEqual(without);
   });

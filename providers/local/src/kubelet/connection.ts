@@ -64,7 +64,9 @@ export class Connection {
     const { clock, random, log, nodeName } = this.#options;
     this.#pods ??= this.#run(
       createInformer(client, pods, {
-        ...{ clock, random, log },
+        clock,
+        random,
+        log,
         project: projectPod,
         ...(nodeName === undefined ? {} : { fieldSelector: `spec.nodeName=${nodeName}` }),
         indexes: { node: (pod) => (pod.spec.nodeName ? [pod.spec.nodeName] : []) },

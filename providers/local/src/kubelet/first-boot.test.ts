@@ -40,7 +40,8 @@ function configServer() {
 
 async function rigWith(server: ReturnType<typeof configServer>, options: JoinRigOptions = {}) {
   const rig = await joinRig(withKinds, {
-    ...{ defaults: { configDaemon: true }, ...options },
+    defaults: { configDaemon: true },
+    ...options,
     elsewhere: (origin) => (origin === SERVER ? server.transport : undefined),
   });
   const files = [{ path: '/etc/a', overwrite: true, contents: { source: encodeDataUrl('a') } }];
@@ -53,7 +54,9 @@ async function rigWith(server: ReturnType<typeof configServer>, options: JoinRig
 
 test('user data that points to a config: server, path, CA and what is shown', () => {
   expect(parseUserData(userData()).pointer).toEqual({
-    ...{ server: SERVER, path: '/config/worker', ca: 'THE CA' },
+    server: SERVER,
+    path: '/config/worker',
+    ca: 'THE CA',
     headers: { authorization: 'Bearer abcdef.0123456789abcdef' },
   });
   expect(parseUserData('{"ignition":{"version":"3.5.0"}}').pointer).toBeUndefined();
@@ -105,7 +108,10 @@ test('a machine gets its files only once, after any restart', async () => {
   expect(server.asked).toHaveLength(1);
   await rig.cloud.close();
   await using again = await joinRig(withKinds, {
-    ...{ store, clock: rig.clock, plane: rig.plane, defaults: { configDaemon: true } },
+    store,
+    clock: rig.clock,
+    plane: rig.plane,
+    defaults: { configDaemon: true },
     elsewhere: () => server.transport,
   });
   await again.clock.advance(60_000);

@@ -33,7 +33,9 @@ export async function fetchFirstConfig(
 }
 
 const machineConfigOf = (config: IgnitionConfig): MachineConfig => ({
-  ...{ apiVersion: MACHINE_CONFIG_API_VERSION, kind: 'MachineConfig', spec: { config } },
+  apiVersion: MACHINE_CONFIG_API_VERSION,
+  kind: 'MachineConfig',
+  spec: { config },
   metadata: { name: 'first-boot', uid: '', resourceVersion: '', creationTimestamp: '' },
 });
 

@@ -35,7 +35,14 @@ export class KubeletHost implements InstanceHost, KubeletControl {
       memory.put(instance.id, { ...state, ordered: layerBehaviour(state.ordered, ...orders) });
     }
     const kubelet = new HollowKubelet({
-      ...{ instance, machineType, clock, random, log, memory, defaults, console },
+      instance,
+      machineType,
+      clock,
+      random,
+      log,
+      memory,
+      defaults,
+      console,
       enrolment: this.#enrolment,
       onJoined: (joined, access) => this.#joined(joined, access),
     });

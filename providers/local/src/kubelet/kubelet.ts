@@ -266,7 +266,12 @@ export class HollowKubelet {
     const { clock, random } = this.#options;
     const { client, outage } = access;
     this.#lease ??= new LeaseRenewer({
-      ...{ client, clock, random, life: this.#life, nodeName: this.nodeName, outage },
+      client,
+      clock,
+      random,
+      life: this.#life,
+      nodeName: this.nodeName,
+      outage,
       paused: () => this.#paused(),
       onRecovered: () => this.#status?.report({ force: true, returning: true }),
       findNode: async () => (await this.#findNode(client))?.metadata.uid,
@@ -281,7 +286,10 @@ export class HollowKubelet {
     const { client, connection, outage } = access;
     const common = { client, clock, life: this.#life, outage, paused: () => this.#paused() };
     const volumes = new VolumeManager({
-      ...{ client, life: this.#life, nodeName: this.nodeName, outage },
+      client,
+      life: this.#life,
+      nodeName: this.nodeName,
+      outage,
       nodes: () => connection.nodes(client),
       onChange: () => {
         this.#status?.report();
@@ -309,7 +317,10 @@ export class HollowKubelet {
       node,
     );
     this.#agent = new UpdateAgent({
-      ...{ client, life: this.#life, nodeName: this.nodeName, outage },
+      client,
+      life: this.#life,
+      nodeName: this.nodeName,
+      outage,
       selected: () => connection.selectedNodes(client),
       behaviour: () => this.#behaviour,
       paused: () => this.#paused(),
@@ -328,7 +339,13 @@ export class HollowKubelet {
   #configAgent({ client, connection, outage }: Access): ConfigAgent {
     const { clock, random, log, instance, memory } = this.#options;
     return new ConfigAgent({
-      ...{ client, clock, random, log, life: this.#life, nodeName: this.nodeName, outage },
+      client,
+      clock,
+      random,
+      log,
+      life: this.#life,
+      nodeName: this.nodeName,
+      outage,
       nodes: () => connection.nodes(client),
       behaviour: () => this.#behaviour,
       paused: () => this.#paused(),

@@ -45,7 +45,11 @@ type Request = DriverRequest<LocalProviderSpec, LocalCredentials>;
 type OnMachine = MachineRequest<LocalProviderSpec, LocalCredentials>;
 
 const services: ResourceDefinition<KubeObject> = {
-  ...{ group: '', version: 'v1', plural: 'services', kind: 'Service', namespaced: true },
+  group: '',
+  version: 'v1',
+  plural: 'services',
+  kind: 'Service',
+  namespaced: true,
 };
 
 /** The original looks every five seconds, ten minutes long. */

@@ -19,10 +19,16 @@ const USER_DATA = '#!/bin/sh\necho hello';
 const SPEC = { image: 'registry/node:v1', namespace: PODS, ipPoolNameV4: 'pool-v4' };
 
 const meta = (name: string) => ({
-  ...{ name, namespace: NAMESPACE, uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
+  name,
+  namespace: NAMESPACE,
+  uid: name,
+  resourceVersion: '1',
+  creationTimestamp: '2026-01-01T00:00:00Z',
 });
 const machine = (name = 'm-1', providerID?: string): Machine => ({
-  ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'Machine', metadata: meta(name) },
+  apiVersion: 'machine.sapcloud.io/v1alpha1',
+  kind: 'Machine',
+  metadata: meta(name),
   spec: { class: { kind: 'MachineClass', name: 'pool' }, ...(providerID ? { providerID } : {}) },
 });
 
@@ -50,18 +56,26 @@ function callsOf(rig: PodRig, { provider = 'local', spec = SPEC, secret = {}, wr
     ([key, value]) => (value === undefined ? [] : [[key, Buffer.from(value).toString('base64')]]),
   );
   const stored: Secret = {
-    ...{ apiVersion: 'v1', kind: 'Secret', metadata: meta('pool') },
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: meta('pool'),
     data: Object.fromEntries(filled),
   };
   const machineClass: MachineClass = {
-    ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'MachineClass', metadata: meta('pool') },
-    ...{ provider, providerSpec: { ...spec }, secretRef: { name: 'pool', namespace: NAMESPACE } },
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'MachineClass',
+    metadata: meta('pool'),
+    provider,
+    providerSpec: { ...spec },
+    secretRef: { name: 'pool', namespace: NAMESPACE },
     credentialsSecretRef: { name: 'pool', namespace: NAMESPACE },
   };
   const invoker = createInvoker({
     driver: rig.driver(wrap ?? ((below) => below)),
     caches: { classes: { store: { get: () => machineClass } }, secrets: { store: { get: () => stored } } },
-    ...{ clock: rig.clock, log: silentLogger, stop: new AbortController().signal },
+    clock: rig.clock,
+    log: silentLogger,
+    stop: new AbortController().signal,
   });
   const ending = async <T>(call: Promise<T>): Promise<T | MachineError> => {
     let over = false;

@@ -53,7 +53,10 @@ export function podRig({ clock, plane, runs = true }: PodRigOptions): PodRig {
     return answer;
   };
   return {
-    ...{ clock, admin, requests, transport },
+    clock,
+    admin,
+    requests,
+    transport,
     kubeconfig: plane.kubeconfig(),
     driver: (wrap = (below) => below) =>
       createLocalDriver({

@@ -70,7 +70,11 @@ export async function writeSingleFile(bundles: string, into: string, node: strin
       logLevel: 'silent',
     });
     const settings = {
-      ...{ main: start, output: blob, disableExperimentalSEAWarning: true, useCodeCache: false, useSnapshot: false },
+      main: start,
+      output: blob,
+      disableExperimentalSEAWarning: true,
+      useCodeCache: false,
+      useSnapshot: false,
       assets: { programs, digest: join(work, 'digest') },
     };
     await writeFile(config, JSON.stringify(settings));

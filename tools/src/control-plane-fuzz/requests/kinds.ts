@@ -78,7 +78,13 @@ export function sharedKinds(
       .filter((each) => each.startsWith(`${path}/`) && plane.has(each))
       .map((each) => each.slice(path.length + 1));
     return {
-      ...{ apiVersion, kind, resource: name, namespaced, verbs, subresources, samples: objects },
+      apiVersion,
+      kind,
+      resource: name,
+      namespaced,
+      verbs,
+      subresources,
+      samples: objects,
       builtIn: !/sapcloud|openshift|battery/.test(apiVersion),
       schema: schemas.of(apiVersion, kind),
       collection: `${prefixOf(apiVersion)}${namespaced ? '/namespaces/${ns}' : ''}/${name}`,

@@ -6,8 +6,21 @@ import { Successors } from './successors.ts';
 
 const HOUR = 3_600_000;
 const row = (name: string, more: Partial<MachineRow> = {}): MachineRow => ({
-  ...{ key: `default/${name}`, uid: `uid-${name}`, ns: 'default', name, deployment: 'web', set: 'web-a', zone: 'a' },
-  ...{ cls: 'small', node: '', phase: 'Pending', level: 'starting', stage: 'vm', why: '', since: 0, created: 0 },
+  key: `default/${name}`,
+  uid: `uid-${name}`,
+  ns: 'default',
+  name,
+  deployment: 'web',
+  set: 'web-a',
+  zone: 'a',
+  cls: 'small',
+  node: '',
+  phase: 'Pending',
+  level: 'starting',
+  stage: 'vm',
+  why: '',
+  since: 0,
+  created: 0,
   ...more,
 });
 

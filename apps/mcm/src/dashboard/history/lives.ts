@@ -65,8 +65,15 @@ export class Lives {
     // A new machine with the name of an old one replaces its life.
     if (known !== undefined) this.#forget(known);
     const life: Life = {
-      ...{ key: row.key, created: row.created, row, gone: 0, successor: '', predecessor: '' },
-      ...{ segments: [], marks: [{ at: row.created, text: 'created' }], drain: [] },
+      key: row.key,
+      created: row.created,
+      row,
+      gone: 0,
+      successor: '',
+      predecessor: '',
+      segments: [],
+      marks: [{ at: row.created, text: 'created' }],
+      drain: [],
     };
     this.#lives.set(row.key, life);
     const group = `${row.ns}/${row.deployment}`;

@@ -13,9 +13,14 @@ const at = (minutes: number): string => new Date(START + minutes * MINUTE).toISO
 
 const machine = (phase: string, more: { deleted?: boolean; state?: string; node?: string } = {}): Machine =>
   ({
-    ...{ apiVersion: API_VERSION, kind: 'Machine' },
+    apiVersion: API_VERSION,
+    kind: 'Machine',
     metadata: {
-      ...{ name: 'm', namespace: 'default', uid: 'u', resourceVersion: '1', creationTimestamp: at(0) },
+      name: 'm',
+      namespace: 'default',
+      uid: 'u',
+      resourceVersion: '1',
+      creationTimestamp: at(0),
       ...(more.deleted && { deletionTimestamp: at(0) }),
       ...(more.node && { labels: { node: more.node } }),
     },
@@ -120,7 +125,8 @@ describe('rows of objects whose controller does not act', () => {
 
   const deployment = (generation: number, more: object = {}): MachineDeployment =>
     ({
-      ...{ apiVersion: API_VERSION, kind: 'MachineDeployment' },
+      apiVersion: API_VERSION,
+      kind: 'MachineDeployment',
       metadata: { name: 'web', namespace: 'default', uid: 'd', generation, ...more },
       spec: { replicas: 3, selector: {}, template: { spec: { class: { kind: 'MachineClass', name: 'small' } } } },
       status: { observedGeneration: 1, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3 },
@@ -173,7 +179,10 @@ describe('rows of machine config pools', () => {
       { type: 'NodeDegraded', status: 'False', message: '' },
     ];
     expect(poolRow(pool({ machineCount: 1, updatedMachineCount: 1, conditions }, { paused: true }))).toMatchObject({
-      ...{ level: 'failed', why: 'conflicting files', paused: true, nodes: 1 },
+      level: 'failed',
+      why: 'conflicting files',
+      paused: true,
+      nodes: 1,
     });
   });
 });

@@ -232,7 +232,8 @@ describe('explain', () => {
     const reading = read([], { deployment: pool });
     const reported = explainDeployment(
       {
-        ...{ ...reading, sets: [old, set(1)] },
+        ...reading,
+        sets: [old, set(1)],
         machines: new Map([
           ['uid-pool-old', many(1, 'Running', 'o')],
           ['uid-pool-a', [canary]],

@@ -21,7 +21,11 @@ const machine = ({ phase, description, state = 'Processing', conditions = [], go
     apiVersion: API_VERSION,
     kind: 'Machine',
     metadata: {
-      ...{ name: 'm', namespace: 'ns', uid: 'm', resourceVersion: '1', creationTimestamp: at(-60) },
+      name: 'm',
+      namespace: 'ns',
+      uid: 'm',
+      resourceVersion: '1',
+      creationTimestamp: at(-60),
       labels: { node: 'n' },
       ownerReferences: [{ apiVersion: API_VERSION, kind: 'MachineSet', name: 's', uid: 's', controller: true }],
       ...(going && { deletionTimestamp: at(-3) }),
@@ -64,7 +68,9 @@ test.each<[what: string, parts: Parts, says: string]>([
   [
     'a deletion for which the cloud does not say which node it is: nothing of drains',
     {
-      ...{ phase: 'Terminating', going: true, state: 'Failed' },
+      phase: 'Terminating',
+      going: true,
+      state: 'Failed',
       description:
         'Error occurred with decoding machine error status while getting VM status, aborting without retry. machine code: machine codes error: code = [Unauthenticated] message = [no]. Set machine status to termination. Now, getting VM Status',
     },
@@ -73,7 +79,8 @@ test.each<[what: string, parts: Parts, says: string]>([
   [
     'volumes that stay when the VM has gone: until when, and what then',
     {
-      ...{ phase: 'Terminating', going: true },
+      phase: 'Terminating',
+      going: true,
       description:
         'VM deletion was successful. Waiting: volumes are still attached: pv-0. Initiate node object deletion',
     },

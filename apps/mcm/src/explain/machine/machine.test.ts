@@ -83,7 +83,10 @@ async function blockingBudget(): Promise<void> {
   const { metadata } = await api.create({ metadata: { name: 'web', namespace: NS }, spec } as never);
   const status = {
     observedGeneration: metadata.generation ?? 1,
-    ...{ currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, disruptionsAllowed: 0 },
+    currentHealthy: 1,
+    desiredHealthy: 1,
+    expectedPods: 1,
+    disruptionsAllowed: 0,
   };
   await api.patch('web', { type: 'merge', body: { status } }, { subresource: 'status' });
 }
@@ -92,8 +95,11 @@ async function blockingBudget(): Promise<void> {
 async function seenBy(...resources: string[]): Promise<MachineTarget> {
   const rbac = (kind: string, plural: string) =>
     client.resource<KubeObject & Record<string, unknown>>({
-      ...{ group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: false },
-      ...{ kind, plural },
+      group: 'rbac.authorization.k8s.io',
+      version: 'v1',
+      namespaced: false,
+      kind,
+      plural,
     });
   const metadata = { name: 'reader' };
   const verbs = ['get', 'list', 'watch'];

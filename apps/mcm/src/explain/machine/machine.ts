@@ -262,7 +262,12 @@ const previewOf = (
   const runtime = { clock, random, log: silentLogger };
   const onRefused = (refusal: KubeError): void => void unread.add(errorText(refusal));
   return previewDrain({
-    ...{ target, machine, runtime, signal, defaults, onRefused },
+    target,
+    machine,
+    runtime,
+    signal,
+    defaults,
+    onRefused,
     ...(machineClass ? { machineClass } : {}),
   });
 };

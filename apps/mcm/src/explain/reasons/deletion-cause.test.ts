@@ -20,7 +20,8 @@ beforeEach(async () => {
   set = await client.resource(machineSets, NS).create({
     metadata: { name: 's', namespace: NS },
     spec: {
-      ...{ replicas: 1, selector: { matchLabels: labels } },
+      replicas: 1,
+      selector: { matchLabels: labels },
       template: { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
     },
   } as never);
@@ -30,7 +31,11 @@ afterEach(() => close());
 const machine = (annotations: object = {}, owned = true): Machine =>
   ({
     metadata: {
-      ...{ name: 'm', namespace: NS, uid: 'm', deletionTimestamp: NOW.toISOString(), annotations },
+      name: 'm',
+      namespace: NS,
+      uid: 'm',
+      deletionTimestamp: NOW.toISOString(),
+      annotations,
       ...(owned && {
         ownerReferences: [
           { apiVersion: API_VERSION, kind: 'MachineSet', name: 's', uid: set.metadata.uid, controller: true },
@@ -45,7 +50,9 @@ test('the event of the set takes precedence over the annotations of the machine'
   await client.resource(events, NS).create({
     metadata: { name: 'e', namespace: NS },
     involvedObject: { apiVersion: API_VERSION, kind: 'MachineSet', name: 's', namespace: NS, uid: set.metadata.uid },
-    ...{ reason: 'SuccessfulDelete', type: 'Normal', message: 'Deleted Machine: m. Cause: rollout' },
+    reason: 'SuccessfulDelete',
+    type: 'Normal',
+    message: 'Deleted Machine: m. Cause: rollout',
   } as never);
   expect(await causeOf(machine({ 'machinepriority.machine.sapcloud.io': '1' }))).toBe('rollout');
 });

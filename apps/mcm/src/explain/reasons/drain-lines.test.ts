@@ -16,7 +16,8 @@ const explained = (
       blockers,
       drained: false,
       policy: 'Force',
-      ...{ deletesFrom, overAt: new Date(NOW.getTime() + 3_600_000) },
+      deletesFrom,
+      overAt: new Date(NOW.getTime() + 3_600_000),
     },
     NOW,
   ).join('\n');

@@ -23,7 +23,11 @@ const CLASS = { metadata: { name: 'small', namespace: 'test' } } as never;
 const machine = (name: string, phase: string, annotations: object = {}): Machine =>
   ({
     metadata: {
-      ...{ name, namespace: 'test', uid: name, labels: { name: 'pool', node: name }, annotations },
+      name,
+      namespace: 'test',
+      uid: name,
+      labels: { name: 'pool', node: name },
+      annotations,
       ownerReferences: [{ apiVersion: API_VERSION, kind: 'MachineSet', name: 's', uid: 's', controller: true }],
     },
     spec: { class: { kind: 'MachineClass', name: 'small' } },

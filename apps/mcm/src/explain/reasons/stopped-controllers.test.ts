@@ -10,7 +10,12 @@ import { deploymentLines } from '../deployment/deployment-lines.ts';
 const NOW = new Date('2026-01-01T12:00:00Z');
 const at = (minutes: number): string => new Date(NOW.getTime() + minutes * 60_000).toISOString();
 const meta = (name: string, kind?: string, owner?: string) => ({
-  ...{ name, namespace: 'test', uid: `uid-${name}`, resourceVersion: '1', generation: 1, creationTimestamp: at(-600) },
+  name,
+  namespace: 'test',
+  uid: `uid-${name}`,
+  resourceVersion: '1',
+  generation: 1,
+  creationTimestamp: at(-600),
   ...(owner && {
     ownerReferences: [
       { apiVersion: API_VERSION, kind: kind ?? '', name: owner, uid: `uid-${owner}`, controller: true },
@@ -21,15 +26,21 @@ const template = { metadata: { labels: { app: 'pool' } }, spec: { class: { kind:
 const selector = { matchLabels: { app: 'pool' } };
 const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
 const deployment = {
-  ...{ apiVersion: API_VERSION, kind: 'MachineDeployment', metadata: meta('pool') },
+  apiVersion: API_VERSION,
+  kind: 'MachineDeployment',
+  metadata: meta('pool'),
   spec: { replicas: 3, selector, template, strategy },
 } as MachineDeployment;
 const set = {
-  ...{ apiVersion: API_VERSION, kind: 'MachineSet', metadata: meta('pool-a', 'MachineDeployment', 'pool') },
+  apiVersion: API_VERSION,
+  kind: 'MachineSet',
+  metadata: meta('pool-a', 'MachineDeployment', 'pool'),
   spec: { replicas: 2, selector, template },
 } as MachineSet;
 const machine = {
-  ...{ apiVersion: API_VERSION, kind: 'Machine', metadata: meta('m-1', 'MachineSet', 'pool-a') },
+  apiVersion: API_VERSION,
+  kind: 'Machine',
+  metadata: meta('m-1', 'MachineSet', 'pool-a'),
   spec: template.spec,
   status: {
     currentStatus: { phase: 'Unknown', lastUpdateTime: at(-5) },
@@ -38,8 +49,12 @@ const machine = {
 } as Machine;
 
 const stopped = (name: ControllerName): ControllerHealth => ({
-  ...{ name, state: 'stopped', since: at(-3), reason: 'its leader host_1 does not renew Lease test/x' },
-  ...{ effects: ['nothing is done'], unprocessed: [] },
+  name,
+  state: 'stopped',
+  since: at(-3),
+  reason: 'its leader host_1 does not renew Lease test/x',
+  effects: ['nothing is done'],
+  unprocessed: [],
 });
 const explain = (controllers: readonly ControllerHealth[]) => {
   const fleet = [machine];
@@ -77,7 +92,8 @@ describe('explain', () => {
   test('a manager that is behind with one deployment has no next step only for that one', () => {
     const behind = (name: string): ControllerHealth => ({
       ...stopped('machine-controller-manager'),
-      ...{ state: 'behind', unprocessed: [name] },
+      state: 'behind',
+      unprocessed: [name],
     });
     expect(explain([behind('pool')]).next).toBe('nothing: machine-controller-manager does not act');
     expect(explain([behind('other')]).changes).toEqual(['set pool-a goes from 2 to 3 machines']);

@@ -90,8 +90,13 @@ const MOUNTS = {
   type: 'array',
   items: closed(
     {
-      ...{ name: TEXT, mountPath: TEXT, subPath: ANY_TEXT, subPathExpr: ANY_TEXT, readOnly: { type: 'boolean' } },
-      ...{ mountPropagation: ANY_TEXT, recursiveReadOnly: ANY_TEXT },
+      name: TEXT,
+      mountPath: TEXT,
+      subPath: ANY_TEXT,
+      subPathExpr: ANY_TEXT,
+      readOnly: { type: 'boolean' },
+      mountPropagation: ANY_TEXT,
+      recursiveReadOnly: ANY_TEXT,
     },
     ['name', 'mountPath'],
   ),
@@ -99,20 +104,23 @@ const MOUNTS = {
 const TOLERATIONS = {
   type: 'array',
   items: closed({
-    ...{ key: ANY_TEXT, operator: { enum: ['Exists', 'Equal', 'Lt', 'Gt'] }, value: ANY_TEXT },
-    ...{
-      effect: { enum: ['', 'NoSchedule', 'PreferNoSchedule', 'NoExecute'] },
-      tolerationSeconds: { type: 'integer' },
-    },
+    key: ANY_TEXT,
+    operator: { enum: ['Exists', 'Equal', 'Lt', 'Gt'] },
+    value: ANY_TEXT,
+    effect: { enum: ['', 'NoSchedule', 'PreferNoSchedule', 'NoExecute'] },
+    tolerationSeconds: { type: 'integer' },
   }),
 };
 const SPREAD = {
   type: 'array',
   items: closed(
     {
-      ...{ maxSkew: { type: 'integer', minimum: 1 }, topologyKey: TEXT, minDomains: { type: 'integer', minimum: 1 } },
+      maxSkew: { type: 'integer', minimum: 1 },
+      topologyKey: TEXT,
+      minDomains: { type: 'integer', minimum: 1 },
       whenUnsatisfiable: { enum: ['DoNotSchedule', 'ScheduleAnyway'] },
-      ...{ nodeAffinityPolicy: { enum: ['Honor', 'Ignore'] }, nodeTaintsPolicy: { enum: ['Honor', 'Ignore'] } },
+      nodeAffinityPolicy: { enum: ['Honor', 'Ignore'] },
+      nodeTaintsPolicy: { enum: ['Honor', 'Ignore'] },
     },
     ['maxSkew', 'topologyKey', 'whenUnsatisfiable'],
   ),
@@ -253,7 +261,8 @@ function values(): Fields {
   const { replicas, kubeconfigs, shares, configController, configDaemon, dashboard, resources } = DEFAULT_INSTALL;
   const resourcesOf: Readonly<Record<Container, object>> = {
     ...resources,
-    ...{ configController: configController.resources, configDaemon: configDaemon.resources },
+    configController: configController.resources,
+    configDaemon: configDaemon.resources,
     dashboard: dashboard.resources,
   };
   return {

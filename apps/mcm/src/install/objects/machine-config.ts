@@ -152,9 +152,14 @@ const deployment = ({ namespace, replicas, kubeconfigs, configController }: Inst
               name: CONFIG_APP,
               image: configController.image,
               flags: {
-                ...{ namespace, 'pull-secret-namespace': namespace, 'control-kubeconfig': kubeconfigs.control },
-                ...{ 'target-kubeconfig': kubeconfigs.target, 'secure-port': String(PORTS.secure) },
-                ...{ 'config-server-port': String(BOOT_PORT), 'machine-pools': 'true', ...configController.flags },
+                namespace,
+                'pull-secret-namespace': namespace,
+                'control-kubeconfig': kubeconfigs.control,
+                'target-kubeconfig': kubeconfigs.target,
+                'secure-port': String(PORTS.secure),
+                'config-server-port': String(BOOT_PORT),
+                'machine-pools': 'true',
+                ...configController.flags,
               },
               ports: PORTS,
               port: CONFIG_METRICS_PORT,
@@ -176,7 +181,8 @@ const VOLUMES = [
   {
     mount: { name: 'certificate', mountPath: CERTIFICATES.path, readOnly: true },
     volume: {
-      ...{ name: 'certificate', secret: { secretName: CERTIFICATES.given, optional: true, defaultMode: 0o440 } },
+      name: 'certificate',
+      secret: { secretName: CERTIFICATES.given, optional: true, defaultMode: 0o440 },
     },
   },
 ];

@@ -63,7 +63,9 @@ export const awsProvider: ProviderFor = (data) => {
 export const azureProvider: ProviderFor = (data) => {
   const secret = keptSecret(data, 'cloud-token', fresh);
   const application = {
-    ...{ tenantID: 'emulated-tenant', clientID: 'emulated-client', subscriptionID: 'emulated-subscription' },
+    tenantID: 'emulated-tenant',
+    clientID: 'emulated-client',
+    subscriptionID: 'emulated-subscription',
   };
   const logins = (address: string) => azureLogins(data, application, address);
   const account = { tenant: application.tenantID, clientId: application.clientID, secret, ...logins('').account };

@@ -21,9 +21,13 @@ function newCertificate(): string {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const notBefore = realClock.now();
   const certificate = createAuthority(notBefore).issue({
-    ...{ subject: { commonName: 'mcm up' }, publicKey, notBefore },
+    subject: { commonName: 'mcm up' },
+    publicKey,
+    notBefore,
     notAfter: new Date(notBefore.getTime() + YEARS_10_MS),
-    ...{ keyUsages: ['digitalSignature'], extendedKeyUsages: ['clientAuth'], hosts: [] },
+    keyUsages: ['digitalSignature'],
+    extendedKeyUsages: ['clientAuth'],
+    hosts: [],
   });
   return `${privateKey.export({ type: 'pkcs8', format: 'pem' })}${certificate}`;
 }
@@ -61,8 +65,13 @@ const ROLE = {
 };
 /** Variables of AWS that the shell of the user may have. Real keys never reach an emulator. */
 const NO_AWS_VARIABLES = {
-  ...{ AWS_PROFILE: '', AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '', AWS_SESSION_TOKEN: '' },
-  ...{ AWS_WEB_IDENTITY_TOKEN_FILE: '', AWS_ROLE_ARN: '', AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '' },
+  AWS_PROFILE: '',
+  AWS_ACCESS_KEY_ID: '',
+  AWS_SECRET_ACCESS_KEY: '',
+  AWS_SESSION_TOKEN: '',
+  AWS_WEB_IDENTITY_TOKEN_FILE: '',
+  AWS_ROLE_ARN: '',
+  AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '',
 };
 
 /**
@@ -97,7 +106,9 @@ const NODES = 'nodes@emulated-project.iam.gserviceaccount.com';
 export function gcpLogins(data: DataDir, projectID: string, address: string): Logins {
   const token = keptSecret(data, TOKEN, newToken);
   const workload = (credential_source: object, more: object = {}) => ({
-    ...{ type: 'external_account', audience: POOL, credential_source },
+    type: 'external_account',
+    audience: POOL,
+    credential_source,
     token_url: 'https://sts.googleapis.com/v1/token',
     subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
     ...more,
@@ -128,7 +139,8 @@ export function gcpLogins(data: DataDir, projectID: string, address: string): Lo
       'gcp-workload-aws': secretOf(workload({ environment_id: 'aws1' }, { subject_token_type: aws })),
       'gcp-host': secretOf(host),
       'gcp-impersonation': secretOf({
-        ...{ type: 'impersonated_service_account', source_credentials: host },
+        type: 'impersonated_service_account',
+        source_credentials: host,
         service_account_impersonation_url: `https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/${NODES}:generateAccessToken`,
       }),
     },

@@ -45,7 +45,9 @@ async function newToken({ client, signal }: SimulatedNodeOptions): Promise<strin
   const encoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
   await client.resource<Secret>(secrets, 'kube-system').create(
     {
-      ...{ apiVersion: 'v1', kind: 'Secret', type: 'bootstrap.kubernetes.io/token' },
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'bootstrap.kubernetes.io/token',
       metadata: { name: `bootstrap-token-${id}`, namespace: 'kube-system' },
       data: Object.fromEntries(encoded),
     },
@@ -63,7 +65,10 @@ export async function simulateNodes(options: SimulatedNodeOptions): Promise<void
   const token = await newToken(options);
   const { server, ca } = cluster;
   const host = new KubeletHost({
-    ...{ clock, random, log, memory: storedMemory(new MemoryStore()) },
+    clock,
+    random,
+    log,
+    memory: storedMemory(new MemoryStore()),
     connect: (address) => undiciTransport({ server: address.server, ...(address.ca && { ca: address.ca }) }),
     nodeCluster: {
       server,
@@ -98,9 +103,19 @@ function instanceOf({ metadata, spec }: Machine, userData: string): Instance | u
   const name = metadata.labels?.[Labels.Node];
   if (!spec.providerID || !name) return undefined;
   return {
-    ...{ id: metadata.uid, name, providerId: spec.providerID, zone: 'simulated', machineType: SHAPE.name },
-    ...{ image: 'simulated', privateIp: '10.0.0.1', createdAt: metadata.creationTimestamp ?? '', bootLatencyMs: 0 },
+    id: metadata.uid,
+    name,
+    providerId: spec.providerID,
+    zone: 'simulated',
+    machineType: SHAPE.name,
+    image: 'simulated',
+    privateIp: '10.0.0.1',
+    createdAt: metadata.creationTimestamp ?? '',
+    bootLatencyMs: 0,
     userData: userData.replace('<<MACHINE_NAME>>', name),
-    ...{ tags: {}, state: 'running', history: [], console: '' },
+    tags: {},
+    state: 'running',
+    history: [],
+    console: '',
   };
 }

@@ -28,12 +28,16 @@ describe('provider spec and secret', () => {
     };
     const osDisk = { ...PROPERTIES.storageProfile.osDisk, managedDisk: { securityProfile: {} } };
     const properties = await opened.made({
-      ...{ availabilitySet: {}, virtualMachineScaleSet: {}, osProfile: blank },
+      availabilitySet: {},
+      virtualMachineScaleSet: {},
+      osProfile: blank,
       securityProfile: { securityType: ' ' },
       ...storage({ osDisk }),
     });
     expect(properties.properties).toMatchObject({
-      ...{ availabilitySet: { id: '' }, virtualMachineScaleSet: { id: '' }, securityProfile: { securityType: ' ' } },
+      availabilitySet: { id: '' },
+      virtualMachineScaleSet: { id: '' },
+      securityProfile: { securityType: ' ' },
       osProfile: { linuxConfiguration: { ssh: { publicKeys: [{ keyData: 'ssh-rsa NOBODY' }] } } },
     });
     expect(JSON.stringify(properties)).not.toContain('"managedDisk":{"storageAccountType":"","securityProfile"');

@@ -66,5 +66,9 @@ export function searchByTags({ recorded }: Situation): ExpectedRequest {
 
 /** A request that our driver makes. */
 export const request = (action: string, params: Readonly<Record<string, string>>): ExpectedRequest => ({
-  ...{ action, params, method: '', path: '', query: {} },
+  action,
+  params,
+  method: '',
+  path: '',
+  query: {},
 });

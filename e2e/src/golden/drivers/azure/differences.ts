@@ -282,7 +282,11 @@ const headerBesidePage: Rule = {
     if (!put || !nic || code === undefined || !NO_ROOM.includes(code)) return undefined;
     if (expected.result.errorCode !== 'Internal') return undefined;
     const deletion = ({ path, query }: ExpectedRequest): ExpectedRequest => ({
-      ...{ action: '', params: {}, method: 'DELETE', path, query },
+      action: '',
+      params: {},
+      method: 'DELETE',
+      path,
+      query,
     });
     const osDisk = { ...put, path: `${put.path.replace('virtualMachines', 'disks')}-os-disk`, query: DISK_VERSION };
     const services = ['virtual_machine_delete', 'nic_delete', 'disk_delete'];

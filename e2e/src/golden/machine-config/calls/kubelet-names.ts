@@ -76,7 +76,8 @@ class World {
     const config = this.#configs.get(name);
     const error = config && this.#carryOut(config);
     return {
-      ...{ sync: name, error: error ?? null },
+      sync: name,
+      error: error ?? null,
       kubeletConfigs: sorted(this.#configs).map(recordedConfig),
       machineConfigs: sorted(this.#machineConfigs).map(recordedMachineConfig),
     };
@@ -87,7 +88,11 @@ class World {
     const tlsProfile = apiServer?.spec.tlsSecurityProfile;
     const latencyProfile = nodeConfig?.spec.workerLatencyProfile;
     const plan = planKubeletConfig({
-      ...{ config, pools, controllerConfig, hash: controllerHash, tree: templateTree(templates) },
+      config,
+      pools,
+      controllerConfig,
+      hash: controllerHash,
+      tree: templateTree(templates),
       stored: [...this.#configs.values()],
       machineConfigs: [...this.#machineConfigs.values()],
       cluster: {
@@ -141,7 +146,11 @@ function recordedFile({ path, mode, overwrite, contents }: RecordedFile) {
   const url = contents?.source ?? '';
   const text = parseDataUrl(url).data.toString('utf8');
   return {
-    ...{ path, mode, overwrite, compression: contents?.compression, source: url.slice(0, url.indexOf(',') + 1) },
+    path,
+    mode,
+    overwrite,
+    compression: contents?.compression,
+    source: url.slice(0, url.indexOf(',') + 1),
     ...(path.endsWith('kubelet.conf') ? { yaml: text, parsed: serialiseKubelet(parseKubeletConf(text)) } : { text }),
   };
 }
@@ -150,7 +159,10 @@ function recordedMachineConfig({ metadata, spec }: MachineConfig) {
   const storage = (spec?.config as { storage?: { files?: readonly RecordedFile[] } } | undefined)?.storage;
   const { name, labels, annotations, ownerReferences = [] } = metadata;
   return {
-    ...{ name, labels, annotations, kernelArguments: spec?.kernelArguments },
+    name,
+    labels,
+    annotations,
+    kernelArguments: spec?.kernelArguments,
     files: (storage?.files ?? []).map(recordedFile),
     owners: ownerReferences.map(({ kind, name: owner, controller }) => ({ kind, name: owner, controller })),
   };

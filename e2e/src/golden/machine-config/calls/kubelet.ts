@@ -55,7 +55,10 @@ function files({ baseYAML, kubeletConfig }: FilesInput): Record<string, unknown>
       const text = parseDataUrl(url).data.toString('utf8');
       const conf = path.endsWith('kubelet.conf');
       return {
-        ...{ path, mode, overwrite, compression: contents?.compression },
+        path,
+        mode,
+        overwrite,
+        compression: contents?.compression,
         source: url.slice(0, url.indexOf(',') + 1),
         ...(conf ? { yaml: text, parsed: serialiseKubelet(parseKubeletConf(text)) } : { text }),
       };

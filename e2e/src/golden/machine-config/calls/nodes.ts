@@ -45,14 +45,18 @@ const at = (node: Node, key: string): string => node.metadata.annotations?.[key]
 function predicates({ pool, node }: { pool: MachineConfigPool; node: Node }): Record<string, unknown> {
   const state = at(node, NodeAnnotations.State);
   return {
-    ...{ ready: isReady(node), notReadyReason: notReadyReason(node) ?? null, managed: isManaged(node) },
-    ...{ done: isDone(node), updated: isUpdated(node, pool), readyCounted: isUpdatedAndReady(node, pool) },
-    ...{
-      degraded: state === 'Degraded',
-      unreconcilable: state === 'Unreconcilable',
-      countedDegraded: isDegraded(node),
-    },
-    ...{ failing: isFailing(node), unavailable: isUnavailable(node), candidate: needsTarget(node, pool) },
+    ready: isReady(node),
+    notReadyReason: notReadyReason(node) ?? null,
+    managed: isManaged(node),
+    done: isDone(node),
+    updated: isUpdated(node, pool),
+    readyCounted: isUpdatedAndReady(node, pool),
+    degraded: state === 'Degraded',
+    unreconcilable: state === 'Unreconcilable',
+    countedDegraded: isDegraded(node),
+    failing: isFailing(node),
+    unavailable: isUnavailable(node),
+    candidate: needsTarget(node, pool),
     desiredEqualsPool: isTargeted(node, pool),
     currentEqualsPool: at(node, NodeAnnotations.CurrentConfig) === targetOf(pool),
   };

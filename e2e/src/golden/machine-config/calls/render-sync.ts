@@ -75,7 +75,9 @@ class World {
   #render(pool: MachineConfigPool) {
     const { controllerVersion, controllerHash, controllerConfig, irreconcilableGate, storageOverrides } = this.#input;
     const plan = planRender({
-      ...{ pool, controllerConfig, configs: [...this.#configs.values()] },
+      pool,
+      controllerConfig,
+      configs: [...this.#configs.values()],
       machineConfig: (name) => this.#configs.get(name),
       renderWhilePaused: true,
       kubeletConfigs: this.#input.kubeletConfigs ?? [],

@@ -58,7 +58,10 @@ export const renderCalls: Readonly<Record<string, Call>> = {
       const { pool, controllerConfig, controllerVersion, controllerHash, current, storageOverrides } = input;
       const configs = input.select ? selectMachineConfigs(pool, byName(input.configs)) : input.configs;
       const { machineConfig, sources } = renderPool({
-        ...{ pool, controllerConfig, configs, identity: { version: controllerVersion, hash: controllerHash } },
+        pool,
+        controllerConfig,
+        configs,
+        identity: { version: controllerVersion, hash: controllerHash },
         ...(current && { current }),
         ...(storageOverrides && { storageOverrides }),
       });
@@ -67,9 +70,12 @@ export const renderCalls: Readonly<Record<string, Call>> = {
     }),
   size: ({ name, kernelArgumentLength }: { name: string; kernelArgumentLength: number }) => {
     const spec = {
-      ...{ osImageURL: '', baseOSExtensionsContainerImage: '' },
-      ...{ kernelArguments: ['x'.repeat(kernelArgumentLength)], extensions: null },
-      ...{ fips: false, kernelType: '' },
+      osImageURL: '',
+      baseOSExtensionsContainerImage: '',
+      kernelArguments: ['x'.repeat(kernelArgumentLength)],
+      extensions: null,
+      fips: false,
+      kernelType: '',
     };
     return attempt(() => ({ serialisedBytes: checkSize({ metadata: { name }, spec }) }));
   },

@@ -100,7 +100,9 @@ const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) 
   return {
     expected: { status: theirs, wrong: [], changes: changes(expected), events: others(expected) },
     actual: {
-      ...{ status: ours, changes: changes(actual), events: others(actual) },
+      status: ours,
+      changes: changes(actual),
+      events: others(actual),
       wrong: reported.filter((name) => !booted(name)),
     },
   };

@@ -25,7 +25,9 @@ const orWhole =
     read(text) ?? text;
 
 const rule = (parser: string, theirs: RegExp, ours: RegExp): TextRule => ({
-  ...{ parser, theirs: before(theirs), ours: orWhole(before(ours)) },
+  parser,
+  theirs: before(theirs),
+  ours: orWhole(before(ours)),
 });
 
 const REPORT = /\nReport: /;

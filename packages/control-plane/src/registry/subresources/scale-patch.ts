@@ -79,8 +79,14 @@ function appliedScale({ served, options, now }: PatchOfScale, current: ApiObject
   }
   const { kind } = CARRIED_SCALE;
   const scale = serverSideApply({
-    ...{ live: current, applied, manager: options.fieldManager, force: options.force, now, kind },
-    ...{ schema: kind.schema ?? {}, subresource: 'scale' },
+    live: current,
+    applied,
+    manager: options.fieldManager,
+    force: options.force,
+    now,
+    kind,
+    schema: kind.schema ?? {},
+    subresource: 'scale',
   });
   if (custom && !jsonEquals(scale.spec ?? {}, current.spec ?? {})) {
     const { namespace = '', name = '' } = current.metadata;

@@ -40,7 +40,11 @@ function plan(
   const step = planInPlaceUpdate({
     current: setOf('new', current, {}),
     old: [setOf('old', old, refills ? {} : NOT_REFILLED)],
-    ...{ replicas: 3, surge: 0, unavailable: 1, manual: false, nodeOf: (name) => nodes.get(name) },
+    replicas: 3,
+    surge: 0,
+    unavailable: 1,
+    manual: false,
+    nodeOf: (name) => nodes.get(name),
     ...rest,
   });
   const selects = step.work.nodes.filter(

@@ -32,7 +32,13 @@ const snapshot = (
   old: readonly SetWithMachines[],
   change: Partial<InPlaceSnapshot> = {},
 ): InPlaceSnapshot => ({
-  ...{ current, old, replicas: 4, surge: 0, unavailable: 1, manual: false, nodeOf: () => undefined },
+  current,
+  old,
+  replicas: 4,
+  surge: 0,
+  unavailable: 1,
+  manual: false,
+  nodeOf: () => undefined,
   ...change,
 });
 const plain = (resize: ReadonlyMap<string, number>) => Object.fromEntries(resize);

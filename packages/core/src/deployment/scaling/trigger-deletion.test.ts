@@ -58,7 +58,9 @@ describe('step A: the list in its present form [9.2]', () => {
 
   test('a name that is given twice counts once', () => {
     expect(plan(`a~${T0},a`, T0, running('a', { priority: '1', marked: -10 }))).toEqual({
-      ...{ annotations: { [LIST]: `a~${T0}` }, marks: [], refused: [] },
+      annotations: { [LIST]: `a~${T0}` },
+      marks: [],
+      refused: [],
     });
   });
 

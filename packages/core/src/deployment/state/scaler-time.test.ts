@@ -91,7 +91,9 @@ describe('the time of the last change on a set', () => {
     [
       'machines that are going, or have failed, do not count',
       {
-        ...{ replicas: 4, scaler: -1, set: -9 },
+        replicas: 4,
+        scaler: -1,
+        set: -9,
         machines: [marked('a', -2, { deleting: true }), marked('b', -2, { phase: 'Failed' }), marked('c', -1)],
       },
       undefined,

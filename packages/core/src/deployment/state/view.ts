@@ -110,7 +110,11 @@ export function viewOf(seen: DeploymentSnapshot): View {
   const limits = limitsOf(deployment);
   const addMachines = current ? (machines.get(current.metadata.uid) ?? []) : [];
   const gate = closedGate({
-    ...{ deployment, care, current, machines: addMachines, now },
+    deployment,
+    care,
+    current,
+    machines: addMachines,
+    now,
     old: split.old,
     rolling: rolling(counted.old),
   });

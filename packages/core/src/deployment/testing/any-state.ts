@@ -156,7 +156,10 @@ function nodeOf(name: string, { stage, selectedFor }: AnyMachine, hash: string):
     apiVersion: 'v1',
     kind: 'Node',
     metadata: {
-      ...{ name, uid: `node-${name}`, resourceVersion: '1', creationTimestamp: formatTime(NOW) },
+      name,
+      uid: `node-${name}`,
+      resourceVersion: '1',
+      creationTimestamp: formatTime(NOW),
       labels: definedOnly({
         [Labels.CandidateForUpdate]: stage === 'none' ? undefined : TRUE_LOWER,
         [Labels.SelectedForUpdate]: isSelected ? TRUE_LOWER : undefined,
@@ -225,15 +228,39 @@ export function objectsOf(state: AnyState): Objects {
 type AnySet = AnyState['sets'][number];
 
 const CALM: AnyState = {
-  ...{ strategy: 'Auto', replicas: 1, surge: 0, unavailable: 0, template: 0, sets: [] },
-  ...{ paused: false, rollsBack: false, canary: undefined, soak: false, batchPause: false, pausesOnFailure: false },
-  ...{ lastGood: undefined, countsTerminating: false, arrived: false, historyLimit: undefined },
+  strategy: 'Auto',
+  replicas: 1,
+  surge: 0,
+  unavailable: 0,
+  template: 0,
+  sets: [],
+  paused: false,
+  rollsBack: false,
+  canary: undefined,
+  soak: false,
+  batchPause: false,
+  pausesOnFailure: false,
+  lastGood: undefined,
+  countsTerminating: false,
+  arrived: false,
+  historyLimit: undefined,
 };
 const runs = (stage: UpdateStage = 'none', selectedFor: AnyMachine['selectedFor'] = 'current'): AnyMachine => ({
-  ...{ phase: 'Running', deleting: false, stage, selectedFor, priority: undefined, preserved: false },
+  phase: 'Running',
+  deleting: false,
+  stage,
+  selectedFor,
+  priority: undefined,
+  preserved: false,
 });
 const setOf = (replicas: number, machines: readonly AnyMachine[], more: Partial<AnySet> = {}): AnySet => ({
-  ...{ replicas, desired: 'same', max: undefined, refills: true, tainted: false, machines: [...machines], ...more },
+  replicas,
+  desired: 'same',
+  max: undefined,
+  refills: true,
+  tainted: false,
+  machines: [...machines],
+  ...more,
 });
 
 /** States that were dead ends in former versions, by description. */

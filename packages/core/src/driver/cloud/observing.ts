@@ -31,7 +31,10 @@ export function observingDriver<Spec, Credentials>(
         : !deleted && Boolean(spec?.providerID);
     };
     const decision = {
-      ...{ what: `${verb} vm`, resource: machines.plural, object: `${namespace}/${name}`, content: uid },
+      what: `${verb} vm`,
+      resource: machines.plural,
+      object: `${namespace}/${name}`,
+      content: uid,
       done: (object: KubeObject, deleted: boolean) => object.metadata.uid === uid && shows(object, deleted),
     };
     return stored(await budget.follow(decision, signal));

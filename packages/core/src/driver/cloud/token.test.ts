@@ -8,7 +8,9 @@ const { signal } = new AbortController();
 const answers =
   (status: number, body: string, retryAfter?: string): Transport =>
   async () => ({
-    ...{ status, body: null, text: async () => body },
+    status,
+    body: null,
+    text: async () => body,
     headers: { get: (name) => (name === 'retry-after' ? (retryAfter ?? null) : null) },
   });
 

@@ -8,7 +8,9 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const KEY_LINE = 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj';
 const PEM = `-----BEGIN PRIVATE KEY-----\n${KEY_LINE}\n-----END PRIVATE KEY-----\n`;
 const KEY_FILE = JSON.stringify({
-  ...{ type: 'service_account', project_id: 'project-of-the-test', private_key: PEM },
+  type: 'service_account',
+  project_id: 'project-of-the-test',
+  private_key: PEM,
   token_uri: 'https://oauth2.googleapis.com/token',
 });
 const SECRETS = {

@@ -338,7 +338,8 @@ test.each<[what: string, machine: Machine, node: Node | undefined, reason: strin
   [
     'an update in place that has failed for too long, on a node that is well',
     given({
-      ...{ phase: 'InPlaceUpdateFailed', since: -15 },
+      phase: 'InPlaceUpdateFailed',
+      since: -15,
       operation: { type: 'InPlaceUpdate', state: 'Failed', description: 'Machine machine-0 failed to update: no room' },
     }),
     node(),

@@ -69,8 +69,19 @@ async function connected(file: string, clock: Clock = realClock) {
   ];
   const warnings = new Warnings(log, metrics.meters);
   const clusters = await connectClusters({
-    ...{ binary: 'b', version: '1', controlKubeconfig: file, targetKubeconfig: file, qps: 0, burst: 0, env: {} },
-    ...{ clock, random: seededRandom(1), metrics, log, warnings, certificates },
+    binary: 'b',
+    version: '1',
+    controlKubeconfig: file,
+    targetKubeconfig: file,
+    qps: 0,
+    burst: 0,
+    env: {},
+    clock,
+    random: seededRandom(1),
+    metrics,
+    log,
+    warnings,
+    certificates,
     answers: new AnswerWatcher({ clock, warnings, meters: metrics.meters }),
   });
   onTestFinished(() => clusters.close());

@@ -74,7 +74,8 @@ function note(name: string, { ca, clientCertificate, from }: ClusterConfig, cert
   // A program replaces its certificates automatically, often every hour, so no warning is necessary before they expire.
   if (clientCertificate !== undefined && from?.clientCertificate !== undefined)
     certificates.use({
-      ...{ what: `client certificate of the ${name} cluster`, ...clientCertificate },
+      what: `client certificate of the ${name} cluster`,
+      ...clientCertificate,
       from: from.clientCertificate,
     });
   if (ca !== undefined)
@@ -158,7 +159,9 @@ export async function connectClusters(settings: ClusterSettings): Promise<Cluste
       ? undefined
       : await connect(
           {
-            ...{ name: same ? 'control' : 'target', flag: 'target-kubeconfig', given: givenTarget },
+            name: same ? 'control' : 'target',
+            flag: 'target-kubeconfig',
+            given: givenTarget,
             source: sources.target,
           },
           settings,

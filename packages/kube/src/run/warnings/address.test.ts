@@ -38,7 +38,9 @@ async function reported(server: string, transport: Transport, clock?: VirtualClo
   const stop = new AbortController();
   const first = Promise.withResolvers<void>();
   const waiting = waitForApiServer(client, {
-    ...{ clock: clock ?? realClock, random: seededRandom(1), signal: stop.signal },
+    clock: clock ?? realClock,
+    random: seededRandom(1),
+    signal: stop.signal,
     failed: (error) => {
       warnOfAddress({ name: 'control', server, source: '--target-kubeconfig=k' }, error, warnings);
       first.resolve();

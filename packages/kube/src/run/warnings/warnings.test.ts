@@ -232,7 +232,12 @@ test('CRDs are compared when the API server is reached, and again after a minute
   const crds = [{ metadata: { name: 'ks.g' }, spec }];
   const watching = watchEnvironment(
     {
-      ...{ clock, log, meters, crds, client, reached: reach.signal },
+      clock,
+      log,
+      meters,
+      crds,
+      client,
+      reached: reach.signal,
       warnings: new Warnings(log, meters),
       certificates: new CertificatesInUse(),
     },

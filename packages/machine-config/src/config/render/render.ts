@@ -227,7 +227,9 @@ export function checkSize(
 function largestFiles(sources: readonly MachineConfig[]): string {
   const files = sources.flatMap((source) =>
     (ignitionOf(source)?.storage?.files ?? []).map(({ path, contents }) => ({
-      ...{ path, of: source.metadata.name, bytes: Buffer.byteLength(contents?.source ?? '') },
+      path,
+      of: source.metadata.name,
+      bytes: Buffer.byteLength(contents?.source ?? ''),
     })),
   );
   const largest = files.toSorted((a, b) => b.bytes - a.bytes).slice(0, 3);

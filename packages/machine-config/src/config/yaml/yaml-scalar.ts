@@ -116,8 +116,21 @@ function folded(text: string, indent: number, start: number, key: boolean, quote
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
-  ...{ '\0': '0', '\u0007': 'a', '\b': 'b', '\t': 't', '\n': 'n', '\v': 'v', '\f': 'f', '\r': 'r' },
-  ...{ '\u001b': 'e', '"': '"', '\\': '\\', '\u0085': 'N', '\u00a0': '_', '\u2028': 'L', '\u2029': 'P' },
+  '\0': '0',
+  '\u0007': 'a',
+  '\b': 'b',
+  '\t': 't',
+  '\n': 'n',
+  '\v': 'v',
+  '\f': 'f',
+  '\r': 'r',
+  '\u001b': 'e',
+  '"': '"',
+  '\\': '\\',
+  '\u0085': 'N',
+  '\u00a0': '_',
+  '\u2028': 'L',
+  '\u2029': 'P',
 };
 
 const mustBeEscaped = (character: string): boolean =>

@@ -48,5 +48,7 @@ export async function readText(disk: NodeDisk, path: string): Promise<string | u
 
 /** A text file. @param mode permission bits */
 export const textEntry = (text: string, mode = 0o600): WantedFile => ({
-  ...{ kind: 'file', content: new TextEncoder().encode(text), mode },
+  kind: 'file',
+  content: new TextEncoder().encode(text),
+  mode,
 });

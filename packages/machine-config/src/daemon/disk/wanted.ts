@@ -110,5 +110,8 @@ export function wantedPaths(config: MachineConfig): readonly string[] {
 
 /** A text as an Ignition file, for tests and tools. */
 export const fileOf = (path: string, text: string, mode = FILE_MODE) => ({
-  ...{ path, mode, overwrite: true, contents: { source: encodeDataUrl(text) } },
+  path,
+  mode,
+  overwrite: true,
+  contents: { source: encodeDataUrl(text) },
 });

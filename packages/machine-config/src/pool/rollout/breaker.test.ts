@@ -9,7 +9,8 @@ const pool = { metadata: { name: 'p' }, spec: { configuration: { name: 'V1' } } 
 const node = (name: string, [current, desired, state]: readonly string[], ready = 'True', spec = {}) =>
   ({
     metadata: { name, annotations: { [CurrentConfig]: current, [DesiredConfig]: desired, [State]: state } },
-    ...{ spec, status: { conditions: [{ type: 'Ready', status: ready }] } },
+    spec,
+    status: { conditions: [{ type: 'Ready', status: ready }] },
   }) as unknown as Node;
 const degraded = (count: number) =>
   Array.from({ length: count }, (_, index) => node(`n${index}`, ['V0', 'V1', 'Degraded']));

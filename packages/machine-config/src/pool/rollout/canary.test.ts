@@ -19,7 +19,10 @@ const pool = (target: string, passed: string, since: string) =>
     status: {
       conditions: [
         {
-          ...{ type: 'CanaryPassed', status: 'True', reason: 'Updated', lastTransitionTime: since },
+          type: 'CanaryPassed',
+          status: 'True',
+          reason: 'Updated',
+          lastTransitionTime: since,
           message: `1 canaries have MachineConfig ${passed}`,
         },
       ],

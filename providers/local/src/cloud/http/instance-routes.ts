@@ -159,7 +159,18 @@ function view(parts: InstanceRouteParts, instance: Instance, state: InstanceStat
     instance;
   const volumes = parts.state.volumesOf(id).map((volume) => volume.id);
   return {
-    ...{ id, name, clientToken, zone, machineType, image, privateIp, createdAt, tags },
-    ...{ state, volumes, terminatedAt, stateReason },
+    id,
+    name,
+    clientToken,
+    zone,
+    machineType,
+    image,
+    privateIp,
+    createdAt,
+    tags,
+    state,
+    volumes,
+    terminatedAt,
+    stateReason,
   };
 }

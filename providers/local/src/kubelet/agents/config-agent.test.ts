@@ -102,7 +102,10 @@ test('the disk outlives the process of the cloud, in the middle of an update as 
   await rig.clock.advance(500);
   await rig.cloud.close();
   await using again = await joinRig(withKinds, {
-    ...{ store, clock: rig.clock, plane: rig.plane, defaults: { configDaemon: true } },
+    store,
+    clock: rig.clock,
+    plane: rig.plane,
+    defaults: { configDaemon: true },
   });
   await drainAsAsked(again);
   expect(await said(again)).toMatchObject({ [CurrentConfig]: 'b', [State]: 'Done' });

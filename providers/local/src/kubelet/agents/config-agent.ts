@@ -74,7 +74,7 @@ export class ConfigAgent {
       wrote: (written: Node) => nodes().recordWrite(written),
     };
     const host = this.#host();
-    this.#daemon = new NodeDaemon({ ...{ nodeName, client, node, host, clock, random, log }, ended: () => life.over });
+    this.#daemon = new NodeDaemon({ nodeName, client, node, host, clock, random, log, ended: () => life.over });
     this.#driver = new DaemonDriver(this.#daemon, life, random, (error) => {
       outage.failed(error);
       console(`config daemon: ${error instanceof Error ? error.message : String(error)}`);

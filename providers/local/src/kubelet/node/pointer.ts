@@ -35,7 +35,9 @@ export function pointerOf({ config, security }: z.infer<typeof pointerSchema>): 
   const authorities = security?.tls.certificateAuthorities ?? [];
   const headers = (target.httpHeaders ?? []).map(({ name, value = '' }) => [name.toLowerCase(), value]);
   return {
-    ...{ server: origin, path: `${pathname}${search}`, headers: Object.fromEntries(headers) },
+    server: origin,
+    path: `${pathname}${search}`,
+    headers: Object.fromEntries(headers),
     ...(authorities.length > 0 && {
       ca: authorities.map(({ source }) => Buffer.from(decodeContents(source, undefined)).toString('utf8')).join('\n'),
     }),

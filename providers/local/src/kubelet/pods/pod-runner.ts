@@ -119,7 +119,10 @@ export class PodRunner {
     const now = this.#now();
     const { pod, deletionSeenAt, removed } = tracked;
     const step = planPod({
-      ...{ pod, now, deletionSeenAt, removed },
+      pod,
+      now,
+      deletionSeenAt,
+      removed,
       behaviour: behaviour(),
       volumesAttached: volumesAttached(pod),
     });

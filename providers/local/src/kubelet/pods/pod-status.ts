@@ -81,7 +81,9 @@ const containerId = (pod: Pod, name: string): string => `hollow://${pod.metadata
 
 const terminated = (startedAt: string, finishedAt: string, exitCode: number, pod: Pod, name: string): object => ({
   terminated: {
-    ...{ startedAt, finishedAt, exitCode },
+    startedAt,
+    finishedAt,
+    exitCode,
     reason: exitCode === 0 ? 'Completed' : 'Error',
     containerID: containerId(pod, name),
   },

@@ -31,7 +31,11 @@ export function projectPod(pod: Pod): Pod {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
-      ...{ name, uid, resourceVersion, creationTimestamp, annotations },
+      name,
+      uid,
+      resourceVersion,
+      creationTimestamp,
+      annotations,
       ...(namespace === undefined ? {} : { namespace }),
       ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
       ...(deletionGracePeriodSeconds === undefined ? {} : { deletionGracePeriodSeconds }),
