@@ -157,7 +157,8 @@ export const DEPLOYMENT_CONDITIONS = {
     },
   },
   RolloutWaiting: {
-    means: 'The rollout waits for its window, or for the end of a freeze. Absent otherwise. Not in the original.',
+    means:
+      'The rollout waits for its window, for the end of a freeze, or for nodes that postpone it. Absent otherwise. Not in the original.',
     reasons: {
       OutsideWindow: {
         status: 'True',
@@ -168,6 +169,12 @@ export const DEPLOYMENT_CONDITIONS = {
         status: 'True',
         means: 'A freeze forbids rollouts. The message contains its end and its reason.',
         help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until`.',
+      },
+      NodePostponed: {
+        status: 'True',
+        means:
+          'Nodes with the label `rollout.machine.sapcloud.io/postpone` keep their machines. All others have been replaced or updated.',
+        help: 'Remove the label, or set the annotation `rollout.machine.sapcloud.io/open-until`.',
       },
       InvalidWindow: {
         status: 'True',

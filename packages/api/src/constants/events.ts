@@ -81,7 +81,7 @@ export const EVENTS = {
   RolloutWaiting: {
     on: DEPLOYMENT,
     type: 'Normal',
-    means: 'The rollout waits for its window, or for the end of a freeze.',
+    means: 'The rollout waits for its window, for the end of a freeze, or for nodes that postpone it.',
     help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until`.',
   },
   NoTargetCluster: {

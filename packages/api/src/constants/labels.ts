@@ -21,6 +21,11 @@ export const Labels = {
   CandidateForUpdate: 'node.machine.sapcloud.io/candidate-for-update',
   /** On a Node (presence counts): chosen for an in-place update, by the controller (Auto) or a user (Manual). */
   SelectedForUpdate: 'node.machine.sapcloud.io/selected-for-update',
+  /**
+   * On a Node, `true` or a time in seconds since 1970. A rollout keeps this node until the label is removed or until this
+   * time, and continues with the others. Ours.
+   */
+  RolloutPostpone: 'rollout.machine.sapcloud.io/postpone',
   /** On a Node `successful` or `failed`; on a Machine `successful` while it moves to the new MachineSet. */
   UpdateResult: 'node.machine.sapcloud.io/update-result',
   /** On an old MachineSet of an in-place update (presence counts): it must not refill. */

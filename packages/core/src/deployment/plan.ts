@@ -2,6 +2,7 @@ import { Annotations, ConditionReasons, type MachineDeployment, MachineDeploymen
 import { hasFailures, listed, type RepairPlan } from '../disruption/repairs.ts';
 import { type ConditionChange, findCondition } from '../objects/conditions.ts';
 import { hasArrived } from '../rollout/arrival.ts';
+import { firstEnd, whyPostponed } from '../rollout/postponement.ts';
 import { revisionOf } from '../rollout/revisions.ts';
 import { type AutomaticPause, failuresOf, isCareful, isReturn, notedNames, pauseOn } from '../rollout/rollout-gate.ts';
 import { endOfUpdates } from './in-place/in-place-end.ts';
@@ -60,7 +61,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
     pause: step.pause,
     forgetPause: pauseIsOver(view),
     lastGood: lastGoodOf(view),
-    problems: problemsOf(view, step.condition?.type === ROLLOUT_BLOCKED),
+    problems: problemsOf(view, step),
     repairs: view.repairs,
     because: step.because,
   };
@@ -176,6 +177,15 @@ function held(view: View, step: Step): Step {
   if (view.awaited.length > 0 && idleStep(step) && sizes.old.some((one) => one.replicas > 0)) {
     return { ...step, because: whyAwaited(view.deployment, view.awaited) };
   }
+  if (waitsForNodes(view, step)) {
+    return {
+      ...step,
+      measureProgress: false,
+      lookAgainAt: firstEnd(view.postponed),
+      waits: { reason: 'NodePostponed' },
+      because: whyPostponed(view.postponed),
+    };
+  }
   const size = sizes.current?.replicas ?? 0;
   if (!gate || size < Math.min(gate.ceiling, replicas)) return step;
   // The soak time is the reason for waiting only if the rollout would continue without it.
@@ -188,6 +198,13 @@ function held(view: View, step: Step): Step {
     lookAgainAt: gate.opensAt,
     ...(idleStep(step) ? { because: gate.because } : {}),
   };
+}
+
+/** True if only nodes that postpone keep the rollout from its next step. */
+function waitsForNodes(view: View, step: Step): boolean {
+  if (view.postponed.length === 0 || !idleStep(step)) return false;
+  const old = view.sizes.old.map((size) => ({ ...size, postponed: 0 }));
+  return !idleStep(strategyStep({ ...view, postponed: [], sizes: { ...view.sizes, old } }));
 }
 
 /** The last old machine is being deleted and the current set has none yet. The rollout waits, then creates the first one. */

@@ -60,8 +60,13 @@ function matters(old: Machine, machine: Machine): boolean {
   );
 }
 
-/** Labels of an in-place update: the selection by a user, or the result of the agent. */
-const MARKS = [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Labels.UpdateResult] as const;
+/** Labels of an in-place update: the selection by a user, or the result of the agent. And the label that postpones a rollout. */
+const MARKS = [
+  Labels.CandidateForUpdate,
+  Labels.SelectedForUpdate,
+  Labels.UpdateResult,
+  Labels.RolloutPostpone,
+] as const;
 const marksChanged = (old: Node, node: Node): boolean =>
   MARKS.some((key) => old.metadata.labels?.[key] !== node.metadata.labels?.[key]);
 

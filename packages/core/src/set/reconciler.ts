@@ -219,6 +219,7 @@ export class SetReconciler {
       machines,
       deleting,
       nodeAnnotations: this.#groups.nodeAnnotations,
+      isPostponed: (machine) => this.#groups.isPostponed(machine, now),
       ...(repairs ? { replaceable: new Set(repairs.go) } : {}),
       ...(room === undefined ? {} : { room }),
       lacksClass,

@@ -10,6 +10,7 @@ import {
 } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { overrideProblem } from '../disruption/override.ts';
+import { isPostponement } from '../rollout/postponement.ts';
 import type { PolicyChoice } from './undrainable.ts';
 
 /** Durations of the spec, and the value that applies if one is invalid. */
@@ -42,6 +43,14 @@ function unclearBooleans({ metadata: { labels = {} } }: Machine): readonly strin
   ];
 }
 
+/** The label of the Node that should keep it from rollouts, with a value that has no effect. */
+function unclearPostponement({ metadata: { name, labels } }: Node): readonly string[] {
+  const value = labels?.[Labels.RolloutPostpone];
+  if (value === undefined || isPostponement(value)) return [];
+  const fix = 'write "true" or a time in seconds since 1970';
+  return [`Node ${name}: metadata.labels[${Labels.RolloutPostpone}]: "${value}" is ignored; ${fix}`];
+}
+
 /** Marks of the Node whose presence counts, with values that read as "no". */
 const misleadingMarks = (node: Node): readonly string[] =>
   [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Annotations.NotManagedByMCM].flatMap((key) => {
@@ -66,7 +75,10 @@ export function validationWarningsOf(
   node?: Node,
 ): readonly string[] {
   const { annotations = {} } = machine.metadata;
-  const said: string[] = [...unclearBooleans(machine), ...(node ? misleadingMarks(node) : [])];
+  const said: string[] = [
+    ...unclearBooleans(machine),
+    ...(node ? [...misleadingMarks(node), ...unclearPostponement(node)] : []),
+  ];
   for (const field of DURATIONS) {
     const text = machine.spec[field];
     if (text !== undefined && !isDuration(text))

@@ -127,15 +127,22 @@ export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]
   const available = [...left, o.current].reduce((total, one) => total + steady(one), 0);
   const idle = left.reduce((total, one) => total + replicasOf(one) - steady(one), 0);
   const surplus = o.repairsFirst ? 0 : rolloutRoom(available, o.replicas, o.unavailable);
-  return shrunk(left, surplus + idle);
+  return shrunk(left, surplus + idle, (one) => one.machines.filter((machine) => o.postponed?.has(machine)).length);
 }
 
-/** Removes `surplus` replicas from the sets, the oldest set first. */
-function shrunk(sets: readonly SetWithMachines[], surplus: number): Map<string, number> {
+/**
+ * Removes `surplus` replicas from the sets, the oldest set first.
+ * @param kept Number of machines that a set keeps
+ */
+function shrunk(
+  sets: readonly SetWithMachines[],
+  surplus: number,
+  kept: (one: SetWithMachines) => number = () => 0,
+): Map<string, number> {
   const resize = new Map<string, number>();
   let rest = surplus;
   for (const withMachines of sets) {
-    const take = Math.min(replicasOf(withMachines), rest);
+    const take = Math.min(Math.max(replicasOf(withMachines) - kept(withMachines), 0), rest);
     if (take > 0) resize.set(withMachines.set.metadata.name, replicasOf(withMachines) - take);
     rest -= take;
   }

@@ -108,6 +108,7 @@ export function inPlaceStep(view: View): Step {
     // Outside of its windows an update completes what it began, and begins nothing.
     ...(view.closed ? { repairsFirst: true } : {}),
     nodeOf: nodeOf ?? (() => undefined),
+    postponed: new Set(view.postponed.map(({ machine }) => machine)),
   });
   const candidates = old.filter(hasMachines).map(({ set }) => set);
   const failed = failedUpdates(

@@ -264,7 +264,7 @@ function select(o: InPlaceSnapshot): NodeMark[] {
       const node = nodeOf(machine, o);
       if (quota <= 0) return marks;
       if (!node || isTerminating(machine) || !marked(machine, Labels.CandidateForUpdate) || selected(machine)) continue;
-      if (began(machine)) continue;
+      if (began(machine) || o.postponed?.has(machine)) continue;
       marks.push({ node, change: selectedFor(current.set) });
       quota -= 1;
     }

@@ -66,7 +66,7 @@ function reduce(
  * then as many available ones as the bound allows. Machines above the replicas of a set are being deleted and count
  * neither as available nor as unhealthy.
  *
- * - Unreachable machines that a breaker keeps are not deleted.
+ * - Unreachable machines that a breaker keeps are not deleted, and neither are available ones whose nodes postpone it.
  * - A place without a machine costs nothing. A failed machine costs a place of the budget shared with repairs.
  * - Available machines are deleted only if no machine waits for its repair.
  * - The total never falls from several machines to 0. With 100 % unavailable, one machine stays until the current set
@@ -95,7 +95,9 @@ export function shrinkOld(
   const left = budget - sum(active, (size) => size.replicas) + sum(after, (size) => size.replicas);
   const surplus = repairsFirst ? 0 : rolloutRoom(sum(all, steadyAvailable), replicas, unavailable);
   // A smaller set would first delete unreachable machines.
-  const [healthy] = reduce(after, Math.min(surplus, left), (size) => (size.held ? 0 : size.replicas));
+  const [healthy] = reduce(after, Math.min(surplus, left), ({ held, replicas, postponed = 0 }) =>
+    held ? 0 : Math.max(replicas - postponed, 0),
+  );
   return new Map([...unhealthy, ...healthy]);
 }
 

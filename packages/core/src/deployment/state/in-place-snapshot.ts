@@ -26,6 +26,8 @@ export interface InPlaceSnapshot extends GrowthRule {
   /** Users select the machines. */
   readonly manual: boolean;
   readonly nodeOf: (name: string) => Node | undefined;
+  /** Old machines whose nodes postpone their update. Absent: none. */
+  readonly postponed?: ReadonlySet<Machine>;
 }
 
 /** Writes to machines and nodes. Each may be repeated without harm. */

@@ -26,6 +26,13 @@ export interface Problems {
   readonly events: readonly PlannedEvent[];
 }
 
+/** What the step of a rollout reports: the condition that blocks it, or that it waits. */
+interface Outcome {
+  readonly condition?: ConditionChange | undefined;
+  readonly waits?: { readonly reason: 'NodePostponed' };
+  readonly because: string;
+}
+
 const said = ({ status }: MachineDeployment, type: MachineDeploymentConditionType) =>
   findCondition(status?.conditions ?? [], type);
 
@@ -51,11 +58,17 @@ function classNotFound(view: View): Reported | undefined {
   return { type: InvalidSpec, status: 'True', reason: 'ClassNotFound', message };
 }
 
-/** The rollout waits for a window or for the end of a freeze. A pause has its own condition. */
-function waitingForWindow({ closed, deployment }: View): Extract<Reported, { type: 'RolloutWaiting' }> | undefined {
-  if (closed === undefined || deployment.spec.paused === true) return undefined;
-  const message = closed.because.replace(/^waiting: /, 'The rollout waits: ');
-  return { type: RolloutWaiting, status: 'True', reason: closed.reason, message: `${message}.` };
+/**
+ * The rollout waits for a window, for the end of a freeze, or for nodes that postpone it. A pause has its own condition.
+ */
+function waitingRollout(
+  { closed, deployment }: View,
+  { waits, because }: Outcome,
+): Extract<Reported, { type: 'RolloutWaiting' }> | undefined {
+  const reason = closed?.reason ?? waits?.reason;
+  if (reason === undefined || deployment.spec.paused === true) return undefined;
+  const message = (closed?.because ?? because).replace(/^waiting: /, 'The rollout waits: ');
+  return { type: RolloutWaiting, status: 'True', reason, message: `${message}.` };
 }
 
 const hasRolledOut = ({ metadata }: MachineDeployment): boolean =>
@@ -103,12 +116,11 @@ function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange
   return message === undefined ? undefined : { type: RolloutBlocked, status: 'True', reason: NO_REVISION, message };
 }
 
-/**
- * Returns the present problems, and which of them are new.
- * @param blocked The step itself reports what blocks the rollout.
- */
-export function problemsOf(view: View, blocked: boolean): Problems {
+/** Returns the present problems, and which of them are new. */
+export function problemsOf(view: View, step: Outcome): Problems {
   const { deployment } = view;
+  // The step itself may report what blocks the rollout.
+  const blocked = step.condition?.type === RolloutBlocked;
   const refused = blocked ? undefined : rollbackRefused(view);
   const invalid = selectorsOverlap(view) ?? classNotFound(view);
   const held = replacementHeld(view);
@@ -120,7 +132,7 @@ export function problemsOf(view: View, blocked: boolean): Problems {
     const message = 'Failed machines are replaced again: the circuit breaker closed, or an annotation overrides it.';
     events.push({ type: 'Normal', reason: 'ReplacementResumed', message });
   }
-  const waiting = waitingForWindow(view);
+  const waiting = waitingRollout(view, step);
   if (waiting && said(deployment, RolloutWaiting)?.reason !== waiting.reason) {
     events.push({ type: 'Normal', reason: waiting.type, message: waiting.message });
   }

@@ -18,6 +18,8 @@ export interface SetSize {
   readonly open?: number;
   /** Unreachable machines that a circuit breaker keeps. A rollout does not delete them as if they were dead. */
   readonly held?: number;
+  /** Available machines whose nodes postpone their replacement. A rollout does not delete them. Absent: none. */
+  readonly postponed?: number;
   /** Annotation desired-replicas. */
   readonly desired: number | undefined;
   /** Annotation max-replicas. */
@@ -33,6 +35,7 @@ export const sizeOf = (
     readonly leaving?: number;
     readonly held?: number;
     readonly open?: number;
+    readonly postponed?: number;
   },
 ): SetSize => ({
   name: set.metadata.name,
@@ -43,6 +46,7 @@ export const sizeOf = (
   ...(counts.leaving ? { leaving: counts.leaving } : {}),
   ...(counts.held ? { held: counts.held } : {}),
   ...(counts.open ? { open: counts.open } : {}),
+  ...(counts.postponed ? { postponed: counts.postponed } : {}),
   desired: parseInteger(set.metadata.annotations?.[Annotations.DesiredReplicas]),
   max: parseInteger(set.metadata.annotations?.[Annotations.MaxReplicas]),
 });

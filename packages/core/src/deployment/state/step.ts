@@ -67,6 +67,8 @@ export type Step = Pick<RolloutPlan, 'because'> &
     >
   > & {
     readonly resize?: Resize;
+    /** The rollout waits although no problem exists. A condition reports it. */
+    readonly waits?: { readonly reason: 'NodePostponed' };
     /** Names of sets whose scale annotations are written even if the size stays. */
     readonly annotate?: readonly string[];
     /** Annotations of sets by name; null removes. */

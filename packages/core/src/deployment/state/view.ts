@@ -8,6 +8,7 @@ import { type Limits, limitsOf } from '../../objects/limits.ts';
 import { machineNumberOf } from '../../objects/machine-names.ts';
 import { isAvailable, isTerminating } from '../../objects/machines.ts';
 import { hasArrived, isComplete } from '../../rollout/arrival.ts';
+import { type PostponedMachine, postponedAmong } from '../../rollout/postponement.ts';
 import { highestRevision, type Sets, splitSets } from '../../rollout/revisions.ts';
 import {
   careOf,
@@ -18,7 +19,7 @@ import {
   NO_CARE,
   type RolloutCare,
 } from '../../rollout/rollout-gate.ts';
-import { type ClosedWindow, closedFor } from '../../rollout/windows/state.ts';
+import { type ClosedWindow, closedFor, isOpened } from '../../rollout/windows/state.ts';
 import { countMachines } from '../../set/status.ts';
 import { awaitsConfig } from './awaited-config.ts';
 import { lastGood } from './growth.ts';
@@ -85,6 +86,8 @@ export interface View extends DeploymentSnapshot {
   readonly gate: Gate | undefined;
   /** The windows and freezes that forbid the rollout to act now; undefined: none, or there is no rollout. */
   readonly closed: ClosedWindow | undefined;
+  /** Old machines whose nodes postpone their replacement or update. */
+  readonly postponed: readonly PostponedMachine[];
   /** Running machines whose node has not applied its machine configuration yet. They do not count as available. */
   readonly awaited: readonly Machine[];
   /** The old set that gets the machines which the current set may not have; undefined: there is no old set. */
@@ -125,6 +128,12 @@ export function viewOf(seen: DeploymentSnapshot): View {
   const isStaying = (machine: Machine) => !isGoing(machine);
   const unproven = ({ metadata: { uid } }: MachineSet) =>
     (machines.get(uid) ?? []).filter((machine) => awaitsConfig(deployment, machine));
+  const postponed = mayPostpone(seen, counted.old, guards)
+    ? postponedAmong(
+        counted.old.flatMap(({ set }) => (machines.get(set.metadata.uid) ?? []).filter(isStaying)),
+        seen,
+      )
+    : [];
   const size = ({ set, counts }: CountedSet) => {
     const { uid } = set.metadata;
     const mine = machines.get(uid) ?? [];
@@ -134,6 +143,7 @@ export function viewOf(seen: DeploymentSnapshot): View {
       replicas: counts.replicas + snapshot.creating(uid),
       leaving: counting ? going.filter(isTerminating).length : 0,
       open: Math.max((set.spec.replicas ?? 0) - (mine.length - going.length) - snapshot.creating(uid), 0),
+      postponed: postponed.filter(({ machine }) => controllerOf(machine)?.uid === uid).length,
       held: keeps.has(uid) ? repairs.held.filter(({ machine }) => controllerOf(machine)?.uid === uid).length : 0,
     });
   };
@@ -155,6 +165,7 @@ export function viewOf(seen: DeploymentSnapshot): View {
     care,
     gate,
     closed: rolling(counted.old) ? closedNow(deployment, guards, now) : undefined,
+    postponed,
     awaited: [...(current ? [current] : []), ...split.old].flatMap(unproven),
     good: lastGood(sizes.old, {
       named: deployment.metadata.annotations?.[Annotations.RolloutLastGood],
@@ -162,6 +173,13 @@ export function viewOf(seen: DeploymentSnapshot): View {
     }),
   };
 }
+
+/** True if nodes can postpone: a rollout has old machines, and no user overrides its windows and postponements. */
+const mayPostpone = (
+  { deployment, now }: DeploymentSnapshot,
+  old: readonly CountedSet[],
+  { rolloutAnnotations }: Guards,
+): boolean => rolloutAnnotations && rolling(old) && !isOpened(deployment, now);
 
 function closedNow(
   deployment: MachineDeployment,

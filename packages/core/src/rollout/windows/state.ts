@@ -76,6 +76,10 @@ export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWind
   };
 }
 
+/** True if a user overrides the windows, freezes and postponing nodes of a deployment at `now`. */
+export const isOpened = ({ metadata }: MachineDeployment, now: Date): boolean =>
+  isOverridden(parseRules(metadata.annotations).rules, now.getTime());
+
 /**
  * Whether windows and freezes forbid the rollout of a deployment to act at `now`. Invalid annotations of the class forbid
  * it, because a user wanted to limit rollouts. Those of the deployment are errors of its spec.

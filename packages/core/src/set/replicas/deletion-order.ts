@@ -56,7 +56,7 @@ const NEVER = Number.MAX_SAFE_INTEGER;
  * Order in which a set deletes machines: the first difference decides. Source: pkg/controller/controller_utils.go,
  * ActiveMachines.Less. The name is an additional last key: Go's sort is not stable, and ours must be.
  */
-export function deletionOrder(now: Date): Compare {
+export function deletionOrder(now: Date, isPostponed: (machine: Machine) => boolean = () => false): Compare {
   const preserved = (machine: Machine) => isPreserved(machine, now);
   const keys: readonly Compare[] = [
     first((machine) => !preserved(machine)),
@@ -65,6 +65,8 @@ export function deletionOrder(now: Date): Compare {
     ascending(priorityOf),
     ascending((machine) => markTimeOf(machine) ?? NEVER),
     ascending(usefulness),
+    // Added to the original: nodes with the label rollout.machine.sapcloud.io/postpone.
+    first((machine) => !isPostponed(machine)),
     // Added to the original: a rollout that may delete a machine without its configuration must not delete a configured one.
     first(isUnconfigured),
     ascending(createdAt),
@@ -80,10 +82,15 @@ export function deletionOrder(now: Date): Compare {
 }
 
 /** The `count` machines to delete, in order. If all are deleted, they are not sorted. */
-export function chooseForDeletion(machines: readonly Machine[], count: number, now: Date): readonly Machine[] {
+export function chooseForDeletion(
+  machines: readonly Machine[],
+  count: number,
+  now: Date,
+  isPostponed?: (machine: Machine) => boolean,
+): readonly Machine[] {
   if (count >= machines.length) return machines;
   if (count <= 0) return [];
-  const order = deletionOrder(now);
+  const order = deletionOrder(now, isPostponed);
   // Each pass chooses a few of thousands of machines. Keeping only these in order is faster than sorting all.
   const chosen: Machine[] = [];
   for (const machine of machines) {

@@ -8,6 +8,7 @@ import { machineNumberOf } from '../../objects/machine-names.ts';
 import { isTerminating } from '../../objects/machines.ts';
 import type { NodeAnnotations } from '../../objects/preservation.ts';
 import { hasArrived } from '../../rollout/arrival.ts';
+import { postponementOf } from '../../rollout/postponement.ts';
 import { type Sets, splitSets } from '../../rollout/revisions.ts';
 import { careOf, closedGate, keptFailures } from '../../rollout/rollout-gate.ts';
 
@@ -33,6 +34,13 @@ export class RepairGroups {
     const node = informer?.store.get(name);
     return node && (node.metadata.annotations ?? {});
   };
+
+  /** Whether the node of a machine postpones its replacement by a rollout. */
+  isPostponed({ metadata }: Machine, now: Date): boolean {
+    const { nodes, safeguards } = this.#context;
+    if (!safeguards.settings.rolloutAnnotations) return false;
+    return postponementOf(nodes?.informer.store.get(metadata.labels?.[Labels.Node] ?? ''), now) !== undefined;
+  }
 
   #machinesOf(set: MachineSet): readonly Machine[] {
     return this.#context.machines.store.byIndex(BY_CONTROLLER, set.metadata.uid);

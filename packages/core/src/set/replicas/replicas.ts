@@ -24,6 +24,8 @@ export interface SetSnapshot {
   readonly lacksClass?: boolean;
   /** The request of the autoscaler. Absent: the set has no deployment. */
   readonly scaler?: ScalerRequest;
+  /** Whether the node of a machine postpones its replacement. Absent: none does. */
+  readonly isPostponed?: (machine: Machine) => boolean;
   readonly now: Date;
 }
 
@@ -80,7 +82,7 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   // The set deletes named machines first to remove the surplus, even if unnamed ones have a lower priority.
   const named = namedFirst(snapshot, removable);
   const rest = named.length === 0 ? removable : removable.filter((machine) => !named.includes(machine));
-  const surplus = chooseForDeletion(rest, Math.min(rest.length - wanted, BURST), now);
+  const surplus = chooseForDeletion(rest, Math.min(rest.length - wanted, BURST), now, snapshot.isPostponed);
   const mayGo = (machine: Machine) =>
     !snapshot.lacksClass && (snapshot.replaceable?.has(machine) ?? mayDeleteFailed(machine, nodeAnnotations, now));
   const failed = removable.filter((machine) => isFailed(machine) && mayGo(machine));

@@ -1,0 +1,67 @@
+import { Labels, type Machine, TRUE_LOWER } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { isAvailable } from '../objects/machines.ts';
+import { compareText, formatTime } from '../values/integers.ts';
+
+/** Seconds since 1970, at most until the year 5138. */
+const SECONDS = /^\d{1,11}$/;
+
+/** Returns true if the label may have this value. `false` is the same as no label. */
+export const isPostponement = (value: string): boolean => /^(true|false)$/.test(value) || SECONDS.test(value);
+
+/** Whether the label of a node keeps it from a rollout, and until when. */
+export interface Postponement {
+  /** The time at which the label has no effect any more; undefined: a user or a workload must remove the label. */
+  readonly until: Date | undefined;
+}
+
+/**
+ * Reads the label `rollout.machine.sapcloud.io/postpone` of a node.
+ * @returns undefined if the label is absent, has passed, or has another value than `true` or seconds since 1970
+ */
+export function postponementOf(node: Node | undefined, now: Date): Postponement | undefined {
+  const value = node?.metadata.labels?.[Labels.RolloutPostpone];
+  if (value === TRUE_LOWER) return { until: undefined };
+  if (value === undefined || !SECONDS.test(value)) return undefined;
+  const until = new Date(Number(value) * 1000);
+  return until > now ? { until } : undefined;
+}
+
+/** A machine whose node postpones its replacement or its update. */
+export interface PostponedMachine extends Postponement {
+  readonly machine: Machine;
+}
+
+/** The available machines whose nodes postpone. A machine that is not available is replaced as if it had no label. */
+export const postponedAmong = (
+  machines: readonly Machine[],
+  { nodeOf, now }: { readonly nodeOf?: ((name: string) => Node | undefined) | undefined; readonly now: Date },
+): readonly PostponedMachine[] =>
+  nodeOf === undefined
+    ? []
+    : machines.filter(isAvailable).flatMap((machine) => {
+        const postponement = postponementOf(nodeOf(machine.metadata.labels?.[Labels.Node] ?? ''), now);
+        return postponement === undefined ? [] : [{ machine, ...postponement }];
+      });
+
+const MOST_NAMES = 3;
+
+/** Says which machines postpone a rollout, and until when, as a clause. */
+export function whyPostponed(all: readonly PostponedMachine[]): string {
+  const names = all
+    .toSorted((a, b) => compareText(a.machine.metadata.name, b.machine.metadata.name))
+    .slice(0, MOST_NAMES)
+    .map(({ machine: { metadata }, until }) => {
+      const node = metadata.labels?.[Labels.Node] ?? '';
+      return `${metadata.name} (Node ${node}, ${until ? `until ${formatTime(until)}` : 'until the label is removed'})`;
+    });
+  const more = all.length > MOST_NAMES ? ` and ${all.length - MOST_NAMES} more` : '';
+  return `waiting: the label ${Labels.RolloutPostpone} keeps ${names.join(', ')}${more}`;
+}
+
+/** The first time at which one of the labels has no effect any more; undefined: all must be removed. */
+export const firstEnd = (all: readonly PostponedMachine[]): Date | undefined =>
+  all
+    .map(({ until }) => until)
+    .filter((until) => until !== undefined)
+    .toSorted((a, b) => a.getTime() - b.getTime())[0];
