@@ -8,7 +8,7 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { strictCidrProblems, strictIpProblems } from '../base/addresses.ts';
 import type { Strategy } from '../base/strategy.ts';
 import { internalForm } from '../internal/form.ts';
-import { driverFindings } from '../pod/rules/volumes.ts';
+import { driverFindings } from '../pod/rules/volume-sources.ts';
 
 const RANGES = 'spec.cidrs';
 const IMMUTABLE = 'field is immutable';

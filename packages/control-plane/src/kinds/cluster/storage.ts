@@ -10,7 +10,7 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { selectorCauses } from '../base/selector.ts';
 import { type Strategy, strategy } from '../base/strategy.ts';
 import { volumeSpecFindings } from '../core/volumes.ts';
-import { driverFindings } from '../pod/rules/volumes.ts';
+import { driverFindings } from '../pod/rules/volume-sources.ts';
 
 const unchanged = (object: Plain, old: Plain, fields: readonly string[]): StatusCause[] =>
   fields
@@ -118,7 +118,7 @@ function attachmentCauses(object: ApiObject): StatusCause[] {
   if (!inline && !named) findings.required('spec.source', one);
   else if (inline && named) findings.forbidden('spec.source', one);
   else if (inline) {
-    volumeSpecFindings(findings, look(source, 'inlineVolumeSpec'), 'spec.source.inlineVolumeSpec', true);
+    volumeSpecFindings(findings, look(source, 'inlineVolumeSpec'), 'spec.source.inlineVolumeSpec', undefined);
   } else if (volume === '') findings.required(field, 'must specify non empty persistentVolumeName');
   const node = text(spec, 'nodeName');
   for (const problem of subdomainProblems(node)) causes.push(invalidValue('spec.nodeName', node, problem));

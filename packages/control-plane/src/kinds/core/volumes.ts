@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { forbiddenValue, invalidValue, unsupportedValue } from '../../apimachinery/errors/errors.ts';
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelProblems, qualifiedNameProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
@@ -12,7 +13,8 @@ import { strategy } from '../base/strategy.ts';
 import { internalDiff } from '../internal/diff.ts';
 import { accessModeFindings, claimSpecFindings, VOLUME_MODES } from '../pod/rules/claim.ts';
 import { nodeSelectorFindings } from '../pod/rules/scheduling.ts';
-import { driverFindings, sourceFindings } from '../pod/rules/volumes.ts';
+import { driverFindings, sourceFindings } from '../pod/rules/volume-sources.ts';
+import { ONE_TYPE, SECOND_NAMES } from '../pod/rules/volumes.ts';
 import { affinityChange } from './volume-affinity.ts';
 
 const NANO = 1_000_000_000n;
@@ -76,7 +78,7 @@ function csiFindings(findings: Findings, source: Plain, at: string): void {
 
 function volumeCauses(volume: ApiObject): StatusCause[] {
   const findings = new Findings();
-  volumeSpecFindings(findings, look(volume, 'spec'), 'spec', false);
+  volumeSpecFindings(findings, look(volume, 'spec'), 'spec', volume.metadata.name ?? '');
   return findings.causes;
 }
 
@@ -98,9 +100,10 @@ function capacityFindings(findings: Findings, spec: Plain, at: string): void {
 
 /**
  * Validates the spec of a volume (`ValidatePersistentVolumeSpec`).
- * @param inline the volume is part of its attachment
+ * @param volumeName undefined: the volume is part of its attachment
  */
-export function volumeSpecFindings(findings: Findings, spec: Plain, at: string, inline: boolean): void {
+export function volumeSpecFindings(findings: Findings, spec: Plain, at: string, volumeName: string | undefined): void {
+  const inline = volumeName === undefined;
   if (inline) {
     if (spec.claimRef !== undefined) findings.forbidden(`${at}.claimRef`, `may not be specified ${INLINE}`);
     if (Object.keys(look(spec, 'capacity')).length > 0) {
@@ -123,10 +126,16 @@ export function volumeSpecFindings(findings: Findings, spec: Plain, at: string, 
       findings.required(`${at}.nodeAffinity.required`, 'must specify required node constraints');
     } else nodeSelectorFindings(findings, affinity.required, `${at}.nodeAffinity.required`);
   }
-  sourceRules(findings, spec, at);
+  sourceRules(findings, spec, at, volumeName ?? '');
   const storageClass = text(spec, 'storageClassName');
-  if (storageClass !== '') findings.problems(`${at}.storageClassName`, storageClass, subdomainProblems(storageClass));
-  if (spec.volumeMode !== undefined) findings.oneOf(`${at}.volumeMode`, spec.volumeMode, VOLUME_MODES);
+  if (storageClass !== '' && inline) findings.forbidden(`${at}.storageClassName`, `may not be specified ${INLINE}`);
+  else if (storageClass !== '') {
+    findings.problems(`${at}.storageClassName`, storageClass, subdomainProblems(storageClass));
+  }
+  if (spec.volumeMode !== undefined && !inline) findings.oneOf(`${at}.volumeMode`, spec.volumeMode, VOLUME_MODES);
+  if (spec.volumeMode !== undefined && inline && spec.volumeMode !== 'Filesystem') {
+    findings.forbidden(`${at}.volumeMode`, `may not specify volumeMode other than Filesystem ${INLINE}`);
+  }
   if (spec.volumeAttributesClassName !== undefined && !inline) {
     const name = text(spec, 'volumeAttributesClassName');
     const field = `${at}.volumeAttributesClassName`;
@@ -138,34 +147,38 @@ export function volumeSpecFindings(findings: Findings, spec: Plain, at: string, 
   }
 }
 
-function oneSource(findings: Findings, spec: Plain, name: string, source: unknown, at: string): void {
+function oneSource(
+  findings: Findings,
+  spec: Plain,
+  name: string,
+  source: unknown,
+  at: string,
+  volumeName: string,
+): void {
   if (name === 'csi' && isPlain(source)) csiFindings(findings, source, `${at}.csi`);
   else if (name === 'local' && isPlain(source)) {
     const path = text(source, 'path');
     if (path === '') findings.required(`${at}.local.path`);
     else findings.problems(`${at}.local.path`, path, backstepProblems(path));
     if (spec.nodeAffinity === undefined) findings.required(`${at}.nodeAffinity`, 'Local volume requires node affinity');
-  } else {
-    sourceFindings(findings, name, source, at);
-    // The secret of a cluster-scoped volume needs a namespace.
-    const secret = isPlain(source) ? source.secretRef : undefined;
-    if (['cinder', 'storageos'].includes(name) && isPlain(secret) && text(secret, 'namespace') === '') {
-      findings.required(`${at}.${name}.secretRef.namespace`);
-    }
-  }
+  } else sourceFindings(findings, name, source, at, { name: volumeName, of: 'persistentVolume' });
 }
 
-function sourceRules(findings: Findings, spec: Plain, at: string): void {
+function sourceRules(findings: Findings, spec: Plain, at: string, volumeName: string): void {
   const sources = Object.entries(sourceOf(spec)).sort(([a], [b]) => SOURCES.indexOf(a) - SOURCES.indexOf(b));
   let count = 0;
   for (const [name, source] of sources) {
-    // The real server does not count this one.
-    if (name === 'flexVolume') oneSource(findings, spec, name, source, at);
-    else if (count++ > 0) findings.forbidden(`${at}.${name}`, 'may not specify more than 1 volume type');
-    else oneSource(findings, spec, name, source, at);
+    const isSecond = count > 0;
+    count++;
+    // The real server allows this one also as a second source.
+    if (isSecond && name !== 'flexVolume') findings.forbidden(`${at}.${SECOND_NAMES.get(name) ?? name}`, ONE_TYPE);
+    else oneSource(findings, spec, name, source, at, volumeName);
   }
   if (count === 0) findings.required(at, 'must specify a volume type');
-  if (text(look(spec, 'hostPath'), 'path') === '/' && spec.persistentVolumeReclaimPolicy === 'Recycle') {
+  if (
+    posix.normalize(text(look(spec, 'hostPath'), 'path')) === '/' &&
+    spec.persistentVolumeReclaimPolicy === 'Recycle'
+  ) {
     findings.forbidden(`${at}.persistentVolumeReclaimPolicy`, "may not be 'recycle' for a hostPath mount of '/'");
   }
 }
