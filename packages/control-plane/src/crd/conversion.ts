@@ -1,4 +1,6 @@
+import { Findings } from '../apimachinery/errors/findings.ts';
 import { forbidden, invalid, notSupported, required } from '../apimachinery/errors/schema-causes.ts';
+import { webhookServiceFindings, webhookUrlFindings } from '../apimachinery/errors/webhook-client.ts';
 import { isRecord } from '../apimachinery/objects/json-value.ts';
 import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { type Fields, record, text, texts } from './fields.ts';
@@ -33,18 +35,11 @@ export function validateConversion(conversion: Fields, path: string): StatusCaus
 
 function validateClientConfig(config: unknown, path: string): StatusCause[] {
   if (!isRecord(config)) return [required(path, 'required when strategy is set to Webhook')];
-  const hasUrl = typeof config.url === 'string';
-  const service = config.service;
-  if (hasUrl === isRecord(service)) return [required(path, 'exactly one of url or service is required')];
-  if (hasUrl) {
-    const url = text(config.url);
-    return url.startsWith('https://')
-      ? []
-      : [invalid(path, url, "'https' is the only allowed URL scheme; desired format: https://host[/path]")];
-  }
-  const causes: StatusCause[] = [];
-  const fields = record(service);
-  if (text(fields.name) === '') causes.push(required(`${path}.service.name`));
-  if (text(fields.namespace) === '') causes.push(required(`${path}.service.namespace`));
-  return causes;
+  const { url, service } = config;
+  const findings = new Findings();
+  if ((url === undefined) === (service === undefined)) {
+    findings.required(path, 'exactly one of url or service is required');
+  } else if (url !== undefined) webhookUrlFindings(findings, text(url), `${path}.url`);
+  else webhookServiceFindings(findings, record(service), `${path}.service`);
+  return findings.causes;
 }

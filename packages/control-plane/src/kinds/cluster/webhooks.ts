@@ -1,6 +1,7 @@
 import { duplicateValue } from '../../apimachinery/errors/causes.ts';
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { subdomainProblems } from '../../apimachinery/errors/names.ts';
+import { webhookServiceFindings, webhookUrlFindings } from '../../apimachinery/errors/webhook-client.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { child, isPlain, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
@@ -34,58 +35,13 @@ function presets(holder: Plain): void {
   child(holder, 'objectSelector');
 }
 
-function serviceFindings(findings: Findings, service: Plain, at: string): void {
-  // The server takes the one for the other.
-  if (text(service, 'namespace') === '') findings.required(`${at}.name`);
-  if (text(service, 'name') === '') findings.required(`${at}.namespace`);
-  const port = number(service, 'port');
-  if (port !== undefined && (port < 1 || port > 65_535)) {
-    findings.invalid(`${at}.port`, port, 'port is not valid: must be between 1 and 65535, inclusive');
-  }
-  const { path } = service;
-  if (typeof path !== 'string' || path === '/' || path === '') return;
-  const field = `${at}.path`;
-  if (path === '//') {
-    findings.invalid(field, path, 'segment[0] may not be empty');
-    return;
-  }
-  if (!path.startsWith('/')) findings.invalid(field, path, "must start with a '/'");
-  const steps = path.slice(1).replace(/\/$/, '').split('/');
-  for (const [index, step] of steps.entries()) {
-    if (step === '') {
-      findings.invalid(field, path, `segment[${index}] may not be empty`);
-      continue;
-    }
-    const problems = subdomainProblems(step);
-    for (const problem of problems) findings.invalid(field, path, `segment[${index}]: ${problem}`);
-  }
-}
-
-const URL_FORM = 'desired format: https://host[/path]';
-
-function urlFindings(findings: Findings, url: string, at: string): void {
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1] ?? '';
-  if (scheme !== 'https') findings.invalid(at, scheme, `'https' is the only allowed URL scheme; ${URL_FORM}`);
-  const [, authority = '', rest = ''] = /^(?:[a-z][a-z0-9+.-]*:)?(?:\/\/([^/?#]*))?(.*)$/is.exec(url) ?? [];
-  const host = authority.split('@').at(-1) ?? '';
-  if (host === '') findings.invalid(at, host, `host must be specified; ${URL_FORM}`);
-  if (authority.includes('@'))
-    findings.invalid(at, authority.split('@')[0], `user information is not permitted in the URL`);
-  const fragment = rest.split('#')[1];
-  if (fragment !== undefined && fragment !== '') {
-    findings.invalid(at, fragment, 'fragments are not permitted in the URL');
-  }
-  const query = rest.split('#')[0]?.split('?')[1];
-  if (query !== undefined && query !== '') findings.invalid(at, query, 'query parameters are not permitted in the URL');
-}
-
 function clientCauses(webhook: Plain, path: string): StatusCause[] {
   const findings = new Findings();
   const { url, service } = look(webhook, 'clientConfig');
   if ((url === undefined) === (service === undefined)) {
     findings.required(path, 'exactly one of url or service is required');
-  } else if (typeof url === 'string') urlFindings(findings, url, `${path}.url`);
-  else if (isPlain(service)) serviceFindings(findings, service, `${path}.service`);
+  } else if (typeof url === 'string') webhookUrlFindings(findings, url, `${path}.url`);
+  else if (isPlain(service)) webhookServiceFindings(findings, service, `${path}.service`);
   return findings.causes;
 }
 
