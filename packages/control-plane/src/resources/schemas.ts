@@ -54,7 +54,7 @@ function schemaOfType(type: string): JsonSchema {
 }
 
 /** `io.k8s.api.core.v1.Container` → `core.v1.Container`, the name in `facts.ts`. */
-const factName = (id: string): string => id.split('.').slice(-3).join('.');
+export const factName = (id: string): string => id.split('.').slice(-3).join('.');
 
 function fieldSchema(model: string, owner: string, field: string, type: string): JsonSchema {
   const path = `${owner}.${field}`;

@@ -4,7 +4,7 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { canonicalQuantity, QUANTITY_ERROR } from '../apimachinery/objects/quantity.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
 import { ownReaders, quantityFields } from './facts.ts';
-import { fieldsOfModel } from './schemas.ts';
+import { factName, fieldsOfModel } from './schemas.ts';
 import { SHAPES } from './shape-table.ts';
 
 /**
@@ -120,12 +120,33 @@ export function convertUntyped<T>(read: () => T): T {
   }
 }
 
+/** The numbers in the current body with an integer value and another form, such as `1e3`: their texts by path and value. */
+let oddNumbers: ReadonlyMap<string, string> = new Map();
+
+const EMBEDDED_NAMES = /\.(?:VolumeSource|ProbeHandler)(?=\.)/g;
+
+/** Decodes a body whose text has such numbers, which Go does not read as integers. `read` must be synchronous. */
+export function withOddNumbers<T>(numbers: ReadonlyMap<string, string>, read: () => T): T {
+  oddNumbers = numbers;
+  try {
+    return read();
+  } finally {
+    oddNumbers = new Map();
+  }
+}
+
+/** The text of a number in the current body if it has no form of an integer. */
+export const oddNumber = (value: unknown, path: string): string | undefined =>
+  oddNumbers.size === 0 ? undefined : oddNumbers.get(`${path.replace(EMBEDDED_NAMES, '')} ${String(value)}`);
+
 /** Decodes like the decoder. Types with their own JSON decoding (int-or-string) do so in the converter too. */
 const decodeInteger =
   (type: 'int32' | 'int64'): Reader =>
   (value, owner, path) => {
     if (typeof value === 'bigint' && type === 'int64') return value;
     if (typeof value !== 'number' && typeof value !== 'bigint') throw mismatch(value, owner, path, type);
+    const odd = oddNumber(value, path);
+    if (odd !== undefined) throw mismatch(value, owner, path, type, `number ${odd}`);
     const fits = Number.isSafeInteger(value) && (type === 'int64' || (value >= -(2 ** 31) && value < 2 ** 31));
     if (!fits) throw mismatch(value, owner, path, type, `number ${numberText(value)}`);
     return value;
@@ -220,6 +241,17 @@ export function readMeta(given: unknown): { meta: Record<string, unknown>; unkno
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error;
     throw new RangeError(error.message);
+  }
+}
+
+/** The error for a value of a wrong type in a field of the metadata of a custom object. Undefined: the types are right. */
+export function metaFieldProblem(field: string, value: unknown): string | undefined {
+  try {
+    structureReader('V1ObjectMeta')({ [field]: structuredClone(value) }, '', '');
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Mismatch)) throw error;
+    return error.message;
   }
 }
 
@@ -375,6 +407,10 @@ function shapeOf(owner: string): ReadonlyMap<string, Mode> | undefined {
   }
   return shapes.get(owner);
 }
+
+/** Whether a field of a structure, such as `io.k8s.api.core.v1.Container`, is a pointer. */
+export const isPointer = (structure: string, field: string): boolean =>
+  (shapeOf(factName(structure))?.get(field) ?? 'optional') === 'optional';
 
 function compileFields(model: string): readonly Field[] {
   const { owner, fields } = fieldsOfModel(model);

@@ -5,10 +5,11 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { META_FIELDS } from '../../apimachinery/objects/object-text.ts';
 import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
 import type { WriteOptions } from '../../resources/options.ts';
-import { checkTime, converterProblem, DecodeError, noTime } from '../../resources/shape.ts';
+import { checkTime, converterProblem, DecodeError, metaFieldProblem, noTime, oddNumber, withOddNumbers } from '../../resources/shape.ts';
 import { duplicateFields, problemsInOrder, repeatedField, unknownField } from './duplicate-fields.ts';
 import { coerceEmbedded } from './embedded.ts';
 import { parseMerging } from './merge-repeated.ts';
+import { oddNumbersOf } from './odd-numbers.ts';
 import { checkType } from './type-meta.ts';
 import { repeatedKeys, yamlProblems } from './yaml-body.ts';
 
@@ -32,7 +33,9 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
   const fail = (value: unknown, path: string, type: string): Error => {
     // The unstructured decoder of custom kinds starts at ObjectMeta, the typed one at the object.
     const shown = kind.custom ? path : `metadata.${path}`;
-    const why = `json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field ObjectMeta.${shown} of type ${type}`;
+    const odd = oddNumber(value, `metadata.${path}`);
+    const found = odd === undefined ? jsonTypeOf(value) : `number ${odd}`;
+    const why = `json: cannot unmarshal ${found} into Go struct field ObjectMeta.${shown} of type ${type}`;
     const problem = TIMES.has(path) ? noTime(value) : converterProblem(value, type);
     return new DecodeError(why, { apiVersion: apiVersionOf(kind), kind: kind.kind }, problem);
   };
@@ -51,7 +54,8 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
     }
     const type = META_TYPES.get(field);
     const given = typeof value === 'bigint' ? 'number' : typeof value;
-    if (type !== undefined && given !== type) throw fail(value, field, GO_TYPES[type] ?? type);
+    const isOdd = oddNumber(value, `metadata.${field}`) !== undefined;
+    if (type !== undefined && (given !== type || isOdd)) throw fail(value, field, GO_TYPES[type] ?? type);
     // The types of a built-in kind parse their times later.
     if (kind.custom && !isApplied && TIMES.has(field))
       checkTime(String(value), { apiVersion: apiVersionOf(kind), kind: kind.kind });
@@ -68,6 +72,9 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
     }
     if (field === 'ownerReferences' || field === 'managedFields') {
       if (!Array.isArray(value) || !value.every(isRecord)) throw fail(value, field, '[]v1.OwnerReference');
+      // The types of a built-in kind check the items later.
+      const why = kind.custom ? metaFieldProblem(field, value) : undefined;
+      if (why !== undefined) throw new DecodeError(why, { apiVersion: apiVersionOf(kind), kind: kind.kind });
     }
     // An empty list clears all managers, like a list with an empty entry. An absent list does not.
     if (field !== 'managedFields' || !Array.isArray(value) || value.length > 0) continue;
@@ -151,9 +158,12 @@ export function decodeObject(
   const repeated = repeatedFields(text, given);
   const body = repeated.length > 0 && !served.kind.custom ? readTwice(text, given, served) : given;
   checkType(body, served, kinds, bytes);
-  checkMeta(body, served);
   const object = body as ApiObject;
-  const unknown = normalize(object, served);
+  const numbers = isJson(text) && !served.kind.custom ? oddNumbersOf(text) : new Map<string, string>();
+  const unknown = withOddNumbers(numbers, () => {
+    checkMeta(body, served);
+    return normalize(object, served);
+  });
   if (options.fieldValidation !== 'Ignore') {
     reportProblems(problemsOf(text, repeated, unknown, served.kind.custom === true), served, options, warn);
   }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseJson } from '../../apimachinery/objects/json.ts';
+import { definitionSchema } from '../../resources/schemas.ts';
 import { startTestPlane } from '../../testing.ts';
 import { parseMerging } from './merge-repeated.ts';
 
@@ -16,6 +17,41 @@ test.each<[text: string, value: unknown]>([
 ])('%s', (text, value) => {
   const schema = { properties: { m: { additionalProperties: { properties: {} } } } };
   expect(parseMerging(text, schema)).toEqual(value);
+});
+
+test.each<[text: string, fields: Record<string, unknown>]>([
+  // A text, a number and a structure stay; a pointer, a list and a map do not.
+  ['"restartPolicy":"Never","restartPolicy":null', { restartPolicy: 'Never' }],
+  ['"hostPID":true,"hostPID":null', { hostPID: true }],
+  ['"priority":5,"priority":null', { priority: null }],
+  ['"nodeSelector":{"a":"b"},"nodeSelector":null', { nodeSelector: null }],
+  ['"containers":[{"name":"c"}],"containers":null', { containers: null }],
+  ['"securityContext":{"runAsUser":1},"securityContext":null', { securityContext: null }],
+])('a null after a value in a pod: %s', (text, fields) => {
+  expect(parseMerging(`{${text}}`, definitionSchema('V1PodSpec'))).toEqual(fields);
+});
+
+test('a null after a value of an int-or-string or a quantity is zero', () => {
+  const port = '{"targetPort":"http","targetPort":null}';
+  expect(parseMerging(port, definitionSchema('V1ServicePort'))).toEqual({ targetPort: 0 });
+  const key = '{"divisor":"1","divisor":null}';
+  expect(parseMerging(key, definitionSchema('V1ResourceFieldSelector'))).toEqual({ divisor: '0' });
+});
+
+test('an integer with an exponent or a fraction is refused in a built-in kind', async () => {
+  const { plane, client } = await startTestPlane();
+  const path = '/apis/batch/v1/namespaces/default/jobs';
+  const send = (name: string, spec: string) =>
+    client.send('POST', path, `{"metadata":{"name":"${name}"},"spec":{${spec}}}`);
+  const { status, body } = await send('a', '"parallelism":1e3');
+  expect([status, body['message']]).toEqual([
+    400,
+    'Job in version "v1" cannot be handled as a Job: json: cannot unmarshal number 1e3 into Go struct field JobSpec.spec.parallelism of type int32',
+  ]);
+  const pod = '"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}';
+  expect((await send('b', `"parallelism":5.0,${pod}`)).status).toBe(400);
+  expect((await send('c', `"parallelism":5,${pod}`)).status).toBe(201);
+  await plane.close();
 });
 
 test('a text without repeated fields is read as JSON', () => {

@@ -1,6 +1,8 @@
 import { exactInteger } from '../../apimachinery/objects/json.ts';
 import { isRecord, own, put } from '../../apimachinery/objects/json-value.ts';
 import type { JsonSchema } from '../../apimachinery/objects/kind.ts';
+import { SHARED_SCALARS } from '../../resources/schemas.ts';
+import { isPointer } from '../../resources/shape.ts';
 
 /** The tokens of a JSON text: a string, a bracket, a comma, a colon or a literal. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gs;
@@ -10,9 +12,22 @@ const parseWord = (word: string): unknown => {
   return typeof value === 'number' && /^-?\d+$/.test(word) ? exactInteger(word, value) : value;
 };
 
+/** What Go's decoder makes of a field that has a value, and then null. `holder`: the schema of the structure with the field. */
+function readNull(first: unknown, holder: JsonSchema | undefined, key: string): unknown {
+  const schema = schemaOf(holder, key);
+  const { $id: id, ...of } = schema ?? {};
+  const structure = holder?.$id;
+  if (typeof structure !== 'string' || schema === undefined || isPointer(structure, key)) return null;
+  if (id === SHARED_SCALARS.quantity) return '0';
+  if (id === SHARED_SCALARS.intOrString) return typeof first === 'number' ? first : 0;
+  const isCleared = of.type === 'array' || isRecord(of.additionalProperties) || typeof of.format === 'string';
+  const isNumber = of.type === 'integer' || of.type === 'number';
+  return (isCleared && !isNumber) || of.type === undefined ? null : first;
+}
+
 /**
  * Merges the second value of a repeated field like Go's decoder, which decodes into the first value. Objects keep their fields, and lists their
- * items by index. Objects in a map are replaced, and null clears the value.
+ * items by index. Objects in a map are replaced. Null clears lists, maps and pointers, and changes no other value.
  */
 function readInto(first: unknown, second: unknown, schema: JsonSchema | undefined): unknown {
   if (Array.isArray(first) && Array.isArray(second)) {
@@ -22,10 +37,16 @@ function readInto(first: unknown, second: unknown, schema: JsonSchema | undefine
   const isMap = isRecord(schema?.additionalProperties);
   const merged: Record<string, unknown> = { ...first };
   for (const [key, value] of Object.entries(second)) {
-    put(merged, key, isMap ? value : readInto(own(first, key), value, schemaOf(schema, key)));
+    put(merged, key, isMap ? value : readField(own(first, key), value, schema, key));
   }
   return merged;
 }
+
+/** A null is read into a value only if there is one. */
+const readField = (first: unknown, second: unknown, holder: JsonSchema | undefined, key: string): unknown =>
+  second === null && first !== undefined && first !== null
+    ? readNull(first, holder, key)
+    : readInto(first, second, schemaOf(holder, key));
 
 const schemaOf = (schema: JsonSchema | undefined, key: string): JsonSchema | undefined => {
   const properties = schema?.properties;
@@ -59,7 +80,7 @@ export function parseMerging(text: string, schema: JsonSchema | undefined): unkn
       put(
         fields,
         key,
-        Object.hasOwn(fields, key) && inner === undefined ? readInto(own(fields, key), read, next) : read,
+        Object.hasOwn(fields, key) && inner === undefined ? readField(own(fields, key), read, of, key) : read,
       );
       if (tokens[at] === ',') at++;
     }

@@ -1,0 +1,34 @@
+/** A number of JSON with a fraction or an exponent. */
+const ODD = /[:[,\s]-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,\]}])/g;
+const INTEGER = /^-?\d+$/;
+const NONE: ReadonlyMap<string, string> = new Map();
+
+const mayHold = (text: string): boolean => text.match(ODD)?.some((found) => /[.eE]/.test(found)) === true;
+
+/**
+ * The numbers of a JSON text with the value of an integer and another form, such as `1e3` or `5.0`. Keys are the path without indexes, a space
+ * and the value; values are the texts.
+ */
+export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
+  if (!mayHold(text)) return NONE;
+  const paths = new Map<object, { readonly key: string; readonly holder: object | undefined }>();
+  const found: { readonly holder: object; readonly key: string; readonly value: number; readonly source: string }[] =
+    [];
+  // The reviver visits children before their holders, so paths are known at the end.
+  JSON.parse(text, function (this: object, key: string, value: unknown, context?: { readonly source?: string }) {
+    const source = context?.source ?? '';
+    if (typeof value === 'number' && Number.isInteger(value) && !INTEGER.test(source)) {
+      found.push({ holder: this, key, value, source });
+    }
+    if (typeof value === 'object' && value !== null) paths.set(value, { key, holder: this });
+    return value;
+  });
+  const pathOf = (holder: object | undefined, key: string): string => {
+    const above = holder === undefined ? undefined : paths.get(holder);
+    const step = Array.isArray(holder) ? '' : key;
+    if (above === undefined) return step;
+    const outer = pathOf(above.holder, above.key);
+    return [outer, step].filter((part) => part !== '').join('.');
+  };
+  return new Map(found.map(({ holder, key, value, source }) => [`${pathOf(holder, key)} ${value}`, source]));
+}
