@@ -4,6 +4,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { expect, test } from 'vitest';
 import { loadRunner, type Player } from './battery.ts';
 import { caseOf, requestsOf } from './cases.ts';
+import { reportLines } from './report.ts';
 import { ruleOf } from './rules.ts';
 import { playSeed } from './run.ts';
 import { type Ground, prepare, type Server, serverOf, startPlane } from './servers.ts';
@@ -170,19 +171,19 @@ test('without KUBEBUILDER_ASSETS the fuzzer names the variable and ends with sta
   expect(wrong.stderr).toBe('fuzz:control-plane: --seed must be a whole number, not x\n');
 });
 
-test('the rules of numbers and nulls reach no further than their reason', () => {
-  const ruled = (request: string, text: string, answer: object, path: string) => {
-    const step = { request, text, answer };
-    const failures = [{ step: 1, what: '', diffs: [[path, 1, 2] as const], answer: { status: 200, body: {} } }];
-    const found = firstDifference({ name: 'seed 1, case 1', steps: [step] }, failures);
-    return found === undefined ? undefined : ruleOf(found)?.name;
-  };
-  const refusal = (message: string) => ({ status: 400, body: { kind: 'Status', status: 'Failure', message } });
-  const number = 'cannot unmarshal number 1e3 into Go struct field JobSpec.spec.parallelism of type int32';
-  const post = 'POST /apis/batch/v1/namespaces/x/jobs';
-  expect(ruled(post, '{"spec":{"parallelism":1e3}}', refusal(number), '.status')).toMatch(/exponent/);
-  expect(ruled(post, '{"spec":{"parallelism":1000}}', refusal(number), '.status')).toBeUndefined();
-  expect(ruled(post, '{"spec":{"parallelism":1e3}}', refusal('another'), '.status')).toBeUndefined();
-  expect(ruled(post, '{"a":"x","b":1,"a":null}', refusal('another'), '.status')).toMatch(/twice/);
-  expect(ruled(post, '{"a":"x","b":null}', refusal('another'), '.status')).toBeUndefined();
+test('a difference that does not occur again is listed on its own', async () => {
+  const mayDiffer = { left: 0 };
+  const isWrong = ({ method, url }: Request): boolean =>
+    method === 'POST' && url.includes('/configmaps') && mayDiffer.left-- > 0;
+  await withServers(isWrong, async (real, plane, ground) => {
+    const kinds = ground.kinds.filter(({ kind }) => kind === 'ConfigMap');
+    const run = { seed: 1, requests: 20, only: 0, ...ground, kinds, real: real.player, plane: plane.player };
+    mayDiffer.left = 1;
+    const once = await playSeed(run);
+    expect([once.found.length, once.unsteady.length]).toEqual([0, 1]);
+    expect(reportLines(1, once, false).at(-1)).toMatch(/0 differences of 0 classes, 1 that did not repeat$/);
+    mayDiffer.left = Number.POSITIVE_INFINITY;
+    const always = await playSeed(run);
+    expect([always.found.length, always.unsteady.length]).toEqual([1, 0]);
+  });
 });

@@ -35,7 +35,7 @@ function detailLines(difference: Difference): readonly string[] {
 /** One line a class, and one of the whole seed at the end. */
 export function reportLines(seed: number, outcome: Outcome, details: boolean): readonly string[] {
   const classes = classesOf(outcome.found);
-  const { requests, compared, broken, found, excused, next } = outcome;
+  const { requests, compared, broken, found, unsteady, excused, next } = outcome;
   return [
     ...classes.flatMap(([name, all]) => [
       `${String(all.length).padStart(5)}  ${name}   (case ${all.map(numberOf).slice(0, 4).join(', ')})`,
@@ -45,8 +45,9 @@ export function reportLines(seed: number, outcome: Outcome, details: boolean): r
       (each) =>
         `       ${each.name}: the real server gave no answer to request ${each.steps.length + 1}: ${each.broken}`,
     ),
+    ...unsteady.map((each) => `       did not repeat: ${each.class}   (case ${numberOf(each)})`),
     ...[...excused].map(([name, count]) => `${String(count).padStart(5)}  by the rule "${name}"`),
-    `seed ${seed}: ${requests} requests up to case ${next - 1}, ${compared} compared, ${found.length} differences of ${classes.length} classes`,
+    `seed ${seed}: ${requests} requests up to case ${next - 1}, ${compared} compared, ${found.length} differences of ${classes.length} classes, ${unsteady.length} that did not repeat`,
   ];
 }
 

@@ -3,10 +3,13 @@ import { caseOf, requestsOf } from './cases.ts';
 import type { Kind, Samples } from './requests/kinds.ts';
 import type { Schemas } from './requests/schema.ts';
 import { ruleOf } from './rules.ts';
+import { type Try, tryWith } from './shrink.ts';
 import { type Difference, firstDifference } from './verdict.ts';
 
 /** Cases that are sent together. */
 const BATCH = 24;
+/** How often a case with a difference is played again. */
+const REPLAYS = 2;
 
 export interface Run {
   readonly seed: number;
@@ -30,6 +33,11 @@ export interface Outcome {
   /** Cases in which the real server broke the connection. */
   readonly broken: readonly Case[];
   readonly found: readonly Difference[];
+  /**
+   * Differences that did not repeat. The times of managers are whole seconds, and their order follows these times. A write that changes
+   * nothing makes a new version if the order changes, so the answers of one server depend on the moment of the requests.
+   */
+  readonly unsteady: readonly Difference[];
   /** How many differences each rule explains. */
   readonly excused: ReadonlyMap<string, number>;
   /** Number of the case after the last one. */
@@ -40,6 +48,8 @@ export interface Outcome {
 export async function playSeed(run: Run): Promise<Outcome> {
   const { seed, kinds, schemas, samples, real, plane } = run;
   const found: Difference[] = [];
+  const unsteady: Difference[] = [];
+  const attempt = tryWith(real, plane);
   const excused = new Map<string, number>();
   const broken: Case[] = [];
   let requests = 0;
@@ -61,11 +71,19 @@ export async function playSeed(run: Run): Promise<Outcome> {
       compared += requestsOf(difference === undefined ? each : upTo(each, difference.step));
       if (difference === undefined) continue;
       const rule = ruleOf(difference);
-      if (rule === undefined) found.push(difference);
-      else excused.set(rule.name, (excused.get(rule.name) ?? 0) + 1);
+      if (rule !== undefined) excused.set(rule.name, (excused.get(rule.name) ?? 0) + 1);
+      else if (await repeats(difference, attempt)) found.push(difference);
+      else unsteady.push(difference);
     }
   }
-  return { requests, compared, broken, found, excused, next: index };
+  return { requests, compared, broken, found, unsteady, excused, next: index };
 }
 
 const upTo = (whole: Case, step: number): Case => ({ ...whole, steps: whole.steps.slice(0, step + 1) });
+
+/** Whether a difference also occurs when its case is played again. */
+async function repeats(difference: Difference, attempt: Try): Promise<boolean> {
+  for (let replay = 0; replay < REPLAYS; replay += 1)
+    if ((await attempt(difference.case))?.class === difference.class) return true;
+  return false;
+}
