@@ -6,21 +6,31 @@ import { mergeLabelKeys } from './label-keys.ts';
 
 const QOS_RESOURCES = ['cpu', 'memory'];
 
-/** `Guaranteed`, `Burstable` or `BestEffort`, from the CPU and memory of all containers. */
-export function qosClass(spec: Plain): string {
-  let guaranteed = true;
-  let any = false;
-  for (const container of [...items(spec, 'containers'), ...items(spec, 'initContainers')]) {
-    const resources = look(container, 'resources');
+/** The sums of the amounts of CPU and memory in requests or limits. Amounts of zero do not count. */
+function qosSums(holders: readonly Plain[], list: 'requests' | 'limits'): ReadonlyMap<string, bigint> {
+  const sums = new Map<string, bigint>();
+  for (const holder of holders) {
     for (const name of QOS_RESOURCES) {
-      const limit = quantityNanos(look(resources, 'limits')[name]);
-      const request = quantityNanos(look(resources, 'requests')[name]);
-      if (limit > 0n || request > 0n) any = true;
-      if (limit === 0n || (request !== 0n && request !== limit)) guaranteed = false;
+      const amount = quantityNanos(look(holder, list)[name]);
+      if (amount > 0n) sums.set(name, (sums.get(name) ?? 0n) + amount);
     }
   }
-  if (!any) return 'BestEffort';
-  return guaranteed ? 'Guaranteed' : 'Burstable';
+  return sums;
+}
+
+/** `Guaranteed`, `Burstable` or `BestEffort`, from the CPU and memory of the pod, or else of all containers. */
+export function qosClass(spec: Plain): string {
+  const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
+  const holders = isPlain(spec.resources)
+    ? [spec.resources]
+    : containers.map((container) => look(container, 'resources'));
+  const [requests, limits] = [qosSums(holders, 'requests'), qosSums(holders, 'limits')];
+  if (requests.size + limits.size === 0) return 'BestEffort';
+  const isLimited = holders.every((holder) =>
+    QOS_RESOURCES.every((name) => quantityNanos(look(holder, 'limits')[name]) > 0n),
+  );
+  const isEqual = requests.size === limits.size && [...requests].every(([name, sum]) => limits.get(name) === sum);
+  return isLimited && isEqual ? 'Guaranteed' : 'Burstable';
 }
 
 /** RFC 3339, to the second. */

@@ -1,96 +1,167 @@
 import { forbiddenValue, invalidValue } from '../../apimachinery/errors/errors.ts';
+import { given } from '../../apimachinery/objects/empties.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { copyJson, jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { qosClass } from './prepare.ts';
-import { podSpecCauses } from './validate.ts';
+import { podCauses } from './validate.ts';
 
-const LISTS = ['containers', 'initContainers'] as const;
+const LISTS = ['initContainers', 'containers'] as const;
 const RESIZABLE = ['resources', 'resizePolicy'] as const;
 /** The only resources whose amounts may change. */
 const AMOUNTS: ReadonlySet<string> = new Set(['cpu', 'memory']);
 const MIRROR = 'kubernetes.io/config.mirror';
 
-/** The container as it was, with the resources of the new one. */
-function resized(container: Plain, before: Plain | undefined): Plain {
-  if (before === undefined) return container;
-  const kept = copyJson(before);
-  for (const field of RESIZABLE) {
-    if (container[field] === undefined) delete kept[field];
-    else kept[field] = container[field];
-  }
-  return kept;
+function put(holder: Plain, field: string, value: unknown): void {
+  if (value === undefined) delete holder[field];
+  else holder[field] = value;
 }
 
-/** Of a write to `pods/NAME/resize` only the resources of its containers count (`dropNonResizeUpdates`). */
+/** The old containers with the resources of the new ones. Containers with other names are kept for the validation. */
+function resized(sent: readonly Plain[], before: readonly Plain[]): readonly Plain[] {
+  if (sent.some((container, index) => text(container, 'name') !== text(before[index] ?? {}, 'name'))) return sent;
+  return sent.map((container, index) => {
+    const kept = copyJson(before[index] ?? {});
+    for (const field of RESIZABLE) put(kept, field, container[field]);
+    return kept;
+  });
+}
+
+/** Keeps only the resources of a write to `pods/NAME/resize` (`dropNonResizeUpdates`). */
 export function prepareResize(pod: ApiObject, old: ApiObject): void {
   const sent = look(pod, 'spec');
   const spec = copyJson(look(old, 'spec'));
+  // The validation refuses other numbers of containers.
+  if (LISTS.some((list) => items(sent, list).length !== items(spec, list).length)) return;
   for (const list of LISTS) {
-    const before = new Map(items(spec, list).map((container) => [text(container, 'name'), container]));
-    const containers = items(sent, list).map((container) => resized(container, before.get(text(container, 'name'))));
-    if (containers.length > 0) spec[list] = containers;
-    else delete spec[list];
+    const containers = resized(items(sent, list), items(spec, list));
+    put(spec, list, containers.length > 0 ? containers : undefined);
   }
+  put(spec, 'resources', sent.resources);
   const { managedFields, resourceVersion = '' } = pod.metadata;
   pod.metadata = { ...old.metadata, resourceVersion, ...(managedFields === undefined ? {} : { managedFields }) };
   pod.spec = spec;
   pod.status = look(old, 'status');
 }
 
-/** A container without the amounts that a resize may change. */
-function frozen(container: Plain): Plain {
-  const { resources: _resources, ...rest } = container;
-  const held = look(container, 'resources');
-  const others = (field: string): [string, unknown][] =>
-    Object.entries(look(held, field)).filter(([name]) => !AMOUNTS.has(name));
-  const { requests: _requests, limits: _limits, ...more } = held;
-  return {
-    ...rest,
-    more,
-    requests: Object.fromEntries(others('requests')),
-    limits: Object.fromEntries(others('limits')),
-  };
+/** Requests and limits without the amounts that a resize may change. */
+function others(resources: Plain): Plain {
+  const of = (field: string): Plain =>
+    Object.fromEntries(Object.entries(look(resources, field)).filter(([name]) => !AMOUNTS.has(name)));
+  return { requests: of('requests'), limits: of('limits') };
 }
 
-/** Amounts can be changed, never taken away. */
-function removedCauses(container: Plain, before: Plain, at: string): StatusCause[] {
+/** Whether a container differs in more than what a resize may change. The real server does not compare the claims of the new one. */
+function isChanged(container: Plain, before: Plain): boolean {
+  const { resources: _resources, ...rest } = container;
+  const { resources: _before, ...restBefore } = before;
+  const [now, was] = [look(container, 'resources'), look(before, 'resources')];
+  return !jsonEquals(rest, restBefore) || !jsonEquals(others(now), others(was)) || items(was, 'claims').length > 0;
+}
+
+/** Amounts can be changed, and not removed. */
+function removedCauses(resources: Plain, before: Plain, at: string, what: string): StatusCause[] {
   return ['requests', 'limits'].flatMap((field) => {
-    const now = look(container, 'resources', field);
-    const removed = Object.keys(look(before, 'resources', field)).some(
-      (name) => AMOUNTS.has(name) && now[name] === undefined,
-    );
-    if (!removed) return [];
-    return [forbiddenValue(`${at}.resources.${field}`, `resource ${field} cannot be removed`)];
+    const now = look(resources, field);
+    const isRemoved = Object.keys(look(before, field)).some((name) => now[name] === undefined);
+    return isRemoved ? [forbiddenValue(`${at}.${field}`, `${what} ${field} cannot be removed`)] : [];
   });
 }
 
-/** Causes that a resize of a pod gives (`ValidatePodResize`). */
+const hasAmounts = ({ resources }: Plain): boolean =>
+  isPlain(resources) && ['requests', 'limits'].some((field) => Object.keys(look(resources, field)).length > 0);
+
+/** Changes of the resources of the pod as a whole. */
+function podLevelCauses(spec: Plain, before: Plain): StatusCause[] {
+  if (!hasAmounts(spec) && !hasAmounts(before)) return [];
+  const at = 'spec.resources';
+  if (before.resources !== undefined && spec.resources === undefined) {
+    return [forbiddenValue(at, 'pod-level resources cannot be removed')];
+  }
+  const [now, was] = [look(spec, 'resources'), look(before, 'resources')];
+  const isSame = jsonEquals(others(now), others(was)) && jsonEquals(items(now, 'claims'), items(was, 'claims'));
+  return [
+    ...removedCauses(now, was, at, 'pod-level resource'),
+    ...(isSame ? [] : [forbiddenValue('spec', 'only cpu and memory resources are mutable at pod-level')]),
+  ];
+}
+
+/** Containers must have the order and names of the old ones. */
+function orderCauses(spec: Plain, before: Plain): StatusCause[] {
+  return [...LISTS].reverse().flatMap((list) => {
+    const [now, was] = [items(spec, list), items(before, list)];
+    if (now.length !== was.length) {
+      return [forbiddenValue(`spec.${list}`, `${list} may not be added or removed on resize`)];
+    }
+    return now.flatMap((container, index) =>
+      text(container, 'name') === text(was[index] ?? {}, 'name')
+        ? []
+        : [forbiddenValue(`spec.${list}[${index}].name`, `${list} may not be renamed or reordered on resize`)],
+    );
+  });
+}
+
+function initCauses(container: Plain, before: Plain, at: string): StatusCause[] {
+  const causes: StatusCause[] = [];
+  if (isChanged(container, before)) {
+    causes.push(forbiddenValue(at, 'only cpu and memory resources for init or sidecar containers are mutable'));
+  }
+  if (container.restartPolicy === 'Always' || jsonEquals(container, before)) return causes;
+  const why = 'non-sidecar init containers with a resize policy of RestartContainer cannot be resized';
+  for (const policy of items(container, 'resizePolicy')) {
+    if (policy.restartPolicy === 'RestartContainer') causes.push(forbiddenValue(at, why));
+  }
+  return causes;
+}
+
+/** Changes of the containers. */
+function containerCauses(spec: Plain, before: Plain): StatusCause[] {
+  const each = (list: string, causes: (now: Plain, was: Plain, at: string) => StatusCause[]): StatusCause[] =>
+    items(spec, list).flatMap((container, index) =>
+      causes(container, items(before, list)[index] ?? {}, `spec.${list}[${index}]`),
+    );
+  const removed = (now: Plain, was: Plain, at: string): StatusCause[] =>
+    removedCauses(look(now, 'resources'), look(was, 'resources'), `${at}.resources`, 'resource');
+  return [
+    ...LISTS.flatMap((list) => each(list, removed)),
+    ...each('containers', (now, was) =>
+      isChanged(now, was) ? [forbiddenValue('spec', 'only cpu and memory resources are mutable')] : [],
+    ),
+    ...each('initContainers', initCauses),
+  ];
+}
+
+/** Whether the kubelet of a running pod reports resources, so that it can change them. */
+function isResizable(old: ApiObject): boolean {
+  const running = items(look(old, 'status'), 'containerStatuses').find(
+    (status) => look(status, 'state').running !== undefined,
+  );
+  return running === undefined || running.resources !== undefined;
+}
+
+/** The errors of a resize of a pod (`ValidatePodResize`). */
 export function resizeCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');
   const before = look(old, 'spec');
-  const causes = podSpecCauses(spec, 'spec');
-  if (old.metadata.annotations?.[MIRROR] !== undefined) {
-    return [...causes, forbiddenValue('', 'static pods cannot be resized')];
-  }
-  if (text(look(before, 'os'), 'name') === 'windows') {
-    return [...causes, forbiddenValue('', 'windows pods cannot be resized')];
-  }
-  const was = text(look(old, 'status'), 'qosClass') || qosClass(before);
+  if (old.metadata.annotations?.[MIRROR] !== undefined) return [forbiddenValue('', 'static pods cannot be resized')];
+  if (text(look(before, 'os'), 'name') === 'windows') return [forbiddenValue('', 'windows pods cannot be resized')];
+  const causes = podCauses(pod);
+  const status = look(old, 'status');
+  const was = text(status, 'qosClass') || qosClass(before);
   if (qosClass(spec) !== was) {
-    causes.push(invalidValue('spec', was, 'Pod QOS Class may not change as a result of resizing'));
+    causes.push(invalidValue('spec', text(status, 'qosClass'), 'Pod QOS Class may not change as a result of resizing'));
   }
-  for (const list of LISTS) {
-    if (items(spec, list).length === items(before, list).length) continue;
-    return [...causes, forbiddenValue(`spec.${list}`, `${list} may not be added or removed on resize`)];
+  if (!isResizable(old)) causes.push(forbiddenValue('spec', 'Pod running on node without support for resize'));
+  causes.push(...podLevelCauses(spec, before));
+  if (items(status, 'nodeAllocatableResourceClaimStatuses').length > 0) {
+    causes.push(forbiddenValue('spec', 'pods with node allocatable resource claims cannot be resized'));
   }
-  for (const list of LISTS) {
-    for (const [index, container] of items(spec, list).entries()) {
-      causes.push(...removedCauses(container, items(before, list)[index] ?? {}, `spec.${list}[${index}]`));
-    }
+  const order = orderCauses(spec, before);
+  if (order.length > 0) return [...causes, ...order];
+  causes.push(...containerCauses(spec, before));
+  if (causes.length === 0 && (given(spec, 'resources') === null) !== (before.resources === undefined)) {
+    causes.push(forbiddenValue('spec', 'only cpu and memory resources are mutable'));
   }
-  const isSame = LISTS.every((list) => jsonEquals(items(spec, list).map(frozen), items(before, list).map(frozen)));
-  if (!isSame) causes.push(forbiddenValue('spec', 'only cpu and memory resources are mutable'));
   return causes;
 }

@@ -239,7 +239,7 @@ export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCa
   const init = items(spec, 'initContainers');
   initContainerFindings(findings, init, containers, `${path}.initContainers`, context, grace);
   ephemeralFindings(findings, spec, `${path}.ephemeralContainers`, context);
-  podResourceFindings(findings, spec, path);
+  podResourceFindings(findings, spec, path, context.deviceClaims);
   hostNetworkFindings(findings, spec, path);
   findings.oneOf(`${path}.restartPolicy`, spec.restartPolicy, RESTART_POLICIES, true);
   findings.oneOf(`${path}.dnsPolicy`, spec.dnsPolicy, DNS_POLICIES, true);

@@ -1,8 +1,9 @@
 import { unsupportedValue } from '../../../apimachinery/errors/errors.ts';
 import type { Findings } from '../../../apimachinery/errors/findings.ts';
+import { given } from '../../../apimachinery/objects/empties.ts';
 import { items, look, type Plain } from '../../../apimachinery/objects/plain.ts';
 import { formatQuantity, parseQuantity, type Quantity } from '../../../apimachinery/objects/quantity.ts';
-import { requirementFindings, resourceNameFindings } from './resources.ts';
+import { deviceClaimFindings, requirementFindings, resourceNameFindings } from './resources.ts';
 
 const HUGE_PAGES = 'hugepages-';
 const SUPPORTED = ['cpu', HUGE_PAGES, 'memory'];
@@ -63,7 +64,7 @@ function compare(findings: Findings, sums: Sums, resources: Plain, list: 'reques
 }
 
 /** The resources of a pod as a whole (`validatePodResources`). */
-export function podResourceFindings(findings: Findings, spec: Plain, path: string): void {
+export function podResourceFindings(findings: Findings, spec: Plain, path: string, claims: ReadonlySet<string>): void {
   if (spec.resources === undefined) return;
   const at = `${path}.resources`;
   if (look(spec, 'os').name === 'windows') {
@@ -71,10 +72,12 @@ export function podResourceFindings(findings: Findings, spec: Plain, path: strin
     return;
   }
   const resources = look(spec, 'resources');
-  if (resources.claims !== undefined) {
+  // An empty list counts as well.
+  if (given(resources, 'claims') !== null) {
     findings.forbidden(`${at}.claims`, 'claims may not be set for Resources at pod-level');
   }
   requirementFindings(findings, resources, at, podResourceName);
+  deviceClaimFindings(findings, resources, at, claims);
   compare(findings, sumOf(spec, 'requests'), resources, 'requests', at);
   compare(findings, sumOf(spec, 'limits'), resources, 'limits', at);
   const limits = look(resources, 'limits');

@@ -4,6 +4,7 @@ import { items, look, type Plain, text } from '../../../apimachinery/objects/pla
 import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
 
 const MILLI = 1_000_000n;
+const NANO = 1_000_000_000n;
 const MOST_MILLI = 2n ** 63n - 1n;
 const STANDARD = new Set([
   'cpu',
@@ -101,6 +102,7 @@ export function requirementFindings(
   for (const [name, amount] of Object.entries(limits)) {
     nameFindings(findings, name, `${at}.limits[${name}]`);
     amountFindings(findings, name, amount, `${at}.limits[${name}]`);
+    pageFindings(findings, name, amount, `${at}.limits[${name}]`);
   }
   for (const [name, amount] of Object.entries(requests)) {
     const field = `${at}.requests[${name}]`;
@@ -117,12 +119,23 @@ export function requirementFindings(
     } else if (wanted > most) {
       findings.invalid(`${at}.requests`, amount, `must be less than or equal to ${name} limit of ${limit}`);
     }
+    pageFindings(findings, name, amount, field);
   }
   const names = [...Object.keys(limits), ...Object.keys(requests)];
   if (names.some(isHugePages) && !names.some((name) => name === 'cpu' || name === 'memory')) {
     findings.forbidden(at, 'HugePages require cpu or memory');
   }
 }
+
+/** Huge pages are counted in whole pages. */
+function pageFindings(findings: Findings, name: string, amount: unknown, at: string): void {
+  if (!isHugePages(name)) return;
+  const size = quantityNanos(name.slice('hugepages-'.length));
+  const isDivisible = size > 0n && size % NANO === 0n && roundedUp(quantityNanos(amount)) % (size / NANO) === 0n;
+  if (!isDivisible) findings.invalid(at, amount, `${amount} is not positive integer multiple of ${name}`);
+}
+
+const roundedUp = (nanos: bigint): bigint => nanos / NANO + (nanos > 0n && nanos % NANO !== 0n ? 1n : 0n);
 
 /** The claims of devices that a container uses: each of the pod's own, whole or one request of it, once. */
 export function deviceClaimFindings(
