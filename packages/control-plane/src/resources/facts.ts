@@ -187,11 +187,12 @@ export const quantityFields: ReadonlyMap<string, string> = new Map([
   ['apiextensions.v1.JSONSchemaProps.enum', '[]any'],
 ]);
 
-/** Fields with their own JSON decoder, and the forms that it accepts. */
+/** Fields with a form that the models do not name: most have their own JSON decoder. */
 export const ownReaders: ReadonlyMap<string, string> = new Map([
   ['apiextensions.v1.JSONSchemaProps.additionalItems', 'schema-or-bool'],
   ['apiextensions.v1.JSONSchemaProps.additionalProperties', 'schema-or-bool'],
   ['apiextensions.v1.JSONSchemaProps.items', 'schema-or-array'],
+  ['apiextensions.v1.CustomResourceSubresources.status', 'empty'],
 ]);
 
 /** Defaults in the published schema, because keys of lists depend on them. */

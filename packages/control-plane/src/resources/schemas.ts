@@ -22,10 +22,11 @@ export const SHARED_SCALARS = {
   raw: 'io.k8s.apimachinery.pkg.runtime.RawExtension',
 } as const;
 
-/** Fields with any type in the models. */
+/** Fields with any type in the models, and their types. */
 const FREE_FIELDS: ReadonlyMap<string, string> = new Map([
   ['meta.v1.ManagedFieldsEntry.fieldsV1', 'fields'],
   ['apps.v1.ControllerRevision.data', 'raw'],
+  ['apiextensions.v1.CustomResourceSubresources.status', 'empty'],
 ]);
 
 /** Scalars of `definitions.json` as schemas. */
@@ -44,6 +45,7 @@ const scalars: Readonly<Record<string, JsonSchema>> = {
   fields: { $id: SHARED_SCALARS.fields, 'x-kubernetes-preserve-unknown-fields': true },
   raw: { $id: SHARED_SCALARS.raw, 'x-kubernetes-preserve-unknown-fields': true },
   any: { 'x-kubernetes-preserve-unknown-fields': true },
+  empty: { type: 'object', properties: {} },
   object: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
 };
 

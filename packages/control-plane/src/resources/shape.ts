@@ -320,6 +320,12 @@ function readSchemaOrArray(value: unknown): unknown {
   return Array.isArray(value) ? value.map((item) => readerOf('V1JSONSchemaProps')(item ?? {}, '', '')) : value;
 }
 
+/** A structure without fields. Only the status of subresources in a CRD has one. */
+function readEmpty(value: unknown, owner: string, path: string): unknown {
+  if (isRecord(value)) return value;
+  throw mismatch(value, owner, path, 'v1.CustomResourceSubresourceStatus');
+}
+
 const scalars: Readonly<Record<string, Reader>> = {
   string: readString,
   boolean: readBoolean,
@@ -333,6 +339,7 @@ const scalars: Readonly<Record<string, Reader>> = {
   'int-or-string': readIntOrString,
   quantity: readQuantity,
   any: (value) => value,
+  empty: readEmpty,
   'schema-or-bool': readSchemaOrBool,
   'schema-or-array': readSchemaOrArray,
 };
