@@ -4,12 +4,13 @@ import { subdomainProblems } from '../../apimachinery/errors/names.ts';
 import { given } from '../../apimachinery/objects/empties.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { child, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
-import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
+import { child, isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { quantityNanos, roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { selectorCauses } from '../base/selector.ts';
 import { type Strategy, strategy } from '../base/strategy.ts';
 import { volumeSpecFindings } from '../core/volumes.ts';
+import { defaultSources } from '../pod/defaults.ts';
 import { driverFindings } from '../pod/rules/volume-sources.ts';
 
 const unchanged = (object: Plain, old: Plain, fields: readonly string[]): StatusCause[] =>
@@ -128,6 +129,12 @@ function attachmentCauses(object: ApiObject): StatusCause[] {
 }
 
 export const volumeAttachmentStrategy = strategy({
+  setDefaults(object) {
+    const spec = look(object, 'spec', 'source').inlineVolumeSpec;
+    if (!isPlain(spec)) return;
+    roundAmounts(spec.capacity);
+    defaultSources(spec);
+  },
   prepareForCreate(object) {
     object.status = { attached: false };
   },

@@ -11,6 +11,7 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { backstepProblems } from '../base/formats.ts';
 import { strategy } from '../base/strategy.ts';
 import { internalDiff } from '../internal/diff.ts';
+import { defaultSources } from '../pod/defaults.ts';
 import { accessModeFindings, claimSpecFindings, VOLUME_MODES } from '../pod/rules/claim.ts';
 import { nodeSelectorFindings } from '../pod/rules/scheduling.ts';
 import { driverFindings, sourceFindings } from '../pod/rules/volume-sources.ts';
@@ -189,8 +190,7 @@ export const volumeStrategy = strategy({
     preset(spec, 'persistentVolumeReclaimPolicy', 'Retain');
     spec.volumeMode ??= 'Filesystem';
     roundAmounts(spec.capacity);
-    const hostPath = spec.hostPath as Plain | undefined;
-    if (hostPath !== undefined) hostPath.type ??= '';
+    defaultSources(spec);
     preset(child(volume, 'status'), 'phase', 'Pending');
   },
   prepareForCreate(volume, { now }) {

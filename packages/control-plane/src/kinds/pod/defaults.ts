@@ -88,6 +88,16 @@ function defaultItems(source: unknown): void {
   for (const item of items(source, 'items')) defaultFieldRef(item.fieldRef);
 }
 
+/** Defaults of the sources of any volume, also a persistent one. */
+export function defaultSources(volume: Plain): void {
+  const { hostPath } = volume;
+  if (isPlain(hostPath)) hostPath.type ??= '';
+  for (const [name, defaults] of Object.entries(VOLUME_DEFAULTS)) {
+    const source = volume[name];
+    if (isPlain(source)) presets(source, defaults);
+  }
+}
+
 function defaultVolume(volume: Plain): void {
   const sources = Object.keys(volume).filter((field) => field !== 'name');
   // A volume without a source is an empty directory.
@@ -103,17 +113,14 @@ function defaultVolume(volume: Plain): void {
       if (isPlain(token)) token.expirationSeconds ??= 3600;
     }
   }
-  const { hostPath, ephemeral } = volume;
-  if (isPlain(hostPath)) hostPath.type ??= '';
+  const { ephemeral, image } = volume;
+  if (isPlain(image)) preset(image, 'pullPolicy', isLatest(text(image, 'reference')) ? 'Always' : 'IfNotPresent');
   if (isPlain(ephemeral)) {
     const spec = look(ephemeral, 'volumeClaimTemplate', 'spec');
     for (const list of ['requests', 'limits']) roundAmounts(look(spec, 'resources')[list]);
     preset(spec, 'volumeMode', 'Filesystem');
   }
-  for (const [name, defaults] of Object.entries(VOLUME_DEFAULTS)) {
-    const source = volume[name];
-    if (isPlain(source)) presets(source, defaults);
-  }
+  defaultSources(volume);
 }
 
 /** Defaults of pods, but not of pod templates (`SetDefaults_Pod`). Mutates. */

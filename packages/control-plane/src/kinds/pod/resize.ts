@@ -1,5 +1,4 @@
 import { forbiddenValue, invalidValue } from '../../apimachinery/errors/errors.ts';
-import { given } from '../../apimachinery/objects/empties.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { copyJson, jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
@@ -160,7 +159,8 @@ export function resizeCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const order = orderCauses(spec, before);
   if (order.length > 0) return [...causes, ...order];
   causes.push(...containerCauses(spec, before));
-  if (causes.length === 0 && (given(spec, 'resources') === null) !== (before.resources === undefined)) {
+  const isPresent = (each: Plain): boolean => each.resources !== undefined;
+  if (causes.length === 0 && !hasAmounts(spec) && !hasAmounts(before) && isPresent(spec) !== isPresent(before)) {
     causes.push(forbiddenValue('spec', 'only cpu and memory resources are mutable'));
   }
   return causes;

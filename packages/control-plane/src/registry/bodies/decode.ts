@@ -5,7 +5,15 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { META_FIELDS } from '../../apimachinery/objects/object-text.ts';
 import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
 import type { WriteOptions } from '../../resources/options.ts';
-import { checkTime, converterProblem, DecodeError, metaFieldProblem, noTime, oddNumber, withOddNumbers } from '../../resources/shape.ts';
+import {
+  checkTime,
+  converterProblem,
+  DecodeError,
+  metaFieldProblem,
+  noTime,
+  oddNumber,
+  withOddNumbers,
+} from '../../resources/shape.ts';
 import { duplicateFields, problemsInOrder, repeatedField, unknownField } from './duplicate-fields.ts';
 import { coerceEmbedded } from './embedded.ts';
 import { parseMerging } from './merge-repeated.ts';

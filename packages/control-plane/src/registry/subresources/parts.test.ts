@@ -58,6 +58,29 @@ describe('a resize', () => {
     expect([status, body.message]).toEqual([422, `Pod "${pod}" is invalid: ${why}`]);
   });
 
+  test('keeps containers in their order, and compares the claims of the old ones only', async () => {
+    const of = (name: string, resources: object) => ({ name, image: 'i', resources });
+    const pair = [of('c', { requests: { cpu: '1' } }), of('d', {})];
+    await send('POST', PODS, { metadata: { name: 'pair' }, spec: { containers: pair } });
+    const put = async (containers: readonly object[], more: object = {}) => {
+      const { body } = await send('PUT', `${PODS}/pair/resize`, {
+        metadata: { name: 'pair' },
+        spec: { containers, ...more },
+      });
+      return body.message;
+    };
+    const rename = (index: number) =>
+      `spec.containers[${index}].name: Forbidden: containers may not be renamed or reordered on resize`;
+    expect(await put([...pair].reverse())).toContain(`${rename(0)}, ${rename(1)}`);
+    expect(await put([of('c', { requests: { cpu: '1' }, claims: [{ name: 'x' }] }), of('d', {})])).toBe(
+      'Pod "pair" is invalid: spec.containers[0].resources.claims[0]: Not found: "x": must be one of the names in pod.spec.resourceClaims which is empty',
+    );
+    expect(await put(pair, { resources: { requests: { cpu: '2' } } })).toBeUndefined();
+    expect(await put(pair)).toBe(
+      'Pod "pair" is invalid: spec.resources: Forbidden: pod-level resources cannot be removed',
+    );
+  });
+
   test('changes only amounts', async () => {
     const resources = { requests: { cpu: '2', memory: '1Gi' }, limits: { cpu: '2', memory: '1Gi' } };
     const wanted = { metadata: { labels: { a: 'b' } }, ...container(resources, { image: 'other' }) };
