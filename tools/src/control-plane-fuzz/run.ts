@@ -34,8 +34,8 @@ export interface Outcome {
   readonly broken: readonly Case[];
   readonly found: readonly Difference[];
   /**
-   * Differences that did not repeat. The times of managers are whole seconds, and their order follows these times. A write that changes
-   * nothing makes a new version if the order changes, so the answers of one server depend on the moment of the requests.
+   * Differences that did not repeat. The times of managers are whole seconds, and managers are sorted by them. If a write changes only
+   * this order, it makes a new version. The answers of one server therefore depend on the moment of the requests.
    */
   readonly unsteady: readonly Difference[];
   /** How many differences each rule explains. */
