@@ -1,5 +1,3 @@
-import { labelProblems } from '../../apimachinery/errors/names.ts';
-
 /** Validation of strings, with the texts of the real server. Functions return [] for valid ones. */
 
 /** The name of a port: `web`. */
@@ -75,5 +73,3 @@ export function searchDomainProblems(name: string): string[] {
   }
   return problems;
 }
-
-export { labelProblems };
