@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { ROOT } from './root.ts';
 
 /** What installs, checks and packs without a person who looks on. */
@@ -20,4 +21,9 @@ test('every script uses one exact version of pnpm', () => {
   const [[, version] = []] = found;
   expect(version).toMatch(/^\d+\.\d+\.\d+$/);
   expect(found).toEqual(FILES.map((file) => [file, version]));
+});
+
+test('pnpm checks engines for the Node that it installs, and so prints no warning on Node 20', () => {
+  const workspace = parse(readFileSync(join(ROOT, 'pnpm-workspace.yaml'), 'utf8'));
+  expect(workspace.catalog.node).toBe(`^${workspace.nodeVersion}`);
 });
