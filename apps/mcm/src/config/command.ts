@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type AskFlags, objectText, withCluster, withOutput } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
+import { RECURSIVE } from '../files/option.ts';
 import type { DiffFlags, RenderFlags } from './run.ts';
 
 type Say = CommandEnvironment['say'];
@@ -21,6 +22,7 @@ export function addConfig(program: Command, say: Say): void {
       .command('render')
       .description('render the pools of files and directories as the controllers would, without a cluster')
       .argument('<paths...>', 'files, or directories of YAML and JSON files')
+      .option(...RECURSIVE)
       .option(...POOL)
       .option(...TEMPLATES),
   ).action(async (paths: string[], flags: RenderFlags) => {
@@ -35,6 +37,7 @@ export function addConfig(program: Command, say: Say): void {
         .description('show the changes on nodes if these objects were applied to the cluster')
         .argument('<paths...>', 'files, or directories of YAML and JSON files')
         .option('--against <path>', 'compare with this file or directory instead of the cluster')
+        .option(...RECURSIVE)
         .option(...POOL)
         .option(...TEMPLATES),
     ),

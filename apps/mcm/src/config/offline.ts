@@ -15,10 +15,10 @@ import {
 import { TEMPLATES } from '@mcm/machine-config-controller';
 import { stringify } from 'yaml';
 import { UserError } from '../command/errors.ts';
-import { readObjects } from '../files/read.ts';
+import { type Reading, readObjects } from '../files/read.ts';
 
 /** Input of a render. */
-export interface RenderRequest {
+export interface RenderRequest extends Reading {
   readonly paths: readonly string[];
   /** Absent: the templates of the controller. */
   readonly templates?: string;
@@ -32,8 +32,14 @@ const identity = ({ apiVersion, kind, metadata: { namespace = '', name } }: Kube
   JSON.stringify([apiVersion, kind, namespace, name]);
 
 /** Renders the pools of files and directories. Throws `UserError` for unreadable input. */
-export async function renderPaths({ paths, templates, pool, onto = [] }: RenderRequest): Promise<OfflineResult> {
-  const [given, tree] = await Promise.all([readObjects(paths), loadTemplates(templates ?? TEMPLATES)]);
+export async function renderPaths({
+  paths,
+  templates,
+  pool,
+  onto = [],
+  ...reading
+}: RenderRequest): Promise<OfflineResult> {
+  const [given, tree] = await Promise.all([readObjects(paths, reading), loadTemplates(templates ?? TEMPLATES)]);
   const replaced = new Set(given.map(identity));
   const objects = [...onto.filter((object) => !replaced.has(identity(object))), ...given];
   const { pools, ...reported } = renderOffline({ objects, tree });

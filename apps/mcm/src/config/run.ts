@@ -26,6 +26,7 @@ const onStderr: Say = (line) => void process.stderr.write(`mcm: ${line}\n`);
 export interface RenderFlags {
   readonly pool?: string;
   readonly templates?: string;
+  readonly recursive?: boolean;
   readonly output: OutputFormat;
 }
 
@@ -43,8 +44,9 @@ function refuse(problems: readonly string[]): void {
   if (problems.length > 0) throw new UserError(problems.join('\nmcm: '));
 }
 
-const request = (paths: readonly string[], { pool, templates }: RenderFlags) => ({
+const request = (paths: readonly string[], { pool, templates, recursive = false }: RenderFlags) => ({
   paths,
+  recursive,
   ...(pool !== undefined && { pool }),
   ...(templates !== undefined && { templates }),
 });

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -41,15 +41,16 @@ test.each([
   expect(object).toMatchObject({ data: value });
 });
 
-test('several files, a directory with its subdirectories and standard input are read in this order', async () => {
+test('several files, a directory and standard input are read in this order, and subdirectories only on request', async () => {
   const first = await put('first.yaml', configMap('first'));
   await put('dir/b.yml', configMap('b'));
   await put('dir/sub/a.json', JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } }));
   await put('dir/notes.txt', 'not read');
   const stdin = Readable.from([configMap('from-'), `---\n${configMap('stdin')}`]);
-  const objects = await readObjects([first, join(folder, 'dir'), '-'], stdin);
-  expect(names(objects)).toEqual(['first', 'b', 'a', 'from-', 'stdin']);
-  await expect(readObjects(['-', '-'], stdin)).rejects.toThrow('- can be given only once');
+  const objects = await readObjects([first, join(folder, 'dir'), '-'], {}, stdin);
+  expect(names(objects)).toEqual(['first', 'b', 'from-', 'stdin']);
+  expect(names(await readObjects([join(folder, 'dir')], { recursive: true }))).toEqual(['b', 'a']);
+  await expect(readObjects(['-', '-'], {}, stdin)).rejects.toThrow('- can be given only once');
 });
 
 test('a List is the objects in it', async () => {
@@ -58,8 +59,35 @@ test('a List is the objects in it', async () => {
   expect(names(await readObjects([path]))).toEqual(['a', 'b']);
 });
 
-test('only a line of three dashes alone separates documents', () => {
-  expect(documentsOf('a: 1\n--- \nb: |\n  ---\n---c\n')).toEqual(['a: 1\n', '\nb: |\n  ---\n---c\n']);
+test('a directory without files of objects is refused, and a link in a directory is read', async () => {
+  const dir = join(folder, 'dir');
+  await put('dir/notes.txt', 'not read');
+  await expect(readObjects([dir])).rejects.toThrow(`${dir} contains no file with the extension .json, .yaml or .yml`);
+  await symlink(await put('elsewhere.yaml', configMap('linked')), join(dir, 'link.yaml'));
+  expect(names(await readObjects([dir]))).toEqual(['linked']);
+});
+
+test('a path below a file is not a missing path', async () => {
+  const path = join(await put('a.yaml', configMap('a')), 'b.yaml');
+  await expect(readObjects([path])).rejects.toThrow(`cannot read ${path}: ENOTDIR`);
+});
+
+test('a line that starts with three dashes separates documents, and only a comment may follow it', async () => {
+  expect(documentsOf('a: 1\n--- \nb: |\n  ---\n--- # the second\nc: 1\n')).toEqual([
+    'a: 1\n',
+    '\nb: |\n  ---\n',
+    '\nc: 1\n',
+  ]);
+  const path = await put('a.yaml', `${configMap('a')}---c\n${configMap('b')}`);
+  await expect(readObjects([path])).rejects.toThrow(`${path}: invalid YAML document separator: c`);
+});
+
+test('a stream of JSON objects has several documents', async () => {
+  const objects = ['a', '} {"'].map((name) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }));
+  const text = objects.map((object) => JSON.stringify(object, null, 1)).join('\n');
+  expect(names(await readObjects([await put('a.json', `${text}\n`)]))).toEqual(['a', '} {"']);
+  const flow = await put('flow.yaml', '{apiVersion: v1, kind: ConfigMap, metadata: {name: flow}} # a comment\n');
+  expect(names(await readObjects([flow]))).toEqual(['flow']);
 });
 
 const deployment = (more: string) => `apiVersion: machine.sapcloud.io/v1alpha1

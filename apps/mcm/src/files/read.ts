@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { StatusError } from '@mcm/control-plane';
 import { parseYamlText } from '@mcm/control-plane/yaml';
-import type { KubeObject } from '@mcm/kube';
+import { errorText, type KubeObject } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 import { unknownFieldsOf } from './unknown-fields.ts';
 
@@ -18,28 +18,63 @@ interface Source {
   readonly text: string;
 }
 
-async function filesOf(path: string): Promise<readonly string[]> {
-  const found = await stat(path).catch(() => undefined);
-  if (!found) throw new UserError(`${path} does not exist`);
+/** Whether the directories below the given ones are read too, as with `-R` of kubectl. */
+export interface Reading {
+  readonly recursive?: boolean;
+}
+
+const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
+
+async function filesOf(path: string, { recursive = false }: Reading): Promise<readonly string[]> {
+  const found = await stat(path).catch((error: unknown) => {
+    throw new UserError(isMissing(error) ? `${path} does not exist` : `cannot read ${path}: ${errorText(error)}`);
+  });
   if (!found.isDirectory()) return [path];
-  const entries = await readdir(path, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile() && TEXT.test(entry.name));
+  const entries = await readdir(path, { recursive, withFileTypes: true });
+  // Links too: the files of a mounted ConfigMap are links.
+  const files = entries.filter((entry) => !entry.isDirectory() && TEXT.test(entry.name));
+  if (files.length === 0) throw new UserError(`${path} contains no file with the extension .json, .yaml or .yml`);
   return files.map((entry) => join(entry.parentPath, entry.name)).toSorted();
 }
 
-async function sourcesOf(path: string, stdin: NodeJS.ReadableStream): Promise<readonly Source[]> {
+async function sourcesOf(path: string, stdin: NodeJS.ReadableStream, reading: Reading): Promise<readonly Source[]> {
   if (path === STDIN) return [{ name: 'standard input', text: await textOf(stdin) }];
-  return Promise.all((await filesOf(path)).map(async (name) => ({ name, text: await readFile(name, 'utf8') })));
+  const files = await filesOf(path, reading);
+  return Promise.all(files.map(async (name) => ({ name, text: await readFile(name, 'utf8') })));
 }
 
 const isObject = (value: unknown): value is KubeObject =>
   typeof value === 'object' && value !== null && 'kind' in value && 'metadata' in value;
 
-/** The documents of a text. As in kubectl, only a line of `---` alone separates them. */
-export const documentsOf = (text: string): readonly string[] => text.split(/^---[ \t\r]*$/m);
+const SEPARATOR = /^---(.*)$/gm;
+
+/** The documents of a text. As in kubectl, a line that starts with `---` separates them, and only a comment may follow it. */
+export function documentsOf(text: string): readonly string[] {
+  for (const [, rest = ''] of text.matchAll(SEPARATOR)) {
+    if (!/^\s*(#|$)/.test(rest)) throw new UserError(`invalid YAML document separator: ${rest.trim()}`);
+  }
+  return text.split(/^---.*$/m).flatMap(jsonDocumentsOf);
+}
+
+/** The objects of a stream of JSON objects, such as the output of jq. Another text is one document. */
+function jsonDocumentsOf(text: string): readonly string[] {
+  if (!text.trimStart().startsWith('{')) return [text];
+  const documents: string[] = [];
+  let [depth, start] = [0, 0];
+  // A string as a whole, so that its braces do not count.
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/g)) {
+    if (token === '{') depth += 1;
+    if (token !== '}') continue;
+    depth -= 1;
+    if (depth > 0) continue;
+    documents.push(text.slice(start, index + 1));
+    start = index + 1;
+  }
+  return text.slice(start).trim() === '' ? documents : [text];
+}
 
 function objectOf({ name, text }: Source): readonly KubeObject[] {
-  const value = parsed(name, text);
+  const value = inFile(name, () => parseYamlText(text));
   if (value === null || value === undefined) return [];
   if (!isObject(value)) throw new UserError(`${name}: contains a document that is not a Kubernetes object`);
   const items: unknown = 'items' in value ? value.items : undefined;
@@ -53,11 +88,12 @@ function objectOf({ name, text }: Source): readonly KubeObject[] {
   return objects;
 }
 
-function parsed(name: string, text: string): unknown {
+/** Names the file in the error of a parser. */
+function inFile<T>(name: string, parse: () => T): T {
   try {
-    return parseYamlText(text);
+    return parse();
   } catch (error) {
-    if (error instanceof StatusError) throw new UserError(`${name}: ${error.message}`);
+    if (error instanceof StatusError || error instanceof UserError) throw new UserError(`${name}: ${error.message}`);
     throw error;
   }
 }
@@ -71,11 +107,12 @@ function parsed(name: string, text: string): unknown {
  */
 export async function readObjects(
   paths: readonly string[],
+  reading: Reading = {},
   stdin: NodeJS.ReadableStream = process.stdin,
 ): Promise<readonly KubeObject[]> {
   if (paths.filter((path) => path === STDIN).length > 1) throw new UserError('- can be given only once');
-  const sources = (await Promise.all(paths.map((path) => sourcesOf(path, stdin)))).flat();
+  const sources = (await Promise.all(paths.map((path) => sourcesOf(path, stdin, reading)))).flat();
   return sources.flatMap(({ name, text }) =>
-    documentsOf(text).flatMap((document) => objectOf({ name, text: document })),
+    inFile(name, () => documentsOf(text)).flatMap((document) => objectOf({ name, text: document })),
   );
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { withCluster, withOutput } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
+import { RECURSIVE } from '../files/option.ts';
 import { GUESSES } from './guesses.ts';
 import type { PlanFlags } from './run.ts';
 
@@ -22,6 +23,7 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
           'file of machinedeployments (and machineclasses), a directory of these, or - for standard input; repeatable',
           (path: string, paths: readonly string[] = []) => [...paths, path],
         )
+        .option(...RECURSIVE)
         .option(
           '--join-time <duration>',
           `of a new machine (default: as earlier machines, else ${inMinutes(GUESSES.join)})`,

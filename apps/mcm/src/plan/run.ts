@@ -31,6 +31,7 @@ import { type Proposals, proposalsIn, proposed } from './proposal.ts';
 /** The flags of `mcm plan`, with durations as text. */
 export interface PlanFlags extends AskFlags {
   readonly filename?: readonly string[];
+  readonly recursive?: boolean;
   readonly joinTime?: string;
   readonly drainTime?: string;
   readonly updateTime?: string;
@@ -69,7 +70,7 @@ export async function reportPlan(
   process.exitCode = PLAN_EXIT.problem;
   const given = givenBy(flags);
   await inCluster(flags, 'plan', async (cluster) => {
-    const proposals = proposalsIn(await readObjects(filenames), filenames.join(', '));
+    const proposals = proposalsIn(await readObjects(filenames, flags), filenames.join(', '));
     // The command only reads: a signal may end the process at any time.
     const { signal } = new AbortController();
     const unread = new Set<string>();
