@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { issueAuthority, issueServing } from '../admission/self-made/issue.ts';
 import { type UndiciTransportOptions, undiciTransport } from './undici.ts';
 
@@ -54,12 +54,4 @@ test.each(['http', 'https'])('the client uses the SOCKS5 protocol with a SOCKS5 
   });
   expect(found).toBe('{"path":"/version"}');
   expect(seen).toEqual([5]);
-});
-
-test('the variables HTTP_PROXY, HTTPS_PROXY and NO_PROXY have no effect', async () => {
-  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy', 'ALL_PROXY', 'NODE_USE_ENV_PROXY'];
-  for (const name of names) vi.stubEnv(name, name === 'NODE_USE_ENV_PROXY' ? '1' : 'http://127.0.0.1:1');
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const port = await portOf(createHttpServer(answer));
-  expect(await pathOf({ server: `http://127.0.0.1:${port}` })).toBe('{"path":"/version"}');
 });

@@ -2,6 +2,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Dispatcher } from 'undici';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 import { type ClusterConfig, ConfigError } from '../credentials/cluster-config.ts';
+import { environmentProxy } from './environment-proxy.ts';
 import { undiciParts } from './undici-parts.ts';
 
 /** Options of a network transport. */
@@ -158,10 +159,14 @@ interface Credentials {
   readonly authorization: string | undefined;
 }
 
-/** A transport over HTTP/1.1 with kept connections. Throws `ConfigError` for an invalid address. */
+/**
+ * A transport over HTTP/1.1 with kept connections. Without `proxyUrl`, the proxy of the environment applies.
+ * Throws `ConfigError` for an invalid address.
+ */
 export function undiciTransport(options: UndiciTransportOptions): UndiciTransport {
   const { origin, prefix } = parseServer(options.server);
-  const connections = new LatestConnections(origin, options);
+  const proxyUrl = options.proxyUrl ?? environmentProxy(origin, process.env);
+  const connections = new LatestConnections(origin, { ...options, ...(proxyUrl !== undefined && { proxyUrl }) });
   const fixed = options.token === undefined ? undefined : `Bearer ${options.token}`;
 
   const credentials = async (): Promise<Credentials> => {
