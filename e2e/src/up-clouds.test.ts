@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -33,21 +33,47 @@ const LOGINS = {
   gcp: ['gcp-workload-file', 'gcp-workload-url', 'gcp-workload-aws', 'gcp-host', 'gcp-impersonation'],
 };
 
-const ROLE = 'role_arn = arn:aws:iam::111122223333:role/emulated-role';
-/** Profiles of the controller, with the request to STS that each needs. */
-const PROFILES = (cwd: string): readonly (readonly [profile: string, action: string | undefined])[] => [
-  [`${ROLE}\ncredential_source = Ec2InstanceMetadata`, 'AssumeRole'],
-  [`${ROLE}\nweb_identity_token_file = ${join(cwd, '.mcm', 'workload-token')}`, 'AssumeRoleWithWebIdentity'],
-  [
-    'aws_access_key_id = ASIAEMULATED00000001\naws_secret_access_key = emulated\naws_session_token = emulated-session',
-    undefined,
-  ],
-];
+/** Classes of sovereign clouds, by `cloudConfiguration.name`. */
+const SOVEREIGN = { AzureChina: 'chinaeast2', AzureGovernment: 'usgovvirginia' };
+
+const ROLE_ARN = 'arn:aws:iam::111122223333:role/emulated-role';
+const ROLE = `role_arn = ${ROLE_ARN}`;
+const TEMPORARY = { id: 'ASIAEMULATED00000001', secret: 'emulated', session: 'emulated-session' };
+/** Requests for keys of the controller: of its container, and of its instance. */
+const CONTAINER = '/v1/credentials';
+const INSTANCE = '/latest/meta-data/iam/security-credentials/emulated-role';
+const KEY_REQUESTS = ['AssumeRole', 'AssumeRoleWithWebIdentity', CONTAINER, INSTANCE];
+
+interface OwnLogin {
+  /** In the data directory: `aws-config` or `aws-environment`. */
+  readonly file: string;
+  readonly text: string;
+  /** Those of `KEY_REQUESTS` that the login needs. */
+  readonly asks: readonly string[];
+}
+
+/** The ways in which the controller gets keys of its own. */
+function ownLogins(cwd: string): readonly OwnLogin[] {
+  const token = join(cwd, '.mcm', 'workload-token');
+  const profile = (text: string, ...asks: string[]) => ({ file: 'aws-config', text: `[default]\n${text}\n`, asks });
+  const variables = (text: string, ...asks: string[]) => ({ file: 'aws-environment', text, asks });
+  const { id, secret, session } = TEMPORARY;
+  const keys = [`aws_access_key_id = ${id}`, `aws_secret_access_key = ${secret}`, `aws_session_token = ${session}`];
+  return [
+    profile(`${ROLE}\ncredential_source = Ec2InstanceMetadata`, 'AssumeRole', INSTANCE),
+    profile(`${ROLE}\nweb_identity_token_file = ${token}`, 'AssumeRoleWithWebIdentity'),
+    profile(keys.join('\n')),
+    variables(`AWS_ACCESS_KEY_ID=${id}\nAWS_SECRET_ACCESS_KEY=${secret}\nAWS_SESSION_TOKEN=${session}\n`),
+    variables(`AWS_WEB_IDENTITY_TOKEN_FILE="${token}"\nAWS_ROLE_ARN=${ROLE_ARN}\n`, 'AssumeRoleWithWebIdentity'),
+    variables('', CONTAINER),
+    variables('AWS_CONTAINER_CREDENTIALS_FULL_URI=\n', INSTANCE),
+  ];
+}
 
 type InCloud = readonly { readonly kind: string; readonly name: string }[];
 
 /** A folder with the fleet of one cloud in it, and the commands as people give them there. */
-function inFolder(context: TestContext) {
+function inFolder(context: TestContext, env: Readonly<Record<string, string>> = {}) {
   const { onTestFinished, expect } = context;
   const cwd = mkdtempSync(join(tmpdir(), 'mcm clouds '));
   const started: McmRun[] = [];
@@ -59,7 +85,7 @@ function inFolder(context: TestContext) {
     rmSync(cwd, { recursive: true, force: true });
   });
   const start = (...args: string[]): McmRun => {
-    const run = mcm(args, { cwd, program });
+    const run = mcm(args, { cwd, program, env });
     started.push(run);
     return run;
   };
@@ -115,33 +141,40 @@ function inFolder(context: TestContext) {
     await untilInCloud((all) => instancesOf(all).filter((name) => old.has(name))).toEqual([]);
     expect(instancesOf(await inCloud())).toHaveLength(5);
   };
-  /** A machine of a class with each other way to log in, made and deleted. */
+  /** A machine of a class with each other way to log in, made and deleted. @param more Fields of the provider spec, and a prefix of the names. */
   const liveWithEachLogin = (
     provider: keyof typeof LOGINS,
-    logins: readonly string[] = LOGINS[provider],
+    secrets: readonly string[] = LOGINS[provider],
+    { prefix = '', ...more }: { readonly prefix?: string } & Readonly<Record<string, unknown>> = {},
   ): Promise<void> =>
     withClient(async (client) => {
       const classes = client.resource<MachineClass>(machineClasses, 'default');
       const resource = client.resource<Machine>(machines, 'default');
-      const { metadata: _, ...first } = await classes.get(`${provider}-small`);
-      for (const name of logins) {
+      const { metadata: _, providerSpec, ...first } = await classes.get(`${provider}-small`);
+      const logins = secrets.map((secret) => `${prefix}${secret}`);
+      for (const [at, name] of logins.entries()) {
         const metadata = { name, namespace: 'default' };
+        const secretRef = { ...metadata, name: secrets[at] ?? '' };
         // An earlier run of the same folder has created the class.
-        await classes.create({ ...first, metadata, secretRef: metadata }).catch((error: unknown) => {
-          if (!isAlreadyExists(error)) throw error;
-        });
+        await classes
+          .create({ ...first, providerSpec: { ...providerSpec, ...more }, metadata, secretRef })
+          .catch((error: unknown) => {
+            if (!isAlreadyExists(error)) throw error;
+          });
         await resource.create({ metadata, spec: { class: { kind: 'MachineClass', name } } });
       }
       const phases = async (): Promise<readonly (string | undefined)[]> =>
         Promise.all(logins.map(async (name) => (await resource.get(name)).status?.currentStatus?.phase));
       await expect.poll(phases, { timeout: PATIENCE_MS, interval: 1_000 }).toEqual(logins.map(() => 'Running'));
       for (const name of logins) await resource.delete(name);
-      await untilInCloud((all) => instancesOf(all).filter((name) => name.startsWith(`${provider}-`))).toEqual([]);
+      await untilInCloud((all) => instancesOf(all).filter((name) => logins.includes(name))).toEqual([]);
     });
   /** Requests that the cloud has seen since its start, by action. */
   const counts = async (): Promise<Readonly<Record<string, number>>> => {
     const { cloudAddress }: { cloudAddress: string } = JSON.parse(readFileSync(join(cwd, '.mcm', 'mcm.json'), 'utf8'));
-    const transport = undiciTransport({ server: cloudAddress });
+    const ca = join(cwd, '.mcm', 'cloud', 'ca.crt');
+    const trust = existsSync(ca) ? { ca: readFileSync(ca, 'utf8') } : {};
+    const transport = undiciTransport({ server: cloudAddress, ...trust });
     const answer = await transport({ method: 'GET', path: '/_emulator/counts', headers: {} });
     const { counts: reported }: { counts: Readonly<Record<string, number>> } = JSON.parse(await answer.text());
     await transport.close();
@@ -174,6 +207,8 @@ clouds(
     await up.line(/^ready: 3 machines Running/);
     expect(kindsOf(await inCloud())).toEqual(KINDS.aws);
     await liveWithEachLogin('aws');
+    for (const region of ['cn-north-1', 'us-gov-west-1'])
+      await liveWithEachLogin('aws', ['aws-credentials', ...LOGINS.aws], { prefix: `${region}-`, region });
     await rollBeside(1, 'aws');
     await untilNothingIsLeft('aws');
     const other = await run('up', '--provider=gcp', '--data-dir=.mcm');
@@ -185,19 +220,20 @@ clouds(
   },
 );
 
-clouds('mcm up --provider aws: the profile in aws-config is the login of a blank Secret', LIMIT, async (context) => {
+clouds('mcm up --provider aws: the controller gets its own keys in each way of AWS', LIMIT, async (context) => {
   const { expect } = context;
   const { cwd, start, run, counts, liveWithEachLogin } = inFolder(context);
   expect(await run('up', '--provider=aws', '--machines=1', '--no-tty', '--exit-when-ready')).toMatchObject({ code: 0 });
-  for (const [profile, action] of PROFILES(cwd)) {
-    writeFileSync(join(cwd, '.mcm', 'aws-config'), `[default]\n${profile}\n`);
+  for (const { file, text, asks } of ownLogins(cwd)) {
+    for (const each of ['aws-config', 'aws-environment']) rmSync(join(cwd, '.mcm', each), { force: true });
+    writeFileSync(join(cwd, '.mcm', file), text);
     const up = start('up', '--no-tty');
     await up.line(/^ready: 1 machine Running/);
     await liveWithEachLogin('aws', ['aws-controller']);
     const asked = await counts();
     expect(asked.RunInstances).toBeGreaterThan(0);
-    for (const name of ['AssumeRole', 'AssumeRoleWithWebIdentity'])
-      expect(asked[name] ?? 0, `${name} for ${profile}`).toBe(name === action ? 1 : 0);
+    const found = KEY_REQUESTS.filter((each) => asked[each] !== undefined);
+    expect(found, text).toEqual(asks);
     up.child.kill('SIGTERM');
     expect(await up.ended).toMatchObject({ code: 0 });
   }
@@ -208,11 +244,16 @@ clouds(
   LIMIT,
   async (context) => {
     const { expect } = context;
-    const { start, inCloud, liveWithEachLogin, rollBeside, untilNothingIsLeft } = inFolder(context);
+    const { start, inCloud, counts, liveWithEachLogin, rollBeside, untilNothingIsLeft } = inFolder(context);
     const up = start('up', '--provider=azure', '--no-tty');
     await up.line(/^ready: 3 machines Running/);
     expect(kindsOf(await inCloud())).toEqual(KINDS.azure);
     await liveWithEachLogin('azure');
+    for (const [name, location] of Object.entries(SOVEREIGN)) {
+      const more = { prefix: `${name.toLowerCase()}-`, cloudConfiguration: { name }, location };
+      await liveWithEachLogin('azure', ['azure-credentials', ...LOGINS.azure], more);
+      expect((await counts())[`${name} PUT virtualMachines`]).toBe(1 + LOGINS.azure.length);
+    }
     await rollBeside(3, 'azure');
     await untilNothingIsLeft('azure');
     up.child.kill('SIGTERM');
@@ -242,3 +283,13 @@ clouds(
     expect(await second.ended).toMatchObject({ code: 0 });
   },
 );
+
+clouds('mcm up --provider gcp: a private cloud, with each kind of login', LIMIT, async (context) => {
+  const { expect } = context;
+  const { start, liveWithEachLogin } = inFolder(context, { GOOGLE_CLOUD_UNIVERSE_DOMAIN: 'apis.example' });
+  const up = start('up', '--provider=gcp', '--machines=1', '--no-tty');
+  await up.line(/^ready: 1 machine Running/);
+  await liveWithEachLogin('gcp');
+  up.child.kill('SIGTERM');
+  expect(await up.ended).toMatchObject({ code: 0 });
+});

@@ -10,6 +10,7 @@ import {
   undiciTransport,
 } from '@mcm/kube';
 import { MemoryStore, type NodeCluster, openSqliteStore, StoreError } from '@mcm/provider-local';
+import { SOVEREIGN_HOSTS } from './arm/sovereign.ts';
 import { createEmulator } from './create.ts';
 import { type EmulatorFlags, parseFlags } from './flags.ts';
 import { hollowKubelets } from './machines/hollow-kubelets.ts';
@@ -76,7 +77,8 @@ function open({ provider, port, dataDir }: EmulatorFlags, log: ReturnType<typeof
   if (provider !== 'azure') return listen({ port, log });
   const now = realClock.now();
   const authority = dataDir === undefined ? createAuthority(now) : keepAuthority(dataDir, now);
-  return listen({ port, log, tls: authority.issueServer(['127.0.0.1', 'localhost']) });
+  const tls = authority.issueServer(['127.0.0.1', 'localhost', ...SOVEREIGN_HOSTS]);
+  return listen({ port, log, tls, hosts: SOVEREIGN_HOSTS });
 }
 
 async function readNodeCluster(file: string): Promise<NodeCluster> {

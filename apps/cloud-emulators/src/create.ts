@@ -1,6 +1,6 @@
 import type { Clock } from '@mcm/kube';
 import { z } from 'zod';
-import { ArmEndpoint } from './arm/endpoint.ts';
+import { AzureClouds } from './arm/clouds.ts';
 import { Ec2Endpoint } from './ec2/endpoint.ts';
 import type { Provider } from './flags.ts';
 import { GceEndpoint } from './gce/endpoint.ts';
@@ -67,7 +67,7 @@ export function createEmulator(provider: Provider, options: CreateEmulatorOption
     }
     case 'azure': {
       const { identities, ...known } = accountOf('azure', account) ?? {};
-      return new ArmEndpoint({
+      return new AzureClouds({
         ...common,
         ...('tenant' in known ? { principals: [known] } : {}),
         ...(identities ? { identities } : {}),

@@ -10,6 +10,7 @@ import { graphBody, graphRows } from './graph.ts';
 import { answerLogin, answerMetadata, type HostIdentities, type Principal } from './login.ts';
 import { type Label, labelOf, pathOf } from './paths.ts';
 import { Resources } from './resources.ts';
+import type { AzureCloud } from './sovereign.ts';
 
 /** What an Azure Resource Manager endpoint is made of. */
 export interface ArmEndpointOptions {
@@ -33,6 +34,10 @@ export interface ArmEndpointOptions {
   readonly groups?: readonly string[];
   readonly power?: Power;
   readonly store?: EmulatorStore;
+  /** A sovereign cloud, on its own hosts; absent: the public one, which takes tokens of every audience. */
+  readonly cloud?: AzureCloud;
+  /** Faults and counts of several clouds; absent: its own. */
+  readonly shared?: { readonly faults: Faults; readonly counts: Map<string, number> };
 }
 
 const PUBLIC = 'https://management.azure.com';
@@ -40,20 +45,22 @@ const PUBLIC = 'https://management.azure.com';
 /** Enough of Azure Resource Manager for the driver: VMs with their NICs and disks, operations, Resource Graph, logins. */
 export class ArmEndpoint implements Emulator {
   readonly faults: Faults;
-  readonly counts = new Map<string, number>();
+  readonly counts: Map<string, number>;
   readonly transport: Transport;
   readonly #options: ArmEndpointOptions;
   readonly #resources: Resources;
   readonly #accepted: Kept<{ readonly accepted: boolean }>;
   readonly #tokens: BearerTokens;
 
-  constructor(options: ArmEndpointOptions) {
+  constructor(given: ArmEndpointOptions) {
+    const { clock, store, cloud, shared } = given;
+    const options = cloud ? { ...given, origin: `https://${cloud.management}` } : given;
     this.#options = options;
-    const { clock, store } = options;
-    this.faults = new Faults(clock);
+    this.faults = shared?.faults ?? new Faults(clock);
+    this.counts = shared?.counts ?? new Map();
     this.#resources = new Resources(options);
     this.#accepted = new Kept('arm-agreement', store);
-    this.#tokens = new BearerTokens(clock, JSON.stringify(options.principals ?? []));
+    this.#tokens = new BearerTokens(clock, `${cloud?.name ?? ''}${JSON.stringify(options.principals ?? [])}`);
     this.transport = this.faults.before((request, fault) => this.#receive(request, fault), labelText, {
       refuse: (_, { status, code, message, retryAfter }) =>
         refusal(status, code, message, retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
@@ -90,7 +97,8 @@ export class ArmEndpoint implements Emulator {
     const { method, path, body = '', headers } = request;
     const url = new URL(path, PUBLIC);
     const label = labelOf(method, url.pathname);
-    const name = labelText(request);
+    const { cloud } = this.#options;
+    const name = `${cloud ? `${cloud.name} ` : ''}${labelText(request)}`;
     this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
     const { principals } = this.#options;
     const login =

@@ -3,6 +3,7 @@ import type { Clock, TransportResponse } from '@mcm/kube';
 import { readJwt } from '../login/jwt.ts';
 import type { BearerTokens } from '../login/tokens.ts';
 import { jsonAnswer } from '../server/answer.ts';
+import { type AzureCloud, hasAudience } from './sovereign.ts';
 
 /** An application that may ask for tokens, with a secret, a certificate or the token of its workload. */
 export interface Principal {
@@ -28,17 +29,38 @@ interface LoginOptions {
   readonly principals?: readonly Principal[];
   /** Absent: the host has every identity. */
   readonly identities?: HostIdentities;
+  /** Absent: the public cloud, with every audience. */
+  readonly cloud?: AzureCloud;
 }
+
+const LOGIN = /^\/([^/]+)\/(oauth2\/v2\.0\/token|v2\.0\/\.well-known\/openid-configuration)$/;
+const IMDS = '/metadata/identity/oauth2/token';
+
+/** Whether a path belongs to the login service. */
+export const isLogin = (path: string): boolean => LOGIN.test(path);
+
+/** Whether a path belongs to the instance metadata service. */
+export const isMetadata = (path: string): boolean => path === IMDS;
+
+/** Microsoft Entra's refusal of an audience of another cloud; undefined: the audience is accepted. */
+const wrongAudience = (cloud: AzureCloud | undefined, scope: string): TransportResponse | undefined =>
+  cloud === undefined || hasAudience(cloud, scope)
+    ? undefined
+    : refuse(
+        400,
+        'invalid_resource',
+        `AADSTS500011: The resource principal named ${scope} was not found in the tenant.`,
+      );
 
 /** The answer of the login service; undefined for a path that is none of its own. */
 export function answerLogin(
   path: string,
   body: string,
-  { clock, origin = 'https://login.microsoftonline.com', principals }: LoginOptions,
+  { clock, origin: given = 'https://login.microsoftonline.com', principals, cloud }: LoginOptions,
   tokens: BearerTokens,
 ): TransportResponse | undefined {
-  const [, tenant = '', what] =
-    /^\/([^/]+)\/(oauth2\/v2\.0\/token|v2\.0\/\.well-known\/openid-configuration)$/.exec(path) ?? [];
+  const [, tenant = '', what] = LOGIN.exec(path) ?? [];
+  const origin = cloud ? `https://${cloud.login}` : given;
   if (what === undefined) return undefined;
   if (what.endsWith('openid-configuration'))
     return jsonAnswer(200, {
@@ -51,6 +73,8 @@ export function answerLogin(
   const clientId = form.get('client_id') ?? '';
   if (form.get('grant_type') !== 'client_credentials' || !form.get('scope'))
     return refuse(400, 'invalid_request', 'AADSTS900144: grant_type and scope are required.');
+  const foreign = wrongAudience(cloud, form.get('scope') ?? '');
+  if (foreign !== undefined) return foreign;
   const known = principals?.filter((each) => each.tenant === tenant);
   if (known?.length === 0) return refuse(400, 'invalid_request', `AADSTS90002: Tenant '${tenant}' not found.`);
   const principal = known?.find((each) => each.clientId === clientId);
@@ -92,7 +116,6 @@ function problemOf(assertion: string, { certificate, clientId }: Principal, cloc
 
 /** Differences of clocks that Microsoft Entra tolerates. */
 const CLOCK_SKEW_S = 300;
-const IMDS = '/metadata/identity/oauth2/token';
 
 /** The answer of the instance metadata service; undefined for a path that is none of its own. */
 export function answerMetadata(
@@ -101,7 +124,7 @@ export function answerMetadata(
   { identities }: LoginOptions,
   tokens: BearerTokens,
 ): TransportResponse | undefined {
-  if (url.pathname !== IMDS) return undefined;
+  if (!isMetadata(url.pathname)) return undefined;
   const query = url.searchParams;
   if (metadata?.toLowerCase() !== 'true')
     return refuse(400, 'bad_request_102', 'Required metadata header not specified');

@@ -175,19 +175,26 @@ export class Ec2Endpoint implements Emulator, Ec2State {
   async #receive(request: TransportRequest, fault: OperationFault): Promise<TransportResponse> {
     const { keys, host, clock } = this.options;
     const own = answerAwsMetadata(request, host, clock);
-    if (own) return own;
+    if (own) {
+      this.#count(request.path);
+      return own;
+    }
     const form = Object.fromEntries(new URLSearchParams(request.body ?? ''));
     const { Action: action = '', ...params } = form;
     const scope = readScope(request);
     if (this.seen.length >= LOGGED) this.seen.splice(0, LOGGED / 2);
     this.seen.push({ action, params, scope });
-    this.counts.set(action, (this.counts.get(action) ?? 0) + 1);
+    this.#count(action);
     if (keys && action !== 'AssumeRoleWithWebIdentity') {
       const secret = scope?.sessionToken === undefined ? keys[scope?.accessKeyId ?? ''] : temporarySecret(scope, host);
       const signed = secret !== undefined && scope?.signedWith(secret) === true;
       if (!signed) return refuse(action, 'req-0', NOT_THEIRS);
     }
     return this.#answer(action, params, request, fault);
+  }
+
+  #count(what: string): void {
+    this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
   }
 
   async #answer(

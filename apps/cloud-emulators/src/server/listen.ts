@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import { foreignRefusal, type Logger, type Transport } from '@mcm/kube';
 import { headersOf } from './answer.ts';
 
@@ -9,6 +11,8 @@ export interface ListenOptions {
   /** PEM; absent: plain http. */
   readonly tls?: { readonly key: string; readonly certificate: string };
   readonly log: Logger;
+  /** Hosts of the cloud whose requests arrive through the server as a proxy (`CONNECT`), with TLS; absent: none. */
+  readonly hosts?: readonly string[];
 }
 
 /** A server that listens on the loopback interface. */
@@ -24,10 +28,10 @@ export interface Listener {
 const LARGEST_BODY = 4 * 1024 * 1024;
 
 /** Puts a transport on a port of the loopback address. @throws Error of the operating system when the port is taken */
-export async function listen({ port, tls, log }: ListenOptions): Promise<Listener> {
+export async function listen({ port, tls, log, hosts = [] }: ListenOptions): Promise<Listener> {
   const ready = Promise.withResolvers<Transport>();
   const handle: RequestListener = (request, response) => {
-    pass(request, response, ready.promise).catch((error: unknown) => {
+    pass(request, response, { ready: ready.promise, hosts }).catch((error: unknown) => {
       // A lost answer is a connection that ends; anything else is a fault of the emulator and must be seen.
       if (!(error instanceof Error && error.name === 'ConnectionLost'))
         log.error('Cannot answer a request', { path: request.url, error });
@@ -35,6 +39,7 @@ export async function listen({ port, tls, log }: ListenOptions): Promise<Listene
     });
   };
   const server: Server = tls ? createTlsServer({ key: tls.key, cert: tls.certificate }, handle) : createServer(handle);
+  const endTunnels = acceptTunnels(server, hosts);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', resolve);
@@ -48,12 +53,48 @@ export async function listen({ port, tls, log }: ListenOptions): Promise<Listene
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
+        endTunnels();
       }),
   };
 }
 
-async function pass(request: IncomingMessage, response: ServerResponse, ready: Promise<Transport>): Promise<void> {
-  const foreign = foreignRefusal(request);
+/**
+ * Answers `CONNECT` for the hosts, and then serves the connection itself. It connects to no other host.
+ * @returns ends the connections
+ */
+function acceptTunnels(server: Server, hosts: readonly string[]): () => void {
+  const open = new Set<Duplex>();
+  server.on('connect', ({ url = '' }: IncomingMessage, socket: Duplex, head: Buffer) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    // The client has ended the connection.
+    socket.on('error', () => socket.destroy());
+    if (!hosts.some((host) => url === `${host}:443`)) {
+      socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');
+      return;
+    }
+    socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+    if (head.length > 0) socket.unshift(head);
+    server.emit('connection', socket);
+  });
+  return () => {
+    for (const socket of open) socket.destroy();
+  };
+}
+
+/** Whether a client verified the server as one of the hosts. A page of a browser cannot: its browser does not trust the authority. */
+function isPlayed({ socket, headers }: IncomingMessage, hosts: readonly string[]): boolean {
+  const name = socket instanceof TLSSocket ? socket.servername : undefined;
+  return typeof name === 'string' && hosts.includes(name) && headers.host?.replace(/:443$/, '') === name;
+}
+
+interface Served {
+  readonly ready: Promise<Transport>;
+  readonly hosts: readonly string[];
+}
+
+async function pass(request: IncomingMessage, response: ServerResponse, { ready, hosts }: Served): Promise<void> {
+  const foreign = isPlayed(request, hosts) ? undefined : foreignRefusal(request);
   if (foreign !== undefined) {
     response.writeHead(foreign.status, { 'content-type': 'text/plain' }).end(foreign.body);
     return;

@@ -217,6 +217,26 @@ describe('endpoints', () => {
     expect(wire.sent).toEqual([]);
   });
 
+  test.each([
+    ['cn-north-1', 'aws-cn', 'amazonaws.com.cn'],
+    ['us-gov-west-1', 'aws-us-gov', 'amazonaws.com'],
+    ['eusc-de-east-1', 'aws-eusc', 'amazonaws.eu'],
+  ])(
+    'a region has the hosts of its partition, with and without a role: %s [E1-81]',
+    async (region, partition, domain) => {
+      const { wire, stage } = open(NONE);
+      const spec = { ...SPEC, region };
+      await stage.list({ spec });
+      const roleARN = `arn:${partition}:iam::111122223333:role/r`;
+      await stage.list({ spec, secret: { ...WORKLOAD, roleARN } });
+      expect(wire.origins).toEqual([`https://ec2.${region}.${domain}`, `https://sts.${region}.${domain}`]);
+      const asked = wire.sent.find(({ body = '' }) => body.includes('AssumeRoleWithWebIdentity'));
+      expect(new URLSearchParams(asked?.body).get('RoleArn')).toBe(roleARN);
+      const [signed = ''] = wire.sent.flatMap(({ headers }) => headers.authorization ?? []);
+      expect(signed).toContain(`/${region}/ec2/`);
+    },
+  );
+
   test('requests name this product [E1-08]', async () => {
     const { wire, stage } = open();
     await stage.list();

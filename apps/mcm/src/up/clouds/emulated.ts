@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { DataDir } from '../data/data-dir.ts';
 import { keptSecret } from './kept-secret.ts';
-import { awsLogins, azureLogins, gcpLogins } from './logins.ts';
+import { awsLogins, azureLogins, gcpAccount, gcpLogins } from './logins.ts';
 import type { ProgramOf, ProviderFor } from './provider.ts';
 
 const fresh = (): string => randomBytes(24).toString('base64url');
@@ -80,6 +80,10 @@ export const azureProvider: ProviderFor = (data) => {
         AZURE_RESOURCE_MANAGER_ENDPOINT: address,
         AZURE_AUTHORITY_HOST: address,
         NODE_EXTRA_CA_CERTS: data.file('cloud', 'ca.crt'),
+        // The emulator is the proxy to the hosts of sovereign clouds, which it emulates too. It connects to no other host.
+        HTTPS_PROXY: address.replace('127.0.0.1', 'localhost'),
+        NO_PROXY: '',
+        no_proxy: '',
         ...logins(address).env,
       },
     }),
@@ -144,7 +148,7 @@ export const gcpProvider: ProviderFor = (data) => {
       },
     }),
     credentials: () => ({
-      serviceAccountJSON: JSON.stringify({
+      serviceAccountJSON: gcpAccount({
         type: 'service_account',
         project_id: project,
         client_email: account.email,

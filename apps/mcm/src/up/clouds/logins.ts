@@ -1,4 +1,6 @@
 import { generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
 import { createAuthority } from '@mcm/control-plane';
 import { realClock } from '@mcm/kube';
 import type { DataDir } from '../data/data-dir.ts';
@@ -74,9 +76,15 @@ const NO_AWS_VARIABLES = {
   AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '',
 };
 
+/** Variables of a file in the data directory, which the user may write. */
+function variablesOf(file: string): Readonly<Record<string, string>> {
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  return Object.fromEntries(Object.entries(parseEnv(text)).map(([name, value = '']) => [name, value]));
+}
+
 /**
  * Logins for the emulated AWS: the token of a workload, and the controller's own keys. The latter come from the profile `default` in `aws-config`
- * of the data directory if it exists, else from the agent of EKS Pod Identity.
+ * of the data directory if it exists, else from the agent of EKS Pod Identity. `aws-environment` there changes the variables of the controller.
  */
 export function awsLogins(data: DataDir, address: string): Logins {
   const token = keptSecret(data, TOKEN, newToken);
@@ -91,6 +99,7 @@ export function awsLogins(data: DataDir, address: string): Logins {
       AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: data.file(TOKEN),
       AWS_EC2_METADATA_DISABLED: 'false',
       AWS_EC2_METADATA_SERVICE_ENDPOINT: address,
+      ...variablesOf(data.file('aws-environment')),
     },
     secrets: {
       'aws-workload': { workloadIdentityTokenFile: data.file(TOKEN), roleARN },
@@ -102,19 +111,27 @@ export function awsLogins(data: DataDir, address: string): Logins {
 const POOL = '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/emulated/providers/emulated';
 const NODES = 'nodes@emulated-project.iam.gserviceaccount.com';
 
+/** The domain of Google Cloud, or of a private cloud if the user runs the machine controller for one. */
+const universeDomain = (): string => process.env.GOOGLE_CLOUD_UNIVERSE_DOMAIN || 'googleapis.com';
+
+/** JSON with the identity of a Secret. Credentials of a private cloud name its domain. */
+export const gcpAccount = (account: object): string =>
+  JSON.stringify({ ...account, universe_domain: universeDomain() });
+
 /** Logins for the emulated Google Cloud: workload tokens from a file, a URL and AWS, the account of the host, and impersonation. */
 export function gcpLogins(data: DataDir, projectID: string, address: string): Logins {
   const token = keptSecret(data, TOKEN, newToken);
+  const universe = universeDomain();
   const workload = (credential_source: object, more: object = {}) => ({
     type: 'external_account',
     audience: POOL,
     credential_source,
-    token_url: 'https://sts.googleapis.com/v1/token',
+    token_url: `https://sts.${universe}/v1/token`,
     subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
     ...more,
   });
   const host = { type: 'metadata_server' };
-  const secretOf = (account: object) => ({ serviceAccountJSON: JSON.stringify(account), projectID });
+  const secretOf = (account: object) => ({ serviceAccountJSON: gcpAccount(account), projectID });
   const aws = 'urn:ietf:params:aws:token-type:aws4_request';
   return {
     account: {
@@ -141,7 +158,7 @@ export function gcpLogins(data: DataDir, projectID: string, address: string): Lo
       'gcp-impersonation': secretOf({
         type: 'impersonated_service_account',
         source_credentials: host,
-        service_account_impersonation_url: `https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/${NODES}:generateAccessToken`,
+        service_account_impersonation_url: `https://iamcredentials.${universe}/v1/projects/-/serviceAccounts/${NODES}:generateAccessToken`,
       }),
     },
   };
