@@ -220,6 +220,8 @@ export {
   type StageObserver,
 } from './metrics/index.ts';
 export { isNodeOf, type NodePatch, planNodeSync, sameInstance } from './node/index.ts';
+export { postponementOf } from './rollout/postponement.ts';
+export { closedBy, isOpenedBy, nextLook } from './rollout/windows/state.ts';
 export {
   buildMachineController,
   type ConfiguredDriver,

@@ -62,13 +62,13 @@ export const Annotations = {
    */
   RolloutLastGood: 'rollout.machine.sapcloud.io/last-good',
   /**
-   * MachineDeployment or MachineClass, `<five cron fields> <time zone> <duration>; …`: only then a rollout replaces or
+   * MachineDeployment, MachineClass or pool, `<five cron fields> <time zone> <duration>; …`: only then a rollout replaces or
    * updates machines. Ours, as the next two.
    */
   RolloutWindows: 'rollout.machine.sapcloud.io/windows',
-  /** MachineDeployment or MachineClass, `<from>/<until> <reason>; …` with RFC 3339 times: then no rollout acts. */
+  /** MachineDeployment, MachineClass or pool, `<from>/<until> <reason>; …` with RFC 3339 times: then no rollout acts. */
   RolloutFreezes: 'rollout.machine.sapcloud.io/freezes',
-  /** MachineDeployment, RFC 3339: until then its rollout ignores windows and freezes, also those of its class. */
+  /** MachineDeployment or pool, RFC 3339: until then its rollout ignores windows, freezes and postponing nodes. */
   RolloutOpenUntil: 'rollout.machine.sapcloud.io/open-until',
   /** MachineDeployment, `true` or `false`: machines that still terminate count towards the surge; beats the flag. Ours. */
   CountTerminating: 'rollout.machine.sapcloud.io/count-terminating-towards-surge',

@@ -5,6 +5,7 @@ import { hasArrived } from '../rollout/arrival.ts';
 import { firstEnd, whyPostponed } from '../rollout/postponement.ts';
 import { revisionOf } from '../rollout/revisions.ts';
 import { type AutomaticPause, failuresOf, isCareful, isReturn, notedNames, pauseOn } from '../rollout/rollout-gate.ts';
+import { nextLook } from '../rollout/windows/state.ts';
 import { endOfUpdates } from './in-place/in-place-end.ts';
 import { inPlaceStep, movedStep } from './in-place/in-place-step.ts';
 import { withProtection, withTaints } from './rollout/node-care.ts';
@@ -181,7 +182,7 @@ function held(view: View, step: Step): Step {
     return {
       ...step,
       measureProgress: false,
-      lookAgainAt: firstEnd(view.postponed),
+      lookAgainAt: nextLook(firstEnd(view.postponed), view.now),
       waits: { reason: 'NodePostponed' },
       because: whyPostponed(view.postponed),
     };

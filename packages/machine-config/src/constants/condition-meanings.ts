@@ -6,6 +6,7 @@ const SELECTS_ALL = {
   means: 'A selector of the pool is empty and would select everything. The controller does nothing.',
   help: 'Add `matchLabels` or `matchExpressions` to it.',
 } as const;
+const OPEN_UNTIL = 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until` of the pool.';
 const CLAIMED = {
   status: 'True',
   means: 'Several custom pools select the same nodes. None of them updates these nodes.',
@@ -138,6 +139,25 @@ export const POOL_CONDITIONS = {
         status: 'True',
         means: 'Too many nodes are Degraded after the update.',
         help: 'Revert the change of the target, or repair the nodes: runbook McmPoolDegraded.',
+      },
+    },
+  },
+  RolloutWaiting: {
+    means:
+      'The rollout waits for a window, for the end of a freeze, or for nodes that postpone it. Not in the original.',
+    reasons: {
+      '': { status: 'False', means: 'The rollout may continue.' },
+      OutsideWindow: { status: 'True', means: 'No window of the pool is open.', help: OPEN_UNTIL },
+      InFreeze: { status: 'True', means: 'A freeze of the pool forbids updates.', help: OPEN_UNTIL },
+      InvalidWindow: {
+        status: 'True',
+        means: 'A window or a freeze of the pool is invalid, so no node is updated.',
+        help: 'Correct the annotation as in the message.',
+      },
+      NodePostponed: {
+        status: 'True',
+        means: 'Only nodes with the label `rollout.machine.sapcloud.io/postpone` have another config.',
+        help: 'Remove the label, or set the annotation `rollout.machine.sapcloud.io/open-until` of the pool.',
       },
     },
   },

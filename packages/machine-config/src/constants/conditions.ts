@@ -11,6 +11,8 @@ export const PoolConditions = {
   RequiresReplacement: 'RequiresReplacement',
   /** Ours: too many nodes with the target are Degraded. */
   RolloutHalted: 'RolloutHalted',
+  /** Ours: the rollout waits for a window, for the end of a freeze, or for nodes that postpone. */
+  RolloutWaiting: 'RolloutWaiting',
   /** Ours: other custom pools claim nodes of the pool, so no pool updates these nodes. */
   NodesClaimed: 'NodesClaimed',
   /** Ours: the controller lacks a permission to write. */
@@ -70,6 +72,8 @@ export const ConfigEvents = {
   DrainFailed: 'DrainFailed',
   /** Ours: the API server has no eviction API. */
   EvictionUnavailable: 'EvictionUnavailable',
+  /** Ours: the rollout waits for a window, for the end of a freeze, or for nodes that postpone. */
+  RolloutWaiting: 'RolloutWaiting',
   /** Ours: too many updated nodes are Degraded, so no further node gets the target. */
   RolloutHalted: 'RolloutHalted',
 } as const;

@@ -107,6 +107,12 @@ export const CONFIG_EVENTS = {
   },
   SettingsInvalid: { on: POOL, type: 'Warning', means: CannotBeApplied.means, help: CannotBeApplied.help },
   NodesClaimed: { on: POOL, type: 'Warning', means: AmbiguousMembership.means, help: AmbiguousMembership.help },
+  RolloutWaiting: {
+    on: POOL,
+    type: 'Normal',
+    means: 'The rollout waits for a window, for the end of a freeze, or for nodes that postpone it.',
+    help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until` of the pool.',
+  },
   RolloutHalted: {
     on: POOL,
     type: 'Warning',

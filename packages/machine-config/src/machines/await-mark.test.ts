@@ -24,7 +24,7 @@ const nodeIn = (state: string, current = 'one'): Node =>
 const machineWith = (annotations: Record<string, string>): Machine =>
   ({ metadata: { name: 'm', annotations } }) as unknown as Machine;
 
-function writesFor(machine: Machine, node: Node, marks: Record<string, string> = {}) {
+function writesFor(machine: Machine, node: Node, marks: Record<string, string> = {}, closed = false) {
   const deployment = {
     metadata: { name: 'd', namespace: 'x', uid: 'u', annotations: marks },
     spec: { template: {} },
@@ -34,8 +34,14 @@ function writesFor(machine: Machine, node: Node, marks: Record<string, string> =
     nodes: [node],
     machineOf: new Map([['n', machine]]),
   } as unknown as PoolMembers;
-  return deploymentWrites(pool, members, () => undefined).map(({ body }) => body);
+  return deploymentWrites(pool, members, () => undefined, closed).map(({ body }) => body);
 }
+
+test('outside of the windows of the pool, the template stays', () => {
+  const marks = { [AwaitedByPool]: 'worker' };
+  expect(writesFor(machineWith({}), nodeIn('Done'), marks, true)).toEqual([]);
+  expect(writesFor(machineWith({}), nodeIn('Done'), marks, false)).toHaveLength(1);
+});
 
 test('the annotation that delays a rollout is in the same write as the template that starts it', () => {
   expect(writesFor(machineWith({}), nodeIn('Done'))).toEqual([

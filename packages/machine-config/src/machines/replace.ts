@@ -99,11 +99,13 @@ export interface DeploymentWrite {
 /**
  * The writes to the deployments of a pool whose machines are replaced: the target in the template, and the pool's pause. A set without a deployment
  * replaces nothing: its machines get the target after a user deletes them.
+ * @param closed Windows or freezes of the pool forbid a rollout to begin
  */
 export function deploymentWrites(
   pool: MachineConfigPool,
   { refs, nodes, machineOf }: PoolMembers,
   machineConfig: FindConfig,
+  closed: boolean,
 ): readonly DeploymentWrite[] {
   const target = targetOf(pool);
   const { TemplateConfig, TemplateSince } = ConfigAnnotations;
@@ -119,7 +121,7 @@ export function deploymentWrites(
     // in place since then do, so the rollout gets a new time.
     const same = has !== undefined && isSameButCertificates(has, target, machineConfig);
     const other = same ? others && since !== undefined && since !== done : has !== undefined || others;
-    const due = !paused && other && !keepsMachines(deployment);
+    const due = !paused && !closed && other && !keepsMachines(deployment);
     const annotations = { [TemplateConfig]: target, ...(since !== undefined && { [TemplateSince]: since }) };
     const pause = pauseOf(pool.metadata.name, paused, deployment);
     const spec = { ...pause?.spec, ...(due && { template: { metadata: { annotations } } }) };

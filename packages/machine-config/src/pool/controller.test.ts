@@ -1,4 +1,4 @@
-import { Labels, machineDeployments, machineSets, machines } from '@mcm/api';
+import { Annotations, Labels, machineDeployments, machineSets, machines } from '@mcm/api';
 import { deploymentManifest, machineManifest, setManifest } from '@mcm/api/testing';
 import { type KubeClient, type KubeObject, nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
@@ -153,6 +153,27 @@ test('the pause of a pool pauses its deployment until it or the pool ends; a dep
     expect(await isPaused()).toEqual([true, 'worker']);
     await client.resource(machineConfigPools).delete('worker');
     expect(await isPaused()).toEqual([false, undefined]);
+  }));
+
+test('a freeze of a pool stops the replacement of its machines before it begins', () =>
+  inWorld({ machines: true }, async ({ client, clock }) => {
+    await machinePool(client, { updateStrategy: 'Replace' });
+    const freeze = (text: string | null) =>
+      client.resource(machineConfigPools).patch('worker', {
+        type: 'merge',
+        body: { metadata: { annotations: { [Annotations.RolloutFreezes]: text } } },
+      });
+    const template = async () => (await deploymentNow(client)).spec.template.metadata?.annotations;
+    await freeze('2000-01-01T00:00:00Z/2100-01-01T00:00:00Z stock-taking');
+    await clock.advance(60_000);
+    expect(await template()).toBeUndefined();
+    expect(conditionOf((await poolNow(client)).status?.conditions, 'RolloutWaiting')).toMatchObject({
+      status: 'True',
+      reason: 'InFreeze',
+    });
+    await freeze(null);
+    await clock.advance(60_000);
+    expect(await template()).toMatchObject({ [ConfigAnnotations.TemplateConfig]: expect.any(String) });
   }));
 
 test('a new machine whose node has no config yet waits for its first one, and is not replaced [10.4]', () =>

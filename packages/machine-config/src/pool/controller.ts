@@ -45,6 +45,7 @@ import { nodesNear } from './model/near.ts';
 import type { CandidateFilter, PoolSnapshot } from './model/snapshot.ts';
 import { wantedTaints } from './model/taints.ts';
 import { type NodeWrite, type PoolPlan, planPool } from './plan.ts';
+import { evaluateWindows } from './rollout/windows.ts';
 import { poolSnapshot } from './snapshot.ts';
 import { poolsToWake, poolsToWakeWith } from './wakeups.ts';
 
@@ -212,7 +213,7 @@ function snapshotOf(
 
 /** Gives the target to mcm if machines are replaced. This is the last step, because new machines boot with the config in the status. */
 async function replaceMachines(
-  { client, caches }: ConfigContext,
+  { client, caches, clock }: ConfigContext,
   { machines }: UpdateControllerOptions,
   name: string,
   pool: MachineConfigPool | undefined,
@@ -221,7 +222,7 @@ async function replaceMachines(
   const held = machines.deployments.store.byIndex(HELD_BY, name);
   const node = (nodeName: string) => caches.nodes.store.get(nodeName);
   const members = pool && membersOf(pool, caches.pools.store.list(), machineFleet(machines), node);
-  const handed = pool && members ? handOver(pool, members, caches) : [];
+  const handed = pool && members ? handOver(pool, members, caches, clock.now()) : [];
   if (handed === 'later') return;
   const referred = new Set((members?.refs ?? []).flatMap(({ found }) => found?.deployment?.metadata.uid ?? []));
   const writes = [
@@ -243,11 +244,14 @@ function handOver(
   pool: MachineConfigPool,
   members: PoolMembers,
   caches: ConfigContext['caches'],
+  now: Date,
 ): readonly DeploymentWrite[] | 'not' | 'later' {
   if (pool.metadata.deletionTimestamp !== undefined) return 'not';
   if (targetOf(pool) === '' || members.frozen.length > 0 || members.refused.length > 0) return 'later';
   const { replaces } = evaluateStrategy(pool, members.nodes, (name) => caches.machineConfigs.store.get(name));
-  return replaces ? deploymentWrites(pool, members, (name) => caches.machineConfigs.store.get(name)) : 'not';
+  if (!replaces) return 'not';
+  const { closed } = evaluateWindows(pool, members.nodes, now);
+  return deploymentWrites(pool, members, (name) => caches.machineConfigs.store.get(name), closed);
 }
 
 /** @returns the missing permission; the status is written in any case */

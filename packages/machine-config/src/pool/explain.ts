@@ -1,3 +1,4 @@
+import { Labels } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { conditionOf, isTrue } from '../conditions/conditions.ts';
 import {
@@ -22,6 +23,7 @@ import { planPools } from './arbiter.ts';
 import type { PoolSnapshot } from './model/snapshot.ts';
 import type { PoolPlan } from './plan.ts';
 import { checkMaxUnavailable, maxUnavailableOf } from './rollout/max-unavailable.ts';
+import { postponing } from './rollout/windows.ts';
 
 /** The progress of a node towards the pool's target. */
 export interface NodeStanding {
@@ -103,8 +105,10 @@ function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan
   if (targetOf(pool) === '') return 'the pool has no target yet';
   if (pool.spec?.paused) return 'the pool is paused';
   if (frozen !== undefined) return frozen;
-  if (replaces) return REPLACED;
   const said = plan?.conditions ?? [];
+  const waits = said.find(({ type, status }) => type === PoolConditions.RolloutWaiting && status === 'True');
+  if (waits && waits.reason !== 'NodePostponed') return waits.message;
+  if (replaces) return REPLACED;
   const halted = said.find(({ type, status }) => type === PoolConditions.RolloutHalted && status === 'True');
   // Only the controller has the limit of Degraded nodes.
   if (halted || (haltAt === undefined && isTrue(pool.status?.conditions, PoolConditions.RolloutHalted))) {
@@ -113,7 +117,7 @@ function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan
   if (plan?.error !== undefined) return withoutHint(plan.error);
   const canary = said.find(({ type }) => type === PoolConditions.CanaryPassed);
   if (canary?.status === 'False') return `canaries first: ${canary.message ?? ''}`;
-  return plan?.againMs === undefined
+  return plan?.againMs === undefined || canary === undefined
     ? undefined
     : `canaries must stay healthy for ${Math.ceil(plan.againMs / 1_000)} s more`;
 }
@@ -138,7 +142,7 @@ function standingOf(
 
 function whyNot(
   node: Node,
-  { pool, filters = [] }: PoolSnapshot,
+  { pool, filters = [], now }: PoolSnapshot,
   plan: PoolPlan | undefined,
   held: string | undefined,
 ): string {
@@ -154,6 +158,8 @@ function whyNot(
   if (notReady !== undefined) return `does not get the target: ${notReady}`;
   if (!awaitsConfig(node) && annotationOf(node, NodeAnnotations.State) !== DaemonStates.Done)
     return 'does not get the target yet: another update is in progress';
+  if (postponing(pool, [node], new Date(now)).length > 0)
+    return `does not get the target: it has the label ${Labels.RolloutPostpone}`;
   if (filters.some((filter) => filter(pool, [node]).length > 0))
     return 'does not get the target: its machine is being deleted or changed';
   return 'waits for its turn: the maximum number of nodes is unavailable or failing';

@@ -18,6 +18,7 @@ import { candidatesOf, chooseNodes } from './rollout/candidates.ts';
 import { labelsOfBootPool } from './rollout/custom-boot.ts';
 import { maxUnavailableOf } from './rollout/max-unavailable.ts';
 import { checkSettings, settingConditions } from './rollout/settings.ts';
+import { evaluateWindows, type WindowVerdict } from './rollout/windows.ts';
 import { poolStatus } from './status.ts';
 
 /** The changes of a node. Null removes a value. */
@@ -61,13 +62,15 @@ export function planPool(snapshot: PoolSnapshot): PoolPlan {
     };
   }
   if (spec?.nodeSelector && isEmptySelector(spec.nodeSelector)) return { ...NOTHING, events: [SELECTING_ALL] };
-  if (metadata.deletionTimestamp !== undefined || spec?.paused || snapshot.frozen !== undefined || snapshot.replaces) {
+  if (metadata.deletionTimestamp !== undefined || spec?.paused || snapshot.frozen !== undefined) {
     return withStatus(snapshot, onlyNew(snapshot));
   }
+  const windows = evaluateWindows(pool, nodes, new Date(snapshot.now));
+  if (snapshot.replaces) return withStatus(snapshot, { ...onlyNew(snapshot), ...waitOf(windows) });
   const { problem } = checkSettings(snapshot);
   if (problem !== undefined) return withStatus(snapshot, { ...onlyNew(snapshot), error: problem });
   const maxUnavailable = Math.min(maxUnavailableOf(pool, nodes.length), Math.max(snapshot.replicas ?? Infinity, 1));
-  return withStatus(snapshot, advance(snapshot, maxUnavailable));
+  return withStatus(snapshot, advance(snapshot, maxUnavailable, windows));
 }
 
 /** New machines get the config for new machines even if the rollout is blocked. */
@@ -85,7 +88,7 @@ const SELECTING_ALL: PlannedEvent = {
 };
 
 /** Topology, taints and targets. */
-function advance(snapshot: PoolSnapshot, maxUnavailable: number): PoolPlan {
+function advance(snapshot: PoolSnapshot, maxUnavailable: number, windows: WindowVerdict): PoolPlan {
   const { pool, pools, nodes, machineConfig, filters = [], reserved = 0, haltAt = 0, now } = snapshot;
   const writes = new NodeWrites(nodes);
   targetNew(snapshot, writes);
@@ -107,7 +110,7 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number): PoolPlan {
     writes.of(node).annotations[NodeAnnotations.CustomPoolLabelsApplied] = '';
     return false;
   });
-  const room = breaker.halted ? 0 : canaries.room;
+  const room = breaker.halted || windows.closed ? 0 : canaries.room;
   const capacity = Math.min(Math.max(found.capacity - reserved, 0), room);
   const stranded = nodes.filter((node) => isStranded(node, pool));
   const deferredStranded = new Set(filters.flatMap((filter) => filter(pool, stranded)).map(({ node }) => node));
@@ -121,8 +124,18 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number): PoolPlan {
     nodes: writes.list(),
     targeted: chosen.filter((node) => annotationOf(node, NodeAnnotations.DesiredConfig) !== target).map(nameOf),
     events: [...deferred.flatMap(({ event }) => event ?? []), ...targetEvents(chosen, target)],
-    conditions: [breaker, canaries].flatMap(({ condition }) => condition ?? []),
-    ...(canaries.againMs !== undefined && { againMs: canaries.againMs }),
+    ...waitOf(breaker, canaries, windows),
+  };
+}
+
+/** The conditions of what delays a rollout, and the time until the first of them may end. */
+function waitOf(
+  ...delays: readonly { readonly condition?: WantedCondition; readonly againMs?: number }[]
+): Pick<PoolPlan, 'conditions' | 'againMs'> {
+  const waits = delays.flatMap(({ againMs }) => againMs ?? []);
+  return {
+    conditions: delays.flatMap(({ condition }) => condition ?? []),
+    ...(waits.length > 0 && { againMs: Math.min(...waits) }),
   };
 }
 
@@ -256,7 +269,7 @@ const REPORTED = [
 ] as const satisfies readonly (keyof typeof ConfigEvents)[];
 
 function transitionEvents(pool: MachineConfigPool, status: MachineConfigPoolStatus): readonly PlannedEvent[] {
-  const { Updated, Updating, RolloutHalted } = PoolConditions;
+  const { Updated, Updating, RolloutHalted, RolloutWaiting } = PoolConditions;
   const { name } = pool.metadata;
   const old = pool.status?.conditions;
   const warnings = REPORTED.flatMap((type): readonly PlannedEvent[] => {
@@ -264,6 +277,10 @@ function transitionEvents(pool: MachineConfigPool, status: MachineConfigPoolStat
     if (message === '' || conditionOf(old, type)?.message === message) return [];
     return [{ type: 'Warning', reason: ConfigEvents[type], message }];
   });
+  const waiting = conditionOf(status.conditions, RolloutWaiting);
+  if (waiting?.status === 'True' && conditionOf(old, RolloutWaiting)?.reason !== waiting.reason) {
+    return [...warnings, { type: 'Normal', reason: ConfigEvents.RolloutWaiting, message: waiting.message ?? '' }];
+  }
   const halted = conditionOf(status.conditions, RolloutHalted);
   if (halted?.status === 'True' && !isTrue(old, RolloutHalted)) {
     return [...warnings, { type: 'Warning', reason: ConfigEvents.RolloutHalted, message: halted.message ?? '' }];

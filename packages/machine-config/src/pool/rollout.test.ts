@@ -1,3 +1,4 @@
+import { Annotations, Labels } from '@mcm/api';
 import { type KubeClient, nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { conditionOf } from '../conditions/conditions.ts';
@@ -58,6 +59,89 @@ test('canaries get the target first, and the others after the soak time', () =>
     expect(await targeted(client)).toBe(4);
     await settle(world);
     expect(conditionOf((await worker(client)).status?.conditions, 'Updated')?.status).toBe('True');
+  }));
+
+const annotate = (client: KubeClient, annotations: Record<string, string | null>) =>
+  client.resource(machineConfigPools).patch('worker', { type: 'merge', body: { metadata: { annotations } } });
+const waiting = async (client: KubeClient) => conditionOf((await worker(client)).status?.conditions, 'RolloutWaiting');
+const hours = (count: number) => count * 60 * 60_000;
+
+test('a pool updates its nodes only in its windows, and completes what it began', () =>
+  inWorld({}, async (world) => {
+    const { client, clock } = world;
+    await fillWorld(client, { count: 6, maxUnavailable: 2 });
+    const opens = new Date(Math.ceil((clock.now().getTime() + hours(2)) / hours(1)) * hours(1));
+    await annotate(client, { [Annotations.RolloutWindows]: `0 ${opens.getUTCHours()} * * * UTC 5m` });
+    await clock.advance(hours(1));
+    expect(await targeted(client)).toBe(0);
+    expect(await waiting(client)).toMatchObject({
+      status: 'True',
+      reason: 'OutsideWindow',
+      message: expect.stringContaining(`it may continue at ${opens.toISOString().slice(0, 19)}Z`),
+    });
+    await clock.advance(opens.getTime() - clock.now().getTime() + 20_000);
+    expect(await targeted(client)).toBe(2);
+    expect((await waiting(client))?.status).toBe('False');
+    // The window closes before the daemons have finished. No further node gets the target.
+    await clock.advance(hours(1));
+    await settle(world);
+    expect(await targeted(client)).toBe(2);
+    expect((await waiting(client))?.status).toBe('True');
+    const later = new Date(clock.now().getTime() + hours(1));
+    await annotate(client, { [Annotations.RolloutOpenUntil]: `${later.toISOString().slice(0, 19)}Z` });
+    await settle(world);
+    expect(conditionOf((await worker(client)).status?.conditions, 'Updated')?.status).toBe('True');
+  }));
+
+test.each([
+  ['a freeze', Annotations.RolloutFreezes, '2000-01-01T00:00:00Z/2100-01-01T00:00:00Z stock-taking', 'InFreeze'],
+  ['an invalid window', Annotations.RolloutWindows, 'at night', 'InvalidWindow'],
+])('%s stops the rollout of a pool until the annotation is removed', (_title, key, text, reason) =>
+  inWorld({}, async (world) => {
+    const { client, clock } = world;
+    await fillWorld(client, { count: 2 });
+    await annotate(client, { [key]: text });
+    await clock.advance(hours(30));
+    expect(await targeted(client)).toBe(0);
+    expect(await waiting(client)).toMatchObject({ status: 'True', reason });
+    await annotate(client, { [key]: null });
+    await settle(world);
+    expect(await targeted(client)).toBe(2);
+  }),
+);
+
+test('a node that postpones gets no target, the others do, and its time ends without an event', () =>
+  inWorld({}, async (world) => {
+    const { client, clock } = world;
+    await fillWorld(client, { count: 4, maxUnavailable: 2 });
+    const [first] = (await client.resource(nodes).list()).items;
+    const name = first?.metadata.name ?? '';
+    const until = Math.ceil((clock.now().getTime() + hours(3)) / 1000);
+    const labels = { [Labels.RolloutPostpone]: String(until) };
+    await client.resource(nodes).patch(name, { type: 'merge', body: { metadata: { labels } } });
+    await settle(world);
+    expect(await targeted(client)).toBe(3);
+    expect(await waiting(client)).toMatchObject({
+      reason: 'NodePostponed',
+      message: `nodes postpone their update: ${name}`,
+    });
+    await clock.advance(until * 1000 - clock.now().getTime() + 5_000);
+    expect(await targeted(client)).toBe(4);
+    expect((await waiting(client))?.status).toBe('False');
+  }));
+
+test('an override of a pool ignores the labels of its nodes', () =>
+  inWorld({}, async (world) => {
+    const { client, clock } = world;
+    await fillWorld(client, { count: 2, maxUnavailable: 2 });
+    const labels = { [Labels.RolloutPostpone]: 'true' };
+    for (const { metadata } of (await client.resource(nodes).list()).items)
+      await client.resource(nodes).patch(metadata.name, { type: 'merge', body: { metadata: { labels } } });
+    await clock.advance(hours(1));
+    expect(await targeted(client)).toBe(0);
+    await annotate(client, { [Annotations.RolloutOpenUntil]: '2100-01-01T00:00:00Z' });
+    await clock.advance(20_000);
+    expect(await targeted(client)).toBe(2);
   }));
 
 test('an invalid canary annotation blocks the pool and is reported', () =>

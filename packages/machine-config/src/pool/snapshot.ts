@@ -18,6 +18,7 @@ import { referencesOf } from '../server/machines.ts';
 
 import { nodesOfPool } from './membership.ts';
 import type { CandidateFilter, PoolSnapshot } from './model/snapshot.ts';
+import { postponedNodes } from './rollout/windows.ts';
 
 /** Sources of the facts about a pool. */
 export interface PoolSources {
@@ -59,7 +60,12 @@ export function poolSnapshot(
     machineConfig,
     now,
     ...memberFacts(pool, members, machineConfig, refusal),
-    filters: [...filters, ...(members ? [steadyOnly(members)] : []), ...unclear(pools, refusal)],
+    filters: [
+      ...filters,
+      postponedNodes(new Date(now)),
+      ...(members ? [steadyOnly(members)] : []),
+      ...unclear(pools, refusal),
+    ],
     ...(haltAt !== undefined && { haltAt }),
   };
 }

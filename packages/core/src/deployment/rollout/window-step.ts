@@ -1,12 +1,10 @@
+import { nextLook } from '../../rollout/windows/state.ts';
 import { isScalingEvent, planScaling } from '../scaling/scaling.ts';
 import { grown } from '../state/growth.ts';
 import { allOf, footprint, isActive, type Resize, sum } from '../state/size.ts';
 import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
 import { growthOf } from './strategy-steps.ts';
-
-/** A wait is at most a day long. A timer has a limit, and the clock of the system may be set. */
-const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 
 /** Replicas that no set has, because the rollout had deleted old machines when its window closed. */
 function completed({ sizes, limits, ...view }: View): Resize {
@@ -35,9 +33,7 @@ export function windowStep(
   const wait = {
     because: closed.because,
     measureProgress: false,
-    lookAgainAt: new Date(
-      Math.min(closed.opensAt?.getTime() ?? Number.POSITIVE_INFINITY, now.getTime() + LONGEST_WAIT_MS),
-    ),
+    lookAgainAt: nextLook(closed.opensAt, now),
   };
   const moved = inPlace.moved();
   if (moved) return { ...moved, measureProgress: false };

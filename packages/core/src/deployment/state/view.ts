@@ -19,7 +19,7 @@ import {
   NO_CARE,
   type RolloutCare,
 } from '../../rollout/rollout-gate.ts';
-import { type ClosedWindow, closedFor, isOpened } from '../../rollout/windows/state.ts';
+import { type ClosedWindow, closedFor, isOpenedBy } from '../../rollout/windows/state.ts';
 import { countMachines } from '../../set/status.ts';
 import { awaitsConfig } from './awaited-config.ts';
 import { lastGood } from './growth.ts';
@@ -179,7 +179,7 @@ const mayPostpone = (
   { deployment, now }: DeploymentSnapshot,
   old: readonly CountedSet[],
   { rolloutAnnotations }: Guards,
-): boolean => rolloutAnnotations && rolling(old) && !isOpened(deployment, now);
+): boolean => rolloutAnnotations && rolling(old) && !isOpenedBy(deployment.metadata.annotations, now);
 
 function closedNow(
   deployment: MachineDeployment,

@@ -1,4 +1,5 @@
 import type { MachineDeployment } from '@mcm/api';
+import type { Violation } from '../../objects/violations.ts';
 import { type Freeze, parseRules, type Window, type WindowRules } from './parse.ts';
 
 /** Why a rollout may not act now, and when it may. */
@@ -76,10 +77,6 @@ export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWind
   };
 }
 
-/** True if a user overrides the windows, freezes and postponing nodes of a deployment at `now`. */
-export const isOpened = ({ metadata }: MachineDeployment, now: Date): boolean =>
-  isOverridden(parseRules(metadata.annotations).rules, now.getTime());
-
 /**
  * Whether windows and freezes forbid the rollout of a deployment to act at `now`. Invalid annotations of the class forbid
  * it, because a user wanted to limit rollouts. Those of the deployment are errors of its spec.
@@ -97,6 +94,39 @@ export function closedFor(
   const closed = closedWindow([own, { ...rules, openUntil: undefined }], now);
   const [first] = violations;
   if (first === undefined || isOverridden(own, now.getTime())) return closed;
-  const because = `waiting: MachineClass ${spec.template.spec.class.name}: ${first.field}: ${first.message}`;
-  return { reason: 'InvalidWindow', opensAt: undefined, because };
+  return invalidWindow(`MachineClass ${spec.template.spec.class.name}`, first);
 }
+
+const invalidWindow = (owner: string, { field, message }: Violation): ClosedWindow => ({
+  reason: 'InvalidWindow',
+  opensAt: undefined,
+  because: `waiting: ${owner}: ${field}: ${message}`,
+});
+
+/**
+ * Whether the windows and freezes in the annotations of an object forbid its rollout to act at `now`. Invalid annotations
+ * forbid it, because a user wanted to limit the rollout.
+ * @param owner Kind and name of the object
+ * @returns undefined if the rollout may act
+ */
+export function closedBy(
+  annotations: Readonly<Record<string, string>> | undefined,
+  owner: string,
+  now: Date,
+): ClosedWindow | undefined {
+  const { rules, violations } = parseRules(annotations);
+  const [first] = violations;
+  if (first !== undefined && !isOverridden(rules, now.getTime())) return invalidWindow(owner, first);
+  return closedWindow([rules], now);
+}
+
+/** True if the annotations of an object override its windows, freezes and postponing nodes at `now`. */
+export const isOpenedBy = (annotations: Readonly<Record<string, string>> | undefined, now: Date): boolean =>
+  isOverridden(parseRules(annotations).rules, now.getTime());
+
+/** A wait is at most a day long. A timer has a limit, and the clock of the system may be set. */
+const LONGEST_WAIT_MS = 24 * 60 * 60_000;
+
+/** The time of the next look at a rollout that waits until `time`; undefined: without an end. */
+export const nextLook = (time: Date | undefined, now: Date): Date =>
+  new Date(Math.min(time?.getTime() ?? Number.POSITIVE_INFINITY, now.getTime() + LONGEST_WAIT_MS));
