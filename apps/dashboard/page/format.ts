@@ -23,6 +23,7 @@ export const ROLLOUT_NAMES: Readonly<Record<RolloutState, string>> = {
   deleting: 'Being deleted',
   rolling: 'Rolling out',
   scaling: 'Scaling',
+  waiting: 'Waiting',
   paused: 'Paused',
   complete: 'Complete',
 };
@@ -34,6 +35,7 @@ export const ROLLOUT_LEVELS: Readonly<Record<RolloutState, Level>> = {
   deleting: 'leaving',
   rolling: 'starting',
   scaling: 'starting',
+  waiting: 'leaving',
   paused: 'leaving',
   complete: 'ready',
 };

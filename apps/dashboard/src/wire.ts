@@ -42,7 +42,16 @@ export const STAGES = ['vm', 'join', 'run', 'drain', 'delete', 'gone'] as const;
 export type Stage = (typeof STAGES)[number];
 
 /** The state of a rollout, the most urgent first. */
-export const ROLLOUT_STATES = ['failed', 'blocked', 'deleting', 'rolling', 'scaling', 'paused', 'complete'] as const;
+export const ROLLOUT_STATES = [
+  'failed',
+  'blocked',
+  'deleting',
+  'rolling',
+  'scaling',
+  'waiting',
+  'paused',
+  'complete',
+] as const;
 /** One of {@link ROLLOUT_STATES}. */
 export type RolloutState = (typeof ROLLOUT_STATES)[number];
 

@@ -8,7 +8,7 @@ import { deployments, inNamespace, machineChanges, now } from '../store.ts';
 import { readJson, useLoaded } from './detail.ts';
 import { EventTable } from './events.tsx';
 
-const ORDER = ['failed', 'blocked', 'rolling', 'scaling', 'deleting', 'paused', 'complete'];
+const ORDER = ['failed', 'blocked', 'rolling', 'scaling', 'deleting', 'waiting', 'paused', 'complete'];
 
 const byUrgency = (a: DeploymentRow, b: DeploymentRow): number =>
   ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || (a.key < b.key ? -1 : 1);

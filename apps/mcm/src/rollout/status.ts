@@ -13,10 +13,11 @@ export interface RolloutState {
   readonly text: string;
 }
 
-/** Conditions that exist only while something blocks the rollout. */
+/** Conditions that exist only while something blocks or delays the rollout. */
 const BLOCKING: readonly string[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,
+  MachineDeploymentConditions.RolloutWaiting,
 ];
 
 /** The first machine whose last operation failed, with its error. */

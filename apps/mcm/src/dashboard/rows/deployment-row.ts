@@ -2,7 +2,7 @@ import { type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 import { isComplete } from '@mcm/core';
 import type { DeploymentRow, RolloutState } from '@mcm/dashboard';
 import { type ControllerHealth, doesAct } from '../../controllers/health.ts';
-import { problemsOf } from '../../explain/reasons/conditions.ts';
+import { isIntendedWait, problemsOf } from '../../explain/reasons/conditions.ts';
 import { BLOCKED_LIMIT_MS } from './machine-row.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 
@@ -13,18 +13,19 @@ export interface AssessedDeployment {
   readonly risesAt: number | undefined;
 }
 
-function stateOf({ metadata, spec, status }: MachineDeployment, blocked: boolean): RolloutState {
+function stateOf({ metadata, spec, status }: MachineDeployment, blocked: boolean, waits: boolean): RolloutState {
   if (metadata.deletionTimestamp !== undefined) return 'deleting';
   if (blocked) return 'blocked';
   if (isComplete({ metadata, spec } as MachineDeployment, status)) return 'complete';
   if (spec.paused === true) return 'paused';
+  if (waits) return 'waiting';
   const { replicas = 0, updatedReplicas = 0 } = status ?? {};
   return updatedReplicas < replicas ? 'rolling' : 'scaling';
 }
 
 const MANAGER = 'machine-controller-manager';
 /** The states that only the manager ends. */
-const WAITING: readonly RolloutState[] = ['rolling', 'scaling', 'deleting'];
+const NEEDING: readonly RolloutState[] = ['rolling', 'scaling', 'waiting', 'deleting'];
 
 /**
  * The row of a deployment, from its own status and the health of its manager.
@@ -39,11 +40,13 @@ export function deploymentRow(
 ): AssessedDeployment {
   const { metadata, spec, status } = deployment;
   // While machines start, too few are available. That is no problem by itself.
-  const [problem] = problemsOf(deployment).filter(({ type }) => type !== MachineDeploymentConditions.Available);
-  const own = stateOf(deployment, problem !== undefined);
-  const held = WAITING.includes(own) && !doesAct(controllers, MANAGER, metadata.name);
+  const reported = problemsOf(deployment).filter(({ type }) => type !== MachineDeploymentConditions.Available);
+  const wait = reported.find(isIntendedWait);
+  const problem = reported.find((condition) => condition !== wait);
+  const own = stateOf(deployment, problem !== undefined, wait !== undefined);
+  const held = NEEDING.includes(own) && !doesAct(controllers, MANAGER, metadata.name);
   const base = held ? 'blocked' : own;
-  const began = before === undefined ? (millisOf(problem?.lastTransitionTime) ?? now) : now;
+  const began = before === undefined ? (millisOf((problem ?? wait)?.lastTransitionTime) ?? now) : now;
   const since = before?.base === base ? before.row.since : began;
   const failsAt = base === 'blocked' ? since + BLOCKED_LIMIT_MS : undefined;
   const failed = failsAt !== undefined && now >= failsAt;
@@ -59,7 +62,7 @@ export function deploymentRow(
     available: availableReplicas,
     old: Math.max(0, replicas - updatedReplicas),
     state: failed ? 'failed' : base,
-    why: brieflyVisible(held ? `${MANAGER} does not act for it` : textOf(problem)),
+    why: brieflyVisible(held ? `${MANAGER} does not act for it` : textOf(problem ?? wait)),
     since,
   };
   return { row, base, risesAt: failed ? undefined : failsAt };

@@ -159,6 +159,40 @@ describe('rows of objects whose controller does not act', () => {
   });
 });
 
+describe('rows of rollouts that wait', () => {
+  const waiting = (reason: string, more: readonly object[] = []): MachineDeployment =>
+    ({
+      apiVersion: API_VERSION,
+      kind: 'MachineDeployment',
+      metadata: { name: 'web', namespace: 'default', uid: 'd', generation: 1 },
+      spec: { replicas: 3, selector: {}, template: { spec: { class: { kind: 'MachineClass', name: 'small' } } } },
+      status: {
+        ...{ observedGeneration: 1, replicas: 3, updatedReplicas: 0, readyReplicas: 3, availableReplicas: 3 },
+        conditions: [
+          ...more,
+          { type: 'RolloutWaiting', status: 'True', reason, message: reason, lastTransitionTime: at(0) },
+        ],
+      },
+    }) as never;
+  const later = (of: MachineDeployment) =>
+    deploymentRow(of, START + 60 * MINUTE, deploymentRow(of, START, undefined, []), []).row;
+
+  test.each(['OutsideWindow', 'InFreeze', 'NodePostponed'])('%s is no problem at any time', (reason) => {
+    expect(later(waiting(reason))).toMatchObject({ state: 'waiting', why: reason, since: START });
+  });
+
+  test('an invalid window fails after ten minutes, and another problem has precedence', () => {
+    expect(later(waiting('InvalidWindow')).state).toBe('failed');
+    const problem = { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: 'no quota' };
+    expect(later(waiting('InFreeze', [problem]))).toMatchObject({ state: 'failed', why: 'no quota' });
+  });
+
+  test('without its manager it is blocked', () => {
+    const manager = health('machine-controller-manager');
+    expect(deploymentRow(waiting('InFreeze'), START, undefined, manager).row.state).toBe('blocked');
+  });
+});
+
 describe('rows of machine config pools', () => {
   const pool = (status: object, spec: object = {}): MachineConfigPool =>
     ({ metadata: { name: 'worker' }, spec, status }) as never;

@@ -13,6 +13,10 @@ export function problemsOf({ status }: Pick<MachineDeployment, 'status'>): Condi
     .sort((a, b) => rank(a) - rank(b));
 }
 
+/** True if the condition reports a rollout that waits as a user wants it: for a window, a freeze or a node that postpones. */
+export const isIntendedWait = ({ type, reason }: Condition): boolean =>
+  type === MachineDeploymentConditions.RolloutWaiting && reason !== 'InvalidWindow';
+
 /** The most specific problem of a deployment as one sentence; undefined if it has none. */
 export function problemOf(deployment: Pick<MachineDeployment, 'status'>): string | undefined {
   const [worst] = problemsOf(deployment);
