@@ -1,8 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { machineClasses } from '@mcm/api';
 import type { RequestLogEntry } from '@mcm/control-plane';
-import { type EventObject, events, nodes, pods, secrets } from '@mcm/kube';
-import { expect, test } from 'vitest';
+import { type EventObject, events, nodes, pods, secrets, type Transport } from '@mcm/kube';
+import { expect, onTestFinished, test } from 'vitest';
+import { delayedWatch } from '../testing/delayed-watch.ts';
 import { NAMESPACE, type Rig, type RigOptions, USER_AGENT } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
@@ -210,6 +211,59 @@ test('a bootstrap token is created only if requested, and deleted when the machi
   expect(decode('token-secret')).toMatch(/^[0-9a-z]{16}$/);
   await r.until(running(r, 'm'));
   expect(await tokens()).toEqual([]);
+});
+
+test.each([
+  ['the same process', async () => undefined],
+  [
+    'the next process',
+    async (r: Rig) => {
+      await r.kill();
+      r.start();
+    },
+  ],
+])('the bootstrap token of a machine that never joined is deleted with the machine by %s', async (_what, restart) => {
+  const { rig: r } = await started({ joinAfterMs: undefined });
+  await r.createClass('joining', 'token=<<BOOTSTRAP_TOKEN>>');
+  await r.createMachine('m', { class: { kind: 'MachineClass', name: 'joining' } });
+  await r.until(async () => (await r.phase('m')) === 'Pending');
+  const tokens = async () => (await r.admin.resource(secrets, 'kube-system').list()).items;
+  expect(await tokens()).toHaveLength(1);
+  await restart(r);
+  await r.deleteMachine('m');
+  await r.until(gone(r, 'm'));
+  expect(await tokens()).toEqual([]);
+});
+
+test('a machine that ended causes no further request, although the cache still shows it', async () => {
+  const late = Promise.withResolvers<void>();
+  let isLate = false;
+  const wrap =
+    (transport: Transport): Transport =>
+    async (request) => {
+      if (request.method === 'PATCH' && String(request.body).includes('"finalizers":[]')) isLate = true;
+      const response = await transport(request);
+      const watches = /\/machines\?.*watch=true/.test(request.path);
+      return watches ? delayedWatch(response, () => (isLate ? late.promise : Promise.resolve())) : response;
+    };
+  const { rig: r, requests } = await started({ wrap });
+  onTestFinished(() => late.resolve());
+  await r.createMachine('m');
+  await r.until(running(r, 'm'));
+  await r.deleteMachine('m');
+  await r.until(gone(r, 'm'));
+  const cached = r.controller?.caches.machines.store.get(`${NAMESPACE}/m`);
+  expect(cached?.metadata.finalizers).toHaveLength(1);
+  requests.length = 0;
+  // A Node of this name wakes the machine.
+  await r.admin.resource(nodes).create({ metadata: { name: 'm' } });
+  await r.clock.advance(10_000);
+  expect(
+    mine(requests)
+      .filter(({ path }) => path.endsWith('/m'))
+      .map(verb),
+  ).toEqual([]);
+  expect((await r.nodes()).map(({ metadata }) => metadata.name)).toEqual(['m']);
 });
 
 test('a deletion waits for a running creation and leaves nothing behind [incident 5]', async () => {
