@@ -1,9 +1,22 @@
-import { Annotations, type Machine } from '@mcm/api';
+import { Annotations, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
 import { validateDeployment } from '../deployment/validation.ts';
 import { machine } from '../machine/testing.ts';
-import { deployment } from '../set/test-objects.ts';
-import { careOf, careViolations, failuresOf, gateOf, pauseOn } from './rollout-gate.ts';
+import { deployment, set } from '../set/test-objects.ts';
+import {
+  careOf,
+  careViolations,
+  closedGate,
+  failuresOf,
+  type GateInput,
+  gateOf,
+  isCareful,
+  isNoted,
+  isReturn,
+  keptFailures,
+  NO_CARE,
+  pauseOn,
+} from './rollout-gate.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
 const MINUTE = 60_000;
@@ -42,6 +55,44 @@ describe('annotations of a careful rollout', () => {
     expect(careOf(annotated({}))).toEqual({ canary: 0, soakMs: 0, pauseMs: 0, pauseOnFailure: false });
   });
 
+  test('durations and the pause on failure are read; what is invalid is off', () => {
+    const all = {
+      [Annotations.RolloutCanary]: '1',
+      [Annotations.RolloutCanarySoak]: '5m',
+      [Annotations.RolloutBatchPause]: '0s',
+      [Annotations.RolloutPauseOnFailure]: 'true',
+    };
+    expect(careViolations(annotated(all))).toEqual([]);
+    expect(careOf(annotated(all))).toEqual({ canary: 1, soakMs: 5 * MINUTE, pauseMs: 0, pauseOnFailure: true });
+    const invalid = { [Annotations.RolloutCanary]: 'one', [Annotations.RolloutBatchPause]: 'soon' };
+    expect(careOf(annotated(invalid))).toEqual(NO_CARE);
+    const { replicas: _, ...spec } = annotated({}).spec;
+    expect(careOf({ ...annotated({ [Annotations.RolloutCanary]: '1' }), spec })).toEqual(NO_CARE);
+  });
+
+  test.each([
+    [{ canary: 1 }, true],
+    [{ pauseMs: 1 }, true],
+    [{ pauseOnFailure: true }, true],
+    [{ soakMs: 1 }, false],
+    [{}, false],
+  ])('%j makes a careful rollout: %s', (care, is) => {
+    expect(isCareful({ ...NO_CARE, ...care })).toBe(is);
+  });
+
+  test.each([
+    [Annotations.RolloutCanary, '0', 'must be a number of machines from 1, or a percentage from "1%" to "100%"'],
+    [Annotations.RolloutBatchPause, '-5m', 'must be a duration of 0 or more, such as "10m"'],
+    [Annotations.RolloutCanarySoak, '5m', `requires ${Annotations.RolloutCanary}`],
+    [Annotations.CountTerminating, 'yes', 'must be "true" or "false"'],
+  ])('%s: %j is refused with a sentence', (key, value, message) => {
+    expect(careViolations(annotated({ [key]: value }))).toEqual([{ field: `metadata.annotations[${key}]`, message }]);
+  });
+
+  test('more canaries than machines are all machines, in numbers only', () => {
+    expect(careViolations(annotated({ [Annotations.RolloutCanary]: '150' }))).toEqual([]);
+  });
+
   test.each([
     [Annotations.RolloutCanary, '0'],
     [Annotations.RolloutCanary, '0%'],
@@ -77,6 +128,41 @@ describe('gate', () => {
     expect(gateOf(care, 2, running(50, 10), NOW)).toBeUndefined();
   });
 
+  test('its reasons name what it waits for', () => {
+    const reason = (...[replicas, machines]: [number, Machine[]]) => gateOf(care, replicas, machines, NOW)?.because;
+    expect(reason(1, running(50))).toBe('the canaries come first');
+    expect(reason(2, running(50))).toBe('waiting: 1 of 2 canaries are available');
+    expect(reason(2, running(4, 50))).toBe('waiting: canaries are observed for another 360 s');
+    const soonOver = gateOf(care, 2, running(50, 4), new Date(NOW.getTime() + 6 * MINUTE - 100))?.because;
+    expect(soonOver).toBe('waiting: canaries are observed for another 1 s');
+    const failed = ['f1', 'f2', 'f3', 'f4', 'f5'].map((name) => inPhase('Failed', 1, name));
+    const going = { ...inPhase('CrashLoopBackOff', 1, 'g') };
+    const terminating = { ...going, metadata: { ...going.metadata, deletionTimestamp: NOW.toISOString() } };
+    const unborn = machine({ name: 'u' });
+    const some = [inPhase('Pending', 1, 'p'), terminating, unborn];
+    expect(reason(2, [...some, ...failed])).toBe('waiting: 0 of 2 canaries are available; f1, f2, f3, f4, f5 failed');
+    expect(reason(2, [...some, ...failed, inPhase('Failed', 1, 'f6')])).toBe(
+      'waiting: 0 of 2 canaries are available; f1, f2, f3, f4, f5 and 1 more failed',
+    );
+  });
+
+  test('a machine without a time of its status counts from its creation', () => {
+    const one = (createdAt: string): Machine =>
+      machine({ metadata: { creationTimestamp: createdAt }, status: { currentStatus: { phase: 'Running' } } });
+    const canary = { ...care, canary: 1 };
+    expect(gateOf(canary, 1, [one('2026-01-01T11:50:00Z')], NOW)).toBeUndefined();
+    expect(gateOf(canary, 1, [one('2026-01-01T11:51:00Z')], NOW)?.opensAt).toEqual(new Date('2026-01-01T12:01:00Z'));
+  });
+
+  test('canaries that are observed long enough still pause each batch', () => {
+    const both = { ...care, pauseMs: 120 * MINUTE };
+    expect(gateOf(both, 2, running(15, 15), NOW)?.because).toBe(
+      'waiting: machines of the new template are observed for another 6300 s',
+    );
+    expect(gateOf({ ...care, canary: 0 }, 2, running(1), NOW)).toBeUndefined();
+    expect(gateOf({ ...care, canary: 0, pauseMs: 1 }, 1, [], NOW)?.ceiling).toBe(1);
+  });
+
   test('an unhealthy canary delays the machines that have not begun', () => {
     const machines = [...running(50), inPhase('Unknown', 1)];
     expect(gateOf(care, 5, machines, NOW)).toMatchObject({ ceiling: 5, opensAt: undefined });
@@ -91,7 +177,116 @@ describe('gate', () => {
   });
 });
 
+describe('the gate of a deployment', () => {
+  const care = { ...NO_CARE, canary: 2, soakMs: 10 * MINUTE };
+  const current = set('new', 2);
+  const old = [set('old', 3), set('older', 0)];
+  const soaking = running(50, 4);
+  const OPENS = new Date(NOW.getTime() + 6 * MINUTE);
+  const pool = (annotations: Record<string, string> = {}, spec: Partial<MachineDeployment['spec']> = {}) => {
+    const object = annotated(annotations);
+    return { ...object, spec: { ...object.spec, ...spec } };
+  };
+  const gate = (change: Partial<GateInput> = {}) =>
+    closedGate({ deployment: pool(), care, current, machines: soaking, old, rolling: true, now: NOW, ...change });
+  const NOTE = { [Annotations.RolloutPausedBy]: 'new-a~uid-a,new-b~uid-b' };
+  const LAST_GOOD = (name: string) => ({ [Annotations.RolloutLastGood]: name });
+
+  test('is closed while the canaries are observed', () => {
+    expect(gate()).toMatchObject({ ceiling: 2, opensAt: OPENS });
+    const grown = set('new', 3);
+    expect(gate({ current: grown, care: { ...care, canary: 1, soakMs: 60 * MINUTE } })?.ceiling).toBe(3);
+  });
+
+  test.each<[what: string, change: Partial<GateInput>]>([
+    ['a rollout without care', { care: NO_CARE }],
+    ['one without care that is paused', { care: NO_CARE, deployment: pool(NOTE, { paused: true }) }],
+    ['Recreate', { deployment: pool({}, { strategy: { type: 'Recreate' } }) }],
+    ['a return to the last good template', { deployment: pool(LAST_GOOD('new')) }],
+    ['a return that a failure had paused', { deployment: pool({ ...LAST_GOOD('new'), ...NOTE }, { paused: true }) }],
+    ['the creation of a deployment', { old: [], rolling: false }],
+    ['the end of a rollout', { rolling: false, deployment: pool(LAST_GOOD('gone')) }],
+    ['canaries that are proven', { machines: running(50, 10) }],
+    [
+      'proven canaries, also during a pause of the user',
+      { machines: running(50, 10), deployment: pool({}, { paused: true }) },
+    ],
+  ])('does not delay %s', (_what, change) => {
+    expect(gate(change)).toBeUndefined();
+  });
+
+  test.each<[what: string, change: Partial<GateInput>, ceiling: number]>([
+    ['without a set of the template', { current: undefined, machines: [] }, 2],
+    [
+      'without old machines, until the template has carried the deployment',
+      { rolling: false, deployment: pool(LAST_GOOD('old')) },
+      2,
+    ],
+    ['during a pause, at the size of the set', { deployment: pool({}, { paused: true }), current: set('new', 1) }, 1],
+    ['during a pause without a set', { deployment: pool({}, { paused: true }), current: undefined, machines: [] }, 0],
+  ])('is closed %s', (_what, change, ceiling) => {
+    expect(gate(change)?.ceiling).toBe(ceiling);
+  });
+
+  test('stays closed after a failure until the user resumes the rollout', () => {
+    const paused = { deployment: pool(NOTE, { paused: true }), machines: running(50, 50), old: [set('old', 0)] };
+    const closed = {
+      ceiling: 2,
+      opensAt: undefined,
+      because: 'waiting: new-a, new-b failed with the new template',
+    };
+    expect(gate({ ...paused, rolling: false })).toEqual(closed);
+    expect(gate({ ...paused, current: undefined })).toEqual({ ...closed, ceiling: 0 });
+    expect(gate({ ...paused, old: [], rolling: false })).toBeUndefined();
+  });
+
+  test('opens in time also during a pause of the user, and after a pause that was ended', () => {
+    expect(gate({ deployment: pool({}, { paused: true }) })).toMatchObject({ ceiling: 2, opensAt: OPENS });
+    expect(gate({ deployment: pool(NOTE) })).toMatchObject({ ceiling: 2, opensAt: OPENS });
+    const object = pool();
+    const { annotations: _, ...metadata } = object.metadata;
+    expect(gate({ deployment: { ...object, metadata } })).toMatchObject({ ceiling: 2, opensAt: OPENS });
+  });
+
+  test('keeps failed machines during a pause, until it opens', () => {
+    const closed = gate();
+    expect(keptFailures(pool({}, { paused: true }), closed)).toEqual({ keeps: { until: OPENS } });
+    expect(keptFailures(pool(), closed)).toEqual({});
+    expect(keptFailures(pool({}, { paused: true }), undefined)).toEqual({});
+  });
+
+  test.each<[named: string | undefined, of: MachineSet | undefined, is: boolean]>([
+    ['new', current, true],
+    ['old', current, false],
+    [undefined, current, false],
+    [undefined, undefined, false],
+  ])('with the last good set %s, a rollout to the current set is a return: %#', (named, of, is) => {
+    expect(isReturn(pool(named === undefined ? {} : LAST_GOOD(named)), of)).toBe(is);
+  });
+
+  test('a note names machines of the set that failed', () => {
+    expect(isNoted(pool({ [Annotations.RolloutPausedBy]: 'other-a~u,new-b~u' }), 'new')).toBe(true);
+    expect(isNoted(pool({ [Annotations.RolloutPausedBy]: 'newest-a~u' }), 'new')).toBe(false);
+    expect(isNoted(pool(), 'new')).toBe(false);
+  });
+});
+
 describe('automatic pause', () => {
+  test('failed updates of machines that are being deleted do not count, nor machines without a phase', () => {
+    const going = inPhase('InPlaceUpdateFailed', 1);
+    const old = [{ ...going, metadata: { ...going.metadata, deletionTimestamp: NOW.toISOString() } }];
+    expect(failuresOf([machine()], old)).toEqual([]);
+  });
+
+  test('the note is sorted, and the message names at most five new failures', () => {
+    const failed = ['f', 'e', 'd', 'c', 'b', 'a'].map((name) => inPhase('Failed', 1, name));
+    const pause = pauseOn(annotated({}), failed);
+    expect(pause?.note).toBe('a~uid-a,b~uid-b,c~uid-c,d~uid-d,e~uid-e,f~uid-f');
+    expect(pause?.message).toMatch(/paused: a, b, c, d, e failed with/);
+    const noted = annotated({ [Annotations.RolloutPausedBy]: 'a~uid-a,b~uid-b' });
+    expect(pauseOn(noted, failed.slice(3))?.message).toMatch(/paused: c failed with/);
+  });
+
   test('failed machines of the new template count, failed old ones only after an update', () => {
     const current = [inPhase('Running', 1, 'a'), inPhase('Failed', 1, 'b'), inPhase('CrashLoopBackOff', 1, 'c')];
     const old = [inPhase('Failed', 1, 'd'), inPhase('InPlaceUpdateFailed', 1, 'e')];

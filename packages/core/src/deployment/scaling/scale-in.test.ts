@@ -157,6 +157,20 @@ describe('the scaler’s annotations (docs/compatibility/rules-deployments.md §
     expect(annotations).not.toHaveProperty([Annotations.LastReplicaChangeByScaler]);
   });
 
+  test('a list of machines that are gone leaves the deployment and deletes no machine that is marked', async () => {
+    await using world = await start(3);
+    const before = await names(world);
+    const marks = { [Annotations.Priority]: '1', [Annotations.MarkedForDeletionTime]: '2026-01-01T12:00:00Z' };
+    await world.patchMachine(before[1] ?? '', { metadata: { annotations: marks } });
+    await world.pass(30);
+    await world.change({ metadata: { annotations: { [Annotations.TriggerDeletion]: 'gone' } } });
+    await world.pass(120);
+    expect(await names(world)).toEqual(before);
+    const { annotations } = (await world.deployment()).metadata;
+    expect(annotations).not.toHaveProperty([Annotations.TriggerDeletion]);
+    expect(annotations).not.toHaveProperty([Annotations.LastReplicaChangeByScaler]);
+  });
+
   test('priority 1 at equal count: nothing is deleted, one event reports it, and the next scale-down takes it [incident 7]', async () => {
     await using world = await start(3);
     const [a = '', b = '', c = ''] = await names(world);

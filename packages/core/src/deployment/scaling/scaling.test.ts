@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SetSize } from '../state/size.ts';
-import { planScaling, type ScaleTarget } from './scaling.ts';
+import { isSaturated, isScalingEvent, planScaling, type ScaleTarget } from './scaling.ts';
 
 const size = (name: string, replicas: number, desired: number): SetSize => ({
   name,
@@ -46,11 +46,11 @@ test('a paused rolling update deletes machines above a reduced surge', () => {
 });
 
 test('without a pause an update in place moves its machines by itself', () => {
-  const { resize, annotate } = planScaling(
+  const { resize, annotate, because } = planScaling(
     { current: size('new', 1, 4), old: [size('old', 3, 4)] },
     { ...IN_PLACE, paused: false, replicas: 2 },
   );
-  expect([...resize]).toEqual([]);
+  expect([[...resize], because]).toEqual([[], 'the strategy sets the sizes itself']);
   expect(annotate).toEqual(['old', 'new']);
 });
 
@@ -64,3 +64,430 @@ test.each([false, true])(
     expect(annotate).toEqual(['old', 'new']);
   },
 );
+
+/** A set that was last scaled to four replicas, all of them available. */
+const of = (name: string, replicas: number, change: Partial<SetSize> = {}): SetSize => ({
+  ...size(name, replicas, 4),
+  ...change,
+});
+const rolling = (replicas: number, change: Partial<ScaleTarget> = {}): ScaleTarget => ({
+  replicas,
+  limits: { surge: 1, annotatedSurge: 1, unavailable: 0 },
+  strategy: 'RollingUpdate',
+  statusReplicas: 4,
+  ...change,
+});
+const NO_SURGE = { limits: { surge: 0, annotatedSurge: 0, unavailable: 0 } } as const;
+const CEILING = { ceiling: 1, good: 'old' } as const;
+
+describe('a change of the replicas', () => {
+  test.each<[what: string, current: SetSize | undefined, old: SetSize[], replicas: number, is: boolean]>([
+    ['without a current set it belongs to the change of the template', undefined, [of('old', 3)], 2, false],
+    ['of sets without replicas', of('new', 0), [], 1, true],
+    ['of nothing to nothing', of('new', 0), [], 0, false],
+    ['that one set does not know yet', of('new', 1), [of('old', 3, { desired: 3 })], 4, true],
+    ['that only an empty set does not know', of('new', 4), [of('old', 0, { desired: 3 })], 4, false],
+    ['that all sets know', of('new', 1), [of('old', 3)], 4, false],
+    ['of a set that was never scaled', of('new', 4, { desired: undefined }), [], 5, false],
+  ])('%s', (_what, current, old, replicas, is) => {
+    expect(isScalingEvent({ current, old }, replicas)).toBe(is);
+  });
+});
+
+test.each<[what: string, current: SetSize | undefined, is: boolean]>([
+  ['has and had all replicas', of('new', 4), true],
+  ['does not exist', undefined, false],
+  ['has fewer', of('new', 3, { available: 4 }), false],
+  ['was last scaled to fewer', of('new', 4, { desired: 3 }), false],
+  ['has one that is not available', of('new', 4, { available: 3 }), false],
+])('a set that %s carries the deployment: %#', (_what, current, is) => {
+  expect(isSaturated(current, 4)).toBe(is);
+});
+
+interface Row {
+  readonly current?: SetSize;
+  readonly old?: readonly SetSize[];
+  readonly to: ScaleTarget;
+  readonly resize: Readonly<Record<string, number>>;
+  readonly annotate: readonly string[];
+  readonly because?: RegExp;
+}
+
+test.each<[what: string, row: Row]>([
+  ['no set', { to: rolling(4), resize: {}, annotate: [], because: /no set/ }],
+  [
+    'the current one',
+    {
+      current: of('new', 2),
+      old: [of('old', 0)],
+      to: rolling(4),
+      resize: { new: 4 },
+      annotate: ['new'],
+      because: /new is the only/,
+    },
+  ],
+  [
+    'a former one',
+    { current: of('new', 0), old: [of('old', 2)], to: rolling(4), resize: { old: 4 }, annotate: ['old'] },
+  ],
+  [
+    'a former one, although the current template has a limit',
+    { current: of('new', 0), old: [of('old', 2)], to: rolling(4, CEILING), resize: { old: 4 }, annotate: ['old'] },
+  ],
+  [
+    'none, so the current one',
+    { current: of('new', 0), old: [of('old', 0)], to: rolling(2), resize: { new: 2 }, annotate: ['new'] },
+  ],
+  [
+    'none, so the last good one',
+    { old: [of('old', 0), of('later', 0)], to: rolling(2, { good: 'old' }), resize: { old: 2 }, annotate: ['old'] },
+  ],
+  [
+    'none, so the newest one',
+    { old: [of('old', 0), of('later', 0)], to: rolling(2), resize: { later: 2 }, annotate: ['later'] },
+  ],
+  [
+    'one with a machine that is being deleted, which still counts',
+    {
+      current: of('new', 2, { actual: 3, leaving: 1 }),
+      to: rolling(4, NO_SURGE),
+      resize: { new: 3 },
+      annotate: ['new'],
+    },
+  ],
+  [
+    'one that shrinks, with more machines than allowed',
+    {
+      current: of('new', 4, { actual: 6, leaving: 2 }),
+      to: rolling(3, NO_SURGE),
+      resize: { new: 3 },
+      annotate: ['new'],
+    },
+  ],
+  [
+    'the current one at its limit: the last good one grows',
+    {
+      current: of('new', 2),
+      old: [of('old', 0)],
+      to: rolling(4, { ceiling: 2, good: 'old' }),
+      resize: { old: 3 },
+      annotate: ['old', 'new'],
+      because: /not yet proven: old grows/,
+    },
+  ],
+  [
+    'the current one, which has all replicas already',
+    {
+      current: of('new', 2),
+      old: [of('old', 0)],
+      to: rolling(2, { ceiling: 2, good: 'old' }),
+      resize: { new: 2 },
+      annotate: ['new'],
+    },
+  ],
+])('one set with replicas takes them all: %s', (_what, { current, old = [], to, resize, annotate, because }) => {
+  const plan = planScaling({ current, old }, to);
+  expect([Object.fromEntries(plan.resize), plan.annotate]).toEqual([resize, annotate]);
+  expect(plan.because).toMatch(because ?? /./);
+});
+
+test.each<[what: string, row: Row]>([
+  [
+    'a pause keeps the sizes up to the surge',
+    {
+      current: of('new', 2),
+      old: [of('old', 3)],
+      to: rolling(4, { paused: true }),
+      resize: {},
+      annotate: ['old', 'new'],
+      because: /paused/,
+    },
+  ],
+  [
+    'and also those of a set that was never scaled',
+    {
+      current: of('new', 1, { desired: undefined }),
+      old: [of('old', 3)],
+      to: rolling(4, { paused: true }),
+      resize: {},
+      annotate: ['old', 'new'],
+    },
+  ],
+  [
+    'a pause follows the user if one set does not know the replicas yet',
+    {
+      current: of('new', 1),
+      old: [of('old', 3, { desired: 3 })],
+      to: rolling(4, { paused: true }),
+      resize: { new: 2 },
+      annotate: ['old', 'new'],
+    },
+  ],
+  [
+    'without a pause the current set grows',
+    {
+      current: of('new', 1),
+      old: [of('old', 3), of('empty', 0)],
+      to: rolling(4),
+      resize: { new: 2 },
+      annotate: ['old', 'new'],
+      because: /in proportion/,
+    },
+  ],
+  [
+    'a set that carries the deployment empties the others',
+    {
+      current: of('new', 4),
+      old: [of('old', 1), of('empty', 0)],
+      to: rolling(4),
+      resize: { old: 0 },
+      annotate: [],
+      because: /belong to the current/,
+    },
+  ],
+  [
+    'nothing to add or to take',
+    { current: of('new', 2), old: [of('old', 3)], to: rolling(4), resize: {}, annotate: ['old', 'new'] },
+  ],
+  [
+    'a current set without replicas is left to the rollout',
+    {
+      current: of('new', 0),
+      old: [of('old', 2), of('later', 1)],
+      to: rolling(4),
+      resize: {},
+      annotate: ['old', 'later'],
+      because: /in proportion/,
+    },
+  ],
+  [
+    'and so is one that does not exist',
+    { old: [of('old', 2), of('later', 1)], to: rolling(4, { good: 'old' }), resize: {}, annotate: ['old', 'later'] },
+  ],
+  [
+    'a template without machines gets none during a pause: the last good set grows',
+    {
+      current: of('new', 0),
+      old: [of('old', 2, { desired: 3 }), of('later', 1, { desired: 3 })],
+      to: rolling(4, { paused: true, good: 'old' }),
+      resize: { old: 3 },
+      annotate: ['old', 'later'],
+    },
+  ],
+  [
+    'unless it has a limit, up to which it grows first',
+    {
+      current: of('new', 0),
+      old: [of('old', 2, { desired: 3 }), of('later', 1, { desired: 3 })],
+      to: rolling(6, { paused: true, ...CEILING }),
+      resize: { new: 1, old: 5 },
+      annotate: ['old', 'later', 'new'],
+      because: /old grows/,
+    },
+  ],
+  [
+    'at its limit, but not paused, the current set grows first as well',
+    {
+      current: of('new', 0),
+      old: [of('old', 2), of('later', 1)],
+      to: rolling(6, CEILING),
+      resize: { new: 1, old: 5 },
+      annotate: ['old', 'later', 'new'],
+    },
+  ],
+  [
+    'the last good set is named as the cause only if it grows',
+    {
+      current: of('new', 0),
+      old: [of('old', 3), of('later', 1)],
+      to: rolling(4, CEILING),
+      resize: { new: 1 },
+      annotate: ['old', 'later', 'new'],
+      because: /in proportion/,
+    },
+  ],
+  [
+    'too many machines that are being deleted leave no room',
+    {
+      current: of('new', 1, { actual: 3, leaving: 2 }),
+      old: [of('old', 3)],
+      to: rolling(4),
+      resize: {},
+      annotate: ['old', 'new'],
+    },
+  ],
+  [
+    'machines that are being deleted delay the growth; the rollout continues it',
+    {
+      current: of('new', 1, { actual: 2, leaving: 1 }),
+      old: [of('old', 3)],
+      to: rolling(6),
+      resize: { new: 3 },
+      annotate: ['old', 'new'],
+    },
+  ],
+  [
+    'during a pause the sets stay unwritten, so that a later pass adds the rest',
+    {
+      current: of('new', 1, { actual: 2, leaving: 1 }),
+      old: [of('old', 3)],
+      to: rolling(6, { paused: true }),
+      resize: { new: 3 },
+      annotate: [],
+    },
+  ],
+  [
+    'the same at a limit',
+    {
+      current: of('new', 1, { actual: 2, leaving: 1 }),
+      old: [of('old', 3)],
+      to: rolling(6, CEILING),
+      resize: { old: 5 },
+      annotate: [],
+    },
+  ],
+])('two sets and more with replicas: %s', (_what, { current, old = [], to, resize, annotate, because }) => {
+  const plan = planScaling({ current, old }, to);
+  expect([Object.fromEntries(plan.resize), plan.annotate]).toEqual([resize, annotate]);
+  expect(plan.because).toMatch(because ?? /./);
+});
+
+const max = (value: number | undefined, change: Partial<SetSize> = {}): Partial<SetSize> => ({ max: value, ...change });
+
+test.each<[what: string, row: Omit<Row, 'annotate'>]>([
+  [
+    'in proportion to their sizes',
+    {
+      current: of('new', 10, max(15)),
+      old: [of('old', 5, max(15))],
+      to: rolling(10, NO_SURGE),
+      resize: { new: 7, old: 3 },
+    },
+  ],
+  [
+    'from the older of two equal sets first',
+    {
+      current: of('new', 5, max(10)),
+      old: [of('later', 0), of('old', 5, max(10))],
+      to: rolling(9, NO_SURGE),
+      resize: { new: 5, old: 4 },
+    },
+  ],
+  [
+    'from the older of two equal sets first, also if that is the current one',
+    {
+      current: of('new', 5, max(10, { createdAt: 0 })),
+      old: [of('old', 5, max(10))],
+      to: rolling(9, NO_SURGE),
+      resize: { new: 4, old: 5 },
+    },
+  ],
+  [
+    'in the same proportion beside a set that may not grow',
+    {
+      current: of('new', 4, max(10)),
+      old: [of('old', 3, max(4))],
+      to: rolling(6, NO_SURGE),
+      resize: { new: 3, old: 3 },
+    },
+  ],
+  [
+    'so that every set keeps its available machines, if starting ones can go',
+    {
+      current: of('new', 6, max(12, { available: 0 })),
+      old: [of('old', 2, max(12)), of('later', 4, max(12))],
+      to: rolling(6, NO_SURGE),
+      resize: { old: 2, later: 4, new: 0 },
+    },
+  ],
+  [
+    'the rest from the largest set',
+    {
+      current: of('new', 3, max(12)),
+      old: [of('old', 6, max(12)), of('later', 3, max(12))],
+      to: rolling(11, NO_SURGE),
+      resize: { new: 3, old: 5, later: 3 },
+    },
+  ],
+  [
+    'all of them',
+    {
+      current: of('new', 2, max(undefined)),
+      old: [of('old', 2, max(undefined))],
+      to: rolling(0, { ...NO_SURGE, statusReplicas: 0 }),
+      resize: { new: 0, old: 0 },
+    },
+  ],
+  [
+    'all of them, whatever the surge',
+    { current: of('new', 2), old: [of('old', 2)], to: rolling(0), resize: { new: 0, old: 0 } },
+  ],
+  [
+    'a set with an outdated annotation never grows',
+    {
+      current: of('new', 3, max(10)),
+      old: [of('old', 3, max(4))],
+      to: rolling(5, NO_SURGE),
+      resize: { new: 2, old: 3 },
+    },
+  ],
+  [
+    'and no set falls below 0',
+    {
+      current: of('new', 3, max(1)),
+      old: [of('old', 3, max(1))],
+      to: rolling(1, NO_SURGE),
+      resize: { new: 3, old: 0 },
+    },
+  ],
+  [
+    'measured against the status where the annotation is missing',
+    {
+      current: of('new', 4, max(undefined, { available: 3 })),
+      old: [of('old', 4, max(undefined))],
+      to: rolling(4, { limits: { ...NO_SURGE.limits, unavailable: 4 }, statusReplicas: 16 }),
+      resize: { new: 3, old: 1 },
+    },
+  ],
+  [
+    'measured against the replicas and the surge where both are missing',
+    {
+      current: of('new', 6, max(undefined)),
+      old: [of('old', 3, max(undefined))],
+      to: rolling(6, { statusReplicas: 0 }),
+      resize: { new: 4, old: 3 },
+    },
+  ],
+  [
+    'from machines that start before available ones [incident 9]',
+    {
+      current: of('new', 3, max(6, { available: 0 })),
+      old: [of('old', 3, max(6))],
+      to: rolling(4),
+      resize: { new: 2, old: 3 },
+    },
+  ],
+  [
+    'but not more than must stay available',
+    {
+      current: of('new', 2, max(8, { available: 0 })),
+      old: [of('old', 4, max(8)), of('later', 2, max(8, { available: 0 }))],
+      to: rolling(3),
+      resize: { old: 3, new: 1, later: 0 },
+    },
+  ],
+  [
+    'and fewer if some may be unavailable',
+    {
+      current: of('new', 4, max(8, { available: 0 })),
+      old: [of('old', 4, max(8))],
+      to: rolling(3, { limits: { surge: 1, annotatedSurge: 1, unavailable: 2 } }),
+      resize: { old: 2, new: 2 },
+    },
+  ],
+])('a reduction is shared: %s', (_what, { current, old = [], to, resize }) => {
+  const plan = planScaling({ current, old }, to);
+  expect(Object.fromEntries(plan.resize)).toEqual(resize);
+  const active = [...old, ...(current ? [current] : [])].filter(({ replicas }) => replicas > 0);
+  expect([plan.annotate, plan.because]).toEqual([active.map(({ name }) => name), 'in proportion']);
+});

@@ -91,7 +91,7 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
     return { resize: new Map(), annotate, because: 'in proportion' };
   // A template without machines gets none during a pause.
   const growing = inactive && target.ceiling === undefined ? { current: undefined, old: sizes.old } : sizes;
-  return { ...addTo(growing, toAdd, roomFor(sizes, target), target), ...(toAdd === 0 ? { annotate } : {}) };
+  return addTo(growing, toAdd, roomFor(sizes, target), target);
 }
 
 /** One active set, or none: it takes all replicas, but for what its template must not get yet. */
@@ -144,7 +144,7 @@ function shareOut(active: readonly SetSize[], target: ScaleTarget, toAdd: number
   for (const size of sorted) {
     const fraction =
       replicas === 0 ? -size.replicas : round((size.replicas * allowed) / basis(size, target)) - size.replicas;
-    const share = shared === toAdd ? 0 : Math.max(Math.min(fraction, 0), toAdd - shared);
+    const share = Math.max(Math.min(fraction, 0), toAdd - shared);
     resize.set(size.name, size.replicas + share);
     shared += share;
   }
@@ -171,7 +171,8 @@ function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvai
       const wanted = Math.min(steadyAvailable(taker) - staying(taker), lacking);
       const spare = now(giver) - staying(giver);
       const moved = Math.min(wanted, spare);
-      if (giver === taker || moved <= 0) continue;
+      // A set that may take machines has no spare ones, so it gives itself none.
+      if (moved <= 0) continue;
       resize.set(taker.name, now(taker) + moved);
       resize.set(giver.name, now(giver) - moved);
       lacking -= moved;

@@ -1,4 +1,4 @@
-import { Annotations, type Machine } from '@mcm/api';
+import { Annotations, Labels, type Machine } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
 import { deployment, machine, minutes, NOW, set } from '../../set/test-objects.ts';
 import { normaliseTriggers, planTriggers, unmetTriggers } from './trigger-deletion.ts';
@@ -14,7 +14,9 @@ const plan = (list: string | undefined, scaler: string | undefined, ...machines:
     ...(list === undefined ? {} : { [LIST]: list }),
     ...(scaler === undefined ? {} : { [SCALER]: scaler }),
   };
-  return planTriggers(deployment(2, { annotations }), byName(...machines), NOW, (name) => name === 'foreign');
+  return planTriggers(deployment(2, { annotations }), byName(...machines), NOW, (name) =>
+    ['a', 'b', 'foreign'].includes(name),
+  );
 };
 const T0 = minutes(-10);
 const T1 = minutes(-5);
@@ -22,6 +24,15 @@ const T1 = minutes(-5);
 describe('step A: the list in its present form [9.2]', () => {
   test('no annotation: nothing', () => {
     expect(plan(undefined, undefined, running('a'))).toEqual({ annotations: {}, marks: [], refused: [] });
+  });
+
+  test('objects without any annotation', () => {
+    const given = deployment(2);
+    const { annotations: _, ...metadata } = given.metadata;
+    expect(planTriggers({ ...given, metadata }, new Map(), NOW)).toEqual({ annotations: {}, marks: [], refused: [] });
+    const one = running('a');
+    const { annotations: __, ...bare } = one.metadata;
+    expect(plan(`a~${T0}`, T0, { ...one, metadata: bare }).marks).toHaveLength(1);
   });
 
   test('an entry without a time gets the present one, one with a time keeps it, one with two is dropped', () => {
@@ -54,6 +65,7 @@ describe('step A: the list in its present form [9.2]', () => {
 
   test('a name that is dropped moves no time', () => {
     expect(plan('gone', T0, running('a')).annotations).toEqual({ [LIST]: null });
+    expect(plan('gone', undefined, running('a')).annotations).toEqual({ [LIST]: null });
   });
 
   test('a name that is given twice counts once', () => {
@@ -112,6 +124,7 @@ describe('step B: mark and prune [9.2]', () => {
   test.each<[title: string, options: Parameters<typeof machine>[1], mark: string | undefined]>([
     ['a machine without a mark', {}, minutes(0)],
     ['an old mark without its priority', { marked: -20 }, minutes(0)],
+    ['a mark in the last second of the fall', { marked: -5 }, minutes(0)],
     ['a mark that is later', { marked: -1 }, undefined],
     ['a machine that is marked', { marked: -20, priority: '1' }, undefined],
   ])('a time that an earlier fall of the count covers is not taken: %s', (_title, options, mark) => {
@@ -120,9 +133,31 @@ describe('step B: mark and prune [9.2]', () => {
     expect(marks.map((one) => one.annotations[Annotations.MarkedForDeletionTime])[0]).toBe(mark);
   });
 
+  test.each<[title: string, options: Parameters<typeof machine>[1], marks: object]>([
+    ['priority 1 without a time gets the time', { priority: '1' }, { [Annotations.MarkedForDeletionTime]: T0 }],
+    ['another priority with a time gets the priority', { priority: '3', marked: -20 }, { [Annotations.Priority]: '1' }],
+  ])('%s', (_title, options, marks) => {
+    expect(plan(`a~${T0}`, T0, running('a', options)).marks.map((mark) => mark.annotations)).toEqual([marks]);
+  });
+
+  test('a mark whose time cannot be read is kept, although a fall is over', () => {
+    const one = running('a');
+    const annotations = { ...one.metadata.annotations, [Annotations.MarkedForDeletionTime]: 'soon' };
+    const given = deployment(2, { annotations: { [LIST]: `a~${T0}`, [SCALER]: T1 } });
+    const marked = byName({ ...one, metadata: { ...one.metadata, annotations } });
+    const { marks } = planTriggers(given, marked, NOW, undefined, () => Date.parse(T1));
+    expect(marks.map((mark) => mark.annotations)).toEqual([{ [Annotations.Priority]: '1' }]);
+  });
+
+  test('without a caller that knows other machines, an unknown name is merely gone', () => {
+    const given = deployment(2, { annotations: { [LIST]: `foreign~${T0}`, [SCALER]: T0 } });
+    expect(planTriggers(given, byName(running('a')), NOW).refused).toEqual([]);
+  });
+
   test('what is rubbish or foreign is said, what is merely gone is not', () => {
-    expect(plan(`a~soon,b~${T0}~x,foreign,gone`, T0, running('a')).refused).toEqual([
+    expect(plan(`a~soon, b~${T0}~x ,Not a name,foreign,gone,gone~soon`, T0, running('a')).refused).toEqual([
       `b~${T0}~x (must be name~time)`,
+      'Not a name (must be name~time)',
       'a~soon (the time must be RFC 3339)',
       'foreign (not a machine of this deployment)',
     ]);
@@ -137,6 +172,7 @@ describe('a mark that is not acted upon is said', () => {
     ['priority 1 without a time, at equal count', 2, undefined, undefined, /has no .*marked-for-deletion-time/],
     ['marked, and the count never fell', 2, undefined, -5, /was not reduced after the mark/],
     ['marked after the last fall of the count', 2, T0, -5, /was not reduced after the mark/],
+    ['marked without a fall that the set knows', 2, 'soon', -5, /was not reduced after the mark/],
     ['fewer than wanted', 3, undefined, undefined, /the set has only the 3 machines that it needs/],
   ])('%s', (_title, replicas, scaler, marked, why) => {
     const named = running('a', { priority: '1', ...(marked === undefined ? {} : { marked }) });
@@ -150,9 +186,23 @@ describe('a mark that is not acted upon is said', () => {
     ['one that was marked in the second of the change', 2, T1, running('a', { priority: '1', marked: -5 })],
     ['one of a set that is to be smaller: it goes', 1, undefined, running('a', { priority: '1' })],
     ['one that is going', 2, undefined, running('a', { priority: '1', deleting: true })],
+    ['one that failed', 2, undefined, machine('a', { phase: 'Failed', priority: '1' })],
+    [
+      'one whose update in place succeeded, which moves to the new set',
+      2,
+      undefined,
+      running('a', { priority: '1', labels: { [Labels.UpdateResult]: 'successful' } }),
+    ],
     ['priority 2', 2, undefined, running('a', { priority: '2' })],
     ['a priority that is no number', 2, undefined, running('a', { priority: 'high' })],
   ])('but not %s', (_title, replicas, scaler, named) => {
     expect(unmetTriggers(scaled(replicas, scaler), [named, running('b')])).toEqual([]);
+  });
+
+  test('a machine that is being deleted fills no place, and a set without replicas keeps none', () => {
+    const named = running('a', { priority: '1' });
+    expect(unmetTriggers(scaled(2), [named, running('b'), running('c', { deleting: true })])).toHaveLength(1);
+    const { replicas: _, ...spec } = scaled(2).spec;
+    expect(unmetTriggers({ ...scaled(2), spec }, [named])).toEqual([]);
   });
 });

@@ -99,9 +99,7 @@ export function planTriggers(
       : [];
   });
   const list = printTriggers(kept);
-  const rises =
-    annotations[Annotations.LastReplicaChangeByScaler] === undefined ||
-    kept.some(({ isTimed }) => last === undefined || !isTimed);
+  const rises = kept.some(({ isTimed }) => last === undefined || !isTimed);
   const marks = kept
     .map(({ machine, time }) => ({
       machine,
