@@ -69,6 +69,11 @@ const current = (desired = '3', name = 'new'): MachineSet =>
   set(name, 3, { annotations: desired === '' ? {} : { [Annotations.DesiredReplicas]: desired } });
 const former = (replicas: number): MachineSet => set('old', replicas, { className: 'former', age: 90 });
 
+const unscaled = (one: MachineSet): MachineSet => {
+  const { replicas: _, ...spec } = one.spec;
+  return { ...one, spec };
+};
+
 interface Case {
   readonly written?: string | undefined;
   readonly annotations?: Record<string, string>;
@@ -132,6 +137,7 @@ describe('an accepted request', () => {
   test.each<[what: string, given: Case]>([
     ['before its set was ever scaled', { sets: [current('')] }],
     ['beside former sets that are empty', { sets: [former(0), current()] }],
+    ['beside a former set without replicas', { sets: [unscaled(former(0)), current()] }],
     ['to no machine', { written: text({ from: 1, to: 0 }), sets: [current('1')], replicas: undefined }],
   ])('also %s', (_what, given) => {
     expect(plan(given)?.event?.reason).toBe('ScaleInAccepted');

@@ -387,7 +387,7 @@ test.each<[what: string, row: Omit<Row, 'annotate'>]>([
     {
       current: of('new', 4, max(10)),
       old: [of('old', 3, max(4))],
-      to: rolling(6, NO_SURGE),
+      to: rolling(6, { limits: { ...NO_SURGE.limits, unavailable: 6 } }),
       resize: { new: 3, old: 3 },
     },
   ],

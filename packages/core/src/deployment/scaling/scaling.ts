@@ -165,14 +165,13 @@ function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvai
   const now = (size: SetSize) => resize.get(size.name) ?? size.replicas;
   const staying = (size: SetSize) => Math.min(size.available, now(size));
   const goal = Math.min(minAvailable, sum(active, steadyAvailable));
-  let lacking = goal - sum(active, staying);
+  let lacking = Math.max(goal - sum(active, staying), 0);
   for (const taker of active) {
+    // A set that takes machines has no spare ones, so it gives itself none.
     for (const giver of active) {
       const wanted = Math.min(steadyAvailable(taker) - staying(taker), lacking);
       const spare = now(giver) - staying(giver);
       const moved = Math.min(wanted, spare);
-      // A set that may take machines has no spare ones, so it gives itself none.
-      if (moved <= 0) continue;
       resize.set(taker.name, now(taker) + moved);
       resize.set(giver.name, now(giver) - moved);
       lacking -= moved;
