@@ -3,7 +3,7 @@ import { ignoreNotFound, type KubeClient, nodes, type Transport } from '@mcm/kub
 import { expect, test } from 'vitest';
 import { play } from './histories/random-history.ts';
 import { playScaler } from './histories/scaler-history.ts';
-import { PauseVerifier } from './verifiers/pause-verifier.ts';
+import { HoldVerifier, pauseHold } from './verifiers/hold-verifier.ts';
 import { ScalerVerifier } from './verifiers/scaler-verifier.ts';
 import { NAMESPACE, type ProcessName, World, type WorldOptions } from './world/world.ts';
 
@@ -187,6 +187,12 @@ const reads =
 /** A manager that does not read pauses. */
 const ignoresPauses = reads((text) => text.replaceAll('"paused":true', '"paused":false'));
 
+/** A manager that does not read windows. */
+const ignoresWindows = reads((text) => text.replaceAll(Annotations.RolloutWindows, 'unknown'));
+
+/** A manager that does not read the label that postpones. */
+const ignoresPostponement = reads((text) => text.replaceAll(Labels.RolloutPostpone, 'unknown'));
+
 /** A manager that does not read names. */
 const ignoresNames = reads((text) => text.replaceAll(Annotations.TriggerDeletion, 'unknown'));
 
@@ -221,9 +227,24 @@ test.each([3, 4])(
   'a rollout that continues although it is paused is reported in a random history: %i',
   async (seed) => {
     const { violations } = await play('pauses', { seed, wrap: ignoresPauses });
-    expect(violations).toContainEqual(expect.stringMatching(/^set .* went from . to . though the rollout is paused$/));
+    expect(violations).toContainEqual(
+      expect.stringMatching(/^set .* went from . to . although the rollout is paused$/),
+    );
   },
 );
+
+test.each([
+  [
+    'outside of its windows',
+    ignoresWindows,
+    3,
+    /^set .* went from . to . although the rollout is outside of its windows$/,
+  ],
+  ['on a node that postpones', ignoresPostponement, 1, / was deleted although its node postpones the rollout$/],
+])('a rollout that acts %s is reported in a random history', async (_title, wrap, seed, violation) => {
+  const { violations } = await play('windows', { seed, wrap });
+  expect(violations).toContainEqual(expect.stringMatching(violation));
+});
 
 /** Actions of a rollout on machines during a pause, without changes of their sets. */
 const rollsOn =
@@ -253,12 +274,12 @@ const makesNew = rollsOn(async (client, all) => {
 });
 
 test.each([
-  ['deleted', takesOld, /^workers-.* was deleted, of .* though the rollout is paused$/],
-  ['made', makesNew, /^one-more-[0-9]+ was made, of .* though the rollout is paused$/],
-] as const)('a machine that is %s although the rollout is paused is reported', async (_, defect, reported) => {
+  ['deleted', takesOld, /^workers-.* was deleted, of .* although the rollout is paused$/],
+  ['made', makesNew, /^one-more-[0-9]+ was made, of .* although the rollout is paused$/],
+] as const)('a machine that is %s alalthough the rollout is paused is reported', async (_, defect, reported) => {
   const end = new AbortController();
   const [healthy, broken] = await verified({ kubelets: { joinDelay: 10_000 } }, defect, async (world) => {
-    const verifier = PauseVerifier.watch(world, end.signal);
+    const verifier = HoldVerifier.watch(world, pauseHold(), end.signal);
     await settled(world, 3);
     await roll(world);
     await world.until(async () => (await world.machines()).some(({ spec }) => spec.class.name === 'green'));

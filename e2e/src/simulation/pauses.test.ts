@@ -7,8 +7,8 @@ const cases = seedsOf('pauses', 10);
 let verified = 0;
 
 test.each(cases)('$suite $seed: a paused rollout creates and deletes no machine under any fault', async (one) => {
-  const { violations, story, pauses } = await play('pauses', one);
-  verified += pauses;
+  const { violations, story, holds } = await play('pauses', one);
+  verified += holds;
   expect(violations, `${again(one)}\n${story}`).toEqual([]);
 });
 

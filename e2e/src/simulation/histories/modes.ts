@@ -5,12 +5,23 @@ import type { WorldOptions } from '../world/world.ts';
  * - `sick`: machines are marked as Failed during rollouts, several at the same time.
  * - `in-place`: in-place updates, which mcm orchestrates for even seeds and the user for odd seeds.
  * - `pauses`: the user pauses rollouts, and also scales for odd seeds.
+ * - `windows`: rollouts act for one minute in five, and users mark machines as Failed. Nodes postpone for a while.
  * - `leases`: two processes of each controller compete for a Lease, and the leaders are frozen and continue later.
  * - `large`: five deployments of three classes, with up to 50 machines.
  * - `crds`: CRDs get and lose a version, and the CRD of the deployments is deleted and created again.
  * - `disks`: the local cloud and the control plane store their data in files. The cloud is often killed, and its last write is incomplete.
  */
-export const FLEET_MODES = ['rolls', 'sick', 'in-place', 'pauses', 'leases', 'large', 'crds', 'disks'] as const;
+export const FLEET_MODES = [
+  'rolls',
+  'sick',
+  'in-place',
+  'pauses',
+  'windows',
+  'leases',
+  'large',
+  'crds',
+  'disks',
+] as const;
 export type FleetMode = (typeof FLEET_MODES)[number];
 
 type Strategy = Pick<WorldOptions, 'inPlace' | 'maxSurge' | 'maxUnavailable' | 'maxUnhealthyReplacements'>;

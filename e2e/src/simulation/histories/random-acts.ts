@@ -1,5 +1,5 @@
-import { Labels } from '@mcm/api';
-import { nodes } from '@mcm/kube';
+import { Annotations, Labels, type MachineDeployment, machineDeployments } from '@mcm/api';
+import { ignoreNotFound, nodes } from '@mcm/kube';
 import { type Draw, danger, faultyCloud, lostVm } from '../network/misfortunes.ts';
 import type { Caller } from '../network/network.ts';
 import { BOUNDS } from '../record/bounds.ts';
@@ -7,7 +7,7 @@ import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
 import { createCrd, deleteCrd, EXCHANGED, exchangeVersion, isGone } from '../world/crd-exchange.ts';
 import { DEPLOYMENT } from '../world/fleet.ts';
-import type { ProcessName, Wanted, World } from '../world/world.ts';
+import { NAMESPACE, type ProcessName, type Wanted, type World } from '../world/world.ts';
 import { type FleetMode, isPlainMode, strategyOf } from './modes.ts';
 import type { HistoryOptions } from './outcome.ts';
 
@@ -43,7 +43,14 @@ const FREEZES = ['freeze', 'freeze', 'freeze', 'freeze', 'freeze', 'freeze'] as 
 const LEASE_ACTS = [...OFTEN, ...FREEZES, ...FREEZES, ...MISFORTUNES] as const;
 const CRD_ACTS = [...OFTEN, ...MISFORTUNES, ...Array<'exchange'>(6).fill('exchange'), 'delete CRD'] as const;
 const DISK_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'restart cloud'>(6).fill('restart cloud')] as const;
-type ActName = (typeof LEASE_ACTS)[number] | (typeof CRD_ACTS)[number] | 'sicken' | 'agents' | 'select' | 'pause again';
+type ActName =
+  | (typeof LEASE_ACTS)[number]
+  | (typeof CRD_ACTS)[number]
+  | 'sicken'
+  | 'agents'
+  | 'select'
+  | 'pause again'
+  | 'postpone';
 
 /** Acts of the modes with own lists. */
 const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
@@ -76,6 +83,7 @@ export class RandomHistory {
   readonly #inPlace: boolean;
   readonly #byHand: boolean;
   readonly #pauses: boolean;
+  readonly #windows: boolean;
   readonly #script: Script;
 
   constructor(world: World, mode: FleetMode, { seed, plan }: HistoryOptions) {
@@ -86,7 +94,8 @@ export class RandomHistory {
     this.#byHand = inPlace === 'Manual';
     this.#sick = !isPlainMode(mode);
     this.#pauses = mode === 'pauses';
-    if (this.#pauses) this.#first.replicas = MAX_REPLICAS;
+    this.#windows = mode === 'windows';
+    if (this.#pauses || this.#windows) this.#first.replicas = MAX_REPLICAS;
     const isLarge = mode === 'large';
     this.#classes = isLarge ? ['blue', 'green', 'red'] : ['blue', 'green'];
     this.#maxReplicas = isLarge ? MAX_LARGE_REPLICAS : this.#sick ? MAX_SICK_REPLICAS : MAX_REPLICAS;
@@ -107,6 +116,8 @@ export class RandomHistory {
     if (!this.#sick) return [...OFTEN, ...OFTEN, ...MISFORTUNES];
     const more: readonly ActName[] = this.#inPlace ? ['sicken', 'agents', 'select'] : ['sicken'];
     const sick = Array.from({ length: 12 }, (_, index) => more[index % more.length] ?? 'sicken');
+    const postpone = Array<'postpone'>(6).fill('postpone');
+    if (this.#windows) return [...OFTEN, 'roll', 'roll', ...MISFORTUNES, ...sick, ...postpone];
     if (!this.#pauses) return [...OFTEN, ...OFTEN, ...MISFORTUNES, ...OFTEN, ...sick];
     return [...MISFORTUNES, ...sick, ...OFTEN.slice(seed % 2 === 0 ? 1 : 0), 'pause again', 'pause again'];
   }
@@ -120,6 +131,7 @@ export class RandomHistory {
     for (const { name, replicas } of this.#wanted) await this.#world.createDeployment(replicas, name);
     if (this.#inPlace) await this.#beginUpdate();
     if (this.#pauses) await this.#beginPause();
+    if (this.#windows) await this.#beginRollout();
     await this.#script.play(1 + this.#dice.number(MAX_ACTS));
     await this.#calm();
   }
@@ -143,6 +155,7 @@ export class RandomHistory {
       agents: () => this.#agents(),
       select: () => this.#select(),
       'pause again': () => this.#pauseAgain(),
+      postpone: () => this.#postpone(),
       exchange: () => this.#exchange(),
       'delete CRD': () => this.#deleteCrd(),
     };
@@ -172,6 +185,32 @@ export class RandomHistory {
     await world.change({ paused: true });
   }
 
+  /** Starts a rollout first, so that the history contains one that a window delays. */
+  async #beginRollout(): Promise<void> {
+    await this.#world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
+    await this.#roll();
+  }
+
+  /** A workload postpones the rollout of its node for a while. */
+  async #postpone(): Promise<void> {
+    const { admin, clock } = this.#world;
+    const node = this.#dice.one((await admin.resource(nodes).list()).items)?.metadata.name;
+    if (node === undefined) return;
+    const ms = this.#dice.pause(1_200_000);
+    this.#note(`Node ${node} postpones for ${ms} ms`);
+    const label = (value: string | null) =>
+      ignoreNotFound(
+        admin.resource(nodes).patch(node, {
+          type: 'merge',
+          body: { metadata: { labels: { [Labels.RolloutPostpone]: value } } },
+        }),
+      );
+    await label('true');
+    clock.setTimeout(() => {
+      void label(null).catch((error: unknown) => this.#world.reporter.violate(String(error)));
+    }, ms);
+  }
+
   /** The user resumes the rollout for a while, and pauses it again. */
   async #pauseAgain(): Promise<void> {
     await this.#world.change({ paused: false });
@@ -193,6 +232,12 @@ export class RandomHistory {
     if (this.#pauses) {
       await world.clock.advance(LULL_MS);
       await world.change({ paused: false });
+    }
+    if (this.#windows) {
+      await world.clock.advance(LULL_MS);
+      const body = { metadata: { annotations: { [Annotations.RolloutOpenUntil]: '2100-01-01T00:00:00Z' } } };
+      const deployments = world.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE);
+      for (const { name } of this.#wanted) await deployments.patch(name, { type: 'merge', body });
     }
     if (this.#byHand) this.#selectAgainAndAgain();
     if (this.#silenced || world.network.silencesWatches) await world.clock.advance(BOUNDS.reopened.ms);

@@ -1,4 +1,5 @@
-import { PauseVerifier } from '../verifiers/pause-verifier.ts';
+import { Annotations } from '@mcm/api';
+import { HoldVerifier, pauseHold, windowHold } from '../verifiers/hold-verifier.ts';
 import { World, type WorldOptions } from '../world/world.ts';
 import { type FleetMode, strategyOf } from './modes.ts';
 import type { HistoryOptions, Outcome } from './outcome.ts';
@@ -6,8 +7,8 @@ import { RandomHistory } from './random-acts.ts';
 
 /** The result of a history, and what the verifiers checked. */
 export interface RandomOutcome extends Outcome {
-  /** Number of checked pauses during a rollout. */
-  readonly pauses: number;
+  /** Number of checked pauses, or closed windows, during a rollout. */
+  readonly holds: number;
 }
 
 /** Options of a history of a fleet. */
@@ -22,12 +23,15 @@ export interface FleetHistoryOptions extends HistoryOptions {
 export async function play(mode: FleetMode, options: FleetHistoryOptions): Promise<RandomOutcome> {
   const { seed, profile, wrap } = options;
   const machine = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };
+  const windows = windowHold(5);
+  const hold = mode === 'pauses' ? pauseHold() : mode === 'windows' ? windows : undefined;
   const world = await World.start({
     seed,
     profile,
     machine,
-    kubelets: { joinDelay: mode === 'pauses' ? 2_000 * (2 + (seed % 7)) : 500 * (seed % 7) },
+    kubelets: { joinDelay: hold ? (hold === windows ? 10_000 : 2_000) * (2 + (seed % 7)) : 500 * (seed % 7) },
     ...strategyOf(mode, seed),
+    ...(hold === windows ? { annotations: { [Annotations.RolloutWindows]: windows.annotation } } : {}),
     ...(mode === 'large' ? { moreClasses: ['red'] } : {}),
     disks: mode === 'disks',
     ...(mode === 'leases' ? { elections: true, ...options.elected } : {}),
@@ -35,7 +39,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     ...(wrap ? { wrap } : {}),
   });
   const end = new AbortController();
-  const verifier = mode === 'pauses' ? PauseVerifier.watch(world, end.signal) : undefined;
+  const verifier = hold && HoldVerifier.watch(world, hold, end.signal);
   const violations: string[] = [];
   const played = new RandomHistory(world, mode, options);
   try {
@@ -48,5 +52,5 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const story = world.reporter.tell();
   end.abort(new Error('closed'));
   await world.close();
-  return { violations, story, history, plan: played.plan, pauses: verifier?.verified ?? 0 };
+  return { violations, story, history, plan: played.plan, holds: verifier?.verified ?? 0 };
 }

@@ -1,0 +1,220 @@
+import {
+  Annotations,
+  Labels,
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import { type Change, controllerOf, createInformer, type Node, nodes, seededRandom } from '@mcm/kube';
+import type { World } from '../world/world.ts';
+
+const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
+const sizeOf = ({ spec }: MachineSet): number => spec.replicas ?? 0;
+const isSeen = ({ metadata, status }: MachineDeployment): boolean =>
+  (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+
+/** What forbids a rollout to act. */
+export interface Hold {
+  /** For violations: "paused" or "outside of its windows". */
+  readonly text: string;
+  /** Virtual milliseconds since 1970 at which the hold began that applies at `now`; undefined: the rollout may act. */
+  readonly since: (deployment: MachineDeployment, now: number) => number | undefined;
+  /** Whether sets may grow up to the replicas of the deployment, to complete what began before the hold. */
+  readonly completes: boolean;
+}
+
+/** A pause by the user, which applies once the manager has observed it. */
+export function pauseHold(): Hold {
+  let seenAt: number | undefined;
+  const since: Hold['since'] = (deployment, now) => {
+    if (!deployment.spec.paused) seenAt = undefined;
+    else if (isSeen(deployment)) seenAt ??= now;
+    return seenAt;
+  };
+  return { text: 'paused', since, completes: false };
+}
+
+/** Windows that open for a minute, at each minute of the hour that is a multiple of `minutes`. */
+export const windowHold = (minutes: number): Hold & { readonly annotation: string } => ({
+  annotation: `*/${minutes} * * * * UTC 1m`,
+  text: 'outside of its windows',
+  since: (deployment, now) => {
+    if (isOverridden(deployment)) return undefined;
+    const minute = Math.floor(now / MINUTE_MS);
+    const past = minute % minutes;
+    return past === 0 ? undefined : (minute - past + 1) * MINUTE_MS;
+  },
+  completes: true,
+});
+
+const MINUTE_MS = 60_000;
+
+const isOverridden = (deployment: MachineDeployment | undefined): boolean =>
+  deployment?.metadata.annotations?.[Annotations.RolloutOpenUntil] !== undefined;
+
+/**
+ * Reports changes by a rollout that must not act, from the stored objects:
+ * - The size of a set changes only with the scaling of the user.
+ * - A set creates and deletes machines only to reach its size, or because they failed.
+ * - If only one set has machines, it may grow to the size of the deployment. A rollout that was stopped after its first deletion
+ *   leaves a gap.
+ * - At any time, a machine whose node postpones is deleted only after a scale-down, by the user, or when it is not Running.
+ */
+export class HoldVerifier {
+  readonly #world: World;
+  readonly #sets = new Map<string, MachineSet>();
+  readonly #machines = new Map<string, Machine>();
+  readonly #hold: Hold;
+  #deployment: MachineDeployment | undefined;
+  #replicas: number | undefined;
+  /** Virtual milliseconds since 1970 at which nodes got the label that postpones, by name. */
+  readonly #postponed = new Map<string, number>();
+  /** The beginning of the last hold that was counted. */
+  #counted: number | undefined;
+  /** Changes that the user requested since the sizes were last stable. */
+  #more = false;
+  #fewer = false;
+  #verified = 0;
+
+  private constructor(world: World, hold: Hold) {
+    this.#world = world;
+    this.#hold = hold;
+  }
+
+  /** Checks a world until `signal` aborts. */
+  static watch(world: World, hold: Hold, signal: AbortSignal): HoldVerifier {
+    const verifier = new HoldVerifier(world, hold);
+    const { admin, clock, log } = world;
+    const options = { clock, log, random: seededRandom(0) };
+    const deployments = createInformer<MachineDeployment>(admin, machineDeployments, options);
+    deployments.onChange((change) => verifier.#deploymentChanged(change));
+    const sets = createInformer<MachineSet>(admin, machineSets, options);
+    sets.onChange((change) => verifier.#setChanged(change));
+    const all = createInformer<Machine>(admin, machines, options);
+    all.onChange((change) => verifier.#machineChanged(change));
+    const allNodes = createInformer<Node>(admin, nodes, options);
+    allNodes.onChange((change) => verifier.#nodeChanged(change));
+    for (const one of [deployments, sets, all, allNodes]) {
+      void one.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
+    }
+    return verifier;
+  }
+
+  /** The number of checked holds: they began while sets of several templates had machines. */
+  get verified(): number {
+    return this.#verified;
+  }
+
+  #deploymentChanged({ type, object }: Change<MachineDeployment>): void {
+    if (type === 'deleted') return;
+    this.#rest();
+    this.#deployment = object;
+    const { replicas = 0 } = object.spec;
+    const before = this.#replicas ?? replicas;
+    this.#replicas = replicas;
+    this.#more ||= replicas > before;
+    this.#fewer ||= replicas < before;
+    this.#heldSince();
+  }
+
+  #nodeChanged({ type, object: { metadata } }: Change<Node>): void {
+    const isPostponed = type !== 'deleted' && metadata.labels?.[Labels.RolloutPostpone] === 'true';
+    if (!isPostponed) this.#postponed.delete(metadata.name);
+    else if (!this.#postponed.has(metadata.name)) this.#postponed.set(metadata.name, this.#now());
+  }
+
+  /** The beginning of the current hold. A new one is counted. */
+  #heldSince(): number | undefined {
+    const since = this.#deployment && this.#hold.since(this.#deployment, this.#now());
+    if (since === undefined || since === this.#counted || this.#active().length <= 1) return since;
+    this.#counted = since;
+    this.#verified++;
+    return since;
+  }
+
+  /** Only one set has machines, so no earlier request is in progress. */
+  #rest(): void {
+    const [only, ...others] = this.#active();
+    if (this.#heldSince() !== undefined || !only || others.length > 0 || sizeOf(only) !== this.#replicas) return;
+    this.#more = false;
+    this.#fewer = false;
+  }
+
+  #setChanged({ type, object }: Change<MachineSet>): void {
+    const { name, uid } = object.metadata;
+    const before = this.#sets.get(uid);
+    if (type === 'deleted') this.#sets.delete(uid);
+    else this.#sets.set(uid, object);
+    if (type !== 'deleted' && this.#isHeld()) {
+      const [from, to] = [before ? sizeOf(before) : 0, sizeOf(object)];
+      const isFilling = from > 0 && this.#active().length === 1 && to <= (this.#replicas ?? 0);
+      const completes = this.#hold.completes && this.#total() <= (this.#replicas ?? 0);
+      const scaled = to > from ? this.#more || isFilling || completes : this.#fewer;
+      if (from !== to && !scaled) this.#violate(`set ${name} went from ${from} to ${to}`);
+    }
+    this.#rest();
+  }
+
+  #machineChanged({ type, object }: Change<Machine>): void {
+    const { name, uid } = object.metadata;
+    const before = this.#machines.get(uid);
+    if (type === 'deleted') return void this.#machines.delete(uid);
+    this.#machines.set(uid, object);
+    if (before && !isGoing(before) && isGoing(object) && this.#keeps(before)) {
+      this.#world.reporter.violate(`${name} was deleted although its node postpones the rollout`);
+    }
+    const set = this.#sets.get(controllerOf(object)?.uid ?? '');
+    if (!set || !this.#isHeld()) return;
+    const alive = this.#aliveOf(set);
+    const of = `of ${set.metadata.name}, which had ${alive} of ${sizeOf(set)}`;
+    if (!before && !isGoing(object) && alive > sizeOf(set)) this.#violate(`${name} was made, ${of}`);
+    if (before && !isGoing(before) && isGoing(object) && alive < sizeOf(set) && this.#isHealthy(before)) {
+      this.#violate(`${name} was deleted, ${of}`);
+    }
+  }
+
+  /** Whether there is no reason to replace the machine. */
+  #isHealthy({ metadata, status }: Machine): boolean {
+    return status?.currentStatus?.phase !== 'Failed' && !this.#world.reporter.isDeletedByHand(metadata.uid);
+  }
+
+  /** Whether the machine has been Running, and its node has had the label, for longer than caches lag. */
+  #keeps({ metadata, status }: Machine): boolean {
+    const lag = this.#world.lagMs();
+    const { phase, lastUpdateTime = '' } = status?.currentStatus ?? {};
+    const labelled = this.#postponed.get(metadata.labels?.[Labels.Node] ?? '');
+    if (labelled === undefined || phase !== 'Running' || this.#fewer) return false;
+    if (this.#world.reporter.isDeletedByHand(metadata.uid) || isOverridden(this.#deployment)) return false;
+    return this.#now() > Math.max(labelled, Date.parse(lastUpdateTime)) + lag;
+  }
+
+  /** Replicas of all sets. */
+  #total(): number {
+    return [...this.#sets.values()].reduce((total, set) => total + sizeOf(set), 0);
+  }
+
+  #aliveOf({ metadata }: MachineSet): number {
+    const all = [...this.#machines.values()];
+    return all.filter((machine) => controllerOf(machine)?.uid === metadata.uid && !isGoing(machine)).length;
+  }
+
+  #active(): MachineSet[] {
+    return [...this.#sets.values()].filter((set) => sizeOf(set) > 0);
+  }
+
+  #isHeld(): boolean {
+    const since = this.#heldSince();
+    return since !== undefined && this.#now() > since + this.#world.lagMs();
+  }
+
+  #violate(what: string): void {
+    this.#world.reporter.violate(`${what} although the rollout is ${this.#hold.text}`);
+  }
+
+  #now(): number {
+    return this.#world.clock.now().getTime();
+  }
+}
