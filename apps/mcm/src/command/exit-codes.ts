@@ -64,6 +64,10 @@ export const exitCodesOf = (path: string): readonly (readonly [code: number, mea
     return text === undefined ? [] : [[code, text] as const];
   });
 
+/** The exit code of an error of a command, by its words: 1, and 2 for a command that returns 1 as its result. */
+export const errorCodeOf = (path: string): number =>
+  exitCodesOf(path).some(([code]) => code === PLAN_EXIT.problem) ? PLAN_EXIT.problem : 1;
+
 /** A signal ends the command early. */
 export class Ended extends Error {
   override readonly name = 'Ended';

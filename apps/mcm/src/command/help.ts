@@ -1,6 +1,6 @@
 import { reportRefusals } from '@mcm/kube/flags';
 import type { Command } from 'commander';
-import { exitCodesOf } from './exit-codes.ts';
+import { errorCodeOf, exitCodesOf } from './exit-codes.ts';
 
 /** Content of `--help` in addition to arguments and flags. */
 interface Help {
@@ -146,9 +146,10 @@ export function leavesOf(command: Command, path: readonly string[] = []): { path
 /** The example commands in the help of a command. */
 export const examplesOf = (path: string): readonly string[] => HELP[path]?.examples.map(([command]) => command) ?? [];
 
-/** Adds examples and exit codes to the help of every command. Each usage error refers to that help. */
+/** Adds examples and exit codes to the help of every command. Each usage error refers to that help, and ends with the code of an error. */
 export function addHelp(program: Command): void {
   for (const { path, command } of leavesOf(program)) {
+    command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : errorCodeOf(path)));
     const help = HELP[path];
     if (help) command.addHelpText('after', `\n${helpText(path, help)}`);
   }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { withCluster, withOutput } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
+import { PLAN_EXIT } from '../command/exit-codes.ts';
 import { RECURSIVE } from '../files/option.ts';
 import { GUESSES } from './guesses.ts';
 import type { PlanFlags } from './run.ts';
@@ -35,6 +36,8 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
         ),
     ),
   ).action(async (flags: PlanFlags) => {
+    // The exit code of an error, until the plan is complete: 1 means that the plan has steps.
+    process.exitCode = PLAN_EXIT.problem;
     const { filename } = flags;
     if (filename === undefined)
       throw new UserError('-f is required: a file of machinedeployments, a directory of these, or -');

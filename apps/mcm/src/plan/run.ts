@@ -66,8 +66,6 @@ export async function reportPlan(
   flags: PlanFlags,
   { random, ...telling }: Telling & Pick<CommandEnvironment, 'random'>,
 ): Promise<void> {
-  // The exit code of an error, until the plan is complete: 1 means that the plan has steps.
-  process.exitCode = PLAN_EXIT.problem;
   const given = givenBy(flags);
   await inCluster(flags, 'plan', async (cluster) => {
     const proposals = proposalsIn(await readObjects(filenames, flags), filenames.join(', '));
