@@ -5,7 +5,7 @@ import { UserError } from './command/errors.ts';
 import { Ended } from './command/exit-codes.ts';
 import { completions } from './completion/kubectl.ts';
 import { ascii, isAscii } from './output/ascii.ts';
-import { printable } from './output/printable.ts';
+import { printProblem } from './output/format.ts';
 import { createProgram } from './program.ts';
 
 // As in `processHost` of @mcm/kube: the exit of the process must not wait for its compiler threads.
@@ -61,8 +61,7 @@ try {
   else await program.parseAsync();
 } catch (error) {
   if (!(error instanceof Ended)) {
-    const lines = (await describe(error)).split('\n').map(printable);
-    process.stderr.write(`mcm: ${lines.join('\n')}\n`);
+    printProblem(await describe(error));
   }
   process.exitCode = error instanceof Ended ? error.code : process.exitCode || 1;
 }

@@ -3,7 +3,7 @@ import { addCloud } from './cloud/command.ts';
 import { withOutput } from './cluster/cluster-options.ts';
 import type { CommandEnvironment } from './command/environment.ts';
 import { DEFAULT_DATA_DIR } from './command/environment.ts';
-import { addHelp } from './command/help.ts';
+import { addHelp, forTerminals } from './command/help.ts';
 import { version } from './command/version.ts';
 import { addCompletion } from './completion/command.ts';
 import { addConfig } from './config/command.ts';
@@ -31,7 +31,7 @@ export type ProgramEnvironment = Pick<CommandEnvironment, 'say' | 'random' | 'si
  * names and flags, and each `run.ts` the implementation.
  */
 export function createProgram({ stdout, ...given }: ProgramEnvironment): Command {
-  const program = new Command('mcm')
+  const program = forTerminals(new Command('mcm'))
     .description('Machines for Kubernetes, on a laptop and for any cluster')
     .version(version(), '-V, --version');
   const environment: CommandEnvironment = {

@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createProgram } from '../program.ts';
 import { leavesOf } from './help.ts';
@@ -31,13 +32,36 @@ test.each([
   [['config', 'diff'], 2],
   [['tree', '--nowhere'], 1],
   [['plan', '--help'], 0],
-])('the usage of %j ends with exit code %i, because 1 of a plan and of a diff means changes', async (words, expected) => {
-  const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
-    throw new Error(`exit ${code}`);
+])(
+  'the usage of %j ends with exit code %i, because 1 of a plan and of a diff means changes',
+  async (words, expected) => {
+    const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
+      throw new Error(`exit ${code}`);
+    });
+    onTestFinished(() => exit.mockRestore());
+    const program = programOf();
+    const silent = { writeOut: () => undefined, writeErr: () => undefined };
+    for (const { command } of leavesOf(program)) command.configureOutput(silent);
+    await expect(program.parseAsync(words, { from: 'user' })).rejects.toThrow(`exit ${expected}`);
+  },
+);
+
+test.each([40, 60, 80])('no line of a help is longer than a terminal of %i columns', (columns) => {
+  const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)];
+  const long = all(programOf()).flatMap((command) => {
+    const lines = command
+      .configureOutput({ getOutHelpWidth: () => columns })
+      .helpInformation()
+      .split('\n');
+    return lines.filter((line) => line.length > columns && line.trim().includes(' '));
   });
-  onTestFinished(() => exit.mockRestore());
-  const program = programOf();
-  const silent = { writeOut: () => undefined, writeErr: () => undefined };
-  for (const { command } of leavesOf(program)) command.configureOutput(silent);
-  await expect(program.parseAsync(words, { from: 'user' })).rejects.toThrow(`exit ${expected}`);
+  expect(long).toEqual([]);
+});
+
+test.each([
+  [40, '  -R, --recursive\n      also read the directories below\n      the given ones\n'],
+  [120, '  -R, --recursive             also read the directories below the given ones\n'],
+])('on a terminal of %i columns, the description of a flag is below it or next to it', (columns, expected) => {
+  const plan = leavesOf(programOf()).find(({ path }) => path === 'plan')?.command;
+  expect(plan?.configureOutput({ getOutHelpWidth: () => columns }).helpInformation()).toContain(expected);
 });

@@ -1,5 +1,6 @@
 import { reportRefusals } from '@mcm/kube/flags';
-import type { Command } from 'commander';
+import { type Command, Help as Formatter } from 'commander';
+import { columnsOf, wrappedText } from '../output/wrap.ts';
 import { errorCodeOf, exitCodesOf } from './exit-codes.ts';
 
 /** Content of `--help` in addition to arguments and flags. */
@@ -146,12 +147,38 @@ export function leavesOf(command: Command, path: readonly string[] = []): { path
 /** The example commands in the help of a command. */
 export const examplesOf = (path: string): readonly string[] => HELP[path]?.examples.map(([command]) => command) ?? [];
 
+/** The smallest width of a description next to its flag. */
+const BESIDE = 40;
+
+/** Configures a command, and the commands that are added later, so that a narrow terminal breaks no word of the help and of errors. */
+export function forTerminals(command: Command): Command {
+  return command
+    .configureHelp({ minWidthToWrap: 20, formatItem, formatHelp })
+    .configureOutput({ writeErr: (text) => process.stderr.write(wrappedText(text, columnsOf(process.stderr))) });
+}
+
+/** The help, also with its line of usage wrapped. */
+const formatHelp = (command: Command, helper: Formatter): string =>
+  wrappedText(Formatter.prototype.formatHelp.call(helper, command, helper), helper.helpWidth);
+
+/** A flag or a command with its description: next to it, or below it on a narrow terminal. */
+function formatItem(term: string, termWidth: number, description: string, helper: Formatter): string {
+  const [width, start] = [helper.helpWidth ?? 80, `  ${term}`];
+  if (description === '') return start;
+  const beside = width - termWidth - 4;
+  if (beside >= BESIDE) {
+    const indent = ' '.repeat(termWidth + 4);
+    return start.padEnd(indent.length) + helper.boxWrap(description, beside).replaceAll('\n', `\n${indent}`);
+  }
+  return `${start}\n${helper.boxWrap(description, width - 6).replaceAll(/^/gm, '      ')}`;
+}
+
 /** Adds examples and exit codes to the help of every command. Each usage error refers to that help, and ends with the code of an error. */
 export function addHelp(program: Command): void {
   for (const { path, command } of leavesOf(program)) {
     command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : errorCodeOf(path)));
     const help = HELP[path];
-    if (help) command.addHelpText('after', `\n${helpText(path, help)}`);
+    if (help) command.addHelpText('after', () => `\n${wrappedText(helpText(path, help), columnsOf(process.stdout))}`);
   }
   pointToHelp(program, program.name());
 }

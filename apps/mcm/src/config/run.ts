@@ -4,7 +4,7 @@ import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
 import type { AskFlags } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
-import { formatted, listFormatted, type OutputFormat } from '../output/format.ts';
+import { formatted, listFormatted, type OutputFormat, printProblem } from '../output/format.ts';
 import {
   changeLines,
   changesOf,
@@ -21,7 +21,7 @@ import { poolLines, poolNameOf, readPools, statusLines } from './pools.ts';
 
 type Say = CommandEnvironment['say'];
 
-const onStderr: Say = (line) => void process.stderr.write(`mcm: ${line}\n`);
+const onStderr: Say = (line) => printProblem(line);
 
 export interface RenderFlags {
   readonly pool?: string;

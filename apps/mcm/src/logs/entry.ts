@@ -69,14 +69,16 @@ export const byTime = (entries: readonly LogEntry[]): LogEntry[] =>
 const MARKS: Readonly<Record<Level, string>> = { debug: '.', info: ' ', warn: '!', error: 'E' };
 
 /** One entry as text. JSON is one object per line, YAML one document per entry. */
-export function entryText(entry: LogEntry, format: OutputFormat): string {
-  if (format === 'json' || format === 'yaml') return eachFormatted(format, entry, '').join('\n');
+export const entryText = (entry: LogEntry, format: OutputFormat): string =>
+  eachFormatted(format, entry, lineOf(entry, format === 'wide')).join('\n');
+
+function lineOf(entry: LogEntry, wide: boolean): string {
   const { at, level, program, message, fields } = entry;
   const { machine, because, error, ...others } = fields;
   const about = typeof machine === 'string' ? ` ${machine}:` : '';
   const why = typeof because === 'string' ? `: ${because}` : '';
   const cause = causeOf(error);
-  const more = format === 'wide' && Object.keys(others).length > 0 ? ` ${JSON.stringify(others)}` : '';
+  const more = wide && Object.keys(others).length > 0 ? ` ${JSON.stringify(others)}` : '';
   const time = at.slice(11, 23) || ' '.repeat(12);
   return `${time} ${level ? MARKS[level] : ' '} [${program}]${about} ${message}${why}${cause}${more}`;
 }

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { CreateNodeOptions, DocumentOptions, ToStringOptions } from 'yaml';
 import { escapedInQuotes, needsQuotes, printable } from './printable.ts';
-import { wrapped } from './wrap.ts';
+import { columnsOf, wrapped, wrappedText } from './wrap.ts';
 
 /** Loads the package `yaml` only when it is needed. */
 const yaml = (): typeof import('yaml') => createRequire(import.meta.url)('yaml') as typeof import('yaml');
@@ -31,18 +31,29 @@ export function formatted<T>(
   format: OutputFormat,
   model: T,
   text: (model: T, wide: boolean) => readonly string[],
-  columns = process.stdout.isTTY ? process.stdout.columns : undefined,
+  columns = columnsOf(process.stdout),
 ): string[] {
   if (format === 'json') return [escapedInQuotes(JSON.stringify(model, undefined, 2))];
   if (format === 'yaml') return [yamlOf(model).trimEnd()];
   return text(model, format === 'wide').flatMap((line) => wrapped(printable(line), columns));
 }
 
+/** Prints a message of `mcm` on standard error. */
+export function printProblem(message: string): void {
+  const lines = `mcm: ${message}`.split('\n').map(printable).join('\n');
+  process.stderr.write(`${wrappedText(lines, columnsOf(process.stderr))}\n`);
+}
+
 /** One item of a sequence: JSON is one object per line, YAML one document per item. */
-export function eachFormatted(format: OutputFormat, model: object, text: string): string[] {
+export function eachFormatted(
+  format: OutputFormat,
+  model: object,
+  text: string,
+  columns = columnsOf(process.stdout),
+): readonly string[] {
   if (format === 'json') return [escapedInQuotes(JSON.stringify(model))];
   if (format === 'yaml') return ['---', yamlOf(model).trimEnd()];
-  return [printable(text)];
+  return wrapped(printable(text), columns);
 }
 
 /** Objects to apply: a `List` as JSON, else a stream of YAML documents, also for text. */

@@ -8,6 +8,17 @@ const below = (lead: string): string =>
     .replaceAll('|-', '| ')
     .replaceAll(/[└─`-]/g, ' ');
 
+/** The width of a terminal; undefined for a file or a pipe. */
+export const columnsOf = (stream: NodeJS.WriteStream): number | undefined =>
+  stream.isTTY ? stream.columns : undefined;
+
+/** A text with each line as {@link wrapped}. */
+export const wrappedText = (text: string, columns: number | undefined): string =>
+  text
+    .split('\n')
+    .flatMap((line) => wrapped(line, columns))
+    .join('\n');
+
 /**
  * A line as lines of at most `columns` characters, so that a terminal breaks no word. Later lines are indented below the first
  * one. A longer word, such as a path, has its own line.
