@@ -6,6 +6,7 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '@mcm/kube';
+import { answerOf } from './answer.ts';
 import { Hearing } from './hearing.ts';
 import { lateBody } from './late-body.ts';
 import type { Chances, Mishap } from './mishaps.ts';
@@ -247,6 +248,7 @@ export class Network {
 
   async #travel(caller: Caller, { method, path, signal }: TransportRequest, how: string): Promise<void> {
     const mostMs = caller === 'kubelets' ? this.#weather.kubeletMs : this.#weather.wireMs;
+    if (mostMs === 0) return;
     const ms = this.#fate.delay(`${caller} ${how} ${method} ${placeOf(path)}`, mostMs);
     if (ms > 0) await sleep(this.#options.clock, ms, signal);
   }
@@ -407,5 +409,5 @@ function refusal(code: number, reason: string, headers: Readonly<Record<string, 
     reason,
     code,
   };
-  return new Response(JSON.stringify(body), { status: code, headers });
+  return answerOf(code, JSON.stringify(body), headers);
 }

@@ -1,10 +1,11 @@
 import type { Clock, Transport, TransportResponse } from '@mcm/kube';
+import { answerOf } from './answer.ts';
 
 /** Object that the reachability probes request. It never exists. */
 const PROBE = /\/dummy-name$/;
 const RENEWAL = /\/namespaces\/kube-node-lease\/leases\/[^/?]+$/;
 /** A renewal within this time after the last one in the server has no effect: a Node is unreachable after 50 s without one. */
-const SPARED_MS = 25_000;
+const SPARED_MS = 35_000;
 
 /** A complete answer that can be sent again. */
 interface Kept {
@@ -17,8 +18,7 @@ async function keep(answer: TransportResponse, at: number): Promise<Kept> {
   return { status: answer.status, text: await answer.text(), at };
 }
 
-const again = ({ status, text }: Kept): TransportResponse =>
-  new Response(text, { status, headers: { 'content-type': 'application/json' } });
+const again = ({ status, text }: Kept): TransportResponse => answerOf(status, text);
 
 /**
  * Answers requests without the server if their answer and their effect are known. They are most of the requests of an idle world.

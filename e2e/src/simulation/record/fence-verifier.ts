@@ -1,4 +1,5 @@
 import type { Transport } from '@mcm/kube';
+import { answerOf } from '../network/answer.ts';
 import type { Life } from '../processes/life.ts';
 import type { Reporter } from './reporter.ts';
 
@@ -46,7 +47,7 @@ export class FenceVerifier {
       const holder = spec?.holderIdentity ?? '';
       if (holder !== before) this.#reporter.note('state', `lease ${metadata.name}: ${before ?? ''} → ${holder}`);
       this.#holders.set(metadata.name, holder);
-      return new Response(text, { status: answer.status, headers: { 'content-type': 'application/json' } });
+      return answerOf(answer.status, text);
     };
   }
 
