@@ -12,8 +12,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type MachineDeployment, machineDeployments } from '@mcm/api';
 import { createClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, onTestFinished, test } from 'vitest';
 import { type McmRun, mcm, ROOT } from './harness/mcm.ts';
+
+const program = await sharedBundle('mcm');
 
 const PATIENCE_MS = 300_000;
 const EXAMPLES = join(ROOT, 'packages/conformance/examples');
@@ -41,8 +44,8 @@ test(
   'mcm up --provider FOLDER runs the driver of another author with the whole product',
   async () => {
     const { cwd, folder } = authorsPackage();
-    const run = (...args: string[]) => mcm(args, { cwd }).ended;
-    const up: McmRun = mcm(['up', '--provider', './slow', '--no-tty'], { cwd });
+    const run = (...args: string[]) => mcm(args, { cwd, program }).ended;
+    const up: McmRun = mcm(['up', '--provider', './slow', '--no-tty'], { cwd, program });
     onTestFinished(async () => {
       up.child.kill('SIGTERM');
       await up.ended;
@@ -87,7 +90,7 @@ test.each([
   ['a module without createDriver', './slow/src/slow-cloud.ts', 'the export createDriver must be a function'],
 ])('%s is an error that names the fix', async (_, provider, message) => {
   const { cwd } = authorsPackage();
-  const { code, stderr } = await mcm(['up', '--provider', provider, '--no-tty'], { cwd }).ended;
+  const { code, stderr } = await mcm(['up', '--provider', provider, '--no-tty'], { cwd, program }).ended;
   expect(code).toBe(1);
   expect(stderr.trim().split('\n')).toEqual([expect.stringContaining(message)]);
 });
@@ -95,7 +98,7 @@ test.each([
 test('a package whose dependencies are not installed is an error that names the command', async () => {
   const { cwd, folder } = authorsPackage();
   rmSync(join(folder, 'node_modules'), { recursive: true });
-  const { code, stderr } = await mcm(['up', '--provider', './slow', '--no-tty'], { cwd }).ended;
+  const { code, stderr } = await mcm(['up', '--provider', './slow', '--no-tty'], { cwd, program }).ended;
   expect([code, stderr]).toEqual([
     1,
     expect.stringMatching(/its package needs @mcm\/conformance .*run "npm install" there/),

@@ -31,12 +31,12 @@ export interface Bundle {
   readonly packages: readonly PackageIn[];
 }
 
-/** Programs find each other and their assets relative to themselves: `<name>/dist/main.js`. */
+/** Programs find each other and their assets relative to themselves: `<name>/dist/main.js`. A URL, as of the program of another author, remains. */
 function resolver(): string {
   const programs = Object.fromEntries(BINARIES.map(({ specifier, name }) => [specifier, `../../${name}/dist/main.js`]));
   return [
     `const mcmPrograms = ${JSON.stringify(programs)};`,
-    "const mcmAsset = (what) => '../' + what.split('/').slice(2).join('/');",
+    "const mcmAsset = (what) => what.startsWith('file:') ? what : '../' + what.split('/').slice(2).join('/');",
     'const mcmResolve = (what) => new URL(mcmPrograms[what] ?? mcmAsset(what), mcmUrl).href;',
   ].join('\n');
 }
