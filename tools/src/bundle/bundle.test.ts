@@ -103,15 +103,7 @@ test('a program leaves out the parts of large libraries that it does not use', a
   expect(aws).not.toContain('zod/v4/locales/he.js');
 });
 
-test('mcm up starts a fleet from bundles only', {
-  timeout: LONG,
-}, async () => {
-  const data = join(folder, 'data');
-  const { stdout } = await start('mcm', ['up', '--exit-when-ready', '--no-tty', '--machines=2', `--data-dir=${data}`]);
-  expect(stdout).toContain('ready: 2 machines Running');
-});
-
-test('the controller and mcm render machine configs with the templates of a bundle', {
+test('mcm up starts a fleet from bundles only, and renders machine configs with the templates of a bundle', {
   timeout: LONG,
 }, async () => {
   const data = join(folder, 'configs');

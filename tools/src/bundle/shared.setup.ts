@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,9 +15,12 @@ declare module 'vitest' {
   }
 }
 
+/** The output of the task `programs`, on which turbo's tasks with programs depend. */
+const BUILT = join(ROOT, 'tools/node_modules/.cache/programs');
+
 /**
  * Runs once in addition to all test files. It bundles every program at the first request, and returns the same folder to all files.
- * Otherwise each file that starts programs would build them again.
+ * Otherwise each file that starts programs would build them again. In a task of turbo, it copies the programs that another task has built.
  */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   let folder: string | undefined;
@@ -26,6 +29,10 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
   const make = async (): Promise<string> => {
     // Outside of any node_modules, so that a bundle must be complete.
     folder = await mkdtemp(join(tmpdir(), 'mcm bundles '));
+    if (process.env.TURBO_HASH !== undefined) {
+      await cp(BUILT, folder, { recursive: true });
+      return folder;
+    }
     const main = join(ROOT, 'tools/src/bundle/main.ts');
     await promisify(execFile)(process.execPath, ['--conditions=source', main, '--into', folder], {
       signal: ended.signal,
