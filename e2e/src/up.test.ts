@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Machine, machines } from '@mcm/api';
 import { createClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
 import { sharedBundle } from '@mcm/tools/bundles';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { mcm } from './harness/mcm.ts';
 
 const program = await sharedBundle('mcm');
@@ -53,30 +53,57 @@ async function fleetOf(dataDir: string): Promise<Record<string, string>> {
 }
 
 describe('mcm up', () => {
+  /** The directory of the first tests: each finds it as the test before has left it. */
+  const used = mkdtempSync(join(tmpdir(), 'mcm e2e '));
+  afterAll(() => rmSync(used, { recursive: true, force: true }));
+  let fleet: Record<string, string> = {};
+
   test('brings up three machines and ends, and finds the same fleet at every later start', {
     timeout: PATIENCE_MS,
   }, async () => {
     // As `pnpm start` does: from the sources. All others are bundles, which start in a third of the time.
-    const first = await mcm(['up', '--exit-when-ready', '--no-tty'], { cwd }).ended;
+    const first = await mcm(['up', '--exit-when-ready', '--no-tty'], { cwd: used }).ended;
     expect(first).toMatchObject({ code: 0, stderr: '' });
     expect(first.stdout).toContain('ready: 3 machines Running');
 
-    const second = mcm(['up', '--no-tty'], { cwd, program });
+    const second = mcm(['up', '--no-tty'], { cwd: used, program });
     await second.line(/^ready: 3 machines Running/);
-    const fleet = await fleetOf(join(cwd, '.mcm'));
+    fleet = await fleetOf(join(used, '.mcm'));
     // The fleet is there at once; a controller tells of it when it leads.
-    await expect.poll(() => missingMetrics(join(cwd, '.mcm', 'logs')), { timeout: PATIENCE_MS }).toEqual([]);
+    await expect.poll(() => missingMetrics(join(used, '.mcm', 'logs')), { timeout: PATIENCE_MS }).toEqual([]);
     expect(Object.keys(fleet)).toHaveLength(3);
     second.child.kill('SIGKILL');
     await second.ended;
+  });
 
-    const third = mcm(['up', '--no-tty'], { cwd, program });
-    await third.line(/^ready: 3 machines Running/);
-    expect(await fleetOf(join(cwd, '.mcm'))).toEqual(fleet);
-    expect((await mcm(['status'], { cwd, program }).ended).stdout).toContain('machines: 3 Running');
-    expect(await mcm(['down'], { cwd, program }).ended).toMatchObject({ code: 0, stdout: 'stopped\n' });
-    expect(await third.ended).toMatchObject({ code: 0 });
-    expect(await mcm(['status'], { cwd, program }).ended).toMatchObject({ code: 3, stdout: 'not running\n' });
+  test('a second instance on the same directory is refused and the first continues with the same fleet', {
+    timeout: PATIENCE_MS,
+  }, async () => {
+    const first = mcm(['up', '--no-tty'], { cwd: used, program });
+    await first.line(/^control-plane ready/);
+    const second = await mcm(['up', '--no-tty'], { cwd: used, program }).ended;
+    expect(second.code).toBe(1);
+    expect(second.stderr).toMatch(
+      /^mcm: another mcm \(process \d+\) runs on .*: stop it with "mcm down", or use another --data-dir\n$/,
+    );
+    await first.line(/^ready: 3 machines Running/);
+    expect(await fleetOf(join(used, '.mcm'))).toEqual(fleet);
+    expect((await mcm(['status'], { cwd: used, program }).ended).stdout).toContain('machines: 3 Running');
+    expect(await mcm(['down'], { cwd: used, program }).ended).toMatchObject({ code: 0, stdout: 'stopped\n' });
+    expect(await first.ended).toMatchObject({ code: 0 });
+    expect(await mcm(['status'], { cwd: used, program }).ended).toMatchObject({ code: 3, stdout: 'not running\n' });
+  });
+
+  test('a corrupt store is refused and left as it was', { timeout: PATIENCE_MS }, async () => {
+    const store = join(used, '.mcm', 'control-plane', 'store.sqlite');
+    expect(existsSync(store)).toBe(true);
+    const rubbish = 'this is not a database '.repeat(1_000);
+    writeFileSync(store, rubbish);
+    for (const suffix of ['-wal', '-shm']) rmSync(`${store}${suffix}`, { force: true });
+    const run = await mcm(['up', '--no-tty'], { cwd: used, program }).ended;
+    expect(run.code).toBe(1);
+    expect(run.stderr).toMatch(/^mcm: control-plane: .*store\.sqlite.*\n$/);
+    expect(readFileSync(store, 'utf8')).toBe(rubbish);
   });
 
   test('Ctrl-C ends everything with exit code 0, even before it is ready', { timeout: PATIENCE_MS }, async () => {
@@ -84,21 +111,6 @@ describe('mcm up', () => {
     await run.line(/^control-plane ready/);
     run.child.kill('SIGINT');
     expect(await run.ended).toMatchObject({ code: 0 });
-  });
-
-  test('a second instance on the same directory is refused and the first continues', {
-    timeout: PATIENCE_MS,
-  }, async () => {
-    const first = mcm(['up', '--no-tty'], { cwd, program });
-    await first.line(/^control-plane ready/);
-    const second = await mcm(['up', '--no-tty'], { cwd, program }).ended;
-    expect(second.code).toBe(1);
-    expect(second.stderr).toMatch(
-      /^mcm: another mcm \(process \d+\) runs on .*: stop it with "mcm down", or use another --data-dir\n$/,
-    );
-    await first.line(/^ready: 3 machines Running/);
-    first.child.kill('SIGTERM');
-    expect(await first.ended).toMatchObject({ code: 0 });
   });
 
   test('a busy port is refused by name', { timeout: PATIENCE_MS }, async () => {
@@ -110,19 +122,6 @@ describe('mcm up', () => {
     server.close();
     expect(run.code).toBe(1);
     expect(run.stderr).toMatch(new RegExp(`^mcm: control-plane: .*${port}.*\n$`));
-  });
-
-  test('a corrupt store is refused and left as it was', { timeout: PATIENCE_MS }, async () => {
-    await mcm(['up', '--exit-when-ready', '--no-tty'], { cwd, program }).ended;
-    const store = join(cwd, '.mcm', 'control-plane', 'store.sqlite');
-    expect(existsSync(store)).toBe(true);
-    const rubbish = 'this is not a database '.repeat(1_000);
-    writeFileSync(store, rubbish);
-    for (const suffix of ['-wal', '-shm']) rmSync(`${store}${suffix}`, { force: true });
-    const run = await mcm(['up', '--no-tty'], { cwd, program }).ended;
-    expect(run.code).toBe(1);
-    expect(run.stderr).toMatch(/^mcm: control-plane: .*store\.sqlite.*\n$/);
-    expect(readFileSync(store, 'utf8')).toBe(rubbish);
   });
 
   test('a foreign directory is refused before anything starts', async () => {

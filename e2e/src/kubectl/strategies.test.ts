@@ -30,17 +30,17 @@ test.skipIf(!hasKubectl)('kubectl rolls a deployment by each strategy', { timeou
       kubectl('get', 'machines', '-o', 'jsonpath={.items[*].metadata.uid}').split(' ').sort();
     const patch = (spec: object) => kubectl('patch', name, '--type=merge', '-p', JSON.stringify({ spec }));
     const rollTo = (generation: string) => patch({ template: { metadata: { labels: { generation } } } });
+    const rollout = (...args: readonly string[]) =>
+      mcm(['rollout', ...args, name.split('/').at(-1) ?? ''], { cwd, program }).ended;
     const isOver = async (generation: string): Promise<void> => {
+      // One process that watches: a poll would start a kubectl for each look.
+      expect(await rollout('status')).toMatchObject({ code: 0 });
       const labels = 'jsonpath={.items[?(@.spec.replicas==3)].spec.template.metadata.labels.generation}';
-      await expect
-        .poll(() => kubectl('get', 'machinesets', '-o', labels), { timeout: PATIENCE_MS, interval: 200 })
-        .toBe(generation);
+      expect(kubectl('get', 'machinesets', '-o', labels)).toBe(generation);
       kubectl('wait', name, '--for=jsonpath={.status.updatedReplicas}=3', '--timeout=120s');
       kubectl('wait', name, '--for=jsonpath={.status.replicas}=3', '--timeout=120s');
       kubectl('wait', name, '--for=condition=Available', '--timeout=120s');
     };
-    const rollout = (...args: readonly string[]) =>
-      mcm(['rollout', ...args, name.split('/').at(-1) ?? ''], { cwd, program }).ended;
     const kept = (before: readonly string[]): number => uids().filter((uid) => before.includes(uid)).length;
 
     const first = uids();
