@@ -288,12 +288,14 @@ clouds(
   },
 );
 
-test.runIf(isThorough).concurrent('mcm up --provider gcp: a private cloud, with each kind of login', LIMIT, async (context) => {
-  const { expect } = context;
-  const { start, liveWithEachLogin } = inFolder(context, { GOOGLE_CLOUD_UNIVERSE_DOMAIN: 'apis.example' });
-  const up = start('up', '--provider=gcp', '--machines=1', '--no-tty');
-  await up.line(/^ready: 1 machine Running/);
-  await liveWithEachLogin('gcp');
-  up.child.kill('SIGTERM');
-  expect(await up.ended).toMatchObject({ code: 0 });
-});
+test
+  .runIf(isThorough)
+  .concurrent('mcm up --provider gcp: a private cloud, with each kind of login', LIMIT, async (context) => {
+    const { expect } = context;
+    const { start, liveWithEachLogin } = inFolder(context, { GOOGLE_CLOUD_UNIVERSE_DOMAIN: 'apis.example' });
+    const up = start('up', '--provider=gcp', '--machines=1', '--no-tty');
+    await up.line(/^ready: 1 machine Running/);
+    await liveWithEachLogin('gcp');
+    up.child.kill('SIGTERM');
+    expect(await up.ended).toMatchObject({ code: 0 });
+  });
