@@ -22,6 +22,7 @@ import { watchBoundWrites } from '@mcm/kube/testing';
 import { controllerIdOf, FakeCloud, type FakeCloudOptions, type FakeVm } from '../../driver/testing.ts';
 import { buildMachineController, type MachineController } from '../build.ts';
 import type { MachineControllerOptions } from '../options.ts';
+import { withKnownProbes } from './known-probes.ts';
 
 /** Tests of the whole machine controller with a control plane in this process, on a virtual clock. */
 
@@ -121,7 +122,7 @@ export class Rig {
   start({ elects = this.#options.elects ?? false }: Pick<RigOptions, 'elects'> = {}): void {
     const { plane, wrap = (transport) => transport, controller, target, seed = 1 } = this.#options;
     this.#stop = new AbortController();
-    const transport = this.writes.wrap(wrap(handlerTransport(keeping(plane.fetch))));
+    const transport = this.writes.wrap(wrap(withKnownProbes(handlerTransport(keeping(plane.fetch)))));
     const client = this.#client(USER_AGENT, transport);
     // As in production. Tests that count requests can ignore the probes.
     const probe = this.#client('reachability', transport);
