@@ -108,6 +108,12 @@ type Row = [kind: readonly [string, Json], path: string, value: unknown, ...caus
 
 test.each<Row>([
   [
+    JOBS,
+    'spec.template.spec.ephemeralContainers',
+    [{ name: 'e', image: 'i' }],
+    'spec.template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template',
+  ],
+  [
     PODS,
     'spec.volumes',
     [{ name: 'v', cephfs: { monitors: ['m'] }, cinder: { volumeID: 'i' } }],

@@ -10,7 +10,6 @@ import { selectorOf } from '../../selectors/label-selector.ts';
 import { selectorCauses, shownSelector } from '../base/selector.ts';
 import { type Strategy, strategy, withStatus } from '../base/strategy.ts';
 import { inOrder, internalForm } from '../internal/form.ts';
-import { podSpecCauses } from '../pod/validate.ts';
 import { isTimeZone, parseSchedule, ScheduleError } from './cron.ts';
 import {
   failurePolicyFindings,
@@ -20,7 +19,7 @@ import {
   successPolicyFindings,
 } from './job-rules.ts';
 import { jobStatusCauses } from './job-status.ts';
-import { defaultTemplate, matchCauses, templateMetaCauses } from './template.ts';
+import { defaultTemplate, matchCauses, podTemplateCauses } from './template.ts';
 
 const UNLIMITED_BACKOFF = 2_147_483_647;
 
@@ -83,9 +82,8 @@ function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause
   if (spec.successPolicy !== undefined) successPolicyFindings(findings, spec, path);
   replacementFindings(findings, spec, path);
   managedByFindings(findings, spec, path);
-  findings.add(templateMetaCauses(look(spec, 'template'), `${path}.template`));
+  findings.add(podTemplateCauses(look(spec, 'template'), `${path}.template`));
   const policy = text(podSpec, 'restartPolicy');
-  findings.add(podSpecCauses(podSpec, at));
   // Jobs need a policy other than the default of pods.
   if (policy === 'Always') {
     findings.required(`${at}.restartPolicy`, 'valid values: "OnFailure", "Never"');

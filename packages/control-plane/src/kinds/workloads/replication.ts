@@ -6,17 +6,13 @@ import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { child, labels, look } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { strategy, withStatus } from '../base/strategy.ts';
-import { podSpecCauses } from '../pod/validate.ts';
 import { statusCountCauses } from './status-counts.ts';
-import { defaultTemplate, templateCauses, templateMetaCauses } from './template.ts';
+import { defaultTemplate, podTemplateCauses, templateCauses } from './template.ts';
 
 /** A PodTemplate object, whose pods may have any restart policy. */
 export const podTemplateStrategy = strategy({
   setDefaults: (object) => defaultTemplate(object),
-  causes: (object) => [
-    ...templateMetaCauses(look(object, 'template'), 'template'),
-    ...podSpecCauses(look(object, 'template', 'spec'), 'template.spec'),
-  ],
+  causes: (object) => podTemplateCauses(look(object, 'template'), 'template'),
 });
 
 /** A missing selector and missing labels get the labels of the template. */

@@ -77,7 +77,7 @@ export function matchCauses(selector: unknown, spec: Plain): StatusCause[] {
 }
 
 /** Validates labels and annotations of the pods in a template. */
-export function templateMetaCauses(template: Plain, at: string): StatusCause[] {
+function templateMetaCauses(template: Plain, at: string): StatusCause[] {
   const findings = new Findings();
   labelFindings(findings, labels(look(template, 'metadata'), 'labels'), `${at}.labels`);
   for (const key of Object.keys(labels(look(template, 'metadata'), 'annotations'))) {
@@ -86,17 +86,21 @@ export function templateMetaCauses(template: Plain, at: string): StatusCause[] {
   return findings.causes;
 }
 
+/** Errors of the template at `path` (`ValidatePodTemplateSpec`). */
+export function podTemplateCauses(template: Plain, path: string): StatusCause[] {
+  const spec = look(template, 'spec');
+  const causes = [...templateMetaCauses(template, path), ...podSpecCauses(spec, `${path}.spec`)];
+  if (items(spec, 'ephemeralContainers').length > 0) {
+    const why = 'ephemeral containers not allowed in pod template';
+    causes.push(forbiddenValue(`${path}.spec.ephemeralContainers`, why));
+  }
+  return causes;
+}
+
 /** Errors of the pods in a template. `policies`: the allowed restart policies. `controller`: a controller whose pods have no end. */
 export function templateCauses(spec: Plain, policies: readonly string[], controller?: string): StatusCause[] {
   const podSpec = look(spec, 'template', 'spec');
-  const causes = [
-    ...templateMetaCauses(look(spec, 'template'), 'spec.template'),
-    ...podSpecCauses(podSpec, 'spec.template.spec'),
-  ];
-  if (items(podSpec, 'ephemeralContainers').length > 0) {
-    const why = 'ephemeral containers not allowed in pod template';
-    causes.push(forbiddenValue('spec.template.spec.ephemeralContainers', why));
-  }
+  const causes = podTemplateCauses(look(spec, 'template'), 'spec.template');
   const policy = text(podSpec, 'restartPolicy');
   if (!policies.includes(policy)) {
     causes.push(unsupportedValue('spec.template.spec.restartPolicy', policy, policies));
