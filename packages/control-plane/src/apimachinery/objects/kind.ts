@@ -146,8 +146,8 @@ export interface KindDefinition {
   readonly setDefaults?: (object: ApiObject) => void;
   /** Changes the stored text of an object for its readers. A write starts from the stored text. */
   readonly shownAs?: (text: string) => string;
-  /** Defaults of a new object that apply only after it was stored and read. Validation does not see them. Mutates. */
-  readonly defaultsOnRead?: (object: ApiObject) => void;
+  /** Defaults that apply only when an object is stored and read. Validation does not see them. Mutates. Returns whether it added one. */
+  readonly defaultsOnRead?: (object: ApiObject) => boolean;
   /** Removes fields that a client may not set (status on create, …) and sets fields of the server. Mutates. */
   readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;

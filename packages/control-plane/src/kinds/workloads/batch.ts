@@ -213,10 +213,12 @@ const jobRules = strategy({
       object.metadata.labels = templateLabels as Record<string, string>;
     }
   },
-  // A template without labels gets them when the job is read.
+  // A job without labels gets those of its template when it is read.
   defaultsOnRead(object) {
-    if (Object.keys(object.metadata.labels ?? {}).length > 0) return;
-    object.metadata.labels = { ...labels(look(object, 'spec', 'template', 'metadata'), 'labels') };
+    const own = labels(look(object, 'spec', 'template', 'metadata'), 'labels');
+    if (Object.keys(object.metadata.labels ?? {}).length > 0 || Object.keys(own).length === 0) return false;
+    object.metadata.labels = { ...own };
+    return true;
   },
   prepareForCreate(object) {
     object.status = {};
@@ -225,12 +227,6 @@ const jobRules = strategy({
       object.metadata.labels === look(object, 'spec', 'template', 'metadata').labels;
     selectOwnPods(object);
     if (isShared) object.metadata.labels = { ...labels(look(object, 'spec', 'template', 'metadata'), 'labels') };
-  },
-  prepareForUpdate(object, old) {
-    // The labels of the pods are defaults of each read.
-    if (Object.keys(object.metadata.labels ?? {}).length > 0) return;
-    const given = look(old, 'spec', 'template', 'metadata').labels as Record<string, string> | undefined;
-    if (given !== undefined) object.metadata.labels = { ...given };
   },
   causes: (object) => [...ownSelectorCauses(object), ...wholeSpecCauses(look(object, 'spec'))],
   change: jobChange,

@@ -125,6 +125,8 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const given = entriesOf(input);
   // An object whose managers were cleared has none until the next apply (skipNonAppliedManager).
   if (given.length === 0 && live?.metadata.uid !== undefined) return [];
+  // The real server cannot compare an object whose patch has changed its kind.
+  if (kind.custom && updated.kind !== kind.kind) return [];
   const areOfKind = given.every((entry) => isOfKind(entry, kind));
   // Other versions of a built-in kind lose their managers. Those of a custom kind are an error, after which the object has no managers.
   if (kind.custom && !areOfKind) return [];
@@ -135,6 +137,8 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const changes = changesIn(apiVersionOf(kind));
   const before = readEntries(entries);
   if (changes.changed === undefined && changes.removed === undefined) {
+    // Fields that this endpoint does not write must have the right types too.
+    if (input.subresource !== '' && !isTyped(updated, node, true)) return [];
     return before.length === entries.length ? (entries as ManagedFieldsEntry[]) : writeEntries(before);
   }
   // The real server also removes the managers of an object that does not match its schema.

@@ -220,12 +220,12 @@ export async function createObject(
     const dying = registry.parse(served, existing).metadata.deletionTimestamp !== undefined;
     throw alreadyExists(kind, name, dying ? 'object is being deleted: ' : '');
   }
-  kind.defaultsOnRead?.(admitted);
+  const gained = kind.defaultsOnRead?.(admitted) === true;
   // Only the store removes a link and a version in a creation.
   if (options.dryRun) return { text: registry.preview(served, admitted), created: true };
   delete admitted.metadata.selfLink;
   delete admitted.metadata.resourceVersion;
   const record = registry.put(served, admitted);
-  if (STORED_WITHOUT_DEFAULTS.has(served.resource)) registry.lacksDefaults(record);
+  if (gained || STORED_WITHOUT_DEFAULTS.has(served.resource)) registry.lacksDefaults(record);
   return { text: served.textOf(record), created: true };
 }

@@ -143,7 +143,7 @@ function finish(
   const marked = grace === 'given' || waits;
   // Without a grace period of its kind, one in the metadata means nothing.
   const gone = !waits && (grace === 'none' || (object.metadata.deletionGracePeriodSeconds ?? 0) <= 0);
-  if (options.dryRun) return { gone, text: gone ? served.textOf(record) : renderObject(object, undefined), object };
+  if (options.dryRun) return { gone, text: marked ? renderObject(object, undefined) : served.textOf(record), object };
   let current = record;
   if (marked && !isMarkedSo(object, old)) current = registry.put(served, object);
   if (gone) current = registry.remove(served, current);

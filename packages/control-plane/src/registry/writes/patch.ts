@@ -360,8 +360,7 @@ function applyObject(
     return applied;
   };
   let isChecked = false;
-  // A custom object is stored with the nulls of its metadata until its next write.
-  let holdsNulls = false;
+  let isOdd = false;
   const apply = (live: ApiObject | undefined): ApiObject => {
     const merged = serverSideApply({
       ...(live === undefined ? {} : { live }),
@@ -378,7 +377,7 @@ function applyObject(
     });
     if (!isChecked) checkRepeatedKeys(bytes, options, call);
     isChecked = true;
-    holdsNulls = served.kind.custom && Object.values(merged.metadata).includes(null);
+    isOdd = served.kind.custom && target.subresource === '' && isOddMeta(merged.metadata);
     try {
       convertUntyped(() => {
         checkPatched(merged, served, true);
@@ -395,12 +394,22 @@ function applyObject(
     ...(target.subresource === '' || makesObject(target) ? { create: () => apply(undefined) } : {}),
     managed: true,
     patched: true,
+    isOdd: () => isOdd,
   };
   return updateObject(registry, call, target, transformation, options).then((written) => {
-    if (holdsNulls && !options.dryRun) {
+    if (isOdd && !options.dryRun) {
       const record = registry.store.get(served.resource, target.namespace, target.name);
       if (record !== undefined) registry.lacksDefaults(record);
     }
     return written;
   });
 }
+
+/** Whether metadata has nulls or empty values. A custom object is stored with them until its next write, and read without them. */
+const isOddMeta = (metadata: ApiObject['metadata']): boolean =>
+  Object.entries(metadata).some(([field, value]: [string, unknown]) => {
+    if (field === 'managedFields') return false;
+    if (typeof value !== 'object' || value === null) return value === null;
+    const inner: unknown[] = Object.values(value);
+    return inner.length === 0 || inner.includes(null);
+  });

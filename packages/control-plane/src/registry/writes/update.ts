@@ -30,6 +30,8 @@ export interface Transformation {
   readonly next: (live: ApiObject, old: ApiObject) => ApiObject | Promise<ApiObject>;
   /** Returns the object to create if there is none. */
   readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
+  /** Whether the metadata is stored in another form than the one that is read. Such a write always makes a version. */
+  readonly isOdd?: () => boolean;
   /** Whether the result of `next` already has its managedFields. */
   readonly managed?: boolean;
   /** Whether admission has seen the request in another form (a Binding), so it does not get the object. */
@@ -106,9 +108,11 @@ async function attemptUpdate(
   const admission = transformation.admitted === true ? undefined : registry.admission;
   updated = (await admission?.admit(attributes)) ?? updated;
   matchNamespace(updated, target);
-  keepTimes(updated, old);
+  const isOdd = transformation.isOdd?.() === true;
+  if (!isOdd) keepTimes(updated, old);
   checkVersion(updated, old, target);
-  if (kind.custom) checkCustomType(updated, served);
+  // A write of the status takes the type of the old object.
+  if (kind.custom && subresource !== 'status') checkCustomType(updated, served);
   prepare(registry, call, served, subresource, updated, old, options.dryRun);
   const causes = causesOf(registry, call, served, subresource, updated, old);
   if (causes.length > 0) throw invalid(shownKind(kind), target.name, causes);
@@ -130,11 +134,14 @@ async function attemptUpdate(
   updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
   const shown = (each: StoredRecord): string => served.textOf(each, subresource);
   const isSame = jsonEquals(strip(updated), strip(old));
-  if (isSame && (options.dryRun || !registry.isWrittenAnyway(record))) {
+  if (isSame && (options.dryRun || !(isOdd || registry.isWrittenAnyway(record)))) {
     return { text: shown(record), created: false };
   }
+  const gained = kind.defaultsOnRead?.(updated) === true;
   if (options.dryRun) return { text: registry.preview(served, updated, subresource), created: false };
-  return { text: shown(registry.put(served, updated)), created: false };
+  const written = registry.put(served, updated);
+  if (gained) registry.lacksDefaults(written);
+  return { text: shown(written), created: false };
 }
 
 /** The part of an object for a comparison. Empty lists in the metadata count as absent. */
@@ -258,7 +265,8 @@ function prepare(
   if (before.deletionGracePeriodSeconds !== undefined) {
     meta.deletionGracePeriodSeconds ??= before.deletionGracePeriodSeconds;
   }
-  delete meta.selfLink;
+  // Only the store removes a link.
+  if (!dryRun) delete meta.selfLink;
   if (subresource === 'status') keepAllButStatus(served, updated, old);
   else if (subresource === '' && kind.subresources?.status === true) {
     if (old.status === undefined) delete updated.status;
