@@ -29,8 +29,12 @@ const rename = (object: ApiObject, names: Readonly<Record<string, string>>, apiV
 /** Events of `events.k8s.io` are the core group's under other field names; they are kept as the latter. */
 export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
   resource: '/events',
-  encode: (object) => rename(object, EVENTS_TO_CORE, 'v1'),
-  decode: (object) => rename(object, CORE_TO_EVENTS, 'events.k8s.io/v1'),
+  encode: (object) => ({ reportingComponent: '', reportingInstance: '', ...rename(object, EVENTS_TO_CORE, 'v1') }),
+  decode(object) {
+    const { reportingController, reportingInstance, ...event } = rename(object, CORE_TO_EVENTS, 'events.k8s.io/v1');
+    const reporter = Object.entries({ reportingController, reportingInstance }).filter(([, value]) => value !== '');
+    return { ...event, ...Object.fromEntries(reporter) };
+  },
 };
 
 const REFERENCE = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
