@@ -7,6 +7,7 @@ import { child, isPlain, items, look, type Plain, strings, text } from '../../ap
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import type { Declaration } from '../../schema/cel/compile.ts';
 import { conditionsCauses } from '../base/conditions.ts';
+import { serviceNameProblems } from '../base/formats.ts';
 import { selectorCauses } from '../base/selector.ts';
 import { strategy, withStatus } from '../base/strategy.ts';
 import { conditionCauses, expressionCauses, policyVariables, variableCauses } from './expressions.ts';
@@ -28,6 +29,32 @@ const NEEDS_RULES = 'validations or auditAnnotations must contain at least one i
 const FAILURE_POLICIES = ['Fail', 'Ignore'];
 const REASONS = ['Forbidden', 'Invalid', 'RequestEntityTooLarge'];
 
+/** Validates the kind of the parameters (`validateParamKind`). */
+function paramKindCauses(paramKind: Plain, at: string): StatusCause[] {
+  const findings = new Findings();
+  const apiVersion = text(paramKind, 'apiVersion');
+  const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
+  const field = `${at}.apiVersion`;
+  if (apiVersion === '') findings.required(field);
+  else if (apiVersion.split('/').length > 2) {
+    findings.invalid(field, apiVersion, `unexpected GroupVersion string: ${apiVersion}`);
+  } else {
+    const problems = group === '' ? [] : subdomainProblems(group);
+    if (problems.length > 0) findings.invalid(field, group, problems.join(','));
+    const ofVersion = serviceNameProblems(version);
+    if (version === '') findings.invalid(field, apiVersion, 'version must be specified');
+    else if (ofVersion.length > 0) findings.invalid(field, version, ofVersion.join(','));
+  }
+  const kind = text(paramKind, 'kind');
+  const ofKind = serviceNameProblems(kind.toLowerCase());
+  if (kind === '') findings.required(`${at}.kind`);
+  else if (ofKind.length > 0) {
+    const why = `may have mixed case, but should otherwise match: ${ofKind.join(',')}`;
+    findings.invalid(`${at}.kind`, kind, why);
+  }
+  return findings.causes;
+}
+
 /** Validates the scope of a policy, before its expressions. */
 export function formCauses(spec: Plain): StatusCause[] {
   const causes: StatusCause[] = [];
@@ -35,17 +62,7 @@ export function formCauses(spec: Plain): StatusCause[] {
   if (!FAILURE_POLICIES.includes(policy)) {
     causes.push(unsupportedValue('spec.failurePolicy', policy, FAILURE_POLICIES));
   }
-  const { paramKind } = spec;
-  if (isPlain(paramKind)) {
-    for (const field of ['apiVersion', 'kind']) {
-      if (text(paramKind, field) === '') causes.push(requiredValue(`spec.paramKind.${field}`));
-    }
-    const version = text(paramKind, 'apiVersion');
-    if (version.split('/').length > 2) {
-      const why = `unexpected GroupVersion string: ${version}`;
-      causes.push(invalidValue('spec.paramKind.apiVersion', version, why));
-    }
-  }
+  if (isPlain(spec.paramKind)) causes.push(...paramKindCauses(spec.paramKind, 'spec.paramKind'));
   if (spec.matchConstraints === undefined) causes.push(requiredValue('spec.matchConstraints'));
   else if (items(spec.matchConstraints, 'resourceRules').length === 0) {
     causes.push(requiredValue('spec.matchConstraints.resourceRules'));

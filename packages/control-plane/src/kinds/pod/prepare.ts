@@ -58,11 +58,23 @@ export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
 }
 
 /** The QoS class is immutable, and a scheduled pod keeps its node. */
+/** The mounts in all container statuses. */
+const statusMounts = (status: Plain): Plain[] =>
+  ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'].flatMap((list) =>
+    items(status, list).flatMap((container) => items(container, 'volumeMounts')),
+  );
+
+const hasVolumeStatus = (status: Plain): boolean =>
+  statusMounts(status).some(({ volumeStatus }) => volumeStatus !== undefined);
+
 export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: string): void {
   const status = pod.status;
   // Behind a disabled feature gate: only an existing value remains.
   if (isPlain(status) && look(old, 'status').nodeAllocatableResourceClaimStatuses === undefined) {
     delete status.nodeAllocatableResourceClaimStatuses;
+  }
+  if (isPlain(status) && !hasVolumeStatus(look(old, 'status'))) {
+    for (const mount of statusMounts(status)) delete mount.volumeStatus;
   }
   const before = look(old, 'status').qosClass;
   const isKept = subresource === 'status' && text(status, 'qosClass') !== '';

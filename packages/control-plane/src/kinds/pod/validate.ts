@@ -16,7 +16,7 @@ import {
 } from './rules/containers.ts';
 import { fileVolumeFindings } from './rules/files.ts';
 import { podResourceFindings } from './rules/pod-resources.ts';
-import { amountFindings, resourceNameFindings } from './rules/resources.ts';
+import { amountFindings, podClaimFindings, resourceNameFindings } from './rules/resources.ts';
 import { affinityFindings, spreadFindings, tolerationFindings } from './rules/scheduling.ts';
 import { podSecurityFindings } from './rules/security.ts';
 import { volumeFindings } from './rules/volumes.ts';
@@ -234,6 +234,7 @@ export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCa
     restartPolicy: text(spec, 'restartPolicy'),
     hostUsers: spec.hostUsers !== false,
   };
+  podClaimFindings(findings, spec, `${path}.resourceClaims`);
   const containers = items(spec, 'containers');
   mainContainerFindings(findings, containers, `${path}.containers`, context, grace);
   const init = items(spec, 'initContainers');

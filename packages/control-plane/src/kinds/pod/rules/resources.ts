@@ -1,5 +1,5 @@
 import { type Findings, NOT_NEGATIVE } from '../../../apimachinery/errors/findings.ts';
-import { labelProblems, qualifiedNameProblems } from '../../../apimachinery/errors/names.ts';
+import { labelProblems, qualifiedNameProblems, subdomainProblems } from '../../../apimachinery/errors/names.ts';
 import { items, look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
 
@@ -136,6 +136,36 @@ function pageFindings(findings: Findings, name: string, amount: unknown, at: str
 }
 
 const roundedUp = (nanos: bigint): bigint => nanos / NANO + (nanos > 0n && nanos % NANO !== 0n ? 1n : 0n);
+
+/** The claims of devices that a pod brings (`validatePodResourceClaims`). */
+export function podClaimFindings(findings: Findings, spec: Plain, path: string): void {
+  const names = new Set<string>();
+  for (const [index, claim] of items(spec, 'resourceClaims').entries()) {
+    const at = `${path}[${index}]`;
+    const name = text(claim, 'name');
+    if (name === '') findings.required(`${at}.name`);
+    else if (names.has(name)) findings.duplicate(`${at}.name`, name);
+    else {
+      findings.problems(`${at}.name`, name, labelProblems(name));
+      names.add(name);
+    }
+    const sources = ['resourceClaimName', 'resourceClaimTemplateName'].filter((field) => claim[field] !== undefined);
+    const both = '`resourceClaimName` or `resourceClaimTemplateName`';
+    if (sources.length > 1) findings.invalid(at, shownClaim(claim), `at most one of ${both} may be specified`);
+    if (sources.length === 0) {
+      findings.invalid(at, shownClaim(claim), `must specify one of: ${both.replace(' or', ',')}`);
+    }
+    for (const field of sources)
+      findings.problems(`${at}.${field}`, text(claim, field), subdomainProblems(text(claim, field)));
+  }
+}
+
+/** A claim as a Go structure, for a refusal. */
+const shownClaim = (claim: Plain): Plain => ({
+  Name: text(claim, 'name'),
+  ResourceClaimName: claim.resourceClaimName ?? null,
+  ResourceClaimTemplateName: claim.resourceClaimTemplateName ?? null,
+});
 
 /** The claims of devices that a container uses: each of the pod's own, whole or one request of it, once. */
 export function deviceClaimFindings(

@@ -94,6 +94,7 @@ function labelKeyFindings(findings: Findings, holder: Plain, at: string, lists: 
     const keys = strings(holder, list);
     if (keys.length > 0 && !isPlain(selector)) {
       findings.forbidden(`${at}.${list}`, 'must not be specified when labelSelector is not set');
+      continue;
     }
     for (const [index, key] of keys.entries()) {
       findings.problems(`${at}.${list}[${index}]`, key, qualifiedNameProblems(key));

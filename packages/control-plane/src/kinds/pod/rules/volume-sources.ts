@@ -359,5 +359,7 @@ const PERSISTENT_RULES: Readonly<Record<string, SourceRule>> = {
 export function sourceFindings(findings: Findings, type: string, source: unknown, at: string, volume: Volume): void {
   if (!isPlain(source)) return;
   const rules = volume.of === 'persistentVolume' ? PERSISTENT_RULES : RULES;
-  rules[type]?.(findings, source, `${at}.${type}`, volume);
+  // The real server names this one differently.
+  const shown = type === 'gcePersistentDisk' ? 'persistentDisk' : type;
+  rules[type]?.(findings, source, `${at}.${shown}`, volume);
 }
