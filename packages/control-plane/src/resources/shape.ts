@@ -244,6 +244,10 @@ export function readMeta(given: unknown): { meta: Record<string, unknown>; unkno
   }
 }
 
+/** Removes unknown fields in the items of a list in the metadata. Returns their paths. Mutates. */
+export const dropUnknownMeta = (meta: Record<string, unknown>, field: 'ownerReferences' | 'managedFields'): string[] =>
+  dropUnknown(meta[field], fieldsOfModel('V1ObjectMeta').fields[field] ?? '', `metadata.${field}`);
+
 /** The error for a value of a wrong type in a field of the metadata of a custom object. Undefined: the types are right. */
 export function metaFieldProblem(field: string, value: unknown): string | undefined {
   try {
@@ -286,8 +290,17 @@ const readTime =
     return micro ? `${seconds}.${String(Math.trunc(nanos / 1000)).padStart(6, '0')}Z` : `${seconds}Z`;
   };
 
-function readQuantity(value: unknown): unknown {
-  const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
+const SPACES =
+  /^[ \u0085\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+|[ \u0085\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+$/g;
+
+function readQuantity(value: unknown, _owner: string, path: string): unknown {
+  const isNumber = typeof value === 'number' || typeof value === 'bigint';
+  // Go trims spaces of the JSON text, where other white space is escaped.
+  const text = isNumber
+    ? (oddNumber(value, path) ?? String(value))
+    : typeof value === 'string'
+      ? value.replace(SPACES, '')
+      : value;
   const written = typeof text === 'string' ? canonicalQuantity(text) : undefined;
   if (written === undefined) throw new Mismatch(QUANTITY_ERROR);
   return written;

@@ -9,6 +9,7 @@ import {
   checkTime,
   converterProblem,
   DecodeError,
+  dropUnknownMeta,
   metaFieldProblem,
   noTime,
   oddNumber,
@@ -79,10 +80,10 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
       for (const item of value) if (typeof item !== 'string') throw fail(item, field, 'string');
     }
     if (field === 'ownerReferences' || field === 'managedFields') {
-      if (!Array.isArray(value) || !value.every(isRecord)) throw fail(value, field, '[]v1.OwnerReference');
       // The types of a built-in kind check the items later.
       const why = kind.custom ? metaFieldProblem(field, value) : undefined;
       if (why !== undefined) throw new DecodeError(why, { apiVersion: apiVersionOf(kind), kind: kind.kind });
+      if (!Array.isArray(value) || !value.every(isRecord)) throw fail(value, field, '[]v1.OwnerReference');
     }
     // An empty list clears all managers, like a list with an empty entry. An absent list does not.
     if (field !== 'managedFields' || !Array.isArray(value) || value.length > 0) continue;
@@ -96,7 +97,8 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
 function pruneMeta(meta: Record<string, unknown>): string[] {
   const unknown = Object.keys(meta).filter((field) => !META_FIELDS.has(field));
   for (const field of unknown) delete meta[field];
-  return unknown.map((field) => `metadata.${field}`);
+  const lists = ['ownerReferences', 'managedFields'] as const;
+  return [...unknown.map((field) => `metadata.${field}`), ...lists.flatMap((field) => dropUnknownMeta(meta, field))];
 }
 
 /** The message of strict field validation. */

@@ -31,11 +31,11 @@ test.each<[text: string, fields: Record<string, unknown>]>([
   expect(parseMerging(`{${text}}`, definitionSchema('V1PodSpec'))).toEqual(fields);
 });
 
-test('a null after a value of an int-or-string or a quantity is zero', () => {
+test('a null after a value of an int-or-string is zero, and that of a quantity keeps its text', () => {
   const port = '{"targetPort":"http","targetPort":null}';
   expect(parseMerging(port, definitionSchema('V1ServicePort'))).toEqual({ targetPort: 0 });
   const key = '{"divisor":"1","divisor":null}';
-  expect(parseMerging(key, definitionSchema('V1ResourceFieldSelector'))).toEqual({ divisor: '0' });
+  expect(parseMerging(key, definitionSchema('V1ResourceFieldSelector'))).toEqual({ divisor: '1' });
 });
 
 test('an integer with an exponent or a fraction is refused in a built-in kind', async () => {

@@ -18,7 +18,8 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
   const { $id: id, ...of } = schema ?? {};
   const structure = holder?.$id;
   if (typeof structure !== 'string' || schema === undefined || isPointer(structure, key)) return null;
-  if (id === SHARED_SCALARS.quantity) return '0';
+  // The real server computes with zero from now on, and shows the first text.
+  if (id === SHARED_SCALARS.quantity) return first;
   if (id === SHARED_SCALARS.intOrString) return typeof first === 'number' ? first : 0;
   const isCleared = of.type === 'array' || isRecord(of.additionalProperties) || typeof of.format === 'string';
   const isNumber = of.type === 'integer' || of.type === 'number';

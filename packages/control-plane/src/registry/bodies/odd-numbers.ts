@@ -30,5 +30,10 @@ export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
     const outer = pathOf(above.holder, above.key);
     return [outer, step].filter((part) => part !== '').join('.');
   };
-  return new Map(found.map(({ holder, key, value, source }) => [`${pathOf(holder, key)} ${value}`, source]));
+  // A quantity in a map has the path of the map.
+  return new Map(
+    found.flatMap(({ holder, key, value, source }) =>
+      [key, ''].map((step): [string, string] => [`${pathOf(holder, step)} ${value}`, source]),
+    ),
+  );
 }
