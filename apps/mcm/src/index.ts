@@ -3,7 +3,7 @@ export { serveDashboard } from './dashboard/serve.ts';
 export { applyObjects } from './install/apply.ts';
 export { deployFiles } from './install/chart/files.ts';
 export { type InstallSection, installSections } from './install/objects/objects.ts';
-export { DEFAULT_INSTALL, type InstallSettings } from './install/objects/settings.ts';
+export { DEFAULT_INSTALL, type InstallSettings, separated } from './install/objects/settings.ts';
 export type { DeploymentPlan } from './plan/plan.ts';
 export { planAll } from './plan/run.ts';
 export type { ProgramState } from './screen/render.ts';

@@ -74,6 +74,10 @@ describe.runIf(hasHelm)('the chart', () => {
     ['provider=local', 'networkPolicy.enabled=false', 'podDisruptionBudget.enabled=false', 'rbac.enabled=false'],
     ['provider=local', 'workload.enabled=false'],
     [
+      ...['provider=aws', 'separateController.enabled=true', 'separateController.annotations.role=r'],
+      ...['policies.enabled=true', 'monitoring.enabled=true', 'monitoring.podMonitor.enabled=true'],
+    ],
+    [
       ...['provider=local', 'pod.topologySpread=null', 'pod.tolerations[0].operator=Exists'],
       ...['pod.volumes[0].name=v', 'pod.volumes[0].emptyDir.medium=Memory', 'volumeMounts.manager[0].name=v'],
       'volumeMounts.manager[0].mountPath=/v',
@@ -214,14 +218,26 @@ describe.runIf(hasHelm)('the chart', () => {
           '--set',
           'policies.enabled=true',
           '--set',
-          'dashboard.enabled=true,dashboardTarget.enabled=true',
+          'dashboard.enabled=true,dashboardTarget.enabled=true,separateController.enabled=true',
         );
         const dashboard = '/apis/apps/v1/namespaces/mcm/deployments/mcm-dashboard';
         await expect(client.request('GET', dashboard)).resolves.toMatchObject({ spec: { replicas: 1 } });
         expect(await replicas()).toBe(3);
+        const containers = async (deployment: string) => {
+          const path = `/apis/apps/v1/namespaces/mcm/deployments/${deployment}`;
+          const { spec } = await client.request<{ spec: { template: { spec: { containers: { name: string }[] } } } }>(
+            'GET',
+            path,
+          );
+          return spec.template.spec.containers.map(({ name }) => name);
+        };
+        const [manager, controller] = ['machine-controller-manager', 'machine-controller'];
+        expect([await containers(manager), await containers(controller)]).toEqual([[manager], [controller]]);
         await helm('rollback', 'mcm', '1');
         expect(await replicas()).toBe(2);
         await expect(client.request('GET', dashboard)).rejects.toThrow(/not found/);
+        expect(await containers(manager)).toEqual([manager, controller]);
+        await expect(containers(controller)).rejects.toThrow(/not found/);
         await helm('uninstall', 'mcm');
         await expect(replicas()).rejects.toThrow(/not found/);
         const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machines.machine.sapcloud.io';

@@ -1,7 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { DEFAULT_INSTALL, installSections } from '@mcm/cli';
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { DEFAULT_INSTALL, installSections, separated } from '@mcm/cli';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { metricReferenceFiles } from '../docs/metric-reference.ts';
@@ -61,6 +62,42 @@ test.runIf(isThere('kubectl'))('the base is what kubectl kustomize makes of it',
   expect(made.length).toBe(objects.length);
   expect(made).toEqual(expect.arrayContaining(objects));
 });
+
+test.runIf(isThere('kubectl'))('the component for separate pods makes a separate installation of the base', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'separate-'));
+  const part = (name: string): string =>
+    relative(realpathSync(folder), join(realpathSync(ROOT), 'deploy/kustomize', name));
+  const overlay = {
+    resources: [part('base')],
+    components: [part('policies'), part('separate-controller')],
+  };
+  writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(overlay));
+  const made = byName(execFileSync('kubectl', ['kustomize', folder], { encoding: 'utf8', maxBuffer: 1e8 }));
+  rmSync(folder, { recursive: true });
+  const wanted = installSections(separated(DEFAULT_INSTALL)).filter(
+    ({ name, optional }) => optional !== true || ['policies', 'separate-controller'].includes(name),
+  );
+  const objects: Named[] = JSON.parse(JSON.stringify(wanted.flatMap((section) => section.objects)));
+  expect(made.size).toBe(objects.length);
+  expect([...made.values()]).toEqual(expect.arrayContaining(objects));
+});
+
+test.runIf(isThere('helm') && isThere('kubectl'))(
+  'the chart with separate pods equals the base with the component',
+  () => {
+    const chart = join(ROOT, 'deploy/helm/machine-controller-manager');
+    const set = 'provider=local,separateController.enabled=true,policies.enabled=true';
+    const args = ['template', 'mcm', chart, '--namespace', 'default', '--kube-version', 'v1.36.0', '--set', set];
+    const rendered = byName(execFileSync('helm', args, { encoding: 'utf8', maxBuffer: 1e8 }));
+    const wanted = installSections(separated(DEFAULT_INSTALL)).filter(
+      ({ name, optional }) => optional !== true || ['policies', 'separate-controller'].includes(name),
+    );
+    expect([...withoutChart(rendered).values()]).toEqual(
+      expect.arrayContaining(JSON.parse(JSON.stringify(wanted.flatMap((section) => section.objects)))),
+    );
+    expect(rendered.size).toBe(wanted.flatMap((section) => section.objects).length);
+  },
+);
 
 test.runIf(isThere('helm') && isThere('kubectl'))('the chart with its own values equals the base', () => {
   const chart = join(ROOT, 'deploy/helm/machine-controller-manager');

@@ -1,5 +1,5 @@
 import { Labels, machineDeployments } from '@mcm/api';
-import { applyObjects, DEFAULT_INSTALL, installSections } from '@mcm/cli';
+import { applyObjects, DEFAULT_INSTALL, installSections, separated } from '@mcm/cli';
 import {
   createAccess,
   createClient,
@@ -22,9 +22,15 @@ import { allowedBy, askedFor, type RoleObject } from './asked.ts';
 const MINUTE = 60_000;
 const USER = `system:serviceaccount:${NAMESPACE}:machine-controller-manager`;
 
-const installed = installSections(DEFAULT_INSTALL)
-  .filter(({ name }) => ['rbac', 'target-rbac', 'webhooks'].includes(name))
-  .flatMap(({ objects }) => objects);
+const objectsOf = (settings: typeof DEFAULT_INSTALL, ...sections: readonly string[]): readonly object[] =>
+  installSections(settings)
+    .filter(({ name }) => ['rbac', 'target-rbac', 'webhooks', ...sections].includes(name))
+    .flatMap(({ objects }) => objects);
+
+const installed = objectsOf(DEFAULT_INSTALL);
+const separate = objectsOf(separated(DEFAULT_INSTALL), 'separate-controller').filter(
+  (object) => 'kind' in object && /Role|ServiceAccount/.test(String(object.kind)),
+);
 
 const isRole = (object: object): object is RoleObject => 'rules' in object;
 const roles = installed.filter(isRole);
@@ -68,7 +74,10 @@ async function inWorld(options: WorldOptions, story: (world: World) => Promise<v
     ...options,
     wrap: asServiceAccount,
     furnish: async (admin) => {
-      await applyObjects(admin, installed, { force: false, signal: new AbortController().signal });
+      await applyObjects(admin, options.isSeparate ? separate : installed, {
+        force: false,
+        signal: new AbortController().signal,
+      });
     },
   });
   try {
@@ -188,6 +197,33 @@ test('election, certificates of webhooks, and access to metrics', async () => {
     stop.abort(new Error('the process stops'));
     await Promise.all([election, standby, kept, keptAgain]);
     expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+});
+
+test('with separate pods, each program has a ServiceAccount with only its own roles', async () => {
+  const bound = separate as readonly (RoleObject & {
+    readonly subjects?: readonly { readonly name: string }[];
+  })[];
+  const rolesOf = (account: string) => {
+    const names = bound
+      .filter(({ subjects = [] }) => subjects.some(({ name }) => name === account))
+      .map(({ kind, metadata }) => `${kind.replace('Binding', '')} ${metadata.namespace ?? ''}/${metadata.name}`);
+    return bound.filter(({ kind, metadata }) => names.includes(`${kind} ${metadata.namespace ?? ''}/${metadata.name}`));
+  };
+  expect(allowedBy(rolesOf('machine-controller-manager'))).toEqual(allowed.manager);
+  expect(allowedBy(rolesOf('machine-controller'))).toEqual(allowed['machine-controller']);
+  const forbidden = [...allowed['machine-controller'].difference(allowed.manager)];
+  expect(forbidden).toEqual(
+    expect.arrayContaining(['* /pods/eviction create', 'kube-system /secrets get', '* /nodes delete']),
+  );
+  // The roles are enough for the life of a fleet.
+  await inWorld({ maxSurge: 1, isSeparate: true }, async (world) => {
+    await world.createDeployment(2);
+    await world.untilSettled(2, 'blue');
+    await roll(world);
+    await world.untilSettled(2, 'green');
+    await world.change({ replicas: 1 });
+    await world.untilSettled(1, 'green');
   });
 });
 

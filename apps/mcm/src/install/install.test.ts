@@ -7,7 +7,7 @@ import { applyObjects } from './apply.ts';
 import { chartFiles } from './chart/chart.ts';
 import { kustomizeFiles } from './chart/kustomize.ts';
 import { installSections } from './objects/objects.ts';
-import { DEFAULT_INSTALL, OPTIONAL_SECTIONS } from './objects/settings.ts';
+import { DEFAULT_INSTALL, OPTIONAL_SECTIONS, separated } from './objects/settings.ts';
 import { type InstallFlags, install } from './run.ts';
 
 const clock = new VirtualClock();
@@ -143,6 +143,48 @@ test('the YAML of the base equals the objects', () => {
   }
 });
 
+test('with separate pods, each program has one Deployment, and no selector contains the pods of both', () => {
+  interface Selecting {
+    readonly kind: string;
+    readonly metadata: { readonly name: string };
+    readonly spec: {
+      readonly selector?: { readonly matchLabels: object };
+      readonly podSelector?: { readonly matchLabels: object };
+      readonly template?: {
+        readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+        readonly spec: {
+          readonly serviceAccountName: string;
+          readonly containers: readonly { readonly name: string }[];
+        };
+      };
+    };
+  }
+  const made: readonly Selecting[] = JSON.parse(
+    JSON.stringify(
+      installSections(separated(DEFAULT_INSTALL))
+        .filter(({ name }) => ['workload', 'network-policy', 'separate-controller'].includes(name))
+        .flatMap(({ objects }) => objects),
+    ),
+  );
+  const pods = made.flatMap(({ spec }) => spec?.template ?? []);
+  expect(pods.map(({ spec }) => [spec.serviceAccountName, spec.containers.map(({ name }) => name)])).toEqual([
+    ['machine-controller-manager', ['machine-controller-manager']],
+    ['machine-controller', ['machine-controller']],
+  ]);
+  const selectors = made.flatMap(({ kind, metadata, spec }) => {
+    const labels = spec?.podSelector?.matchLabels ?? spec?.selector?.matchLabels ?? spec?.selector;
+    return labels === undefined ? [] : [[`${kind} ${metadata.name}`, Object.entries(labels)] as const];
+  });
+  expect(selectors).toHaveLength(8);
+  for (const [name, labels] of selectors) {
+    const selected = pods.filter(({ metadata }) => labels.every(([key, value]) => metadata.labels[key] === value));
+    expect(
+      selected.map(({ spec }) => spec.serviceAccountName),
+      name,
+    ).toEqual([name.split(' ')[1]]);
+  }
+});
+
 test('a pod runs as non-root with a read-only file system and resource requests', () => {
   const text = yamlStream(sections().find(({ name }) => name === 'workload')?.objects ?? []);
   for (const words of [
@@ -220,6 +262,20 @@ describe('the provider', () => {
     await expect(printed({ provider: 'My Cloud' })).rejects.toThrow('--provider must be a lower-case name');
     expect(await printed({ provider: 'mine', controllerImage: 'own:1' })).toContain('image: own:1');
     expect(await printed({ provider: 'gcp' })).toContain('image: mcm/machine-controller-gcp:0.1.0');
+  });
+
+  test('--with separate-controller binds the roles of the machine controller to its own ServiceAccount in both parts', async () => {
+    const given = { provider: 'aws', with: ['separate-controller'] };
+    const subjects = (text: string) => text.match(/(?<=ServiceAccount\n {4}name: ).*/g) ?? [];
+    const count = (text: string, name: string) => subjects(text).filter((one) => one === name).length;
+    const [control, target] = [
+      await printed({ ...given, part: 'control' }),
+      await printed({ ...given, part: 'target' }),
+    ];
+    expect(control.match(/kind: Deployment/g)).toHaveLength(2);
+    expect([count(target, 'machine-controller'), count(target, 'machine-controller-manager')]).toEqual([3, 1]);
+    expect(count(control, 'machine-controller')).toBe(2);
+    expect(count(await printed({ provider: 'aws' }), 'machine-controller')).toBe(0);
   });
 
   test('is not needed for the roles of the target cluster', async () => {

@@ -7,7 +7,14 @@ import { eachFormatted, listFormatted, type OutputFormat, yamlStream } from '../
 import { applyObjects } from './apply.ts';
 import { ensureNamespace } from './namespace.ts';
 import { installSections } from './objects/objects.ts';
-import { DEFAULT_INSTALL, type InstallPart, type InstallSettings, imageOf, PROVIDERS } from './objects/settings.ts';
+import {
+  DEFAULT_INSTALL,
+  type InstallPart,
+  type InstallSettings,
+  imageOf,
+  PROVIDERS,
+  separated,
+} from './objects/settings.ts';
 import { untilReady } from './ready.ts';
 
 export type InstallFlags = ClusterFlags & {
@@ -46,7 +53,7 @@ function providerOf({ provider, part, controllerImage }: InstallFlags): string {
 
 function settingsOf(flags: InstallFlags): InstallSettings {
   const provider = providerOf(flags);
-  return {
+  const settings = {
     ...DEFAULT_INSTALL,
     namespace: flags.namespace ?? DEFAULT_INSTALL.namespace,
     provider,
@@ -65,6 +72,7 @@ function settingsOf(flags: InstallFlags): InstallSettings {
       flags: flags.part === 'target' ? { 'control-kubeconfig': '/etc/mcm/control/kubeconfig' } : {},
     },
   };
+  return flags.with.includes('separate-controller') ? separated(settings) : settings;
 }
 
 /** The objects that the flags select. */

@@ -13,6 +13,15 @@
 {{- default (include "mcm.fullname" .) .Values.serviceAccount.name -}}
 {{- end }}
 
+{{/* The ServiceAccount of the machine controller. */}}
+{{- define "mcm.controllerAccount" -}}
+{{- if .Values.separateController.enabled -}}
+machine-controller
+{{- else -}}
+{{- include "mcm.account" . -}}
+{{- end -}}
+{{- end }}
+
 {{/* Labels of all objects, in addition to app.kubernetes.io/name and part-of. They are not part of a selector. */}}
 {{- define "mcm.labels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}

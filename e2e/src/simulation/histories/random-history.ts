@@ -34,6 +34,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     ...(hold === windows ? { annotations: { [Annotations.RolloutWindows]: windows.annotation } } : {}),
     ...(mode === 'large' ? { moreClasses: ['red'] } : {}),
     disks: mode === 'disks',
+    isSeparate: seed % 2 === 1,
     ...(mode === 'leases' ? { elections: true, ...options.elected } : {}),
     restartAfterMs: 1_000 * (seed % 11),
     ...(wrap ? { wrap } : {}),

@@ -34,7 +34,8 @@ export interface ControllersParts {
   readonly random: Random;
   readonly network: Network;
   readonly reporter: Reporter;
-  readonly apiServer: Transport;
+  /** The API server, as each process may use it. */
+  readonly apiServer: Readonly<Record<ProcessName, Transport>>;
   readonly cloud: Transport;
 }
 
@@ -180,7 +181,7 @@ export class Controllers {
   #client({ name, identity, life, peer, clock }: Self): KubeClient {
     const { random, network, apiServer } = this.#parts;
     const { wrap = (_, transport) => transport } = this.#options;
-    const wire = network.wire(name, this.#fences.sees(apiServer), peer);
+    const wire = network.wire(name, this.#fences.sees(apiServer[name]), peer);
     const transport = this.#fences.wrap({ identity, life, lease: USER_AGENTS[name] }, wrap(name, life.wrap(wire)));
     return createClient({ transport, userAgent: USER_AGENTS[name], clock, random });
   }

@@ -1,9 +1,8 @@
-import { DEFAULT_INSTALL, installSections } from '@mcm/cli';
+import { DEFAULT_INSTALL, installSections, separated } from '@mcm/cli';
 import type { KubeClient, Transport } from '@mcm/kube';
 
 /** The namespace of an installation as `mcm install` makes it. */
 const { namespace } = DEFAULT_INSTALL;
-const USER = `system:serviceaccount:${namespace}:machine-controller-manager`;
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
 interface RbacObject {
@@ -14,24 +13,35 @@ interface RbacObject {
 const isRbac = (object: object): object is RbacObject =>
   'kind' in object && /^(Cluster)?Role(Binding)?$/.test(String(object.kind));
 
-/** Roles and bindings of both controllers, as they are installed. */
-const ROLES = installSections(DEFAULT_INSTALL)
-  .filter(({ name }) => name === 'rbac' || name === 'target-rbac')
-  .flatMap(({ objects }) => objects)
-  .filter(isRbac);
+const SHARED = ['rbac', 'target-rbac'];
+const SEPARATE = [...SHARED, 'separate-controller'];
 
-/** Creates the roles of the installation. */
-export async function makeRoles(admin: KubeClient): Promise<void> {
+/** Roles and bindings of both controllers, as they are installed. */
+const rolesOf = (isSeparate: boolean): readonly RbacObject[] =>
+  installSections(isSeparate ? separated(DEFAULT_INSTALL) : DEFAULT_INSTALL)
+    .filter(({ name }) => (isSeparate ? SEPARATE : SHARED).includes(name))
+    .flatMap(({ objects }) => objects)
+    .filter(isRbac);
+const ROLES = { shared: rolesOf(false), separate: rolesOf(true) } as const;
+
+/** Creates the roles of the installation. @param isSeparate Whether the machine controller has its own ServiceAccount. */
+export async function makeRoles(admin: KubeClient, isSeparate = false): Promise<void> {
   await Promise.all(
-    ROLES.map((object) => {
+    ROLES[isSeparate ? 'separate' : 'shared'].map((object) => {
       const within = object.metadata.namespace === undefined ? '' : `/namespaces/${object.metadata.namespace}`;
       return admin.request('POST', `${RBAC}${within}/${object.kind.toLowerCase()}s`, { body: object });
     }),
   );
 }
 
-/** Sends requests as the ServiceAccount of the installation, so that the server's RBAC applies to the controller. */
-export const asInstalled = (transport: Transport): Transport =>
-  async function ask(request) {
-    return transport({ ...request, headers: { ...request.headers, 'impersonate-user': USER } });
+/** Sends requests as a ServiceAccount of the installation, so that the server's RBAC applies to the controller. */
+export function asInstalled(transport: Transport, account = DEFAULT_INSTALL.accounts.manager): Transport {
+  const user = `system:serviceaccount:${namespace}:${account}`;
+  return async function ask(request) {
+    return transport({ ...request, headers: { ...request.headers, 'impersonate-user': user } });
   };
+}
+
+/** The ServiceAccounts of the two programs. */
+export const accountsOf = (isSeparate: boolean): typeof DEFAULT_INSTALL.accounts =>
+  (isSeparate ? separated(DEFAULT_INSTALL) : DEFAULT_INSTALL).accounts;

@@ -13,6 +13,8 @@ export const ENDPOINT = 'http://cloud.invalid';
 export type ProcessName = 'manager' | 'machine-controller';
 
 export interface WorldOptions {
+  /** Whether the machine controller has its own ServiceAccount, as in pods of its own. */
+  readonly isSeparate?: boolean;
   readonly seed?: number;
   /** Latencies and faults of requests, answers and events. Default `none`. */
   readonly profile?: ProfileName | undefined;

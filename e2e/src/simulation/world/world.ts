@@ -25,7 +25,7 @@ import { CloudProcess } from './cloud-process.ts';
 import { Controllers } from './controllers.ts';
 import { Disk } from './disk.ts';
 import { Fleet } from './fleet.ts';
-import { asInstalled, makeRoles } from './installed-roles.ts';
+import { accountsOf, asInstalled, makeRoles } from './installed-roles.ts';
 import { WorldEyes } from './world-eyes.ts';
 import { ENDPOINT, NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
 
@@ -119,7 +119,12 @@ export class World extends Fleet {
     });
     const random = seededRandom(seed + 2);
     const cloud = this.#cloud.transport();
-    const parts = { clock, log, random, network, reporter, apiServer: asInstalled(apiServer), cloud };
+    const accounts = accountsOf(options.isSeparate ?? false);
+    const servers = {
+      manager: asInstalled(apiServer, accounts.manager),
+      'machine-controller': asInstalled(apiServer, accounts.controller),
+    };
+    const parts = { clock, log, random, network, reporter, apiServer: servers, cloud };
     this.#controllers = new Controllers(parts, options);
   }
 
@@ -146,7 +151,7 @@ export class World extends Fleet {
         }));
     world = new World(options, clock, plane, disk);
     await world.#furnish();
-    await makeRoles(world.admin);
+    await makeRoles(world.admin, options.isSeparate);
     await options.furnish?.(world.admin);
     world.#look();
     world.startProcess('manager');

@@ -1,4 +1,4 @@
-import { DEFAULT_INSTALL, PROVIDERS } from '../objects/settings.ts';
+import { CONTROLLER_APP, DEFAULT_INSTALL, PROVIDERS } from '../objects/settings.ts';
 import { repositoryOf } from './chart-values.ts';
 
 /** The named templates of the chart. */
@@ -15,6 +15,15 @@ export const HELPERS = `{{/* The value of the label app.kubernetes.io/name. */}}
 {{/* The ServiceAccount of the pods. */}}
 {{- define "mcm.account" -}}
 {{- default (include "mcm.fullname" .) .Values.serviceAccount.name -}}
+{{- end }}
+
+{{/* The ServiceAccount of the machine controller. */}}
+{{- define "mcm.controllerAccount" -}}
+{{- if .Values.separateController.enabled -}}
+${CONTROLLER_APP}
+{{- else -}}
+{{- include "mcm.account" . -}}
+{{- end -}}
 {{- end }}
 
 {{/* Labels of all objects, in addition to app.kubernetes.io/name and part-of. They are not part of a selector. */}}

@@ -1,6 +1,7 @@
 import { DAEMON_APP } from '../objects/config-daemon.ts';
 import { DASHBOARD_APP } from '../objects/dashboard.ts';
 import { CONFIG_APP } from '../objects/machine-config.ts';
+import { CONTROLLER_APP } from '../objects/settings.ts';
 import { METADATA_EGRESS } from '../objects/workload.ts';
 
 /**
@@ -28,6 +29,11 @@ const items = (value: string): readonly object[] => [{ [MORE]: value }];
 
 /** A conditional item of a list. */
 const itemIf = (condition: string, item: object): object => ({ __if__: condition, ...item });
+
+const IS_SEPARATE = '.Values.separateController.enabled';
+/** The last item of a list belongs to the machine controller. It is omitted if that runs in pods of its own. */
+const lastIfShared = (list: readonly object[]): readonly object[] =>
+  list.map((item, index) => (index > 0 && index === list.length - 1 ? itemIf(`not ${IS_SEPARATE}`, item) : item));
 
 const IFS = /^( *)- __if__: (.*)\n\1 {2}((?:.*\n)(?:\1 {2}.*\n)*)/gm;
 const SCALARS = /^( *)__scalar__(\w+): ([\w.]+)$/gm;
@@ -68,7 +74,7 @@ export const filledIn = (text: string): string =>
       (_, indent: string, key: string, file: string) =>
         `${indent}${key}: |-\n{{ .Files.Get "${file}" | indent ${indent.length + 2} }}`,
     )
-    .replaceAll(SPREADS, (_, indent: string) =>
+    .replaceAll(SPREADS, (text, indent: string) =>
       [
         `${indent}{{- with .Values.pod.topologySpread }}`,
         `${indent}topologySpreadConstraints:`,
@@ -76,7 +82,7 @@ export const filledIn = (text: string): string =>
         `${indent}  - {{- toYaml . | nindent ${indent.length + 4} }}`,
         `${indent}    labelSelector:`,
         `${indent}      matchLabels:`,
-        `${indent}        app.kubernetes.io/name: {{ include "mcm.name" $ | quote }}`,
+        `${indent}        app.kubernetes.io/name: ${text.includes('include') ? '{{ include "mcm.name" $ | quote }}' : CONTROLLER_APP}`,
         `${indent}  {{- end }}`,
         `${indent}{{- end }}\n`,
       ].join('\n'),
@@ -151,7 +157,7 @@ const podWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
     ...field('nodeSelector', 'pod.nodeSelector'),
     ...field('tolerations', 'pod.tolerations'),
     ...field('affinity', 'pod.affinity'),
-    containers: spec.containers.map(containerWithPlaces),
+    containers: lastIfShared(spec.containers.map(containerWithPlaces)),
     volumes: [...spec.volumes, ...items('pod.volumes')],
   },
 });
@@ -175,13 +181,19 @@ interface Metadata {
 
 type Placed = { readonly metadata: Metadata } & (
   | { readonly kind: 'Deployment' | 'DaemonSet'; readonly spec: { readonly template: PodTemplate } }
-  | { readonly kind: 'NetworkPolicy'; readonly spec: { readonly egress: readonly object[] } }
+  | { readonly kind: 'NetworkPolicy'; readonly spec: PolicySpec }
+  | { readonly kind: 'Service'; readonly spec: { readonly ports: readonly { readonly name: string }[] } }
   | { readonly kind: 'PodDisruptionBudget'; readonly spec: object }
   | { readonly kind: 'ServiceMonitor'; readonly spec: { readonly endpoints: readonly object[] } }
   | { readonly kind: 'PodMonitor'; readonly spec: { readonly podMetricsEndpoints: readonly object[] } }
   | { readonly kind: 'ConfigMap'; readonly data: Readonly<Record<string, string>> }
-  | { readonly kind: 'ServiceAccount' | 'PrometheusRule' | 'CustomResourceDefinition' }
+  | { readonly kind: 'ServiceAccount' | 'FlowSchema' | 'PrometheusRule' | 'CustomResourceDefinition' }
 );
+
+interface PolicySpec {
+  readonly ingress: readonly { readonly ports: readonly object[] }[];
+  readonly egress: readonly object[];
+}
 
 const when = (condition: string, object: object): object => ({ [WHEN]: condition, ...object });
 
@@ -204,14 +216,14 @@ function withPlacesOfKind(placed: Placed): object {
       return { ...placed, spec: { ...placed.spec, template: podWithPlaces(placed.spec.template) } };
     case 'DaemonSet':
       return { ...placed, spec: { ...placed.spec, template: daemonWithPlaces(placed.spec.template) } };
-    case 'NetworkPolicy': {
-      const egress =
-        name === CONFIG_APP || name === DASHBOARD_APP ? [] : [itemIf('eq .Values.provider "aws"', METADATA_EGRESS)];
-      return {
-        ...placed,
-        spec: { ...placed.spec, egress: [...placed.spec.egress, ...egress, ...items('networkPolicy.egress')] },
-      };
-    }
+    case 'NetworkPolicy':
+      return policyWithPlaces(name, placed, placed.spec);
+    case 'Service':
+      return placed.spec.ports.at(-1)?.name === 'controller-tls'
+        ? { ...placed, spec: { ...placed.spec, ports: lastIfShared(placed.spec.ports) } }
+        : placed;
+    case 'FlowSchema':
+      return name.startsWith(`${CONTROLLER_APP}.`) ? when('.Values.fairness.enabled', placed) : placed;
     case 'PodDisruptionBudget':
       return when('.Values.podDisruptionBudget.enabled', {
         ...placed,
@@ -250,9 +262,25 @@ function withPlacesOfKind(placed: Placed): object {
   }
 }
 
+/** Only the machine controller requests the metadata service of the cloud. */
+function policyWithPlaces(name: string, placed: object, spec: PolicySpec): object {
+  const more = items('networkPolicy.egress');
+  if (name === CONFIG_APP || name === DASHBOARD_APP)
+    return { ...placed, spec: { ...spec, egress: [...spec.egress, ...more] } };
+  const isAws = 'eq .Values.provider "aws"';
+  if (name === CONTROLLER_APP) {
+    const egress = [...spec.egress, itemIf(isAws, METADATA_EGRESS), ...more];
+    return when('.Values.networkPolicy.enabled', { ...placed, spec: { ...spec, egress } });
+  }
+  const ingress = spec.ingress.map((rule) => ({ ...rule, ports: lastIfShared(rule.ports) }));
+  const metadata = itemIf(`and (${isAws}) (not ${IS_SEPARATE})`, METADATA_EGRESS);
+  return { ...placed, spec: { ...spec, ingress, egress: [...spec.egress, metadata, ...more] } };
+}
+
 /** The account of the controllers can be an existing one. */
 function accountWithPlaces(placed: Placed): object {
   const { name } = placed.metadata;
+  if (name === CONTROLLER_APP) return withMetadata(placed, field('annotations', 'separateController.annotations'));
   const annotated = withMetadata(placed, field('annotations', 'serviceAccount.annotations'));
   return name === CONFIG_APP || name === DASHBOARD_APP || name.startsWith(DAEMON_APP)
     ? annotated
@@ -276,7 +304,8 @@ function monitorWithPlaces(placed: Placed & { readonly kind: 'ServiceMonitor' | 
     ...field('authorization', 'monitoring.podMonitor.authorization'),
     ...interval('monitoring.podMonitor.interval'),
   }));
-  return when('.Values.monitoring.podMonitor.enabled', {
+  const enabled = '.Values.monitoring.podMonitor.enabled';
+  return when(placed.metadata.name === CONTROLLER_APP ? `and ${enabled} ${IS_SEPARATE}` : enabled, {
     ...labelled,
     spec: { ...labelled.spec, podMetricsEndpoints },
   });

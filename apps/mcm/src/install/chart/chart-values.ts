@@ -236,6 +236,17 @@ const partFields = (shares: number | string): Fields => ({
       minimum: 1,
     }),
   }),
+  separateController: part(
+    false,
+    'The machine controller in its own pods. The machine-controller-manager then has neither its roles nor its credentials.',
+    {
+      annotations: value(
+        'Annotations of its ServiceAccount, for example for a workload identity. Those of serviceAccount do not apply to it.',
+        {},
+        TEXTS,
+      ),
+    },
+  ),
   machineConfig: part(false, 'The machine-config-controller, with its CRDs and roles.'),
   machineConfigTarget: part(
     false,

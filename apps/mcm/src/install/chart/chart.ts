@@ -18,7 +18,12 @@ const SYMBOLIC: InstallSettings = {
   namespace: '{{ .Release.Namespace }}',
   name: '{{ include "mcm.fullname" . }}',
   app: '{{ include "mcm.name" . }}',
-  account: '{{ include "mcm.account" . }}',
+  accounts: {
+    manager: '{{ include "mcm.account" . }}',
+    controller: '{{ include "mcm.controllerAccount" . }}',
+  },
+  // Both forms are in the chart, each with its condition.
+  isSeparate: false,
   provider: '{{ .Values.provider }}',
   replicas: number('{{ .Values.replicas }}'),
   images: { manager: imageTemplate('manager'), controller: imageTemplate('controller') },

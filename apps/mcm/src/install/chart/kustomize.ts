@@ -1,15 +1,18 @@
 import { stringify } from 'yaml';
 import { yamlStream } from '../../output/format.ts';
 import { installSections } from '../objects/objects.ts';
-import { DEFAULT_INSTALL } from '../objects/settings.ts';
+import { DEFAULT_INSTALL, separated } from '../objects/settings.ts';
 
 /** Files of the kustomize base, by path in its folder. Each optional part is a component. */
 export function kustomizeFiles(): ReadonlyMap<string, string> {
   const sections = installSections(DEFAULT_INSTALL);
   const base = sections.filter(({ optional }) => optional !== true);
   const files = new Map(base.map(({ name, objects }): [string, string] => [`base/${name}.yaml`, yamlStream(objects)]));
-  const list = (kind: string, version: string, resources: readonly string[]): string =>
-    stringify({ apiVersion: `kustomize.config.k8s.io/${version}`, kind, resources });
+  const list = (kind: string, version: string, resources: readonly string[], patches: readonly object[] = []): string =>
+    stringify({
+      ...{ apiVersion: `kustomize.config.k8s.io/${version}`, kind, resources },
+      ...(patches.length === 0 ? {} : { patches }),
+    });
   files.set(
     'base/kustomization.yaml',
     list(
@@ -20,7 +23,54 @@ export function kustomizeFiles(): ReadonlyMap<string, string> {
   );
   for (const { name, objects } of sections.filter(({ optional }) => optional === true)) {
     files.set(`${name}/${name}.yaml`, yamlStream(objects));
-    files.set(`${name}/kustomization.yaml`, list('Component', 'v1alpha1', [`${name}.yaml`]));
+    const patches = name === 'separate-controller' ? separatingPatches() : [];
+    files.set(`${name}/kustomization.yaml`, list('Component', 'v1alpha1', [`${name}.yaml`], patches));
   }
   return files;
+}
+
+interface Identified {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+interface Operation {
+  readonly op: 'replace' | 'remove';
+  readonly path: string;
+  readonly value?: unknown;
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+
+/** The changes from one value to another that has no additional fields and items. */
+function changes(before: unknown, after: unknown, path = ''): readonly Operation[] {
+  if (!isObject(before) || !isObject(after)) return before === after ? [] : [{ op: 'replace', path, value: after }];
+  // The last items are removed first, so that the other indexes stay.
+  return Object.keys(before)
+    .toReversed()
+    .flatMap((key): readonly Operation[] => {
+      const at = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+      return key in after ? changes(before[key], after[key], at) : [{ op: 'remove', path: at }];
+    });
+}
+
+/** Patches that take the machine controller out of the pods of the manager. A patch without its object has no effect. */
+function separatingPatches(): readonly object[] {
+  const keyOf = ({ kind, metadata }: Identified): string => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
+  const all = (settings: typeof DEFAULT_INSTALL): ReadonlyMap<string, Identified> => {
+    const objects: Identified[] = JSON.parse(
+      JSON.stringify(installSections(settings).flatMap((section) => section.objects)),
+    );
+    return new Map(objects.map((object) => [keyOf(object), object]));
+  };
+  const separate = all(separated(DEFAULT_INSTALL));
+  return [...all(DEFAULT_INSTALL)].flatMap(([key, object]) => {
+    const operations = changes(object, separate.get(key));
+    if (operations.length === 0) return [];
+    const { kind, metadata } = object;
+    return [
+      { target: { kind, name: metadata.name.replaceAll('.', '\\.') }, patch: stringify(operations, { lineWidth: 0 }) },
+    ];
+  });
 }

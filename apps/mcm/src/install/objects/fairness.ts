@@ -1,40 +1,47 @@
-import { type InstallSettings, labelsOf, shared } from './settings.ts';
+import { CONTROLLER_APP, type InstallSettings, labelsOf, shared } from './settings.ts';
 
 const GROUP = 'flowcontrol.apiserver.k8s.io/v1';
+
+/** Assigns the requests of a ServiceAccount to the reserved share. */
+const flowSchema = (of: string, account: string, { name, namespace, app }: InstallSettings): object => ({
+  apiVersion: GROUP,
+  kind: 'FlowSchema',
+  metadata: { name: shared(of, namespace), labels: labelsOf({ app }) },
+  spec: {
+    priorityLevelConfiguration: { name: shared(name, namespace) },
+    matchingPrecedence: 800,
+    distinguisherMethod: { type: 'ByUser' },
+    rules: [
+      {
+        subjects: [{ kind: 'ServiceAccount', serviceAccount: { name: account, namespace } }],
+        resourceRules: [{ apiGroups: ['*'], resources: ['*'], namespaces: ['*'], clusterScope: true, verbs: ['*'] }],
+        nonResourceRules: [{ nonResourceURLs: ['*'], verbs: ['*'] }],
+      },
+    ],
+  },
+});
 
 /**
  * Reserves a share of the API server for the controllers. In an overload, a controller that cannot renew its Lease or write
  * the progress of a drain would cause even more requests.
  */
-export const fairness = ({ name, namespace, account, shares, app }: InstallSettings): readonly object[] => [
+export const fairness = (settings: InstallSettings): readonly object[] => [
   {
     apiVersion: GROUP,
     kind: 'PriorityLevelConfiguration',
-    metadata: { name: shared(name, namespace), labels: labelsOf({ app }) },
+    metadata: { name: shared(settings.name, settings.namespace), labels: labelsOf(settings) },
     spec: {
       type: 'Limited',
       limited: {
-        nominalConcurrencyShares: shares,
+        nominalConcurrencyShares: settings.shares,
         lendablePercent: 80,
         limitResponse: { type: 'Queue', queuing: { queues: 16, handSize: 4, queueLengthLimit: 200 } },
       },
     },
   },
-  {
-    apiVersion: GROUP,
-    kind: 'FlowSchema',
-    metadata: { name: shared(name, namespace), labels: labelsOf({ app }) },
-    spec: {
-      priorityLevelConfiguration: { name: shared(name, namespace) },
-      matchingPrecedence: 800,
-      distinguisherMethod: { type: 'ByUser' },
-      rules: [
-        {
-          subjects: [{ kind: 'ServiceAccount', serviceAccount: { name: account, namespace } }],
-          resourceRules: [{ apiGroups: ['*'], resources: ['*'], namespaces: ['*'], clusterScope: true, verbs: ['*'] }],
-          nonResourceRules: [{ nonResourceURLs: ['*'], verbs: ['*'] }],
-        },
-      ],
-    },
-  },
+  flowSchema(settings.name, settings.accounts.manager, settings),
 ];
+
+/** The same share for a machine controller with a ServiceAccount of its own. */
+export const separateFairness = (settings: InstallSettings): object =>
+  flowSchema(CONTROLLER_APP, settings.accounts.controller, settings);

@@ -1,7 +1,7 @@
 import { grafanaFiles } from '../grafana/files.ts';
 import { alertsWithLinks } from './alerts.ts';
 import { CONFIG_APP, CONFIG_METRICS_PORT, CONFIG_SELECTOR } from './machine-config.ts';
-import { type InstallSettings, labelsOf, selectorOf, shared } from './settings.ts';
+import { CONTROLLER_APP, type InstallSettings, labelsOf, selectorOf, shared } from './settings.ts';
 
 const GROUP = 'monitoring.coreos.com/v1';
 const PORTS = ['manager-tls', 'controller-tls'];
@@ -68,5 +68,9 @@ export function podMonitors(settings: InstallSettings): readonly object[] {
     metadata: { name: of, namespace, labels },
     spec: { selector: { matchLabels }, podMetricsEndpoints: ports.map(podEndpointOf) },
   });
-  return [monitor(name, selectorOf(settings), PORTS), monitor(CONFIG_APP, CONFIG_SELECTOR, [CONFIG_METRICS_PORT])];
+  return [
+    monitor(name, selectorOf(settings), PORTS),
+    monitor(CONTROLLER_APP, selectorOf({ app: CONTROLLER_APP }), ['controller-tls']),
+    monitor(CONFIG_APP, CONFIG_SELECTOR, [CONFIG_METRICS_PORT]),
+  ];
 }

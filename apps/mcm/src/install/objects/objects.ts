@@ -1,14 +1,14 @@
 import { crds } from '@mcm/api';
 import { daemonSet } from './config-daemon.ts';
 import { dashboardObjects, dashboardTargetRoles } from './dashboard.ts';
-import { fairness } from './fairness.ts';
+import { fairness, separateFairness } from './fairness.ts';
 import { configTargetRoles, machineConfigObjects } from './machine-config.ts';
 import { metricsReader, monitoring } from './monitoring.ts';
 import { policies } from './policies.ts';
-import { controlRoles, targetRoles, webhookRoles } from './roles.ts';
-import type { InstallSettings } from './settings.ts';
+import { controlRoles, separateAccount, targetRoles, webhookRoles } from './roles.ts';
+import { type InstallSettings, separated } from './settings.ts';
 import { webhookConfigurations } from './webhooks.ts';
-import { budget, deployment, networkPolicy, service } from './workload.ts';
+import { budget, deployment, networkPolicy, separateWorkload, service } from './workload.ts';
 
 /** Objects that are installed or omitted together. */
 export interface InstallSection {
@@ -20,6 +20,13 @@ export interface InstallSection {
   /** Installed only on request, because not every cluster has its kinds. */
   readonly optional?: boolean;
 }
+
+/** A machine controller in pods of its own: its ServiceAccount, its share of the API server, and its workload. */
+const separateController = (settings: InstallSettings): readonly object[] => [
+  ...separateAccount(settings),
+  separateFairness(settings),
+  ...separateWorkload(settings),
+];
 
 /** All objects of an installation, in the order of their application. */
 export const installSections = (settings: InstallSettings): readonly InstallSection[] => [
@@ -34,6 +41,12 @@ export const installSections = (settings: InstallSettings): readonly InstallSect
     objects: [service(settings), deployment(settings), budget(settings), metricsReader(settings)],
   },
   { name: 'network-policy', cluster: 'control', objects: [networkPolicy(settings)] },
+  {
+    name: 'separate-controller',
+    cluster: 'control',
+    objects: separateController(separated(settings)),
+    optional: true,
+  },
   { name: 'machine-config', cluster: 'control', objects: machineConfigObjects(settings), optional: true },
   { name: 'machine-config-target', cluster: 'target', objects: configTargetRoles(settings), optional: true },
   { name: 'machine-config-daemon', cluster: 'target', objects: daemonSet(settings), optional: true },

@@ -46,8 +46,8 @@ function policy(
  * an orphan. Optional, because the policies would also refuse the original under another name.
  */
 export function policies(settings: InstallSettings): readonly object[] {
-  const { namespace, account } = settings;
-  const isController = `request.userInfo.username == 'system:serviceaccount:${namespace}:${account}'`;
+  const { namespace, accounts } = settings;
+  const isController = `request.userInfo.username == 'system:serviceaccount:${namespace}:${accounts.controller}'`;
   const finalizer = "'machine.sapcloud.io/machine-controller-manager'";
   const had = `has(oldObject.metadata.finalizers) && ${finalizer} in oldObject.metadata.finalizers`;
   const has = `has(object.metadata.finalizers) && ${finalizer} in object.metadata.finalizers`;

@@ -1,4 +1,4 @@
-import { APP, type InstallSettings, labelsOf, shared } from './settings.ts';
+import { APP, CONTROLLER_APP, type InstallSettings, labelsOf, shared } from './settings.ts';
 
 /** A rule of RBAC. */
 export interface Rule {
@@ -21,9 +21,6 @@ const ownRules = (lease: string): readonly Rule[] => [
     verbs: ['get', 'watch', 'update'],
   },
 ];
-
-/** Name of the roles and of the Lease of the machine controller of any provider. */
-const CONTROLLER = 'machine-controller';
 
 /** For the manager, in the namespace of the machine objects. Purpose of each: docs/permissions.md. */
 const MANAGER_RULES: readonly Rule[] = [
@@ -53,7 +50,7 @@ const CONTROLLER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'create', 'delete'] },
   // A Role allows only its own namespace.
   { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
-  ...ownRules(CONTROLLER),
+  ...ownRules(CONTROLLER_APP),
 ];
 
 /** For the machine controller, in the target cluster. */
@@ -84,7 +81,7 @@ const tokenRules = (namespace: string): readonly Rule[] => [
   {
     apiGroups: ['coordination.k8s.io'],
     resources: ['leases'],
-    resourceNames: [`${CONTROLLER}-${namespace}`],
+    resourceNames: [`${CONTROLLER_APP}-${namespace}`],
     verbs: ['get', 'update'],
   },
 ];
@@ -100,7 +97,10 @@ export interface RoleOwner {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-const ownerOf = (settings: InstallSettings): RoleOwner => ({ account: settings.account, labels: labelsOf(settings) });
+const ownerOf = (settings: InstallSettings, program: keyof InstallSettings['accounts']): RoleOwner => ({
+  account: settings.accounts[program],
+  labels: labelsOf(settings),
+});
 
 /** A role with its binding to a ServiceAccount in namespace `subject`. */
 export function role(
@@ -124,35 +124,44 @@ export function role(
   ];
 }
 
-/** The ServiceAccount of the pod. */
-const serviceAccount = (settings: InstallSettings): object => ({
+const serviceAccount = (name: string, { namespace, ...settings }: InstallSettings): object => ({
   apiVersion: 'v1',
   kind: 'ServiceAccount',
-  metadata: { name: settings.account, namespace: settings.namespace, labels: labelsOf(settings) },
+  metadata: { name, namespace, labels: labelsOf(settings) },
 });
 
-/** Roles of the pod in the control cluster, one role for each container. */
+/** Access of a program to the reviews of requests to its metrics. */
+const accessRole = (name: string, { namespace }: InstallSettings, owner: RoleOwner): readonly object[] =>
+  role('ClusterRole', shared(`${name}-access`, namespace), undefined, ACCESS_RULES, namespace, owner);
+
+/** Roles in the control cluster, one role for each program. */
 export const controlRoles = (settings: InstallSettings): readonly object[] => {
-  const { name, namespace } = settings;
-  const owner = ownerOf(settings);
+  const { name, namespace, accounts } = settings;
+  const manager = ownerOf(settings, 'manager');
   return [
-    serviceAccount(settings),
-    ...role('Role', name, namespace, MANAGER_RULES, namespace, owner),
-    ...role('Role', CONTROLLER, namespace, CONTROLLER_RULES, namespace, owner),
-    ...role('ClusterRole', shared(`${name}-access`, namespace), undefined, ACCESS_RULES, namespace, owner),
+    serviceAccount(accounts.manager, settings),
+    ...role('Role', name, namespace, MANAGER_RULES, namespace, manager),
+    ...role('Role', CONTROLLER_APP, namespace, CONTROLLER_RULES, namespace, ownerOf(settings, 'controller')),
+    ...accessRole(name, settings, manager),
   ];
 };
+
+/** The ServiceAccount of a machine controller in pods of its own. */
+export const separateAccount = (settings: InstallSettings): readonly object[] => [
+  serviceAccount(settings.accounts.controller, settings),
+  ...accessRole(CONTROLLER_APP, settings, ownerOf(settings, 'controller')),
+];
 
 /** Roles in the target cluster. */
 export const targetRoles = (settings: InstallSettings): readonly object[] => {
   const { name, namespace } = settings;
-  const owner = ownerOf(settings);
+  const [manager, controller] = [ownerOf(settings, 'manager'), ownerOf(settings, 'controller')];
   const named = (part: string): string => shared(part, namespace);
   return [
-    ...role('ClusterRole', named(`${name}-nodes`), undefined, MANAGER_NODE_RULES, namespace, owner),
-    ...role('ClusterRole', named(`${CONTROLLER}-nodes`), undefined, CONTROLLER_NODE_RULES, namespace, owner),
-    ...role('Role', named(`${CONTROLLER}-tokens`), 'kube-system', tokenRules(namespace), namespace, owner),
-    ...role('Role', named(`${CONTROLLER}-node-events`), 'default', NODE_EVENT_RULES, namespace, owner),
+    ...role('ClusterRole', named(`${name}-nodes`), undefined, MANAGER_NODE_RULES, namespace, manager),
+    ...role('ClusterRole', named(`${CONTROLLER_APP}-nodes`), undefined, CONTROLLER_NODE_RULES, namespace, controller),
+    ...role('Role', named(`${CONTROLLER_APP}-tokens`), 'kube-system', tokenRules(namespace), namespace, controller),
+    ...role('Role', named(`${CONTROLLER_APP}-node-events`), 'default', NODE_EVENT_RULES, namespace, controller),
   ];
 };
 
@@ -163,7 +172,7 @@ export const webhookSecret = ({ name }: Pick<InstallSettings, 'name'>): string =
 export const webhookRoles = (settings: InstallSettings): readonly object[] => {
   const { name, namespace } = settings;
   const secret = webhookSecret(settings);
-  const owner = ownerOf(settings);
+  const owner = ownerOf(settings, 'manager');
   const secretRules: readonly Rule[] = [
     { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
     { apiGroups: [''], resources: ['secrets'], resourceNames: [secret], verbs: ['get', 'list', 'watch', 'update'] },

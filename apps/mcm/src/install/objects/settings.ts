@@ -11,8 +11,10 @@ export interface InstallSettings {
   readonly name: string;
   /** The value of the label `app.kubernetes.io/name`, which selects the pods. */
   readonly app: string;
-  /** The ServiceAccount of the pods. */
-  readonly account: string;
+  /** The ServiceAccounts of the two programs. A pod with both programs has one ServiceAccount. */
+  readonly accounts: { readonly manager: string; readonly controller: string };
+  /** Whether the machine controller runs in pods of its own, with its own ServiceAccount. */
+  readonly isSeparate: boolean;
   /** One of {@link PROVIDERS}, or the name of another provider. */
   readonly provider: string;
   /** A number, or a template for a number. */
@@ -47,6 +49,16 @@ export interface Resources {
 /** The default name of all installed objects, and the name of the container and the Lease of the manager, as in the original. */
 export const APP = 'machine-controller-manager';
 
+/** The name of the machine controller of any provider: its container, its Lease, its roles, and its own pods. */
+export const CONTROLLER_APP = 'machine-controller';
+
+/** Settings for a machine controller in pods of its own. */
+export const separated = (settings: InstallSettings): InstallSettings => ({
+  ...settings,
+  accounts: { ...settings.accounts, controller: CONTROLLER_APP },
+  isSeparate: true,
+});
+
 /** The labels that select the pods. */
 export const selectorOf = ({ app }: Pick<InstallSettings, 'app'>): Readonly<Record<string, string>> => ({
   'app.kubernetes.io/name': app,
@@ -76,6 +88,7 @@ export const imageOf = (provider: string): string => `mcm/machine-controller-${p
 
 /** Parts that are installed only on request, by the names for `--with`. Each one includes its part for the target cluster. */
 export const OPTIONAL_SECTIONS = [
+  'separate-controller',
   'machine-config',
   'machine-config-daemon',
   'dashboard',
@@ -88,7 +101,8 @@ export const DEFAULT_INSTALL: InstallSettings = {
   namespace: 'default',
   name: APP,
   app: APP,
-  account: APP,
+  accounts: { manager: APP, controller: APP },
+  isSeparate: false,
   provider: 'local',
   replicas: 2,
   images: { manager: 'mcm/machine-controller-manager:0.1.0', controller: imageOf('local') },

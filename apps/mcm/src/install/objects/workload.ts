@@ -1,6 +1,7 @@
 import { webhookSecret } from './roles.ts';
 import {
   APP,
+  CONTROLLER_APP,
   type ContainerFlags,
   type InstallSettings,
   labelsOf,
@@ -60,86 +61,128 @@ export const KUBECONFIGS = ['control', 'target'].map((name) => ({
   volume: { name, secret: { secretName: `${APP}-${name}`, optional: true, defaultMode: 0o440 } },
 }));
 
-/** The Deployment with both containers and two replicas: in each container, one replica is the leader. */
-export function deployment(settings: InstallSettings): object {
-  const { name, namespace, account, replicas, images, flags, resources, kubeconfigs } = settings;
-  const selector = selectorOf(settings);
-  const labels = labelsOf(settings);
-  const clusters = { 'control-kubeconfig': kubeconfigs.control, 'target-kubeconfig': kubeconfigs.target };
-  const common = (secure: number): ContainerFlags => ({ namespace, ...clusters, 'secure-port': String(secure) });
+/** The identity of a Deployment and of its pods. */
+interface Pods {
+  readonly name: string;
+  readonly account: string;
+  readonly selector: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** The pods of the manager, and of the machine controller unless it has its own ones. */
+const sharedPods = (settings: InstallSettings): Pods => ({
+  name: settings.name,
+  account: settings.accounts.manager,
+  selector: selectorOf(settings),
+  labels: labelsOf(settings),
+});
+
+/** The pods of a separate machine controller. Their label differs from the other pods, so no selector contains both. */
+const separatePods = (settings: InstallSettings): Pods => ({
+  name: CONTROLLER_APP,
+  account: settings.accounts.controller,
+  selector: selectorOf({ app: CONTROLLER_APP }),
+  labels: labelsOf({ app: CONTROLLER_APP }),
+});
+
+const commonFlags = ({ namespace, kubeconfigs }: InstallSettings, secure: number): ContainerFlags => ({
+  namespace,
+  ...{ 'control-kubeconfig': kubeconfigs.control, 'target-kubeconfig': kubeconfigs.target },
+  'secure-port': String(secure),
+});
+
+function managerContainer(settings: InstallSettings): object {
+  const { name, namespace, images, flags, resources } = settings;
   const webhooks = {
     'webhook-port': String(PORTS.webhooks),
     'webhook-configurations': shared(name, namespace),
     'webhook-cert-secret': webhookSecret(settings),
     'webhook-names': `${name}.${namespace}.svc`,
   };
-  const containers = [
-    container({
-      name: APP,
-      image: images.manager,
-      flags: { ...common(PORTS.manager.secure), ...webhooks, ...flags.manager },
-      ports: PORTS.manager,
-      more: [{ name: 'webhooks', containerPort: PORTS.webhooks }],
-      resources: resources.manager,
-    }),
-    container({
-      name: 'machine-controller',
-      image: images.controller,
-      flags: { ...common(PORTS.controller.secure), ...flags.controller },
-      ports: PORTS.controller,
-      more: [],
-      resources: resources.controller,
-    }),
-  ];
-  return {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name, namespace, labels },
-    spec: {
-      replicas,
-      selector: { matchLabels: selector },
-      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
-      template: {
-        metadata: { labels },
-        spec: {
-          serviceAccountName: account,
-          priorityClassName: 'system-cluster-critical',
-          // A graceful stop takes less than 10 s.
-          terminationGracePeriodSeconds: 30,
-          securityContext: {
-            runAsNonRoot: true,
-            runAsUser: 65_532,
-            runAsGroup: 65_532,
-            fsGroup: 65_532,
-            seccompProfile: { type: 'RuntimeDefault' },
-          },
-          topologySpreadConstraints: [
-            {
-              maxSkew: 1,
-              topologyKey: 'kubernetes.io/hostname',
-              whenUnsatisfiable: 'ScheduleAnyway',
-              labelSelector: { matchLabels: selector },
-            },
-          ],
-          containers,
-          volumes: KUBECONFIGS.map(({ volume }) => volume),
-        },
-      },
-    },
-  };
+  return container({
+    name: APP,
+    image: images.manager,
+    flags: { ...commonFlags(settings, PORTS.manager.secure), ...webhooks, ...flags.manager },
+    ports: PORTS.manager,
+    more: [{ name: 'webhooks', containerPort: PORTS.webhooks }],
+    resources: resources.manager,
+  });
 }
 
-/** Keeps one replica while nodes are drained. */
-export const budget = (settings: InstallSettings): object => ({
-  apiVersion: 'policy/v1',
-  kind: 'PodDisruptionBudget',
-  metadata: { name: settings.name, namespace: settings.namespace, labels: labelsOf(settings) },
+const controllerContainer = (settings: InstallSettings): object =>
+  container({
+    name: CONTROLLER_APP,
+    image: settings.images.controller,
+    flags: { ...commonFlags(settings, PORTS.controller.secure), ...settings.flags.controller },
+    ports: PORTS.controller,
+    more: [],
+    resources: settings.resources.controller,
+  });
+
+/** A Deployment of controllers: of all replicas of a program, one is the leader. */
+const deploymentOf = (
+  { namespace, replicas }: InstallSettings,
+  { name, account, selector, labels }: Pods,
+  containers: readonly object[],
+): object => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name, namespace, labels },
   spec: {
-    maxUnavailable: 1,
-    selector: { matchLabels: selectorOf(settings) },
-    unhealthyPodEvictionPolicy: 'AlwaysAllow',
+    replicas,
+    selector: { matchLabels: selector },
+    strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+    template: {
+      metadata: { labels },
+      spec: {
+        serviceAccountName: account,
+        priorityClassName: 'system-cluster-critical',
+        // A graceful stop takes less than 10 s.
+        terminationGracePeriodSeconds: 30,
+        securityContext: {
+          runAsNonRoot: true,
+          runAsUser: 65_532,
+          runAsGroup: 65_532,
+          fsGroup: 65_532,
+          seccompProfile: { type: 'RuntimeDefault' },
+        },
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'kubernetes.io/hostname',
+            whenUnsatisfiable: 'ScheduleAnyway',
+            labelSelector: { matchLabels: selector },
+          },
+        ],
+        containers,
+        volumes: KUBECONFIGS.map(({ volume }) => volume),
+      },
+    },
   },
 });
+
+/** The Deployment of the manager, which also contains the machine controller unless that is separate. */
+export const deployment = (settings: InstallSettings): object =>
+  deploymentOf(settings, sharedPods(settings), [
+    managerContainer(settings),
+    ...(settings.isSeparate ? [] : [controllerContainer(settings)]),
+  ]);
+
+const budgetOf = ({ namespace }: InstallSettings, { name, selector, labels }: Pods): object => ({
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  metadata: { name, namespace, labels },
+  spec: { maxUnavailable: 1, selector: { matchLabels: selector }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
+});
+
+/** Keeps one replica while nodes are drained. */
+export const budget = (settings: InstallSettings): object => budgetOf(settings, sharedPods(settings));
+
+const CONTROLLER_PORT = {
+  name: 'controller-tls',
+  port: PORTS.controller.secure,
+  targetPort: PORTS.controller.secure,
+} as const;
 
 /** The Service for webhook calls of the API server and for scrapers. */
 export const service = (settings: InstallSettings): object => ({
@@ -151,7 +194,7 @@ export const service = (settings: InstallSettings): object => ({
     ports: [
       { name: 'webhooks', port: 443, targetPort: PORTS.webhooks },
       { name: 'manager-tls', port: PORTS.manager.secure, targetPort: PORTS.manager.secure },
-      { name: 'controller-tls', port: PORTS.controller.secure, targetPort: PORTS.controller.secure },
+      ...(settings.isSeparate ? [] : [CONTROLLER_PORT]),
     ],
   },
 });
@@ -191,12 +234,31 @@ export const networkPolicyFor = (
   },
 });
 
+const cloudEgress = ({ provider }: InstallSettings): readonly object[] => (provider === 'aws' ? [METADATA_EGRESS] : []);
+
 /** Ingress: webhook calls, scrapes and probes. */
 export const networkPolicy = (settings: InstallSettings): object =>
   networkPolicyFor(
     settings.name,
-    [PORTS.webhooks, PORTS.manager.secure, PORTS.controller.secure],
+    [PORTS.webhooks, PORTS.manager.secure, ...(settings.isSeparate ? [] : [PORTS.controller.secure])],
     settings,
-    { selector: selectorOf(settings), labels: labelsOf(settings) },
-    settings.provider === 'aws' ? [METADATA_EGRESS] : [],
+    sharedPods(settings),
+    settings.isSeparate ? [] : cloudEgress(settings),
   );
+
+/** The pods of a separate machine controller. Scrapers find their Service by the label of the installation. */
+export const separateWorkload = (settings: InstallSettings): readonly object[] => {
+  const pods = separatePods(settings);
+  const { namespace } = settings;
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: pods.name, namespace, labels: labelsOf(settings) },
+      spec: { selector: pods.selector, ports: [CONTROLLER_PORT] },
+    },
+    deploymentOf(settings, pods, [controllerContainer(settings)]),
+    budgetOf(settings, pods),
+    networkPolicyFor(pods.name, [PORTS.controller.secure], settings, pods, cloudEgress(settings)),
+  ];
+};
