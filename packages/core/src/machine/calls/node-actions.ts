@@ -228,7 +228,9 @@ export class NodeActions {
       return found !== undefined;
     } catch (error) {
       const since = Date.parse(machine.metadata.deletionTimestamp ?? machine.metadata.creationTimestamp);
-      if (now.getTime() < since + settings.drainTimeoutMs && !isForceDeletion(machine)) throw error;
+      const isOver = now.getTime() >= since + settings.drainTimeoutMs;
+      // A process that is stopped knows nothing of the Node, and deletes no VM.
+      if (signal.aborted || !(isOver || isForceDeletion(machine))) throw error;
       this.#options.log.warn(
         'Cannot determine whether the machine has a Node; drain timeout expired, deleting the VM',
         {
