@@ -352,7 +352,7 @@ test('an action that was stopped sends nothing', async () => {
   const { actions, admin, asked, memory, clock } = await startNodeActions();
   const node = await makeNode(admin, { finalizers: [Finalizers.Node] });
   const plain = { ...node, metadata: { ...node.metadata, finalizers: [] } };
-  const dying = machine({ metadata: { labels: { [Labels.Node]: 'n' } } });
+  const dying = machine({ metadata: { labels: { [Labels.Node]: 'n' }, creationTimestamp: '2000-01-01T00:00:00Z' } });
   const scope = (o: object) =>
     ({
       o: { machine: dying, settings: { drainTimeoutMs: 0 }, ...o },
@@ -381,4 +381,16 @@ test('an action that was stopped sends nothing', async () => {
     stopped.map((_, index) => (index === 11 ? 'fulfilled' : 'rejected')),
   );
   expect(asked).toEqual([]);
+});
+
+test('a process that is stopped during a refused deletion does not read the Node', async () => {
+  const stop = new AbortController();
+  const { actions, admin, asked, memory, clock } = await startNodeActions((method) => {
+    if (method === 'DELETE') stop.abort();
+    return method === 'DELETE' ? refusal(409, 'Conflict') : undefined;
+  });
+  const o = { conflictingNode: await makeNode(admin) };
+  const scope = { o, memory, now: clock.now(), signal: stop.signal } as never;
+  await expect(actions.releaseStale(scope)).rejects.toThrow();
+  expect(asked).toEqual(['DELETE /api/v1/nodes/n']);
 });

@@ -11,20 +11,25 @@ const FOREIGN = 'example.com/backup';
 const client = (admin: KubeClient) => admin.resource<Machine>(machines, 'default');
 const stored = (admin: KubeClient) => client(admin).get('m');
 
-type Writes = [what: string, action: Action];
+type Writes = [what: string, action: Action, wanted: object];
 const WRITES: Writes[] = [
-  ['its finalizer', { do: 'addFinalizer' }],
-  ['its VM', { do: 'record', instance: { providerId: 'id', nodeName: 'n' } }],
-  ['its Node', { do: 'labelNode', nodeName: 'n' }],
-  ['an annotation', { do: 'annotate', annotations: { a: 'b' } }],
-  ['its status', { do: 'writeStatus', status: { currentStatus: { phase: 'Pending' } } }],
+  ['its finalizer', { do: 'addFinalizer' }, { metadata: { finalizers: [Finalizers.MachineControllerManager] } }],
+  ['its VM', { do: 'record', instance: { providerId: 'id', nodeName: 'n' } }, { spec: { providerID: 'id' } }],
+  ['its Node', { do: 'labelNode', nodeName: 'n' }, { metadata: { labels: { [Labels.Node]: 'n' } } }],
+  ['an annotation', { do: 'annotate', annotations: { a: 'b' } }, { metadata: { annotations: { a: 'b' } } }],
+  [
+    'its status',
+    { do: 'writeStatus', status: { currentStatus: { phase: 'Pending' } } },
+    { status: { currentStatus: { phase: 'Pending' } } },
+  ],
 ];
 
 describe('a write to a machine', () => {
-  test.each(WRITES)('%s is cached', async (_what, action) => {
+  test.each(WRITES)('%s is stored and cached', async (_what, action, wanted) => {
     const { admin, made, performer, scope, writes } = await startPerformer();
     await performer.perform(action, scope({ machine: await made(), hasTarget: true }));
     expect(writes).toEqual([await stored(admin)]);
+    expect(writes).toMatchObject([wanted]);
   });
 
   test.each(WRITES)('%s is not written to another machine of its name', async (_what, action) => {
@@ -36,7 +41,7 @@ describe('a write to a machine', () => {
     expect([await stored(admin), writes]).toEqual([other, []]);
   });
 
-  test.each<Writes>([
+  test.each<[what: string, action: Action]>([
     ['finalizers', { do: 'addFinalizer' }],
     ['the status', { do: 'writeStatus', status: { currentStatus: { phase: 'Pending' } } }],
   ])('%s are written to the version that was decided on only', async (_what, action) => {
