@@ -14,6 +14,7 @@ type Answers = Readonly<Record<string, (...args: never[]) => unknown>>;
 
 /** Runs one call at once. */
 async function run(call: string, answers: Answers, o: object = {}, options: object = {}) {
+  rendered = '';
   const began: unknown[][] = [];
   const asked: unknown[][] = [];
   const invoker = Object.fromEntries(

@@ -229,7 +229,7 @@ export class NodeActions {
     } catch (error) {
       const since = Date.parse(machine.metadata.deletionTimestamp ?? machine.metadata.creationTimestamp);
       const isOver = now.getTime() >= since + settings.drainTimeoutMs;
-      // A process that is stopped knows nothing of the Node, and deletes no VM.
+      // A process that is stopped cannot read the Node, so it deletes no VM.
       if (signal.aborted || !(isOver || isForceDeletion(machine))) throw error;
       this.#options.log.warn(
         'Cannot determine whether the machine has a Node; drain timeout expired, deleting the VM',

@@ -248,7 +248,7 @@ test('a VM is kept with its class only, and the memory follows its end', async (
   expect(memory.keeping).toEqual({ since: clock.now(), settled: true, kept });
 });
 
-test('evidence is settled once for the failure that asked for it', async () => {
+test('evidence is settled once for the failure that requested it', async () => {
   const { called, clock, made, memory, performer, scope } = await startPerformer();
   const machine = await made();
   const keep = (id: string) => performer.perform({ do: 'keepEvidence', failure: { id } as never }, scope({ machine }));

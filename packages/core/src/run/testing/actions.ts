@@ -78,7 +78,7 @@ export async function startNodeActions(refuse?: Refuse) {
 /** The calls of functions, as `<name>` and arguments. */
 export type Called = [name: string, ...args: unknown[]];
 
-/** The same with all actions of a machine. Everything but the API server only records what it is asked for. */
+/** The same with all actions of a machine. Everything but the API server only records the calls that it receives. */
 export async function startPerformer(refuse?: Refuse) {
   const stage = await startNodeActions(refuse);
   const { recorded: writes, cache } = memoryCache<Machine>();
