@@ -37,7 +37,7 @@ function memoryCache<T extends { readonly metadata: { readonly name: string } }>
 }
 
 /** A plane with a client of its administrator and one of the machine controller. */
-export interface Stage {
+interface Stage {
   readonly admin: KubeClient;
   readonly client: KubeClient;
   readonly clock: VirtualClock;
@@ -47,7 +47,7 @@ export interface Stage {
 }
 
 /** @param refuse Returns an answer instead of that of the plane. */
-export async function startStage(refuse: Refuse = () => undefined): Promise<Stage> {
+async function startStage(refuse: Refuse = () => undefined): Promise<Stage> {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });
   onTestFinished(() => plane.close());
@@ -76,7 +76,7 @@ export async function startNodeActions(refuse?: Refuse) {
 }
 
 /** The calls of functions, as `<name>` and arguments. */
-export type Called = [name: string, ...args: unknown[]];
+type Called = [name: string, ...args: unknown[]];
 
 /** The same with all actions of a machine. Everything but the API server only records the calls that it receives. */
 export async function startPerformer(refuse?: Refuse) {
