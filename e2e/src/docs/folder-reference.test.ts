@@ -1,5 +1,8 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folderProblems, picture, readLayers } from './folder-reference.ts';
+import { ROOT } from './sources.ts';
 
 test('every folder of every package is described, and every described folder exists', () => {
   expect(folderProblems(readLayers())).toEqual([]);
@@ -32,4 +35,11 @@ test('the picture shows each folder within its frame', () => {
   }
   expect(svg).toContain('>first<');
   expect(svg).toContain('>second<');
+});
+
+test('every path in the page of the architecture exists', () => {
+  const page = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8');
+  const paths = [...page.matchAll(/`((?:apps|e2e|packages|providers|tools)\/[\w./-]+)`/g)].map(([, path = '']) => path);
+  expect(paths.length).toBeGreaterThan(20);
+  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
