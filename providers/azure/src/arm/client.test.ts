@@ -192,6 +192,15 @@ test('a PATCH that says nothing is not taken for done', async () => {
   expect(methods()).toEqual(['PATCH', 'GET', 'GET']);
 });
 
+test('a PATCH that is only accepted is an error, because no operation is named', async () => {
+  const { patch, methods } = await armOf([
+    { status: 202, body: MAKING },
+    { status: 200, body: READY },
+  ]);
+  await expect(patch()).rejects.toMatchObject({ status: 202 });
+  expect(methods()).toEqual(['PATCH']);
+});
+
 test('an error of the SDK is reported without the request, which contains the user data', async () => {
   const { makeVm } = await armOf([{ status: 204 }]);
   const thrown = await makeVm('secret-user-data').then(
