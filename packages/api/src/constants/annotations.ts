@@ -54,6 +54,8 @@ export const Annotations = {
   RolloutBatchPause: 'rollout.machine.sapcloud.io/pause-between-batches',
   /** MachineDeployment, `true`: a machine of the new template that fails pauses the rollout (`spec.paused`). */
   RolloutPauseOnFailure: 'rollout.machine.sapcloud.io/pause-on-failure',
+  /** MachineDeployment, `true`: a machine of the new template that fails undoes the rollout. Ours. */
+  RolloutUndoOnFailure: 'rollout.machine.sapcloud.io/undo-on-failure',
   /** MachineDeployment, `name~uid,…`: the failed machines that paused the rollout; they do not pause it again. */
   RolloutPausedBy: 'rollout.machine.sapcloud.io/paused-by',
   /**
@@ -192,6 +194,7 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.RolloutCanarySoak,
   Annotations.RolloutBatchPause,
   Annotations.RolloutPauseOnFailure,
+  Annotations.RolloutUndoOnFailure,
   Annotations.RolloutPausedBy,
   Annotations.RolloutLastGood,
   Annotations.RolloutWindows,

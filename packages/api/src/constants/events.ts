@@ -78,6 +78,13 @@ export const EVENTS = {
     means: 'Machines of the new template failed, and the pause on failure set `spec.paused`.',
     help: 'Correct the template and run `mcm rollout resume NAME`, or run `mcm rollout undo NAME`.',
   },
+  RolloutUndone: {
+    on: DEPLOYMENT,
+    type: 'Warning',
+    means:
+      'Machines of the new template failed, and the annotation `undo-on-failure` requested the last good template.',
+    help: 'Correct the template before you apply it again. `mcm rollout history NAME` shows all templates.',
+  },
   RolloutWaiting: {
     on: DEPLOYMENT,
     type: 'Normal',

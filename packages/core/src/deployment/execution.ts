@@ -109,18 +109,32 @@ export class PlanExecution {
     this.#refused.delete(key);
   }
 
-  /** Writes the pause and its reason in one request, so that the same failure does not pause a resumed rollout again. */
+  /**
+   * Writes the pause and its reason in one request, so that the same failure does not pause a resumed rollout again. An
+   * undo is only requested. The next pass carries it out as if a user had requested it.
+   */
   async #pause(
     deployment: MachineDeployment,
-    { note, message }: AutomaticPause,
+    { note, message, undoTo }: AutomaticPause,
     signal: AbortSignal,
   ): Promise<Outcome> {
     const { name, uid, resourceVersion } = deployment.metadata;
-    const annotations = { [Annotations.RolloutPausedBy]: note };
-    const body = { metadata: { uid, resourceVersion, annotations }, spec: { paused: true } };
+    const precondition = { uid, resourceVersion };
+    const body =
+      undoTo === undefined
+        ? {
+            metadata: { ...precondition, annotations: { [Annotations.RolloutPausedBy]: note } },
+            spec: { paused: true },
+          }
+        : { metadata: precondition, spec: { rollbackTo: { revision: undoTo } } };
     const written = await this.#access.client.patch(name, { type: 'merge', body }, { signal });
     this.#access.context.deployments.recordWrite(written);
-    this.#access.context.recorder.event(deployment, 'Warning', 'RolloutPaused', message);
+    this.#access.context.recorder.event(
+      deployment,
+      'Warning',
+      undoTo === undefined ? 'RolloutPaused' : 'RolloutUndone',
+      message,
+    );
     return again(0);
   }
 

@@ -4,7 +4,15 @@ import { type ConditionChange, findCondition } from '../objects/conditions.ts';
 import { hasArrived } from '../rollout/arrival.ts';
 import { firstEnd, whyPostponed } from '../rollout/postponement.ts';
 import { revisionOf } from '../rollout/revisions.ts';
-import { type AutomaticPause, failuresOf, isCareful, isReturn, notedNames, pauseOn } from '../rollout/rollout-gate.ts';
+import {
+  type AutomaticPause,
+  failuresOf,
+  isCareful,
+  isReturn,
+  notedNames,
+  pauseOn,
+  stopsOnFailure,
+} from '../rollout/rollout-gate.ts';
 import { nextLook } from '../rollout/windows/state.ts';
 import { endOfUpdates } from './in-place/in-place-end.ts';
 import { inPlaceStep, movedStep } from './in-place/in-place-step.ts';
@@ -116,11 +124,23 @@ function strategyStep(view: View): Step {
   }
 }
 
-/** A rollout with this annotation pauses itself when a machine of its new template fails. */
-function automaticPause({ deployment, care, counted, machines, split }: View): AutomaticPause | undefined {
-  if (!rolling(counted.old) || !care.pauseOnFailure || isReturn(deployment, split.current)) return undefined;
+/** A rollout with these annotations pauses or undoes itself when a machine of its new template fails. */
+function automaticPause({
+  deployment,
+  care,
+  counted,
+  machines,
+  split,
+  good,
+  refusedRollback,
+}: View): AutomaticPause | undefined {
+  if (!rolling(counted.old) || !stopsOnFailure(care) || isReturn(deployment, split.current)) return undefined;
   const of = ({ set }: CountedSet) => machines.get(set.metadata.uid) ?? [];
-  return pauseOn(deployment, failuresOf(counted.current ? of(counted.current) : [], counted.old.flatMap(of)));
+  const failures = failuresOf(counted.current ? of(counted.current) : [], counted.old.flatMap(of));
+  // A rollback that was refused would be refused again.
+  const undoes = care.undoOnFailure && refusedRollback === undefined;
+  const goodSet = undoes ? split.old.find(({ metadata }) => metadata.name === good) : undefined;
+  return pauseOn(deployment, failures, (goodSet && revisionOf(goodSet)) || undefined);
 }
 
 const pauseIsOver = ({ deployment: { metadata, spec }, complete, counted }: View): boolean =>

@@ -52,7 +52,13 @@ describe('annotations of a careful rollout', () => {
   });
 
   test('everything is off by default', () => {
-    expect(careOf(annotated({}))).toEqual({ canary: 0, soakMs: 0, pauseMs: 0, pauseOnFailure: false });
+    expect(careOf(annotated({}))).toEqual({
+      canary: 0,
+      soakMs: 0,
+      pauseMs: 0,
+      pauseOnFailure: false,
+      undoOnFailure: false,
+    });
   });
 
   test('durations and the pause on failure are read; what is invalid is off', () => {
@@ -63,7 +69,13 @@ describe('annotations of a careful rollout', () => {
       [Annotations.RolloutPauseOnFailure]: 'true',
     };
     expect(careViolations(annotated(all))).toEqual([]);
-    expect(careOf(annotated(all))).toEqual({ canary: 1, soakMs: 5 * MINUTE, pauseMs: 0, pauseOnFailure: true });
+    expect(careOf(annotated(all))).toEqual({
+      canary: 1,
+      soakMs: 5 * MINUTE,
+      pauseMs: 0,
+      pauseOnFailure: true,
+      undoOnFailure: false,
+    });
     const invalid = { [Annotations.RolloutCanary]: 'one', [Annotations.RolloutBatchPause]: 'soon' };
     expect(careOf(annotated(invalid))).toEqual(NO_CARE);
     const { replicas: _, ...spec } = annotated({}).spec;
@@ -74,6 +86,7 @@ describe('annotations of a careful rollout', () => {
     [{ canary: 1 }, true],
     [{ pauseMs: 1 }, true],
     [{ pauseOnFailure: true }, true],
+    [{ undoOnFailure: true }, true],
     [{ soakMs: 1 }, false],
     [{}, false],
   ])('%j makes a careful rollout: %s', (care, is) => {
@@ -104,6 +117,7 @@ describe('annotations of a careful rollout', () => {
     [Annotations.RolloutBatchPause, '-5m'],
     [Annotations.RolloutCanarySoak, '5m'],
     [Annotations.RolloutPauseOnFailure, 'yes'],
+    [Annotations.RolloutUndoOnFailure, 'yes'],
   ])('%s: %j is refused and named', (key, value) => {
     expect(validateDeployment(annotated({ [key]: value })).map(({ field }) => field)).toEqual([
       `metadata.annotations[${key}]`,
@@ -112,7 +126,7 @@ describe('annotations of a careful rollout', () => {
 });
 
 describe('gate', () => {
-  const care = { canary: 2, soakMs: 10 * MINUTE, pauseMs: 0, pauseOnFailure: false };
+  const care = { canary: 2, soakMs: 10 * MINUTE, pauseMs: 0, pauseOnFailure: false, undoOnFailure: false };
 
   test('lets exactly the canaries be created', () => {
     expect(gateOf(care, 0, [], NOW)?.ceiling).toBe(2);

@@ -13,13 +13,25 @@ export interface RolloutCare {
   /** How long all machines of the new template must have been available before more follow, in milliseconds. */
   readonly pauseMs: number;
   readonly pauseOnFailure: boolean;
+  /** After a failure, the rollout returns to the last good template. Without one it pauses. */
+  readonly undoOnFailure: boolean;
 }
 
 /** The settings of a deployment without rollout annotations. */
-export const NO_CARE: RolloutCare = { canary: 0, soakMs: 0, pauseMs: 0, pauseOnFailure: false };
+export const NO_CARE: RolloutCare = {
+  canary: 0,
+  soakMs: 0,
+  pauseMs: 0,
+  pauseOnFailure: false,
+  undoOnFailure: false,
+};
 
 /** Returns true if a deployment has any rollout annotation. */
-export const isCareful = (care: RolloutCare): boolean => care.canary > 0 || care.pauseMs > 0 || care.pauseOnFailure;
+export const isCareful = (care: RolloutCare): boolean => care.canary > 0 || care.pauseMs > 0 || stopsOnFailure(care);
+
+/** Returns true if a failed machine of the new template pauses or undoes the rollout. */
+export const stopsOnFailure = ({ pauseOnFailure, undoOnFailure }: RolloutCare): boolean =>
+  pauseOnFailure || undoOnFailure;
 
 /** A limit for the growth of the current set, because its template is not proven. */
 export interface Gate {
@@ -35,6 +47,7 @@ const KEYS = {
   soak: Annotations.RolloutCanarySoak,
   pause: Annotations.RolloutBatchPause,
   onFailure: Annotations.RolloutPauseOnFailure,
+  undoOnFailure: Annotations.RolloutUndoOnFailure,
 } as const;
 
 const countOf = (text: string, replicas: number): number | undefined =>
@@ -57,7 +70,7 @@ export function careViolations({ metadata: { annotations = {} } }: MachineDeploy
   if (annotations[KEYS.soak] !== undefined && canary === undefined) {
     violations.push(wrong(KEYS.soak, `requires ${KEYS.canary}`));
   }
-  for (const key of [KEYS.onFailure, Annotations.CountTerminating]) {
+  for (const key of [KEYS.onFailure, KEYS.undoOnFailure, Annotations.CountTerminating]) {
     if (!['true', 'false', undefined].includes(annotations[key]))
       violations.push(wrong(key, 'must be "true" or "false"'));
   }
@@ -74,6 +87,7 @@ export function careOf({ metadata: { annotations = {} }, spec }: MachineDeployme
     soakMs: ms(KEYS.soak),
     pauseMs: ms(KEYS.pause),
     pauseOnFailure: annotations[KEYS.onFailure] === 'true',
+    undoOnFailure: annotations[KEYS.undoOnFailure] === 'true',
   };
 }
 
@@ -183,6 +197,8 @@ export interface AutomaticPause {
   /** Value of the annotation: the machines, `name~uid`. */
   readonly note: string;
   readonly message: string;
+  /** Instead of the pause, the rollout returns to this revision. */
+  readonly undoTo?: number;
 }
 
 const MOST_NAMES = 5;
@@ -207,12 +223,23 @@ export const notedNames = (note: string): string =>
     .map((entry) => entry.split('~')[0])
     .join(', ');
 
-/** Pauses a rollout after failures that have not paused it before. */
-export function pauseOn(deployment: MachineDeployment, failures: readonly Machine[]): AutomaticPause | undefined {
+/**
+ * Pauses a rollout after failures that have not paused it before.
+ * @param undoTo The revision of the last good template, if the rollout returns to it instead
+ */
+export function pauseOn(
+  deployment: MachineDeployment,
+  failures: readonly Machine[],
+  undoTo?: number,
+): AutomaticPause | undefined {
   const noted = deployment.metadata.annotations?.[Annotations.RolloutPausedBy]?.split(',') ?? [];
   const all = failures.map(({ metadata: { name, uid } }) => `${name}~${uid}`).sort();
   if (all.every((entry) => noted.includes(entry))) return undefined;
   const fresh = all.filter((entry) => !noted.includes(entry)).slice(0, MOST_NAMES);
+  if (undoTo !== undefined) {
+    const message = `The rollout is undone: ${notedNames(fresh.join(','))} failed with the new template. The deployment returns to revision ${undoTo}.`;
+    return { note: all.join(','), message, undoTo };
+  }
   const message = `The rollout is paused: ${notedNames(fresh.join(','))} failed with the new template. Undo the rollout, correct the template, or set spec.paused to false to continue.`;
   return { note: all.join(','), message };
 }
