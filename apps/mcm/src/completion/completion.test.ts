@@ -44,6 +44,15 @@ const isThere = (shell: Shell): boolean => spawnSync(shell, ['-c', 'exit 0']).st
 
 const CASES: readonly [words: readonly string[], expected: readonly string[]][] = [
   [['ro'], ['rollout']],
+  // Flags only after a dash.
+  [
+    ['rollout', ''],
+    ['status', 'start'],
+  ],
+  [
+    ['tree', '--'],
+    ['--output', '--kubeconfig', '--help'],
+  ],
   [
     ['rollout', 'sta'],
     ['status', 'start'],

@@ -6,9 +6,16 @@ import { type Flag, type Place, placesOf } from './places.ts';
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The words that a shell offers: commands, values, and long flags. */
-const offered = ({ commands, values, flags }: Place): string =>
-  [...commands, ...values, ...flags.flatMap(({ names }) => names.slice(0, 1))].join(' ');
+/** The words that a shell offers. As in kubectl, it offers the long flags only after a `-`. */
+interface Offered {
+  readonly words: string;
+  readonly flags: string;
+}
+
+const offered = ({ commands, values, flags }: Place): Offered => ({
+  words: [...commands, ...values].join(' '),
+  flags: flags.flatMap(({ names }) => names.slice(0, 1)).join(' '),
+});
 
 const paths = (places: readonly Place[]): string[] => places.flatMap(({ path }) => (path === '' ? [] : [`"${path}"`]));
 
@@ -32,7 +39,7 @@ const valueCases = (places: readonly Place[], { choices, anything, names: named 
     )
     .join('\n');
 
-const placeCases = (places: readonly Place[], offer: (words: string, named: boolean) => string): string =>
+const placeCases = (places: readonly Place[], offer: (offered: Offered, named: boolean) => string): string =>
   places.map((place) => `    "${place.path}") ${offer(offered(place), takesNames(place.path))} ;;`).join('\n');
 
 const bash = (name: string, places: readonly Place[]): string =>
@@ -48,7 +55,7 @@ _${name}() {
 ${valueCases(places, { choices: (words) => `COMPREPLY=($(compgen -W "${words}" -- "$current"))`, anything: ':', names: `COMPREPLY=($(_${name}_names))` })}
   esac
   case "$at" in
-${placeCases(places, (words, named) => (named ? `words="${words} $([[ $current == -* ]] || _${name}_names)"` : `words="${words}"`))}
+${placeCases(places, ({ words, flags }, named) => `if [[ $current == -* ]]; then words="${flags}"; else words="${words}${named ? ` $(_${name}_names)` : ''}"; fi`)}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
@@ -68,7 +75,7 @@ _${name}() {
 ${valueCases(places, { choices: (words) => `compadd -- ${words}`, anything: '_files', names: `compadd -- \${(f)"$(_${name}_names)"}` })}
   esac
   case "$at" in
-${placeCases(places, (words, named) => `compadd -- ${words}${named ? ` \${(f)"$(_${name}_names)"}` : ''}`)}
+${placeCases(places, ({ words, flags }, named) => `if [[ $words[CURRENT] == -* ]]; then compadd -- ${flags}; else compadd -- ${words}${named ? ` \${(f)"$(_${name}_names)"}` : ''}; fi`)}
   esac || _files
 }
 if [ "\${funcstack[1]}" = "_${name}" ]; then _${name} "$@"; else compdef _${name} ${name}; fi

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Line } from './names.ts';
-import { type Place, placesOf } from './places.ts';
+import { type Flag, type Place, placesOf } from './places.ts';
 
 /** Directives at the end of the output for cobra, the command library of kubectl: offer no file names, or also file names. */
 const DIRECTIVES = { words: ':4', files: ':0' } as const;
@@ -11,11 +11,10 @@ const DIRECTIVES = { words: ':4', files: ':0' } as const;
  */
 export function kubectlCompletions(program: Command, words: readonly string[]): readonly string[] {
   const places = new Map(placesOf(program, []).map((place) => [place.path, place]));
-  const { path, before, begun } = lineOf(places, words);
+  const { path, flag: given = '', begun } = lineOf(places, words);
   const place = places.get(path);
   if (place === undefined) return [DIRECTIVES.files];
-  const flag = place.flags.find(({ names }) => names.includes(before.at(-1) ?? ''));
-  const takes = flag?.values;
+  const takes = flagOf(place, given)?.values;
   if (takes?.length === 0) return [DIRECTIVES.files];
   return [...offers(takes ?? offered(place, begun), begun), DIRECTIVES.words];
 }
@@ -27,8 +26,13 @@ function lineOf(places: ReadonlyMap<string, Place>, words: readonly string[]): L
     const next = known === '' ? word : `${known} ${word}`;
     return places.has(next) ? next : known;
   }, '');
-  return { path, before, begun: words.at(-1) ?? '' };
+  const last = before.at(-1) ?? '';
+  const takesValue = flagOf(places.get(path), last)?.values !== undefined;
+  return { path, before, begun: words.at(-1) ?? '', ...(takesValue && { flag: last }) };
 }
+
+const flagOf = (place: Place | undefined, name: string): Flag | undefined =>
+  place?.flags.find(({ names }) => names.includes(name));
 
 /** The completions with the names of objects, contexts, namespaces and logs, which need a cluster or files. */
 export async function completions(program: Command, words: readonly string[]): Promise<readonly string[]> {

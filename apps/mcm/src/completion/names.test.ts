@@ -61,6 +61,7 @@ test.each([
     ['m-0', 'machine/m-0'],
   ],
   [['tree', '-n', 'kube-s'], ['kube-system']],
+  [['tree', '-A', 'wo'], ['workers']],
   [['logs', ''], ['control-plane']],
 ])('offers the names in the cluster for mcm %j', async ([first = '', ...rest], expected) => {
   const flags = first === 'logs' ? ['--data-dir', dir] : ['--kubeconfig', join(dir, 'kubeconfig')];
@@ -73,6 +74,10 @@ test('offers the contexts of the kubeconfig, and no names without a cluster', as
   writeFileSync(file, 'contexts: [{name: prod}, {name: test}]');
   expect(await complete(['tree', '--kubeconfig', file, '--context', 'p'])).toEqual(['prod', ':4']);
   expect(await complete(['tree', '--kubeconfig', join(dir, 'absent'), ''])).toEqual([':4']);
+});
+
+test('offers the machines of the local instance for the flag of logs', async () => {
+  expect(await complete(['logs', '--data-dir', dir, '--machine', ''])).toEqual(['m-0', ':4']);
 });
 
 test('offers the providers of up', async () => {

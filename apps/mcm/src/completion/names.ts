@@ -37,6 +37,8 @@ export interface Line {
   readonly before: readonly string[];
   /** The word at the cursor, which may be empty. */
   readonly begun: string;
+  /** The flag before the cursor, if the word at the cursor is its value. */
+  readonly flag?: string;
 }
 
 const flagValue = (words: readonly string[], ...flags: readonly string[]): string | undefined =>
@@ -69,11 +71,8 @@ export async function namesFor(line: Line): Promise<readonly string[]> {
 }
 
 async function candidates(line: Line): Promise<readonly string[]> {
+  if (line.flag !== undefined) return valuesOf(line.flag, line);
   const last = line.before.at(-1) ?? '';
-  if (last === '--context') return contextsOf(flagsOf(line));
-  if (last === '-n' || last === '--namespace') return listed(line, (client) => namesOf(client, namespaces));
-  if (last === '--provider') return PROVIDERS;
-  if (last.startsWith('-') && last !== '--preview') return [];
   if (line.path === 'logs') return logsOf(flagsOf(line).dataDir);
   const types = typesOf(line.path);
   if (types.length === 0) return [];
@@ -94,6 +93,22 @@ async function candidates(line: Line): Promise<readonly string[]> {
     return (await Promise.all(found)).flat();
   });
   return all;
+}
+
+async function valuesOf(flag: string, line: Line): Promise<readonly string[]> {
+  switch (flag) {
+    case '--context':
+      return contextsOf(flagsOf(line));
+    case '-n':
+    case '--namespace':
+      return listed(line, (client) => namesOf(client, namespaces));
+    case '--machine':
+      return listed(line, (client, namespace) => namesOf(client, machines, namespace));
+    case '--provider':
+      return PROVIDERS;
+    default:
+      return [];
+  }
 }
 
 async function listed(

@@ -12,8 +12,8 @@ const OBJECTS: Readonly<Record<string, readonly string[]>> = {
 export const typesOf = (path: string): readonly string[] =>
   path.startsWith('rollout ') ? ['machinedeployment'] : (OBJECTS[path] ?? []);
 
-/** Flags whose values a running command finds: contexts of the kubeconfig, namespaces, and providers. */
-const NAMED_FLAGS: readonly string[] = ['--context', '--namespace', '--provider'];
+/** Flags whose values a running command finds: contexts of the kubeconfig, namespaces, machines and providers. */
+const NAMED_FLAGS: readonly string[] = ['--context', '--namespace', '--machine', '--provider'];
 
 /** Whether the completion of a command asks `mcm __complete` for names. */
 export const takesNames = (path: string): boolean => path === 'logs' || typesOf(path).length > 0;
