@@ -9,8 +9,11 @@ import { cpuMs, rssMb } from '../harness/process-usage.ts';
 import { atMost, type Figure, percentile } from './machines/figure.ts';
 
 const RUNS = 5;
+const COMMAND_RUNS = 10;
 /** Time limit from the start of the process until its flags are read, measured with `--help`. A command of `mcm` must end in that time. */
 const START_MS = 400;
+/** Time limit of a command as a user starts it: by the file `mcm` of a clone, with its requests. */
+const COMMAND_MS = 500;
 /** From the start of the process to its line `ready`. */
 const READY_MS = 2_000;
 
@@ -52,10 +55,23 @@ const TELLS = `process.on('exit', () => {
   process.stderr.write('USED ' + (user + system) / 1e3 + ' ' + process.memoryUsage.rss() / 1e6 + '\\n');
 });`;
 
+/** A command with its arguments and its folder. */
+interface Called {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly cwd?: string;
+  /** Exit codes that are no error. */
+  readonly codes?: readonly number[];
+}
+
 /** Runs a command from its start to its end. */
-async function whole(tells: string, args: readonly string[]): Promise<Said> {
+async function whole(tells: string, { file, args, cwd = ROOT, codes = [0] }: Called): Promise<Said> {
   const begin = performance.now();
-  const { stderr } = await promisify(execFile)(process.execPath, ['--require', tells, ...args]);
+  const env = { ...process.env, NODE_OPTIONS: `--require="${tells}"` };
+  const { code, stderr } = await new Promise<{ code: unknown; stderr: string }>((resolve) =>
+    execFile(file, args, { cwd, env }, (error, _out, text) => resolve({ code: error?.code ?? 0, stderr: text })),
+  );
+  if (!codes.some((one) => one === code)) throw new Error(`${file} ${args.join(' ')}: exit code ${code}: ${stderr}`);
   const ms = performance.now() - begin;
   const [, cpu, mb] = /^USED (\S+) (\S+)$/m.exec(stderr) ?? [];
   return { ms, cpuMs: Number(cpu), rssMb: Number(mb) };
@@ -69,9 +85,9 @@ async function untilReady(args: readonly string[]): Promise<Said> {
 }
 
 /** The medians of some runs, one after the other. */
-async function medians(once: () => Promise<Said>): Promise<Said> {
+async function medians(once: () => Promise<Said>, count = RUNS): Promise<Said> {
   const runs: Said[] = [];
-  for (let run = 0; run < RUNS; run += 1) runs.push(await once());
+  for (let run = 0; run < count; run += 1) runs.push(await once());
   const of = (figure: (run: Said) => number): number => percentile(runs.map(figure), 0.5);
   return { ms: of(({ ms }) => ms), cpuMs: of((run) => run.cpuMs), rssMb: of((run) => run.rssMb) };
 }
@@ -99,6 +115,30 @@ function readyFlags(kubeconfig: string, folder: string): Readonly<Record<string,
 /** Commands of `mcm` without requests. */
 const COMMANDS = [['--help'], ['version'], ['completion', 'bash']] as const;
 
+/** Daily commands, as users call them in a clone, on the fleet of `mcm up`. */
+async function* dailyFigures(mcm: string, tells: string, folder: string): AsyncGenerator<Figure> {
+  const daily = [
+    { args: ['version'] },
+    { args: ['--help'] },
+    { args: ['tree'] },
+    { args: ['explain', 'machinedeployment/workers'] },
+    // The deployment of the example is new: the plan has steps.
+    { args: ['plan', '-f', join(ROOT, 'examples/machine-deployment.yaml')], codes: [1] },
+  ];
+  const fleet = await start([mcm, 'up', '--no-tty', '--quiet', `--data-dir=${join(folder, '.mcm')}`]);
+  try {
+    const called = { file: join(ROOT, 'mcm'), cwd: folder };
+    // The first command of a clone prepares the others.
+    await whole(tells, { ...called, args: ['version'] });
+    for (const one of daily) {
+      const said = await medians(() => whole(tells, { ...called, ...one }), COMMAND_RUNS);
+      yield atMost(`./mcm ${one.args.slice(0, 2).join(' ')}`, said.ms, COMMAND_MS, 'ms', note(said));
+    }
+  } finally {
+    await fleet.stop();
+  }
+}
+
 /** How long each program as it is shipped takes to start, and to be ready. */
 export async function* startFigures(): AsyncGenerator<Figure> {
   const folder = mkdtempSync(join(tmpdir(), 'mcm-start-'));
@@ -106,7 +146,7 @@ export async function* startFigures(): AsyncGenerator<Figure> {
   writeFileSync(tells, TELLS);
   const fileOf = (name: string): string => join(folder, name, 'dist/main.js');
   const command = async (work: string, args: readonly string[]): Promise<Figure> => {
-    const said = await medians(() => whole(tells, args));
+    const said = await medians(() => whole(tells, { file: process.execPath, args }));
     return atMost(work, said.ms, START_MS, 'ms', note(said));
   };
   const bundler = ['--conditions=source', join(ROOT, 'tools/src/bundle/main.ts'), '--into', folder];
@@ -121,6 +161,7 @@ export async function* startFigures(): AsyncGenerator<Figure> {
     for (const args of COMMANDS) yield await command(`mcm ${args.join(' ')}`, [fileOf('mcm'), ...args]);
     const conformance = ['--conditions=source', join(ROOT, 'packages/conformance/src/main.ts'), '--help'];
     yield await command('mcm-conformance, from its sources: says its --help', conformance);
+    yield* dailyFigures(fileOf('mcm'), tells, folder);
   } finally {
     await plane.stop();
     rmSync(folder, { recursive: true, force: true });
