@@ -43,11 +43,11 @@ test('a stopped manager of mcm up is reported by all commands, and its next step
     .patch('workers', { type: 'merge', body: { spec: { replicas: 5 } } });
   await transport.close();
   // The Lease of the manager expires after 15 s.
-  await up.line(/^machine-controller-manager does not act since /);
+  await up.line(/^machine-controller-manager is not working since /);
 
   const reported = async (...args: string[]): Promise<string> => (await mcm(args, { cwd, program }).ended).stdout;
   const explained = await reported('explain', 'machinedeployment', 'workers');
-  expect(explained).toContain(`  next   nothing: ${NAME} does not act\n`);
+  expect(explained).toContain(`  next   none: ${NAME} is not working\n`);
   expect(explained).not.toContain('goes from 3 to 5 machines');
   const reports = [
     explained,
@@ -56,10 +56,10 @@ test('a stopped manager of mcm up is reported by all commands, and its next step
     await reported('rollout', 'status', 'workers', '--no-watch'),
   ];
   for (const report of reports)
-    expect(report).toMatch(/machine-controller-manager does not act since 20\d\d-.*Z \(\d+s\)/);
+    expect(report).toMatch(/machine-controller-manager is not working since 20\d\d-.*Z \(\d+s\)/);
   expect(explained).toContain('no failed or deleted machine is replaced');
 
   process.kill(manager, 'SIGCONT');
   await up.line(/^machine-controller-manager acts again/);
-  expect(await reported('tree')).not.toContain('does not act');
+  expect(await reported('tree')).not.toContain('is not working');
 });

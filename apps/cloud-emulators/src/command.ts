@@ -68,7 +68,7 @@ function useFolder(dataDir: string): void {
   try {
     makeFolder(dataDir, 0o700);
   } catch (error) {
-    throw new ConfigError(`--data-dir ${dataDir} cannot be used: ${errorText(error)}; name another`);
+    throw new ConfigError(`--data-dir ${dataDir} cannot be used: ${errorText(error)}; use another directory`);
   }
 }
 
@@ -108,7 +108,7 @@ function fail(error: unknown): void {
   const busy = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
   const known = busy || error instanceof ConfigError || error instanceof StoreError;
   const stack = known || !(error instanceof Error) ? '' : `${error.stack}\n`;
-  const hint = busy ? '; name another with --port, or 0 for a free one' : '';
+  const hint = busy ? '; use another port with --port, or 0 for a free port' : '';
   process.stderr.write(`${stack}cloud-emulator: ${errorText(error)}${hint}\n`);
   process.exit(1);
 }

@@ -22,7 +22,7 @@ const whole =
   (most: number) =>
   (text: string): number => {
     if (/^\d+$/.test(text) && Number(text) <= most) return Number(text);
-    throw new InvalidArgumentError(`It takes a whole number from 0 to ${most}.`);
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${most}.`);
   };
 
 const LONGEST_MS = 3_600_000;
@@ -31,7 +31,7 @@ const LARGEST_PAGE = 10_000;
 const countOnPage = (text: string): number => {
   const size = whole(LARGEST_PAGE)(text);
   if (size > 0) return size;
-  throw new InvalidArgumentError(`It takes a whole number from 1 to ${LARGEST_PAGE}.`);
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${LARGEST_PAGE}.`);
 };
 
 /** Parses the command line; prints help or the mistake and ends the process where commander does. */
@@ -45,7 +45,7 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
     .option('--port <port>', 'port on 127.0.0.1; 0: any free port', whole(65_535), 0)
     .option('--data-dir <dir>', 'folder for the state of the cloud (default: in memory)')
     .option('--node-kubeconfig <file>', 'kubeconfig of all kubelets; bootstrap tokens are then only verified')
-    .option('--operation-ms <ms>', 'duration of operations, boots and shutdowns', whole(LONGEST_MS), 1_000)
+    .option('--operation-ms <ms>', 'duration of each operation, boot and shutdown', whole(LONGEST_MS), 1_000)
     .option('--visible-after-ms <ms>', 'delay until new VMs appear in listings', whole(LONGEST_MS), 0)
     .option('--page-size <count>', 'VMs on a page of a listing (default: the page size of the cloud)', countOnPage)
     .addOption(
@@ -59,7 +59,7 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
         '{"on": "RunInstances"|"PUT virtualMachines"|"POST instances"|…, "times", "after", and one of "refuse": {"status", "code", "retryAfter"},\n' +
         '"perSecond", "lose": "before"|"after", "delayMs", "failOperation": {"code", "leave"}, "operationMs", "visibleAfterMs"}.\n' +
         '\nWho may call is read from MCM_EMULATOR_ACCOUNT, a JSON object: {"accessKeyId", "secretAccessKey"} for aws, also "host", "webIdentity",\n' +
-        '{"tenant", "clientId", "secret"} for azure, also "certificate", "assertion", "identities", {"email", "key"} for gcp, also "federation". Without it, requests need no credentials. azure uses TLS with the CA <data-dir>/ca.crt.',
+        '{"tenant", "clientId", "secret"} for azure, also "certificate", "assertion", "identities", {"email", "key"} for gcp, also "federation". Without an account, requests need no credentials. azure uses TLS with the CA <data-dir>/ca.crt.',
     );
   const { provider, dataDir, nodeKubeconfig, pageSize, ...raw } = command
     .parse([...argv], { from: 'user' })

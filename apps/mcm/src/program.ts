@@ -82,9 +82,9 @@ function addUp(program: Command, { random, signal, draw }: CommandEnvironment, s
       '--machine-config',
       'also run the machine-config-controller, with two pools (default: as at the first start)',
     )
-    .option('--exit-when-ready', 'stop when the fleet has its desired state')
+    .option('--exit-when-ready', 'stop when all machines of the fleet are ready')
     .option('--no-tty', 'print plain lines even on a terminal')
-    .option('--quiet', 'print only when the fleet is ready')
+    .option('--quiet', 'print only the message that the fleet is ready')
     .action(async (flags: UpFlags) => {
       const { up } = await import('./up/up.ts');
       await up(compileUpOptions(flags, stdout.isTTY === true), {

@@ -139,7 +139,9 @@ export class ArmEndpoint implements Emulator {
           : refusal(404, 'ResourceNotFound', `The Resource of ${pathname} was not found.`);
       }
       case 'lists':
-        return method === 'GET' ? this.#list(url) : refusal(405, 'MethodNotAllowed', `${method} is not allowed here`);
+        return method === 'GET'
+          ? this.#list(url)
+          : refusal(405, 'MethodNotAllowed', `${method} is not allowed for this resource`);
       case 'images':
         return this.#image(pathname);
       case 'agreements':
@@ -168,7 +170,7 @@ export class ArmEndpoint implements Emulator {
       case 'DELETE':
         return this.#resources.delete(at, fault);
       default:
-        return refusal(405, 'MethodNotAllowed', `${method} is not allowed here`);
+        return refusal(405, 'MethodNotAllowed', `${method} is not allowed for this resource`);
     }
   }
 

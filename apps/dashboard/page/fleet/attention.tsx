@@ -49,7 +49,7 @@ function items(): readonly Item[] {
       kind: 'Controller',
       level,
       since,
-      text: `${state === 'stopped' ? 'does not act' : 'is behind'}: ${(effects.length > 0 ? effects : [why]).join('; ')}`,
+      text: `${state === 'stopped' ? 'is not working' : 'is behind'}: ${(effects.length > 0 ? effects : [why]).join('; ')}`,
     }));
   const rollouts = inNamespace(deployments.value)
     .filter(({ state }) => state === 'blocked' || state === 'failed')

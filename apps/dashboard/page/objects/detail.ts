@@ -29,7 +29,7 @@ export function useLoaded<T>(url: string, version: unknown, read: (text: string)
         if (ended) return;
         setLoaded((before) => (answer.ok ? { data: read(text) } : { ...before, problem: text.trim() }));
       } catch {
-        if (!ended) setLoaded((before) => ({ ...before, problem: 'The dashboard does not answer.' }));
+        if (!ended) setLoaded((before) => ({ ...before, problem: 'The dashboard does not respond.' }));
       }
     }, wait);
     return () => {

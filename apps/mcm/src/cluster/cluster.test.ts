@@ -40,13 +40,13 @@ test('the namespace comes from the flag, else from the context, else it is defau
   expect(await namespaceOf({ context: 'garden', namespace: 'mine' })).toBe('mine');
 });
 
-test('an error names the cluster that does not answer, and says when a local instance does not run', () => {
+test('an error names the cluster that does not respond, and says when a local instance does not run', () => {
   const error = new KubeError('GET /api/v1/nodes: no answer: connect ECONNREFUSED 127.0.0.1:1', { code: 0 });
   const reported = (kubeconfig: string, dataDir: string): string =>
     String(inWords(error, { kubeconfig, dataDir, namespace: 'default' }));
-  expect(reported('a.yaml', '.mcm')).toBe(`UserError: the cluster of a.yaml does not answer (${error.message})`);
+  expect(reported('a.yaml', '.mcm')).toBe(`UserError: the cluster of a.yaml does not respond (${error.message})`);
   expect(reported('./.mcm/kubeconfig', '.mcm')).toBe(
-    `UserError: the cluster of ./.mcm/kubeconfig does not answer; no instance runs on it: start it with: mcm up (${error.message})`,
+    `UserError: the cluster of ./.mcm/kubeconfig does not respond; no instance runs on it: start it with: mcm up (${error.message})`,
   );
 });
 
@@ -56,7 +56,7 @@ test('an answer that is not from a Kubernetes API server gets a hint', () => {
     reason: 'BadAnswer',
   });
   expect(String(inWords(error, { ...flags, kubeconfig: 'a.yaml' }))).toBe(
-    `UserError: the cluster of a.yaml does not answer: the server at its address is not a Kubernetes API server: correct the address (${error.message})`,
+    `UserError: the cluster of a.yaml does not respond: the server at its address is not a Kubernetes API server: correct the address (${error.message})`,
   );
 });
 

@@ -91,7 +91,7 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
   const isLocal = files.every((file) => resolve(file) === resolve(join(flags.dataDir, 'kubeconfig')));
   const fault = unreached(error);
   const help = isLocal ? '; no instance runs on it: start it with: mcm up' : fault === undefined ? '' : `: ${fault}`;
-  return new UserError(`${cluster} does not answer${help} (${message.trim()})`);
+  return new UserError(`${cluster} does not respond${help} (${message.trim()})`);
 }
 
 const onStderr = (line: string): void => void process.stderr.write(`mcm: ${printable(line)}\n`);

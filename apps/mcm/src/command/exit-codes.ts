@@ -25,11 +25,11 @@ export const EXIT_CODES: readonly ExitCode[] = [
     of: {
       up: 'ended by Ctrl-C, or ready with --exit-when-ready',
       status: 'an instance runs',
-      logs: 'done, or ended by Ctrl-C',
+      logs: 'complete, or ended by Ctrl-C',
       dashboard: 'ended by Ctrl-C',
       'rollout status': 'complete; with --no-watch: not failed',
-      plan: 'the plan has no steps',
-      'config diff': 'nothing would change',
+      plan: 'the deployment matches its spec, so the deployment matches its spec, so the plan has no steps',
+      'config diff': 'the cluster already has these objects',
     },
   },
   {
@@ -37,8 +37,8 @@ export const EXIT_CODES: readonly ExitCode[] = [
     means: 'error, with a message on standard error',
     of: {
       'rollout status': 'the rollout failed, the deployment was deleted, or error',
-      plan: 'the plan has steps and completes',
-      'config diff': 'something would change',
+      plan: 'the plan has steps, and the rollout completes',
+      'config diff': 'the objects would change the cluster',
     },
   },
   {
@@ -49,7 +49,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
     },
   },
   { code: NOT_RUNNING, of: { status: 'none runs' } },
-  { code: PLAN_EXIT.stuck, of: { plan: 'the plan gets stuck' } },
+  { code: PLAN_EXIT.stuck, of: { plan: 'the plan has steps, but the rollout gets stuck' } },
   {
     code: 130,
     means: 'ended by Ctrl-C (by SIGTERM 143, by a hang-up 129)',

@@ -13,26 +13,29 @@ interface Help {
 const HELP: Readonly<Record<string, Help>> = {
   up: {
     examples: [
-      ['mcm up', 'a cluster and three machines; Ctrl-C stops them, the next start continues with them'],
-      ['mcm up --provider aws --machines 5', 'the same on an emulator of EC2, with five machines'],
-      ['mcm up --exit-when-ready', 'exit when all machines are ready'],
+      ['mcm up', 'starts a cluster with three machines; Ctrl-C stops it, and the next start continues with it'],
+      ['mcm up --provider aws --machines 5', 'starts five machines on an emulator of EC2'],
+      ['mcm up --exit-when-ready', 'exits when all machines are ready'],
     ],
   },
   down: { examples: [['mcm down', 'stops the instance in .mcm']] },
   status: {
     examples: [
-      ['mcm status', 'the status of the instance in .mcm'],
-      ['mcm status -o json', 'the same as JSON'],
+      ['mcm status', 'prints prints the status of the instance in .mcm'],
+      ['mcm status -o json', 'prints JSON'],
     ],
   },
   logs: {
     examples: [
-      ['mcm logs --follow', 'the merged logs of all programs, until Ctrl-C'],
-      ['mcm logs machine-controller-manager --level warn --tail 50', 'the last 50 warnings and errors of one program'],
-      ['mcm logs --machine NAME -o json', 'the lines about one machine, one JSON object per line'],
+      ['mcm logs --follow', 'prints the merged logs of all programs until Ctrl-C'],
+      [
+        'mcm logs machine-controller-manager --level warn --tail 50',
+        'prints prints the last 50 warnings and errors of one program',
+      ],
+      ['mcm logs --machine NAME -o json', 'prints the log lines about one machine as JSON, one object on each line'],
     ],
   },
-  'cloud list': { examples: [['mcm cloud list', 'the resources that the cloud of the local instance reports']] },
+  'cloud list': { examples: [['mcm cloud list', 'lists the resources in the cloud of the local instance']] },
   'rollout status': {
     examples: [
       ['mcm rollout status workers', 'prints each change until the rollout is complete'],
@@ -40,101 +43,119 @@ const HELP: Readonly<Record<string, Help>> = {
     ],
   },
   'rollout pause': {
-    examples: [['mcm rollout pause workers', 'machines are still scaled, but not replaced by new ones']],
+    examples: [['mcm rollout pause workers', 'stops the replacement of machines; scaling continues']],
   },
   'rollout resume': { examples: [['mcm rollout resume workers', 'continues the rollout']] },
   'rollout promote': {
-    examples: [['mcm rollout promote workers', 'the rollout continues without waiting for its canaries']],
+    examples: [['mcm rollout promote workers', 'continues the rollout without waiting for its canaries']],
   },
   'rollout restart': {
     examples: [['mcm rollout restart workers', 'changes the template, so every machine is replaced']],
   },
   'rollout undo': {
     examples: [
-      ['mcm rollout undo workers', 'to the previous revision'],
-      ['mcm rollout undo workers --to-revision 3', 'to a revision of: mcm rollout history workers'],
+      ['mcm rollout undo workers', 'goes back to the previous revision'],
+      [
+        'mcm rollout undo workers --to-revision 3',
+        'goes back to revision 3, as listed by: mcm rollout history workers',
+      ],
     ],
   },
   'rollout history': {
     examples: [
-      ['mcm rollout history workers', 'revisions with their sets, classes and machines'],
-      ['mcm rollout history workers --revision 3', 'the template of one revision'],
+      ['mcm rollout history workers', 'lists lists revisions with their sets, classes and machines'],
+      ['mcm rollout history workers --revision 3', 'prints the template of revision 3'],
     ],
   },
   explain: {
     examples: [
-      ['mcm explain machinedeployment/workers', 'its next step, what it waits for, and hints'],
-      ['mcm explain machine/NAME', 'its phase, deadline, drain, and the evidence of its failure'],
-      ['mcm explain machine/NAME -o json', 'the same as JSON'],
+      ['mcm explain machinedeployment/workers', 'shows the next step of the deployment, what it waits for, and hints'],
+      [
+        'mcm explain machine/NAME',
+        'shows the phase, deadline and drain of the machine, and the evidence of its failure',
+      ],
+      ['mcm explain machine/NAME -o json', 'prints JSON'],
     ],
   },
   drain: {
-    examples: [['mcm drain --preview NAME', 'each pod of its node, and what would block it']],
+    examples: [['mcm drain --preview NAME', 'shows each pod of the node, and what would block its eviction']],
   },
   plan: {
     examples: [
-      ['mcm plan -f workers.yaml', 'machines in their order, the duration, and what blocks it'],
-      ['mcm plan -f workers.yaml -o wide', 'also the reason for each step'],
-      ['mcm plan -f workers.yaml --join-time 3m --drain-time 10m', 'with other estimates'],
+      ['mcm plan -f workers.yaml', 'shows the order of machines, the duration, and blockers of the rollout'],
+      ['mcm plan -f workers.yaml -o wide', 'shows shows also the reason for each step'],
+      ['mcm plan -f workers.yaml --join-time 3m --drain-time 10m', 'uses other estimates of durations'],
     ],
   },
   tree: {
     examples: [
-      ['mcm tree', 'all machine objects of the namespace'],
-      ['mcm tree workers -o wide', 'one deployment, with classes, VMs and zones'],
-      ['mcm tree --context prod -n machines', 'another context of the kubeconfig'],
+      ['mcm tree', 'shows shows all machine objects of the namespace'],
+      ['mcm tree workers -o wide', 'shows one deployment with classes, VMs and zones'],
+      ['mcm tree --context prod -n machines', 'uses uses another context of the kubeconfig'],
     ],
   },
   events: {
     examples: [
-      ['mcm events', 'events of all machines and their owners, oldest first'],
-      ['mcm events machinedeployment/workers', 'events of a deployment, its sets and machines, also deleted ones'],
+      ['mcm events', 'lists lists events of all machines and their owners, oldest first'],
+      [
+        'mcm events machinedeployment/workers',
+        'lists events of a deployment, its sets and machines, including deleted machines',
+      ],
     ],
   },
   'debug bundle': {
     examples: [
       ['mcm debug bundle', 'writes to a new folder with the current time in its name'],
-      ['mcm debug bundle /tmp/for-the-issue -n machines', 'writes to this new folder'],
+      ['mcm debug bundle /tmp/for-the-issue -n machines', 'writes to the new folder /tmp/for-the-issue'],
     ],
   },
   completion: {
     examples: [
-      ['source <(mcm completion bash)', 'for this shell'],
-      ['mcm completion fish > ~/.config/fish/completions/mcm.fish', 'for all new shells'],
+      ['source <(mcm completion bash)', 'enables completion in this shell'],
+      ['mcm completion fish > ~/.config/fish/completions/mcm.fish', 'enables completion in all new shells'],
       [
         'mcm completion kubectl > kubectl_complete-mcm',
-        'for kubectl mcm; make the file executable and put it into the PATH',
+        'enables completion of "kubectl mcm"; make the file executable and put it into the PATH',
       ],
     ],
   },
   dashboard: {
     examples: [
-      ['mcm dashboard', 'on a free port; prints its address'],
-      ['mcm dashboard --port 8080 -n machines', 'on this port, for this namespace'],
+      ['mcm dashboard', 'serves the dashboard on a free port and prints its address'],
+      ['mcm dashboard --port 8080 -n machines', 'serves the dashboard of one namespace on port 8080'],
     ],
   },
   install: {
     examples: [
       ['mcm install --dry-run --provider aws', 'prints all objects; needs no cluster'],
-      ['mcm install --dry-run --provider aws -o json', 'prints them as one List'],
+      ['mcm install --dry-run --provider aws -o json', 'prints all objects as one List'],
       ['mcm install --provider aws -n machines', 'applies them'],
     ],
   },
-  'provider new': { examples: [['mcm provider new hetzner', 'a package in the folder hetzner']] },
+  'provider new': { examples: [['mcm provider new hetzner', 'creates creates a package in the folder hetzner']] },
   'config render': {
-    examples: [['mcm config render pools/ --pool worker', 'the configuration that the nodes of one pool would get']],
+    examples: [
+      [
+        'mcm config render pools/ --pool worker',
+        'prints prints the configuration that the nodes of one pool would get',
+      ],
+    ],
   },
   'config diff': {
     examples: [
-      ['mcm config diff pools/', 'compares with the cluster'],
+      ['mcm config diff pools/', 'compares the files in pools/ with the cluster'],
       ['mcm config diff new/ --against old/', 'compares two directories, without a cluster'],
     ],
   },
   'config status': {
-    examples: [['mcm config status -o wide', 'the progress of each pool, with the nodes that are not at the target']],
+    examples: [
+      ['mcm config status -o wide', 'shows the progress of each pool, with the nodes that do not have the target'],
+    ],
   },
-  'config explain': { examples: [['mcm config explain pool/worker', 'the state of each node, with hints']] },
-  version: { examples: [['mcm version', 'the version of this command']] },
+  'config explain': {
+    examples: [['mcm config explain pool/worker', 'explains explains the state of each node, with hints']],
+  },
+  version: { examples: [['mcm version', 'prints prints the version of this command']] },
 };
 
 /** The commands without subcommands, with their words. */

@@ -53,7 +53,7 @@ function addPoolCommands(config: Command, say: Say): void {
   asking(
     config
       .command('status')
-      .description('show the progress of pools; wide adds the nodes that are not at the target')
+      .description('show the progress of pools; -o wide adds the nodes that do not have the target')
       .argument('[pool...]', 'only this pool'),
   ).action(async (pool: string[], flags: AskFlags) => {
     const { reportPools } = await import('./run.ts');

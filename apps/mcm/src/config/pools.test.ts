@@ -62,7 +62,7 @@ test('config explain shows whether each node has the target, why not, and which 
     expect(pool && poolLines(pool)).toEqual([
       ...['machineconfigpool worker', '  target  new (InPlace)'],
       '  nodes   5: 1 updated, 1 unavailable, at most 2 may be',
-      ...['  next    sets the target of c', '', 'Nodes that are not at the target:'],
+      ...['  next    sets the target of c', '', 'Nodes without the target:'],
       ...['  - b: is drained', '  - c: gets the target next', `  - d: ${waits}`, `  - e: ${waits}`],
     ]);
   }));
@@ -100,9 +100,9 @@ test('config explain reports a pool without nodes, and a pool that is completely
       const [pool] = await readPools(cluster, now);
       return pool && poolLines(pool)[3];
     };
-    expect(await next()).toBe('  next    no node: the pool has no nodes');
+    expect(await next()).toBe('  next    no update: the pool has no nodes');
     await node(client, 'a', at('new'));
-    expect(await next()).toBe('  next    nothing: every node is at the target');
+    expect(await next()).toBe('  next    none: every node has the target');
   }));
 
 test('a pool that replaces machines is blocked while old machines exist, and not afterwards', async () => {

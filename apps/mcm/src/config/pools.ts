@@ -56,7 +56,9 @@ export async function readPools(cluster: Cluster, now: Date, name?: string): Pro
   const asked = name === undefined ? pools : pools.filter(({ metadata }) => metadata.name === name);
   if (asked.length === 0 && name !== undefined) {
     const others = pools.map(({ metadata }) => metadata.name).join(', ');
-    throw new UserError(`there is no pool ${name}; ${others === '' ? 'there is none' : `there are ${others}`}`);
+    throw new UserError(
+      `there is no pool ${name}; ${others === '' ? 'the cluster has no pool' : `there are ${others}`}`,
+    );
   }
   const fleet = await readFleet(cluster, pools);
   const nodesByName = new Map(all.map((node) => [node.metadata.name, node]));
@@ -118,8 +120,8 @@ function degradedNodes(standing: PoolExplanation['standing']): readonly string[]
 
 function nextOf({ next, target, nodes: count, updated }: PoolExplanation): string {
   if (next.length > 0) return `sets the target of ${next.join(', ')}`;
-  if (count === 0) return 'no node: the pool has no nodes';
-  return target !== '' && updated === count ? 'nothing: every node is at the target' : 'no node';
+  if (count === 0) return 'no update: the pool has no nodes';
+  return target !== '' && updated === count ? 'none: every node has the target' : 'no node';
 }
 
 /** The explanation of a pool as text. */
@@ -134,7 +136,7 @@ export function poolLines(pool: PoolExplanation): string[] {
     `  nodes   ${pool.nodes}: ${pool.updated} updated, ${pool.unavailable} unavailable, at most ${pool.maxUnavailable ?? '?'} may be`,
     `  next    ${nextOf(pool)}`,
     ...list(
-      'Nodes that are not at the target:',
+      'Nodes without the target:',
       behind.map(({ name, why }) => `${name}: ${why}`),
     ),
     ...list('Blocked by:', pool.blockers),

@@ -71,15 +71,15 @@ describe('one reading', () => {
     expect(controllerLines(healths, NOW)).toEqual([]);
   });
 
-  test('a leader that stopped longer than its lease duration does not act since its last renewal', () => {
+  test('a leader that stopped longer than its lease duration is not working since its last renewal', () => {
     const healths = assessControllers(source([lease(MANAGER, 190), lease('machine-controller', 3)]), NOW);
     expect(controllerLines(healths, NOW)).toEqual([
-      'Controllers that do not act:',
-      '  - machine-controller-manager does not act since 2026-01-01T00:56:50Z (3m)',
+      'Controllers that are not working:',
+      '  - machine-controller-manager is not working since 2026-01-01T00:56:50Z (3m)',
       '      its leader host_1 does not renew Lease test/machine-controller-manager',
       '      no rollout continues, and no MachineDeployment or MachineSet is scaled',
       '      no failed or deleted machine is replaced',
-      '  hint: look at the logs of its process, and restart the process if it hangs',
+      '  hint: check the logs of its process, and restart the process if it hangs',
     ]);
     expect([doesAct(healths, MANAGER), doesAct(healths, 'machine-controller')]).toEqual([false, true]);
   });

@@ -1,6 +1,6 @@
 /**
  * Whether the controllers act. Commands, the live screen and the dashboard must not announce the next step of a controller
- * that does not act. They print {@link controllerLines} and ask {@link doesAct} first.
+ * that is not working. They print {@link controllerLines} and ask {@link doesAct} first.
  *
  * - One reading: `readControllers` in `read.ts` reads the Leases and calls {@link assessControllers}.
  * - Watches: keep one {@link ControllerObserver}, and call its `assess` for each frame and at least
@@ -9,14 +9,14 @@
  *
  * Evidence, the strongest first: the Lease of the leader is not renewed; no process holds the Lease; `observedGeneration` of a
  * MachineDeployment stays behind its generation. Without a Lease, a controller may run without leader election, so its state
- * is `unknown` unless its objects prove that it does not act.
+ * is `unknown` unless its objects prove that it is not working.
  */
 import { type Machine, type MachineDeployment, MachineDeploymentConditions, parseTime } from '@mcm/api';
 import { validateDeployment } from '@mcm/core';
 import type { Lease } from '@mcm/kube';
 import { age } from '../output/age.ts';
 
-/** The controllers, by the name of their Lease, and what does not happen while one does not act. */
+/** The controllers, by the name of their Lease, and what does not happen while one is not working. */
 const CONTROLLERS = {
   'machine-controller-manager': {
     effects: [
@@ -287,12 +287,12 @@ export const doesAct = (healths: readonly ControllerHealth[], name: ControllerNa
       (health.state === 'stopped' || (deployment !== undefined && health.unprocessed.includes(deployment))),
   );
 
-/** A controller that does not act as one sentence, without its effects. */
+/** A controller that is not working as one sentence, without its effects. */
 export const controllerSentence = (health: ControllerHealth, now: Date): string =>
   `${headline(health, now)}: ${health.reason}`;
 
 function headline({ name, state, since }: ControllerHealth, now: Date): string {
-  const what = state === 'behind' ? 'is behind' : 'does not act';
+  const what = state === 'behind' ? 'is behind' : 'is not working';
   const at = parseTime(since);
   const from =
     at === undefined ? '' : ` since ${at.toISOString().slice(0, 19)}Z (${age(now.getTime() - at.getTime())})`;
@@ -304,11 +304,11 @@ export function controllerLines(healths: readonly ControllerHealth[], now: Date)
   const bad = notActing(healths);
   if (bad.length === 0) return [];
   return [
-    'Controllers that do not act:',
+    'Controllers that are not working:',
     ...bad.flatMap((health) => [
       `  - ${headline(health, now)}`,
       ...[health.reason, ...health.effects].map((line) => `      ${line}`),
     ]),
-    '  hint: look at the logs of its process, and restart the process if it hangs',
+    '  hint: check the logs of its process, and restart the process if it hangs',
   ];
 }

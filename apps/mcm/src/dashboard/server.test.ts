@@ -371,8 +371,8 @@ test('a stopped manager is shown with its effects, and no page announces its nex
   expect(rows.get('machine-controller')).toMatchObject({ state: 'unknown', level: 'leaving', why: 'it has no Lease' });
   const answer = await fetch(new URL('/api/rollouts/default/halted', page.url));
   const detail = (await answer.json()) as DeploymentDetail;
-  expect(detail.next).toBe(`nothing: ${name} does not act`);
-  expect(detail.explain).toContain('Controllers that do not act:');
+  expect(detail.next).toBe(`none: ${name} is not working`);
+  expect(detail.explain).toContain('Controllers that are not working:');
   await own.resource<MachineDeployment>(machineDeployments, 'default').delete('halted');
 });
 

@@ -124,7 +124,7 @@ test('the values of several Secrets with the same keys are removed', async () =>
 test('the bundle lists unreadable kinds and contains the others', async () => {
   refuse = (path) => path.includes('/pods') || path.includes('/secrets');
   const files = new Map((await collect()).map(({ name, text }) => [name, text]));
-  expect(files.get('errors.txt')).toMatch(/^pods: .*forbidden\nsecrets of classes, .*forbidden\n$/);
+  expect(files.get('errors.txt')).toMatch(/^pods: .*forbidden\nsecrets of MachineClasses, .*forbidden\n$/);
   expect(files.has('pods.yaml')).toBe(false);
   expect(files.has('machines.yaml')).toBe(true);
 });

@@ -164,7 +164,7 @@ export async function collectBundle(
   try {
     known = await knownSecrets(cluster, of<MachineClass>('machineclasses', machineClasses));
   } catch (error) {
-    errors.push(`secrets of classes, to take them out of the texts: ${errorText(error)}`);
+    errors.push(`secrets of MachineClasses, to remove them from the files: ${errorText(error)}`);
   }
   const tree = fleetTree({
     deployments: of<MachineDeployment>('machinedeployments', machineDeployments),

@@ -27,7 +27,7 @@ export const writeBundle = (
     const files = await collectBundle(cluster, version(), now, local);
     await writeFiles(into, files);
     const model = { folder: into, files: files.map(({ name }) => name) };
-    const gaps = model.files.includes('errors.txt') ? ', some data could not be read (see errors.txt)' : '';
+    const gaps = model.files.includes('errors.txt') ? ', without the data that could not be read (see errors.txt)' : '';
     const text = `${files.length} files in ${into}${gaps}; review them before you send them: tar czf ${into}.tgz ${into}`;
     for (const line of formatted(flags.output, model, () => [text])) say(line);
   });

@@ -10,7 +10,7 @@ export function addEvents(program: Command, environment: CommandEnvironment): vo
     .command('events')
     .description('list the events of machines and their owners, oldest first')
     .argument('[object...]', 'only events of this object: TYPE/NAME, TYPE NAME, or the name of a machinedeployment')
-    .option('-w, --watch', 'then print new events, until Ctrl-C');
+    .option('-w, --watch', 'also print new events, until Ctrl-C');
   withOutput(withCluster(withAllNamespaces(command))).action(async (words: string[], flags: EventsFlags) => {
     if (words.length > 0 && flags.allNamespaces)
       throw new UserError('a name cannot be used together with --all-namespaces');

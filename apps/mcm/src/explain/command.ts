@@ -24,7 +24,7 @@ export function addDrain(program: Command, environment: CommandEnvironment): voi
     withCluster(
       program
         .command('drain')
-        .description('show the drain of a machine, or a preview if it were deleted now; changes nothing')
+        .description('show the drain of a machine, or preview the drain that its deletion would start; changes nothing')
         .argument('<machine...>', 'its name, or machine/NAME')
         // Not a required option: commander would then report it before a misspelled flag.
         .option('--preview', 'required: the command only previews; to drain a machine, delete it'),

@@ -72,7 +72,7 @@ async function applyObject(
     return { what, resourceVersion: metadata.resourceVersion };
   } catch (error) {
     if (isConflict(error))
-      throw new UserError(`${what}: ${error.message}; to take these fields over: --force-conflicts`);
+      throw new UserError(`${what}: ${error.message}; to overwrite these fields: --force-conflicts`);
     // A missing namespace is also a 404, but then the answer contains its name.
     if (isNotFound(error) && error.status.details?.name === undefined)
       throw new UserError(

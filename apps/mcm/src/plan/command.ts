@@ -27,12 +27,15 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
         .option(...RECURSIVE)
         .option(
           '--join-time <duration>',
-          `of a new machine (default: as earlier machines, else ${inMinutes(GUESSES.join)})`,
+          `time until a new machine joins (default: as earlier machines, else ${inMinutes(GUESSES.join)})`,
         )
-        .option('--drain-time <duration>', `of a drain that nothing blocks (default: ${inMinutes(GUESSES.drain)})`)
+        .option(
+          '--drain-time <duration>',
+          `duration of a drain without blockers (default: ${inMinutes(GUESSES.drain)})`,
+        )
         .option(
           '--update-time <duration>',
-          `of an in-place update without its drain (default: ${inMinutes(GUESSES.update)})`,
+          `duration duration of an in-place update without its drain (default: ${inMinutes(GUESSES.update)})`,
         ),
     ),
   ).action(async (flags: PlanFlags) => {

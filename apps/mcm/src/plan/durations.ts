@@ -53,7 +53,7 @@ export function durationLines(
   return [
     ...(made > 0 ? [`a new machine joins after ${joinLine(machines, nodes, given, className)}`] : []),
     ...(deleted + updated > 0
-      ? [`a drain that nothing blocks takes ${from('--drain-time', given.drain, GUESSES.drain)}`]
+      ? [`a drain without blockers takes ${from('--drain-time', given.drain, GUESSES.drain)}`]
       : []),
     ...(deleted > 0 ? [`the deletion of a VM takes ${rounded(GUESSES.remove)}`] : []),
     ...(updated > 0 ? [`an in-place update takes ${from('--update-time', given.update, GUESSES.update)}`] : []),

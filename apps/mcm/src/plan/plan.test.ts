@@ -209,7 +209,7 @@ describe('mcm plan', () => {
     const [more] = await plan(file('small', 5));
     expect(more).toMatchObject({ machines: { made: 2, deleted: 0 }, lasts: '3m0s', complete: true });
     expect(fewer?.assumes.slice(0, 2)).toEqual([
-      'a drain that nothing blocks takes 1m0s, from --drain-time',
+      'a drain without blockers takes 1m0s, from --drain-time',
       'the deletion of a VM takes 1m0s',
     ]);
     expect(more?.assumes[0]).toBe('a new machine joins after 3m0s, from --join-time');
@@ -237,7 +237,7 @@ describe('mcm plan', () => {
     reads.length = 0;
     const [half] = await plan(file('large', 3), undefined, unread);
     expect(half).toMatchObject({ blockers: [], complete: true, lasts: '15m0s' });
-    expect(half?.assumes).toContain('nothing blocks 3 drains, which were not previewed');
+    expect(half?.assumes).toContain('no blocker was found for 3 drains, which were not previewed');
     expect([...unread]).toEqual([expect.stringContaining('no /api/v1/pods')]);
     expect(reads.filter((path) => path.endsWith('/poddisruptionbudgets'))).toHaveLength(1);
     await expect(plan(file('large', 3))).rejects.toThrow('no /api/v1/pods');
@@ -396,7 +396,7 @@ test('a plan names the origin of each assumed duration', () => {
     'a new machine joins after 4m0s, the median of 3 of other classes',
   ]);
   expect(durationLines(fleet, { update: MINUTE }, 'small', { made: 0, deleted: 0, updated: 2 })).toEqual([
-    'a drain that nothing blocks takes 2m0s, the default of --drain-time',
+    'a drain without blockers takes 2m0s, the default of --drain-time',
     'an in-place update takes 1m0s, from --update-time',
   ]);
 });

@@ -186,8 +186,8 @@ const drainBlockers = (drains: ReadonlyMap<string, DrainExplanation>): string[] 
     blockers.map(({ text, hint }) => {
       const end =
         policy === 'Force' && deletesFrom
-          ? 'its pods are deleted without a grace period when the drain timeout expires'
-          : `with policy ${policy} it waits until the blocker is removed`;
+          ? 'when the drain timeout expires, its pods are deleted without a grace period'
+          : `with policy ${policy} the drain waits until the blocker is removed`;
       return `machine ${machine}: ${text}${hint ? `; ${hint}` : ''}; ${end}`;
     }),
   );
@@ -196,12 +196,12 @@ function assumptions({ deployment: { metadata }, nodes, manager, ofMachines }: P
   const { annotations = {} } = metadata;
   const named = [Annotations.ScaleIn, Annotations.TriggerDeletion].filter((key) => annotations[key] !== undefined);
   return [
-    'new machines join, and no user changes the objects',
+    'new machines join, and users do not change the objects',
     ...[manager.remark, ofMachines.remark].filter((remark) => remark !== undefined),
     ...(nodes ? [] : ['nodes may not be read: drains and in-place updates are unknown']),
-    ...(unseen > 0 ? [`nothing blocks ${unseen} drains, which were not previewed`] : []),
+    ...(unseen > 0 ? [`no blocker was found for ${unseen} drains, which were not previewed`] : []),
     ...named.map(
-      (key) => `metadata.annotations[${key}] is not simulated: the machines that it names may be deleted first`,
+      (key) => `metadata.annotations[${key}] is not simulated: mcm may first delete the machines in this annotation`,
     ),
   ];
 }

@@ -100,7 +100,7 @@ test('the driver conforms', async () => {
 
 const readme = ({ plain }: ProviderName): string => `# machine-controller-${plain}
 
-Machines of ${plain} for Kubernetes: a driver for mcm and the binary around it.
+Machines of ${plain} for Kubernetes: a driver for mcm, and its program machine-controller-${plain}.
 
 | Command                   | What it does                                                     |
 | ------------------------- | ---------------------------------------------------------------- |

@@ -111,9 +111,7 @@ export function promote(target: Target): Promise<Done> {
       annotations[Annotations.RolloutCanary] === undefined &&
       annotations[Annotations.RolloutBatchPause] === undefined
     )
-      throw refuse(
-        `has no wait to end: neither ${Annotations.RolloutCanary} nor ${Annotations.RolloutBatchPause} is set`,
-      );
+      throw refuse(`does not wait: neither ${Annotations.RolloutCanary} nor ${Annotations.RolloutBatchPause} is set`);
     refusePaused(deployment, 'be promoted');
     const { current, old } = splitSets(deployment, sets);
     if (current === undefined) throw refuse('has no set of its template yet; try again when its first canary exists');

@@ -190,7 +190,7 @@ describe('promote', () => {
   });
 
   test('is refused without canaries, without a rollout, and while paused', async () => {
-    await expect(promote(target)).rejects.toThrow('has no wait to end: neither rollout.machine.sapcloud.io/canary nor');
+    await expect(promote(target)).rejects.toThrow('does not wait: neither rollout.machine.sapcloud.io/canary nor');
     await canary();
     await pause(target);
     await expect(promote(target)).rejects.toThrow('is paused and cannot be promoted');
@@ -280,7 +280,7 @@ test('status is followed until the rollout is complete', async () => {
   expect(said.at(-1)).toBe('machinedeployment workers successfully rolled out');
 });
 
-test.each([true, false])('status reports a manager that does not act (follow: %s)', async (follow) => {
+test.each([true, false])('status reports a manager that is not working (follow: %s)', async (follow) => {
   const renewTime = new Date(target.clock.now().getTime() - 700_000).toISOString().replace('Z', '000Z');
   await client.resource<Lease>(leases, 'default').create({
     metadata: { name: 'machine-controller-manager' },
@@ -290,13 +290,13 @@ test.each([true, false])('status reports a manager that does not act (follow: %s
   const said: string[] = [];
   const say = ({ text }: { readonly text: string }) => {
     said.push(text);
-    if (text.startsWith('machine-controller-manager does not act since ')) end.abort(new Error('stopped'));
+    if (text.startsWith('machine-controller-manager is not working since ')) end.abort(new Error('stopped'));
   };
   await followStatus(target, say, { follow, signal: end.signal }).catch(() => undefined);
   expect(said.at(-1)).toContain('its leader host_1 does not renew Lease default/machine-controller-manager');
 });
 
-test('an interrupt while the server does not answer ends the command', async () => {
+test('an interrupt while the server does not respond ends the command', async () => {
   const end = new AbortController();
   const asked = Promise.withResolvers<AbortSignal | undefined>();
   const silent = createClient({
@@ -319,9 +319,9 @@ test('explain shows the next step of the controller, and how to resume a paused 
   const lines = async () =>
     deploymentLines(explainDeployment(await readDeployment(client, 'default', 'workers'), now), now).join('\n');
   expect(await lines()).toMatch(/wants {2}3 machines of class green.*at most 1 more and 0 unavailable/);
-  expect(await lines()).toMatch(/This step:\n {2}- set workers-\w{5} is made with 3 machines/);
+  expect(await lines()).toMatch(/This step:\n {2}- set workers-\w{5} is created with 3 machines/);
   await pause(target);
-  expect(await lines()).toContain('nothing: the rollout is paused');
+  expect(await lines()).toContain('none: the rollout is paused');
   expect(await lines()).toContain('mcm rollout resume workers');
 });
 
@@ -329,6 +329,6 @@ test('explain names the invalid field of a spec with a hint', async () => {
   const reading = await readDeployment(client, 'default', 'workers');
   const spec = { ...reading.deployment.spec, replicas: -1 };
   const { next, hints } = explainDeployment({ ...reading, deployment: { ...reading.deployment, spec } }, new Date(0));
-  expect(next).toBe('nothing: its spec is not valid');
+  expect(next).toBe('none: the spec of the deployment is not valid');
   expect(hints).toEqual(['correct spec.replicas: it must be an integer from 0 to 2147483647']);
 });

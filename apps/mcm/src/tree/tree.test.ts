@@ -107,7 +107,7 @@ test('every object is below its owner, with its state and problem', () => {
     'machineset/left  0/2 ready, revision 1, being deleted',
     'machine/lonely  Failed for 5m  – nobody replaces it',
     '└─ node/node-lonely  does not exist',
-    'node/guest  Ready  – of no machine',
+    'node/guest  Ready  – without a machine',
   ]);
 });
 

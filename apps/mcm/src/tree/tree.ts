@@ -85,7 +85,7 @@ export function fleetTree(
     ...(setsOf.get('') ?? []).map((set) => named(set, setBranch(set))),
     ...(machinesOf.get('') ?? []).map((machine) => named(machine, machineBranch(machine))),
   ].sort((a, b) => (a.namespace ?? '').localeCompare(b.namespace ?? ''));
-  return [...roots, ...stray.map((node) => branchOfNode(node, 'of no machine'))];
+  return [...roots, ...stray.map((node) => branchOfNode(node, 'without a machine'))];
 }
 
 /** Options of {@link fleetTree}. */

@@ -171,7 +171,7 @@ test('a full disk does not end a program; dropped log lines are counted, reporte
   const { made, states, reaches } = program(`${talks} ${STAYS}`, manualClock().clock, sink);
   expect(await made.start()).toBe('http://127.0.0.1:1');
   expect(made.problem).toMatch(
-    /^1 lines of .*log were dropped: ENOSPC: no space left on device, write; make room on the disk$/,
+    /^1 lines of .*log were dropped: ENOSPC: no space left on device, write; free space on the disk$/,
   );
   expect([made.restarts, states.at(-1)]).toEqual([0, 'ready']);
   full = false;

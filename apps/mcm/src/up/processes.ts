@@ -77,7 +77,7 @@ export class Program {
     const now = this.#clock.monotonic();
     if (now - this.#reportedProblem < TROUBLE_PERIOD_MS) return;
     this.#reportedProblem = now;
-    this.problem = `${dropped} lines of ${this.spec.logFile} were dropped: ${reason}; make room on the disk`;
+    this.problem = `${dropped} lines of ${this.spec.logFile} were dropped: ${reason}; free space on the disk`;
     this.#onChange();
   }
 

@@ -73,10 +73,19 @@ export function createGate(options: {
   return {
     async check(request) {
       const token = tokenOf(request);
-      return token === undefined ? { status: 401, body: 'log in at /login, or send a bearer token\n' } : ask(token);
+      return token === undefined
+        ? {
+            status: 401,
+            body: 'authentication required: authentication required: log in at /login, or send a bearer token\n',
+          }
+        : ask(token);
     },
     async logIn(request) {
-      if (!isSameOrigin(request)) return { status: 403, body: 'log in on the page of the dashboard\n' };
+      if (!isSameOrigin(request))
+        return {
+          status: 403,
+          body: 'authentication required: authentication required: log in on the page of the dashboard\n',
+        };
       const token = new URLSearchParams((await bodyOf(request)) ?? '').get('token')?.trim() ?? '';
       if (token === '') return { status: 401, body: 'enter a token\n' };
       const refusal = await ask(token);

@@ -103,7 +103,7 @@ describe('the level of a machine over time', () => {
   });
 });
 
-describe('rows of objects whose controller does not act', () => {
+describe('rows of objects whose controller is not working', () => {
   const stopped = health('machine-controller');
 
   test.each([
@@ -112,7 +112,7 @@ describe('rows of objects whose controller does not act', () => {
   ])('a machine that %s is blocked, and no result of a deadline is shown', (_, of) => {
     expect(assess(of, 1, undefined, { controllers: stopped }).row).toMatchObject({
       level: 'blocked',
-      why: expect.stringMatching(/^machine-controller does not act; last report: /),
+      why: expect.stringMatching(/^machine-controller is not working; last report: /),
     });
     expect(assess(of, 1).row.level).not.toBe('blocked');
   });
@@ -141,7 +141,7 @@ describe('rows of objects whose controller does not act', () => {
     expect(state(deployment(2), [])).toMatchObject({ state: 'scaling' });
     expect(state(deployment(2), manager)).toMatchObject({
       state: 'blocked',
-      why: 'machine-controller-manager does not act for it',
+      why: 'machine-controller-manager is not working for it',
     });
     expect(state(deployment(1, { deletionTimestamp: at(0) }), manager).state).toBe('blocked');
   });

@@ -17,11 +17,12 @@ function machineCure(machine: Machine): MachineCure | undefined {
   const refusal = refusalOf(machine);
   const { phase, preserveExpiryTime } = status?.currentStatus ?? {};
   const hint = (see: string): MachineCure => ({ see, name: metadata.name, code: refusal ? ` (${refusal})` : '' });
-  if (refusal) return hint('see the error of the cloud');
-  if (metadata.deletionTimestamp) return hint('see the blockers of its drain');
-  if (phase === 'Failed' && preserveExpiryTime) return hint('see why it is preserved, and how to end it');
-  if (phase === 'Pending' && spec.providerID) return hint('see its progress');
-  if (phase === 'Unknown' || phase === 'InPlaceUpdateFailed') return hint('see its problem');
+  if (refusal) return hint('show the error of the cloud');
+  if (metadata.deletionTimestamp) return hint('show the blockers of its drain');
+  if (phase === 'Failed' && preserveExpiryTime)
+    return hint('show why it is preserved, and how to end the preservation');
+  if (phase === 'Pending' && spec.providerID) return hint('show its progress');
+  if (phase === 'Unknown' || phase === 'InPlaceUpdateFailed') return hint('show its problem');
   return undefined;
 }
 
@@ -34,7 +35,7 @@ export function hintsOf(
   const hints: string[] = [];
   if (spec.paused) hints.push(`to continue the rollout: mcm rollout resume ${metadata.name}`);
   if (status?.conditions?.some(({ type }) => type === MachineDeploymentConditions.Frozen)) {
-    hints.push('a set has too many machines and is frozen until enough of them are deleted');
+    hints.push('a MachineSet has too many machines and is frozen until enough of them are deleted');
   }
   const reported = machines.flatMap((machine) => machineCure(machine) ?? []);
   for (const [why, names] of Map.groupBy(reported, ({ see }) => see))

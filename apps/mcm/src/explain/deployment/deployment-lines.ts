@@ -57,7 +57,7 @@ export function deploymentLines(explanation: DeploymentExplanation, now: Date): 
     ...list('Waits for:', waitLines(waitsFor, now)),
     ...list('Disruption:', disruption),
     ...list('VMs in quarantine:', quarantineLines(quarantinedVms)),
-    ...list('Says of itself:', blockers),
+    ...list('Reported problems:', blockers),
     ...list('Flags:', remarks),
     ...list('Hints:', [...new Set(hints)]),
     ...unreadLines(unread),

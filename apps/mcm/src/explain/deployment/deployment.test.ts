@@ -90,7 +90,7 @@ describe('explain', () => {
   test('shows which failed machines are replaced, which wait, and how to replace more at once', () => {
     const lines = explain(read([...many(7, 'Running', 'r'), ...many(3, 'Failed', 'f')]));
     expect(lines).toContain('7 of 10 are available; 3 are missing (3 failed)');
-    expect(lines).toContain('f0 failed and are replaced now, at most 1 at once');
+    expect(lines).toContain('f0 failed and are being replaced, at most 1 at the same time');
     expect(lines).toContain('f1, f2 failed and wait: at most 1 may be replaced at the same time');
     expect(lines).toContain('--max-unhealthy-replacements');
   });
@@ -105,13 +105,13 @@ describe('explain', () => {
     expect(lines).toMatch(
       /^Waits for:\n {2}- 5 machines, first of all n0 \(CrashLoopBackOff for 10m\): Machine n0 has no room; in 10m0s it may be Failed.*\n\n/m,
     );
-    expect(lines).toContain('next   it waits: for 5 machines of the newest set to be Running');
+    expect(lines).toContain('next   the deployment waits: for 5 machines of the newest set to be Running');
   });
 
   test('other failed machines wait for a repair in progress', () => {
     const gone = machine('f0', 'Terminating', { deletionTimestamp: at(-1) });
     const lines = explain(read([...many(7, 'Running', 'r'), gone, ...many(2, 'Failed', 'g')]));
-    expect(lines).toContain('1 still terminates and counts only in a rollout towards the surge');
+    expect(lines).toContain('1 still terminates and counts only during a rollout towards the surge');
     expect(lines).toContain('g0, g1 failed and wait: at most 1 may be replaced at the same time (1 terminating)');
   });
 
@@ -173,14 +173,14 @@ describe('explain', () => {
     });
     const { next, hints } = explainDeployment(reading, NOW, []);
     expect(next).toBe(
-      'it waits: for 1 machine of the newest set to be Running and 1 machine of older sets to be deleted; then the next of 2 more of older sets',
+      'the deployment waits: for 1 machine of the newest set to be Running and 1 machine of older sets to be deleted; then it deletes the next of 2 other machines of older sets',
     );
     expect(hints).toContain('or go back: mcm rollout undo pool');
   });
 
   test('a missing class', () => {
     const lines = explain(read(many(1, 'Running', 'r'), { classes: [] }));
-    expect(lines).toContain('it waits: MachineClass "small" does not exist');
+    expect(lines).toContain('the deployment waits: MachineClass "small" does not exist');
     expect(lines).toContain('create MachineClass small, or change spec.template.spec.class.name');
   });
 
@@ -216,7 +216,7 @@ describe('explain', () => {
   test('invalid rollout annotations', () => {
     const annotations = { 'rollout.machine.sapcloud.io/canary': 'a few' };
     const { next, hints } = explainDeployment(read([], { deployment: deployment(2, {}, { annotations }) }), NOW, []);
-    expect(next).toBe('nothing: its spec is not valid');
+    expect(next).toBe('none: the spec of the deployment is not valid');
     expect(hints).toEqual([expect.stringContaining('metadata.annotations[rollout.machine.sapcloud.io/canary]')]);
   });
 
@@ -242,7 +242,7 @@ describe('explain', () => {
       NOW,
       [],
     );
-    expect(reported.next).toBe('nothing: the rollout paused itself because pool-b-x failed with the new template');
+    expect(reported.next).toBe('none: the rollout paused itself because pool-b-x failed with the new template');
     expect(reported.disruption).toContain('pool-b-x failed and is kept while the rollout is paused');
     expect(reported.hints).toEqual(
       expect.arrayContaining([
@@ -270,7 +270,7 @@ describe('explain', () => {
       );
       return reported.next;
     };
-    expect(next(deleted)).toBe('it waits: for 1 machine of older sets to be deleted');
+    expect(next(deleted)).toBe('the deployment waits: for 1 machine of older sets to be deleted');
     expect(next(held)).not.toContain('older sets');
   });
 

@@ -147,7 +147,7 @@ function explainActing(
   } catch (error) {
     if (!(error instanceof PlanRefused)) throw error;
     const hints = ['this is a defect of mcm: report it with the deployment, its sets and machines as YAML'];
-    return { ...base, next: `nothing: ${error.message}`, hints };
+    return { ...base, next: `none: ${error.message}`, hints };
   }
 }
 
@@ -207,13 +207,13 @@ export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplana
   const violations = validateDeployment(deployment);
   if (violations.length > 0) {
     const hints = violations.map(({ field, message }) => `correct ${field}: it ${message}`);
-    return { next: 'nothing: its spec is not valid', hints };
+    return { next: 'none: the spec of the deployment is not valid', hints };
   }
   if (deployment.metadata.deletionTimestamp) {
-    return { next: 'it is being deleted, and its sets and machines with it', hints: [] };
+    return { next: 'the deployment, its sets and its machines are being deleted', hints: [] };
   }
   if (isEmptySelector(deployment.spec.selector)) {
-    return { next: 'nothing: its selector selects every machine', hints: ['name labels in spec.selector'] };
+    return { next: 'none: spec.selector selects every machine', hints: ['add labels to spec.selector'] };
   }
   return undefined;
 }
@@ -236,10 +236,10 @@ function cureOf(
 function nextOf(reading: DeploymentReading, plan: RolloutPlan, changes: readonly string[]): string {
   const { deployment } = reading;
   if (changes.length > 0) return plan.because;
-  if (deployment.spec.paused) return `nothing: ${whyPaused(deployment)}`;
-  if (isComplete(deployment, deployment.status)) return 'nothing: it matches its spec';
+  if (deployment.spec.paused) return `none: ${whyPaused(deployment)}`;
+  if (isComplete(deployment, deployment.status)) return 'none: the deployment matches its spec';
   const because = plan.because.replace(/^waiting: /, '');
-  return `it waits: ${awaitedBy(reading, because)}`;
+  return `the deployment waits: ${awaitedBy(reading, because)}`;
 }
 
 function whyPaused({ metadata }: MachineDeployment): string {
@@ -274,13 +274,13 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const replaced = newest.filter((machine) => isGoing(machine) && !isUndrained(machine)).length;
   const parts = [
     ...(coming > 0 ? [`${machinesOf(coming)} of the newest set to be Running`] : []),
-    ...(failed > 0 ? [`${machinesOf(failed)} of the newest set, Failed, to be replaced or to recover`] : []),
+    ...(failed > 0 ? [`${machinesOf(failed)} of the newest set with phase Failed, to be replaced or to recover`] : []),
     ...(replaced > 0 ? [`${machinesOf(replaced)} of the newest set to be deleted`] : []),
     ...(leaving > 0 ? [`${machinesOf(leaving)} of older sets to be deleted`] : []),
   ];
   if (parts.length === 0) return undefined;
   const after = going.length - leaving;
-  return `for ${parts.join(' and ')}${after > 0 ? `; then the next of ${after} more of older sets` : ''}`;
+  return `for ${parts.join(' and ')}${after > 0 ? `; then it deletes the next of ${after} other machines of older sets` : ''}`;
 }
 
 const machinesOf = (count: number): string => `${count} machine${count === 1 ? '' : 's'}`;
@@ -311,7 +311,7 @@ function has({ deployment, sets, machines }: DeploymentReading): string {
       const running = own.filter((machine) => !machineWait(machine)).length;
       return `${own.length} of set ${set.metadata.name}${set === current ? ' (the newest)' : ''}, ${running} Running`;
     });
-  return parts.length === 0 ? 'no machines and no set' : parts.join('; ');
+  return parts.length === 0 ? 'the deployment has the deployment has no machines and no set' : parts.join('; ');
 }
 
 function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
@@ -324,11 +324,11 @@ function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
   });
   return [
     ...(plan.create
-      ? [`set ${plan.create.metadata.name ?? ''} is made with ${plan.create.spec.replicas ?? 0} machines`]
+      ? [`set ${plan.create.metadata.name ?? ''} is created with ${plan.create.spec.replicas ?? 0} machines`]
       : []),
     ...resized,
     ...plan.inPlace.machines.map(({ machine }) => `machine ${machine.metadata.name} moves to the newest set`),
-    ...plan.remove.map((set) => `set ${set.metadata.name} is deleted: more history than revisionHistoryLimit`),
+    ...plan.remove.map((set) => `set ${set.metadata.name} is deleted: the history exceeds revisionHistoryLimit`),
     ...(plan.rollback ? [plan.rollback.event.message] : []),
   ];
 }

@@ -13,7 +13,7 @@ function budgetLines({ replicas, unavailable, available, missing, underWay, ...b
     [budget.late, 'not joined for too long'],
   ] as const;
   const by = parts.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []));
-  const short = missing === 0 ? 'none is missing' : `${missing} ${missing === 1 ? 'is' : 'are'} missing`;
+  const short = missing === 0 ? 'no machine is missing' : `${missing} ${missing === 1 ? 'is' : 'are'} missing`;
   const permitted = budget.rolling ? `, and ${unavailable === 0 ? 'none' : `up to ${unavailable}`} may be` : '';
   return [
     `${available} of ${replicas} ${available === 1 ? 'is' : 'are'} available; ${short}${by.length > 0 ? ` (${by.join(', ')})` : ''}${permitted}`,
@@ -22,7 +22,7 @@ function budgetLines({ replicas, unavailable, available, missing, underWay, ...b
 
 function leavingLine(leaving: number, countsTerminating: boolean): string {
   const one = leaving === 1;
-  const counts = `${one ? 'counts' : 'count'}${countsTerminating ? '' : ' only in a rollout'}`;
+  const counts = `${one ? 'counts' : 'count'}${countsTerminating ? '' : ' only during a rollout'}`;
   return `${leaving} still ${one ? 'terminates' : 'terminate'} and ${counts} towards the surge`;
 }
 
@@ -37,7 +37,7 @@ export function disruptionLines(repairs: RepairPlan, countsTerminating: boolean)
     ...(budget.leaving > 0 ? [leavingLine(budget.leaving, countsTerminating)] : []),
     ...(go.length > 0
       ? [
-          `${go.map(({ metadata }) => metadata.name).join(', ')} failed and are replaced now, at most ${allowance} at once`,
+          `${go.map(({ metadata }) => metadata.name).join(', ')} failed and are being replaced, at most ${allowance} at the same time`,
         ]
       : []),
     ...(waiting ? [waiting] : []),

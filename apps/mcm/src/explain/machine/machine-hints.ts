@@ -56,12 +56,14 @@ function waitHints(machine: Machine, drain: DrainExplanation | undefined): strin
       ];
     case 'InPlaceUpdateFailed':
       return [
-        'fix the reported problem on its node, because a late success counts. Or correct the template, which starts another update',
+        'fix the reported problem on its node, because mcm also accepts a late success. Or correct the template, which starts another update',
         `to replace it now: ${of('delete', machine)}`,
       ];
     case 'Failed':
       if (!preserveExpiryTime) return [];
-      return [`it is preserved; to end this now: ${of('annotate', machine)} ${Annotations.Preserve}-`];
+      return [
+        `the machine is preserved; to end the preservation now: ${of('annotate', machine)} ${Annotations.Preserve}-`,
+      ];
     default:
       return [];
   }

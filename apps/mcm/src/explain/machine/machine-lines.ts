@@ -14,7 +14,9 @@ export function machineLines(reported: MachineExplanation, now: Date): string[] 
     ...keptVmLines(reported.keptVms, reported.namespace),
     ...evidenceLines(reported.evidence, reported.namespace),
   ];
-  const lines = reported.there ? livingLines(reported.machine, reported, now) : [`machine ${reported.machine} is gone`];
+  const lines = reported.there
+    ? livingLines(reported.machine, reported, now)
+    : [`machine ${reported.machine} no longer exists`];
   return [...lines, ...unreadLines(reported.unread), ...(kept.length > 0 ? ['', ...kept] : [])];
 }
 
@@ -38,7 +40,7 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
     ...birthLines(reported.birth, now),
     ...(cause?.category ? [`Kind of failure: ${cause.category}, fixed by ${cause.fault}`] : []),
     ...hints.map((hint) => `Hint: ${hint}`),
-    ...list('Requested without effect:', reported.askedInVain),
+    ...list('Requests that have no effect:', reported.askedInVain),
     ...list('VMs in quarantine:', quarantineLines(reported.quarantinedVms)),
     ...(drain ? ['', ...drainLines(drain, now)] : []),
     ...list('Flags:', reported.remarks),

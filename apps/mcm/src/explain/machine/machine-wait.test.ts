@@ -101,7 +101,7 @@ test.each<[what: string, parts: Parts, code: string | undefined, hints: RegExp[]
     'an update in place that failed',
     { phase: 'InPlaceUpdateFailed', description: 'no' },
     undefined,
-    [/a late success counts/, /kubectl delete machine m -n ns$/],
+    [/mcm also accepts a late success/, /kubectl delete machine m -n ns$/],
   ],
   [
     'no room at the cloud: when it is asked again',

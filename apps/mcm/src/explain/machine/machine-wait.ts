@@ -62,7 +62,7 @@ function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): st
   const { description = '', state } = status?.lastOperation ?? {};
   if (phase === 'Pending' && spec.providerID && state !== 'Failed')
     return 'its VM exists; it waits for the node to join and become Ready';
-  const text = brief(description) || 'its VM is being created, or waits for its turn';
+  const text = brief(description) || 'its VM is being created, or its creation waits for a free worker';
   return phase === 'Unknown' ? text.replace(UNHEALTHY, unhealthy(machine, text, defaults)) : text;
 }
 
@@ -107,7 +107,7 @@ const LEFT_ATTACHED = 'its Node is deleted anyway; pods that need its volumes ma
 const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
   Force: 'its drain is forced',
   Quarantine: 'eviction stops, and it stays cordoned until its remaining pods end, or until force-deletion',
-  Hold: 'nothing is forced: eviction continues until its pods are gone, or until force-deletion',
+  Hold: 'the drain is not forced: eviction continues until its pods are gone, or until force-deletion',
 };
 
 /**
@@ -117,7 +117,7 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
 function replacementOf({ metadata }: Machine, holds: readonly string[]): string {
   // No set owns it, so no controller replaces it.
   if (!metadata.ownerReferences?.some(({ controller }) => controller)) return '';
-  return holds.length === 0 ? ' and replaced' : `, but it is not replaced as long as ${holds.join(', or ')}`;
+  return holds.length === 0 ? ' and replaced' : `, but it is not replaced while ${holds.join(', or ')}`;
 }
 
 function deadlineOf(

@@ -138,7 +138,7 @@ test('a Running machine has no wait', async () => {
 
 test('an unknown machine without evidence is a user error', async () => {
   await expect(explainMachine(target)).rejects.toThrow(
-    'there is no machine m-0 in namespace default; there is none in it',
+    'there is no machine m-0 in namespace default; the namespace has none',
   );
 });
 
@@ -198,7 +198,7 @@ test.each<[policy: string, parts: Parts, says: RegExp, never: RegExp]>([
   [
     'Hold',
     { annotations: { 'node.machine.sapcloud.io/undrainable-policy': 'Hold' } },
-    /in 1h0m0s nothing is forced: eviction continues/,
+    /in 1h0m0s the drain is not forced: eviction continues/,
     /its drain is forced|without grace/,
   ],
 ])(
@@ -320,7 +320,9 @@ test('a deleted machine that failed shows its evidence, with the last lines of i
     },
   });
   const text = await explain();
-  expect(text).toMatch(/^machine m-0 is gone\n\nIt failed at 2026-01-01T00:20:00\.000Z: Machine m-0 failed to join/);
+  expect(text).toMatch(
+    /^machine m-0 no longer exists\n\nIt failed at 2026-01-01T00:20:00\.000Z: Machine m-0 failed to join/,
+  );
   expect(text).toContain('  cloud       instance i-1 is running');
   expect(text).toContain('    line 39');
   expect(text).not.toContain('line 24\n');
@@ -392,7 +394,7 @@ test('requests without effect are shown as long as they exist, longer than event
   await machine({ annotations, status: running });
   const text = await explain();
   expect(text).toContain('phase  Running\n');
-  expect(text).toContain('Requested without effect:');
+  expect(text).toContain('Requests that have no effect:');
   expect(text).toContain('metadata.annotations[node.machine.sapcloud.io/preserve]: "yes please" is ignored');
   expect(text).toContain('"high" is not an integer, so mcm uses 3');
 });

@@ -284,7 +284,7 @@ function nodeState(machine: Machine, node: Node | undefined | null, defaults: Ma
   const name = machine.metadata.labels?.[Labels.Node];
   if (!name && machine.status?.currentStatus?.phase === 'Available')
     return 'none: its machine controller runs with --target-kubeconfig=none';
-  if (!name) return 'none yet: no node has joined as this machine';
+  if (!name) return 'none yet: no node has joined for this machine';
   if (node === null) return 'with unknown state (no permission to read it)';
   if (!node) return 'which does not exist';
   const { conditions = [] } = node.status ?? {};

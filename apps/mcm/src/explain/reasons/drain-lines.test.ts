@@ -89,7 +89,7 @@ test('a drain in progress shows its pods, their deadlines and its volumes', () =
   expect(text.slice(3, 6)).toEqual([
     'waits for:',
     '  - pods a/db-0, a/web-0 to end, the last by 2026-01-01T12:01:30Z (in 1m30s); after 2026-01-01T12:02:00Z it counts as blocked',
-    '  - volume pv-7 to come off the node, no longer than the detach timeout; see kubectl get volumeattachments',
+    '  - volume pv-7 to be detached from the node, at most until the detach timeout; see kubectl get volumeattachments',
   ]);
   const alone = drainLines({ ...drain, pods: [] }, NOW);
   expect(alone).toEqual(['node n-0 has no pods', 'waits for:', text[5]]);

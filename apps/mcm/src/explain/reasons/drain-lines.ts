@@ -6,7 +6,7 @@ const FATES: Readonly<Record<DrainExplanation['pods'][number]['fate'], string>> 
   evict: 'is evicted now',
   delete: 'is deleted without grace',
   leaving: 'is terminating',
-  turn: 'waits for its turn',
+  turn: 'waits for the eviction of earlier pods',
   blocked: 'is blocked',
   stays: 'stays',
 };
@@ -57,7 +57,7 @@ function waitLines({ pods, detaching = [] }: DrainExplanation, now: Date): strin
       : []),
     ...(detaching.length > 0
       ? [
-          `  - ${named(detaching, 'volume')} to come off the node, no longer than the detach timeout; see kubectl get volumeattachments`,
+          `  - ${named(detaching, 'volume')} to be detached from the node, at most until the detach timeout; see kubectl get volumeattachments`,
         ]
       : []),
   ];
@@ -95,13 +95,13 @@ function inTime(at: Date, now: Date): string {
 }
 
 function deadlines({ drained, pods, deletesFrom, overAt, policy }: DrainExplanation, now: Date): string[] {
-  if (drained) return ['nothing is left to evict'];
+  if (drained) return ['all pods are evicted'];
   // Waits for volumes have their own timeout, which the status of the machine shows.
   if (pods.every(({ fate }) => fate === 'stays')) return [];
   const ends = {
     Force: 'the remaining pods are deleted without a grace period',
     Quarantine: 'eviction stops; the node stays cordoned until its pods end by themselves',
-    Hold: 'nothing is forced: eviction continues without a limit',
+    Hold: 'the drain is not forced: eviction continues without a time limit',
   }[policy];
   // Print only one time if both times are equal.
   const twice = deletesFrom && inTime(deletesFrom, now) === inTime(overAt, now);

@@ -15,10 +15,12 @@ export function evidenceLines(kept: readonly KeptEvidence[], namespace: string):
     `It failed at ${failedAt}: ${brief(failure)}`,
     ...(cloud ? [`  cloud       ${cloud}`] : []),
     `  conditions  ${conditions.split('\n').join('\n              ')}`,
-    ...(lines.length > 0 ? [`  console, ${lines.length > last.length ? 'its last lines' : 'in full'}:`, ...last] : []),
+    ...(lines.length > 0
+      ? [`  console, ${lines.length > last.length ? 'the last lines of the log' : 'in full'}:`, ...last]
+      : []),
     ...(missing ? missing.split('\n').map((line) => `  ${line}`) : []),
-    `  all of it: kubectl get configmap ${configMap} -n ${namespace} -o yaml`,
-    ...(earlier.length > 0 ? [`  and earlier: ${earlier.map((each) => each.configMap).join(', ')}`] : []),
+    `  the whole log: kubectl get configmap ${configMap} -n ${namespace} -o yaml`,
+    ...(earlier.length > 0 ? [`  earlier failures: ${earlier.map((each) => each.configMap).join(', ')}`] : []),
   ];
 }
 
@@ -26,5 +28,5 @@ export function evidenceLines(kept: readonly KeptEvidence[], namespace: string):
 export const keptVmLines = (kept: readonly KeptVm[], namespace: string): string[] =>
   kept.map(
     ({ providerID, until, configMap }) =>
-      `Its VM ${providerID} is kept until ${until.toISOString()}; to end that: kubectl delete configmap ${configMap} -n ${namespace}`,
+      `Its VM ${providerID} is kept until ${until.toISOString()}; to delete it now: kubectl delete configmap ${configMap} -n ${namespace}`,
   );

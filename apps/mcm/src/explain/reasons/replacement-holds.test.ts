@@ -78,7 +78,7 @@ test.for<[what: string, context: ReplacementContext, holds: string]>([
   [
     'the limit of replacements',
     seen(fleet('Running', 'Running', 'Running', 'Terminating')),
-    '1 of its deployment or set is being replaced or created, and --max-unhealthy-replacements allows 1',
+    '1 of its deployment or set is being replaced or created, and --max-unhealthy-replacements allows only 1',
   ],
   [
     'an open circuit breaker',
@@ -136,6 +136,6 @@ test('explain reads and prints the reasons against a replacement', async () => {
   const explanation = await explainMachine(target);
   await plane.close();
   expect(explanation.there && explanation.waitsFor?.deadline?.then).toBe(
-    'it may be Failed, but it is not replaced as long as the rollout is paused and its template is not proven',
+    'it may be Failed, but it is not replaced while the rollout is paused and its template is not proven',
   );
 });

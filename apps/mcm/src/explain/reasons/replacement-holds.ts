@@ -83,7 +83,7 @@ function ofGuards(machine: Machine, { set, fleet, guards }: ReplacementContext):
       : []),
     ...(others >= limit
       ? [
-          `${others} of its deployment or set ${others === 1 ? 'is' : 'are'} being replaced or created, and --max-unhealthy-replacements allows ${limit}`,
+          `${others} of its deployment or set ${others === 1 ? 'is' : 'are'} being replaced or created, and --max-unhealthy-replacements allows only ${limit}`,
         ]
       : []),
   ];

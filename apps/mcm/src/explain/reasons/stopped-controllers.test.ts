@@ -72,19 +72,17 @@ describe('explain', () => {
 
   test('announces nothing that a stopped manager would do', () => {
     const lines = linesOf([stopped('machine-controller-manager')]);
-    expect(lines).toContain('  next   nothing: machine-controller-manager does not act\n');
+    expect(lines).toContain('  next   none: machine-controller-manager is not working\n');
     expect(lines).toContain(
-      '  - machine-controller-manager does not act since 2026-01-01T11:57:00Z (3m)\n      its leader host_1 does not renew Lease test/x\n      nothing is done',
+      '  - machine-controller-manager is not working since 2026-01-01T11:57:00Z (3m)\n      its leader host_1 does not renew Lease test/x\n      nothing is done',
     );
     expect(lines).not.toMatch(/goes from|and replaced/);
-    expect(lines).toContain(
-      'it may be Failed, but it is not replaced as long as machine-controller-manager does not act',
-    );
+    expect(lines).toContain('it may be Failed, but it is not replaced while machine-controller-manager is not working');
   });
 
   test('announces no deadline of a stopped machine controller', () => {
     const lines = linesOf([stopped('machine-controller')]);
-    expect(lines).toContain('machine-controller does not act; last report: it is unhealthy');
+    expect(lines).toContain('machine-controller is not working; last report: it is unhealthy');
     expect(lines).not.toContain('it may be Failed');
     expect(lines).toContain('set pool-a goes from 2 to 3 machines');
   });
@@ -95,7 +93,7 @@ describe('explain', () => {
       state: 'behind',
       unprocessed: [name],
     });
-    expect(explain([behind('pool')]).next).toBe('nothing: machine-controller-manager does not act');
+    expect(explain([behind('pool')]).next).toBe('none: machine-controller-manager is not working');
     expect(explain([behind('other')]).changes).toEqual(['set pool-a goes from 2 to 3 machines']);
   });
 });
@@ -104,19 +102,19 @@ test('the tree shows the last report of a stopped machine controller as such', (
   const source = { deployments: [deployment], sets: [set], machines: [machine], nodes: undefined };
   const linesUnder = (controllers: readonly ControllerHealth[]) =>
     treeLines(fleetTree(source, { controllersIn: () => controllers }), false, NOW).join('\n');
-  expect(linesUnder([stopped('machine-controller')])).toContain('– machine-controller does not act; last report: ');
+  expect(linesUnder([stopped('machine-controller')])).toContain('– machine-controller is not working; last report: ');
   expect(linesUnder([])).not.toContain('last report');
 });
 
-test('the lines of up report once that a controller stopped, and that it acts again', () => {
+test('the lines of up report once that a controller stopped, and that it is working again', () => {
   const lines = new FleetLines();
   const next = (controllers: readonly ControllerHealth[]) =>
     lines.next(viewFleet([deployment], [set], [machine], [], controllers), NOW);
   next([]);
   expect(next([stopped('machine-controller-manager')])).toEqual([
-    expect.stringMatching(/^machine-controller-manager does not act since /),
+    expect.stringMatching(/^machine-controller-manager is not working since /),
     '  nothing is done',
   ]);
   expect(next([stopped('machine-controller-manager')])).toEqual([]);
-  expect(next([])).toEqual(['machine-controller-manager acts again']);
+  expect(next([])).toEqual(['machine-controller-manager is working again']);
 });

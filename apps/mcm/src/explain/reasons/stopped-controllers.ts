@@ -17,12 +17,12 @@ interface Wait {
 export function waitUnder<T extends Wait>(wait: T, controllers: readonly ControllerHealth[]): T {
   if (doesAct(controllers, MACHINES)) return wait;
   const { deadline: _, ...rest } = wait;
-  return { ...rest, doing: `${MACHINES} does not act; last report: ${wait.doing}` } as T;
+  return { ...rest, doing: `${MACHINES} is not working; last report: ${wait.doing}` } as T;
 }
 
 /** A clause after "as long as", if no controller replaces machines. */
 export const managerHold = (controllers: readonly ControllerHealth[], deployment?: string): readonly string[] =>
-  doesAct(controllers, MANAGER, deployment) ? [] : [`${MANAGER} does not act`];
+  doesAct(controllers, MANAGER, deployment) ? [] : [`${MANAGER} is not working`];
 
 /** The parts of an explanation that announce the actions of controllers. */
 interface Announcing {
@@ -32,7 +32,7 @@ interface Announcing {
   readonly waitsFor: readonly Wait[];
 }
 
-/** The explanation of a deployment without the next step of a manager that does not act. */
+/** The explanation of a deployment without the next step of a manager that is not working. */
 export function explanationUnder<T extends Announcing>(
   explanation: T,
   controllers: readonly ControllerHealth[],
@@ -40,7 +40,7 @@ export function explanationUnder<T extends Announcing>(
   const acts = doesAct(controllers, MANAGER, explanation.name);
   return {
     ...explanation,
-    ...(acts ? {} : { next: `nothing: ${MANAGER} does not act`, changes: [] }),
+    ...(acts ? {} : { next: `none: ${MANAGER} is not working`, changes: [] }),
     waitsFor: explanation.waitsFor.map((wait) => waitUnder(wait, controllers)),
     controllers: notActing(controllers),
   };

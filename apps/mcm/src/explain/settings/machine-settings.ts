@@ -28,7 +28,9 @@ function machineSettings(reported: Readonly<Record<string, unknown>>): MachineSe
   const own = reportedValues(reported, machineFlags);
   const features = reportedFeatures(reported, { UndrainablePolicy: MACHINE_DEFAULTS.undrainablePolicy });
   const defaults = machineDefaultsOf({ ...own, 'feature-gates': features });
-  const off = features.UndrainablePolicy ? [] : ['feature UndrainablePolicy is off: every drain is forced in the end'];
+  const off = features.UndrainablePolicy
+    ? []
+    : ['feature gate UndrainablePolicy is disabled: every drain is forced when its timeout expires'];
   const deadlines = Object.fromEntries(Object.entries(own).filter(([name]) => DEADLINES.test(name)));
   const all = [...off, ...changedFlags(deadlines, machineFlags)];
   return { defaults, remark: all.length > 0 ? `of the machine controller: ${all.join('; ')}` : undefined };

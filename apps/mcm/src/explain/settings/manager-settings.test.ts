@@ -28,7 +28,7 @@ test('flags and features come from the Lease of the manager', async () => {
   expect(safeguards.rolloutAnnotations).toBe(false);
   expect(safeguards.breaker).toEqual({ ...SAFEGUARD_DEFAULTS.breaker, minimumCount: 7 });
   expect(remark).toMatch(
-    /^of the manager: feature RolloutAnnotations is off: .*--silence-minimum-count is 7, not \d+$/,
+    /^of the manager: feature gate RolloutAnnotations is disabled: .*--silence-minimum-count is 7, not \d+$/,
   );
 });
 

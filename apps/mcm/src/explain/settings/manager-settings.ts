@@ -32,7 +32,9 @@ export function managerSettings(reported: Readonly<Record<string, unknown>>): Ma
     countTerminating: reportedFlag(reported, 'count-terminating-towards-surge', SAFEGUARD_DEFAULTS.countTerminating),
     rolloutAnnotations: RolloutAnnotations,
   };
-  const off = RolloutAnnotations ? [] : ['feature RolloutAnnotations is off: rollout annotations do nothing'];
+  const off = RolloutAnnotations
+    ? []
+    : ['feature gate RolloutAnnotations is disabled: rollout annotations have no effect'];
   const counts = safeguards.countTerminating ? ['--count-terminating-towards-surge is true'] : [];
   const all = [...off, ...changedFlags(own, safeguardFlags), ...counts];
   return { safeguards, remark: all.length > 0 ? `of the manager: ${all.join('; ')}` : undefined };

@@ -75,7 +75,7 @@ workload.enabled is false: no controller runs.
 
      kubectl -n {{ .Release.Namespace }} rollout status deployment/{{ include "mcm.fullname" . }}
 
-2. See which pod is the leader of each controller:
+2. Show which pod is the leader of each controller:
 
      kubectl -n {{ .Release.Namespace }} get leases
 

@@ -30,7 +30,7 @@ const group = (about: string, fields: Fields): Group => ({ about, fields });
 const enabled = (on: boolean, about: string): Value => value(about, on, { type: 'boolean' });
 /** A group with the field `enabled`. */
 const part = (on: boolean, about: string, fields: Fields = {}): Group =>
-  group(about, { enabled: enabled(on, 'Installs these objects.'), ...fields });
+  group(about, { enabled: enabled(on, 'Whether to install these objects.'), ...fields });
 
 /** An object with only these fields. */
 const closed = (properties: object, required: readonly string[] = []): object => ({
@@ -162,7 +162,7 @@ function imageGroup(container: Container, program: string): Group {
 }
 
 const POD = group(
-  'As in a pod. The machine-config-daemon uses only labels, annotations, imagePullSecrets and volumes.',
+  'Same format as in the spec of a pod. The machine-config-daemon uses only labels, annotations, imagePullSecrets and volumes.',
   {
     labels: value('Labels.', {}, POD_LABELS),
     annotations: value('Annotations.', {}, TEXTS),
@@ -319,10 +319,10 @@ function values(): Fields {
       value(`Flags of ${program}.`, {}, FLAGS),
     ),
     env: forEach(
-      'Environment variables, as in a container: NODE_EXTRA_CA_CERTS, HTTPS proxies, variables of a cloud SDK.',
+      'Environment variables in the format of a container: NODE_EXTRA_CA_CERTS, HTTPS proxies, variables of a cloud SDK.',
       (_, program) => value(`Variables of ${program}.`, [], ENV),
     ),
-    volumeMounts: forEach('As in a container, for volumes of pod.volumes.', (_, program) =>
+    volumeMounts: forEach('Same format as in a container, for volumes of pod.volumes.', (_, program) =>
       value(`Volume mounts of ${program}.`, [], MOUNTS),
     ),
     pod: POD,

@@ -15,7 +15,7 @@ export const CONTROLLERS: BoardSpec = {
     {
       title: 'Queues',
       panels: [
-        timeseries('Depth', 'short', 'Keys in the queue. A queue that only grows has no free workers.', [
+        timeseries('Depth', 'short', 'Keys in the queue. If a queue only grows, all workers are busy.', [
           'max by (name) (mcm_workqueue_depth)',
           '{{name}}',
         ]),
@@ -31,7 +31,7 @@ export const CONTROLLERS: BoardSpec = {
           rate('mcm_workqueue_retries_total', 'name'),
           '{{name}}',
         ]),
-        timeseries('Longest running', 's', 'The longest running reconcile. More than ten minutes is an alert.', [
+        timeseries('Longest running', 's', 'The longest running reconcile. An alert fires after ten minutes.', [
           'max by (name) (mcm_workqueue_longest_running_processor_seconds)',
           '{{name}}',
         ]),
@@ -44,10 +44,12 @@ export const CONTROLLERS: BoardSpec = {
     {
       title: 'API servers',
       panels: [
-        timeseries('Requests', 'reqps', 'By code. 409 is a conflict, which is retried; 403 is a missing permission.', [
-          rate('rest_client_requests_total', 'code, method'),
-          '{{method}} {{code}}',
-        ]),
+        timeseries(
+          'Requests',
+          'reqps',
+          'HTTP responses by status code. 409 is a conflict, which is retried; 403 is a missing permission.',
+          [rate('rest_client_requests_total', 'code, method'), '{{method}} {{code}}'],
+        ),
         timeseries('Latency, 95th percentile', 's', 'Response time of the API servers, by verb.', [
           p95('rest_client_request_latency_seconds', 'verb'),
           '{{verb}}',
@@ -59,10 +61,15 @@ export const CONTROLLERS: BoardSpec = {
           [rate('mcm_reflector_lists_total', 'name'), '{{name}} lists'],
           [rate('mcm_reflector_short_watches_total', 'name'), '{{name}} short watches'],
         ),
-        timeseries('Forbidden requests', 'short', 'Verb and resource that a role lacks.', [
-          'sum by (verb, resource) (increase(rest_client_forbidden_requests_total[$__rate_interval]))',
-          '{{verb}} {{resource}}',
-        ]),
+        timeseries(
+          'Forbidden requests',
+          'short',
+          'Requests that the role of the controller does not allow, by verb and resource.',
+          [
+            'sum by (verb, resource) (increase(rest_client_forbidden_requests_total[$__rate_interval]))',
+            '{{verb}} {{resource}}',
+          ],
+        ),
       ],
     },
     {
@@ -75,7 +82,7 @@ export const CONTROLLERS: BoardSpec = {
           ['max by (pod, container) (process_resident_memory_bytes)', '{{pod}} {{container}}'],
           ['max by (pod, container) (nodejs_heap_size_used_bytes)', '{{pod}} {{container}} heap'],
         ),
-        timeseries('CPU', 'percentunit', 'CPU seconds per second: 1 is a whole core.', [
+        timeseries('CPU', 'percentunit', 'CPU seconds per second: 1 means one full core.', [
           'sum by (pod, container) (rate(process_cpu_seconds_total[$__rate_interval]))',
           '{{pod}} {{container}}',
         ]),
@@ -89,10 +96,12 @@ export const CONTROLLERS: BoardSpec = {
           rate('nodejs_gc_duration_seconds_sum', 'container, kind'),
           '{{container}} {{kind}}',
         ]),
-        timeseries('Certificates end in', 's', 'Remaining time. Certificates are renewed or reloaded automatically.', [
-          'min by (what) (certificate_expiration_timestamp_seconds) - time()',
-          '{{what}}',
-        ]),
+        timeseries(
+          'Time until certificates expire',
+          's',
+          'Remaining time of each certificate. Certificates are renewed or reloaded automatically.',
+          ['min by (what) (certificate_expiration_timestamp_seconds) - time()', '{{what}}'],
+        ),
         timeseries(
           'Warnings',
           'short',

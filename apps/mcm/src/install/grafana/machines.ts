@@ -38,8 +38,18 @@ export const MACHINES: BoardSpec = {
           phase(-1),
           [1, 5],
         ),
-        stat('CrashLoopBackOff', 'Machines whose creation the cloud refused. It is retried.', phase(-2), [1, 5]),
-        stat('Failed', 'Machines that need a replacement. They should disappear soon.', phase(-3), [1, 5]),
+        stat(
+          'CrashLoopBackOff',
+          'Machines whose creation the cloud refused. mcm retries the creation.',
+          phase(-2),
+          [1, 5],
+        ),
+        stat(
+          'Failed',
+          'Machines that need a replacement. Failed machines are usually replaced within minutes.',
+          phase(-3),
+          [1, 5],
+        ),
         stat('Terminating', 'Machines that are drained or whose VM is deleted.', phase(-4)),
       ],
     },
@@ -103,7 +113,7 @@ export const MACHINES: BoardSpec = {
         timeseries(
           'Failed driver calls',
           'cps',
-          'By machine code: ResourceExhausted means capacity or quota, Unauthenticated and PermissionDenied mean credentials.',
+          'Failed calls by error code: ResourceExhausted means capacity or quota, Unauthenticated and PermissionDenied mean credentials.',
           [
             'sum by (operation, error_code) (rate(mcm_cloud_api_driver_requests_failed_total[$__rate_interval]))',
             '{{operation}} {{error_code}}',
@@ -112,15 +122,13 @@ export const MACHINES: BoardSpec = {
         timeseries(
           'Requests to the cloud',
           'reqps',
-          'By service. These requests count against the quota of the cloud.',
+          'Requests by service of the cloud. These requests count against the quota of the cloud.',
           ['sum by (service) (rate(mcm_cloud_api_requests_total[$__rate_interval]))', '{{service}}'],
         ),
-        timeseries(
-          'Frozen',
-          'short',
-          '1 while an API server is unreachable, so the health of machines is not checked.',
-          ['max by (namespace) (mcm_machine_controller_frozen)', '{{namespace}}'],
-        ),
+        timeseries('Frozen', 'short', '1: an API server is unreachable, so the health of machines is not checked.', [
+          'max by (namespace) (mcm_machine_controller_frozen)',
+          '{{namespace}}',
+        ]),
       ],
     },
   ],

@@ -38,7 +38,7 @@ test('a foreign directory is refused and not changed', () => {
 });
 
 test.each([
-  ['{"format":99}', /layout 99, but this mcm supports layout 1/],
+  ['{"format":99}', /layout 99, but this version of mcm supports layout 1/],
   ['not json', /cannot be read/],
 ])('a marker %s is refused', (content, message) => {
   writeFileSync(join(root, 'mcm.json'), content);

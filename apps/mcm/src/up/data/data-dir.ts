@@ -107,7 +107,7 @@ function readState(root: string): InstanceState | undefined {
   const format = (state as Partial<InstanceState> | null)?.format;
   if (format !== FORMAT)
     throw new UserError(
-      `${root} has layout ${String(format)}, but this mcm supports layout ${FORMAT}: use another --data-dir`,
+      `${root} has layout ${String(format)}, but this version of mcm supports layout ${FORMAT}: use another --data-dir`,
     );
   return state as InstanceState;
 }
