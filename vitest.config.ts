@@ -7,7 +7,7 @@ const report = process.env.MCM_TEST_REPORT;
 
 const UNITS = '{packages,providers,apps}/*/src/**/*.test.ts';
 const END_TO_END = '{e2e,tools}/src/**/*.test.ts';
-/** End-to-end tests that start no programs: what they load and warm up is the same in nearly all of them. */
+/** End-to-end tests without programs, which load nearly the same modules. */
 const IN_PROCESS = [
   'e2e/src/{config-server,conformance,drivers,golden,observe,simulation,upgrade}/**/*.test.ts',
   'e2e/src/bad-input/{clouds,manager-malformed,provider-specs}.test.ts',
@@ -25,7 +25,7 @@ const MOCKING = [
 const STUBBING = 'packages/control-plane/src/apimachinery/http/in-process.test.ts';
 
 /**
- * The longest files, in the order in which they start. First two that use one core each, then those that wait for other processes.
+ * The longest files, in the order in which they start. First two tests that use one core each, then the tests that wait for other processes.
  * After these, the largest files start first.
  */
 const LONGEST = [

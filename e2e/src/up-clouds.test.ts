@@ -20,7 +20,7 @@ const program = await sharedBundle('mcm');
 
 const PATIENCE_MS = 600_000;
 const LIMIT = { timeout: PATIENCE_MS };
-/** What a machine of the first class leaves in a cloud's bill. */
+/** The billed resources of a machine of the first class. */
 const KINDS = {
   aws: ['instance', 'networkInterface', 'volume'],
   azure: ['disk', 'instance', 'networkInterface'],

@@ -25,7 +25,7 @@ const LOGS = {
   'machine-controller': 'machine-controller-local.log',
 };
 
-/** Names and types of the original's metrics that the running binaries do not show; those of Go's libraries aside. */
+/** Names and types of the original's metrics that the running binaries do not show; except the metrics of Go libraries. */
 async function missingMetrics(logs: string): Promise<string[]> {
   const missing: string[] = [];
   for (const [binary, log] of Object.entries(LOGS)) {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { ROOT } from './root.ts';
 
-/** What installs, checks and packs without a person who looks on. */
+/** Commands that install, check and pack in automation. */
 const FILES = [
   '.ci/run',
   'deploy/Dockerfile',

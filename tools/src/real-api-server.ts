@@ -57,7 +57,7 @@ const isReady = (url: string, token: string): Promise<boolean> =>
     request.once('error', () => resolve(false));
   });
 
-/** What differs between the users of a real API server. */
+/** The options of a real API server. */
 export interface RealApiServerOptions {
   /** Whether `kube-controller-manager` runs too, if the folder has it; default: true. */
   readonly controllers?: boolean;
@@ -66,7 +66,7 @@ export interface RealApiServerOptions {
 }
 
 /**
- * Starts the programs of a folder laid out as that of `KUBEBUILDER_ASSETS`: `etcd`, `kube-apiserver` and, if it is
+ * Starts the programs of a folder with the layout of `KUBEBUILDER_ASSETS`: `etcd`, `kube-apiserver` and, if it is
  * there, `kube-controller-manager`. Rejects with the end of a program's log when it ends at once.
  */
 export async function startRealApiServer(assets: string, options: RealApiServerOptions = {}): Promise<RealApiServer> {

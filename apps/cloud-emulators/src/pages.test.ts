@@ -9,7 +9,7 @@ const ask = async (transport: Transport, method: string, path: string, body?: st
 
 const clock = new VirtualClock();
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
-/** What is taken away after the first page, and what comes. */
+/** The resources that are deleted and created after the first page. */
 const [GONE, NEW] = ['a', 'f'];
 const STAYED = ['b', 'c', 'd', 'e'];
 

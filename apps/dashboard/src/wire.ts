@@ -137,7 +137,7 @@ export interface ControllerRow {
   readonly level: Level;
   /** The evidence; empty while the controller acts. */
   readonly why: string;
-  /** What does not happen, one sentence each. */
+  /** The effects of a stopped controller, one sentence each. */
   readonly effects: readonly string[];
 }
 

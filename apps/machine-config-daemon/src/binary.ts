@@ -85,7 +85,7 @@ export const machineConfigDaemon: BinaryDefinition<typeof flags> = {
   },
 };
 
-/** @throws ConfigError naming file, field and what it takes */
+/** @throws ConfigError with the file, the field and its allowed values */
 export async function readPolicy(file: string): Promise<DisruptionPolicy> {
   if (file === '') return DEFAULT_POLICY;
   const say = (problem: string, cause?: unknown) =>

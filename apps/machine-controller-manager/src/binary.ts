@@ -105,7 +105,7 @@ interface Doubtful {
   readonly 'webhook-cert-dir': string;
 }
 
-/** What is likely not meant; the original takes it too. */
+/** Settings that are valid but probably unintended. The original accepts them too. */
 function doubtsAbout(given: Doubtful): readonly string[] {
   const { 'safety-up': up, 'safety-down': down } = given;
   return [

@@ -41,7 +41,7 @@ import {
   type Unit,
 } from '@mcm/kube';
 
-/** What the controllers reach the world through. */
+/** Access of the controllers to the API servers, clocks and metrics. */
 export interface Environment {
   /** The cluster of the machine objects. */
   readonly control: KubeClient;
@@ -58,7 +58,7 @@ export interface Environment {
   readonly traces?: Pick<Traces, 'exporter' | 'rollouts'>;
 }
 
-/** What an operator may choose. Times in milliseconds. */
+/** Settings of the operator. Times in milliseconds. */
 export interface ManagerSettings extends SafeguardSettings {
   /** Objects of one kind worked on at once. */
   readonly concurrency: number;
@@ -95,7 +95,7 @@ export interface Controllers {
   flush(): Promise<void>;
 }
 
-/** A rollout says much the same every few moments: what is gathered for this long is one write. */
+/** A rollout produces similar events every few moments. The events of this time are one write. */
 const EVENT_DELAY_MS = 3_000;
 
 /** Builds caches and controllers; nothing happens before their units run. */

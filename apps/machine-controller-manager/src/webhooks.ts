@@ -40,7 +40,7 @@ export const serviceNames = (service: string, namespace: string): readonly strin
   `${service}.${namespace}.svc.cluster.local`,
 ];
 
-/** What the webhooks need of the process. */
+/** Parts of the process that the webhooks use. */
 export interface WebhookContext {
   readonly control: KubeClient;
   readonly clock: Clock;

@@ -31,7 +31,7 @@ const freePort = (): Promise<number> =>
     });
   });
 
-/** What `deploy/` has, called by URL, and so that nothing passes while they do not answer. */
+/** The webhooks of `deploy/`, called by URL, with failure policy Fail. */
 const configurations = (port: number): WebhookConfiguration[] =>
   parseAllDocuments(readFileSync(join(ROOT, 'deploy', 'kustomize', 'base', 'webhooks.yaml'), 'utf8'))
     .map((document) => document.toJS())
@@ -92,7 +92,7 @@ test('self-made certificates: the API server trusts them without anybody’s hel
     while (!(await trusted()) && Date.now() < end) await sleep(realClock, LOOK_EVERY_MS);
     expect(await trusted()).toBe(true);
 
-    // The CRDs let this pass: only the webhook reads the annotation against what is stored.
+    // The CRDs accept this object. Only the webhook compares the annotation with the stored object.
     const scaleIn = { [Annotations.ScaleIn]: 'rubbish' };
     const refused = await create(pool('bad', { type: 'Recreate' }, scaleIn));
     expect(refused).toMatchObject({ code: 422 });

@@ -21,13 +21,13 @@ const AWS: readonly Case[] = [
     says: /look at providerSpec\.region \("eu-west-9"\)/,
   },
   {
-    what: 'a region that is no part of a host’s name',
+    what: 'a region that is not valid in a host name',
     spec: aws.spec({ region: 'eu north 1' }),
     event: /^CloudRefuses: .*providerSpec\.region \("eu north 1"\)/,
     says: /providerSpec\.region \("eu north 1"\)/,
   },
   {
-    what: 'an endpoint that is out of reach',
+    what: 'an unreachable endpoint',
     spec: aws.spec({ region: 'eu-west-8' }),
     event:
       /^CloudUnreachable: .*ECONNREFUSED.*look at providerSpec\.region \("eu-west-8"\).*the endpoint in Secret or environment/,
@@ -41,20 +41,20 @@ const AWS: readonly Case[] = [
     says: /NODE_EXTRA_CA_CERTS/,
   },
   {
-    what: 'a Secret without its second half',
+    what: 'a Secret with only one of its two keys',
     secret: aws.without('providerSecretAccessKey'),
     event:
       /^InvalidClass: .*secretRef\.AWSSecretAccessKey: Required value: Mention atleast providerSecretAccessKey.*; correct it in Secret default\/odd$/,
     says: /providerSecretAccessKey.*; correct it in Secret default\/odd/,
   },
   {
-    what: 'keys of blanks',
+    what: 'a secret key of spaces',
     secret: aws.secret({ providerSecretAccessKey: '   ' }),
     event: /^CredentialsRefused: .*correct the credentials in Secret default\/odd \(data\.providerAccessKeyId/,
     says: /correct the credentials in Secret default\/odd/,
   },
   {
-    what: 'a token file that is not there',
+    what: 'a missing token file',
     secret: {
       workloadIdentityTokenFile: '/var/run/nowhere/token',
       roleARN: 'arn:aws:iam::111122223333:role/r',
@@ -76,8 +76,8 @@ const AWS: readonly Case[] = [
     says: /providerAccessKeyId.*providerSecretAccessKey.*; correct it in Secret default\/odd/,
   },
   {
-    what: 'keys of rubbish',
-    secret: aws.secret({ providerAccessKeyId: 'rubbish of a key/id' }),
+    what: 'keys with invalid characters',
+    secret: aws.secret({ providerAccessKeyId: 'not a key/id' }),
     event: /^CredentialsRefused: .*correct the credentials in Secret default\/odd \(data\.providerAccessKeyId/,
     says: /correct the credentials in Secret default\/odd/,
   },
@@ -118,13 +118,13 @@ const AZURE: readonly Case[] = [
     says: /correct the credentials in Secret default\/odd/,
   },
   {
-    what: 'a tenant that is not there',
+    what: 'a tenant that does not exist',
     secret: azure.secret({ tenantID: 'another-tenant-0001' }),
     event: /^CredentialsRefused: .*correct the credentials in Secret default\/odd/,
     says: /correct the credentials in Secret default\/odd/,
   },
   {
-    what: 'a tenant that is no name of one',
+    what: 'an invalid tenant name',
     secret: azure.secret({ tenantID: 'a tenant/of nobody' }),
     event: /^InvalidClass: .*invalid tenantID\..*; correct data\.tenantID of Secret default\/odd$/,
     says: /tenantID.*; correct it in Secret default\/odd/,
@@ -136,7 +136,7 @@ const AZURE: readonly Case[] = [
     says: /look at providerSpec\.location \("westnowhere"\)/,
   },
   {
-    what: 'a cloud that is out of reach',
+    what: 'an unreachable cloud',
     spec: azure.spec({ cloudConfiguration: { name: 'AzureChina' } }),
     event: /^CloudUnreachable: .*ENOTFOUND.*the endpoint in Secret or environment, and the controller's network/,
     says: /ENOTFOUND/,
@@ -148,13 +148,13 @@ const AZURE: readonly Case[] = [
     says: /NODE_EXTRA_CA_CERTS/,
   },
   {
-    what: 'a Secret without its second half',
+    what: 'a Secret with only one of its two keys',
     secret: azure.without('clientSecret'),
     event: /^InvalidClass: .*data\.clientSecret: Required value.*; correct it in Secret default\/odd$/,
     says: /data\.clientSecret.*; correct it in Secret default\/odd/,
   },
   {
-    what: 'a token file that is not there',
+    what: 'a missing token file',
     secret: { ...azure.without('clientSecret'), workloadIdentityTokenFile: '/var/run/nowhere/token' },
     event: /^CredentialsRefused: .*cannot be read/,
     says: /WorkloadIdentityCredential/,
@@ -210,7 +210,7 @@ const GCP: readonly Case[] = [
     secrets: ['PRIVATE KEY', 'nobody@project-p.example'],
   },
   {
-    what: 'credentials that are no JSON',
+    what: 'credentials that are not JSON',
     secret: gcp.secret({ serviceAccountJSON: 'rubbish-of-the-secret {' }),
     event:
       /^InvalidClass: .*"serviceAccountJSON" field: failed to unmarshal json object: it is no JSON; correct data\.serviceAccountJSON of Secret default\/odd/,
@@ -218,7 +218,7 @@ const GCP: readonly Case[] = [
     secrets: ['rubbish-of-the-secret'],
   },
   {
-    what: 'credentials of a kind that is not taken',
+    what: 'credentials of an unsupported type',
     secret: gcp.secret({ serviceAccountJSON: serviceAccount({ type: 'authorized_user' }) }),
     event:
       /^InvalidClass: .*forbidden credential type "authorized_user".*correct data\.serviceAccountJSON of Secret default\/odd/,
@@ -226,14 +226,14 @@ const GCP: readonly Case[] = [
     secrets: ['PRIVATE KEY'],
   },
   {
-    what: 'credentials with a host of another owner',
+    what: 'credentials with a token host that is not Google',
     secret: gcp.secret({ serviceAccountJSON: serviceAccount({ token_uri: 'https://evil.example/token' }) }),
     event: /^InvalidClass: .*token_uri of "serviceAccountJSON" must be https and of googleapis\.com/,
     says: /token_uri/,
     secrets: ['PRIVATE KEY'],
   },
   {
-    what: 'a private key that is none',
+    what: 'an invalid private key',
     secret: gcp.secret({ serviceAccountJSON: serviceAccount({ private_key: 'rubbish-in-place-of-a-key' }) }),
     event:
       /^CredentialsRefused: .*private_key of the service account must be an RSA key in PEM.*data\.serviceAccountJSON/,
@@ -241,7 +241,7 @@ const GCP: readonly Case[] = [
     secrets: ['rubbish-in-place-of-a-key'],
   },
   {
-    what: 'a token endpoint that is out of reach',
+    what: 'an unreachable token endpoint',
     secret: gcp.secret({
       serviceAccountJSON: serviceAccount({ token_uri: 'https://tokens-west.googleapis.com/token' }),
     }),
@@ -263,7 +263,7 @@ const GCP: readonly Case[] = [
     says: /serviceAccountJSON.*; correct it in Secret default\/odd/,
   },
   {
-    what: 'a Secret without its second half',
+    what: 'a Secret with only one of its two keys',
     secret: gcp.secret({ serviceAccountJSON: serviceAccount({ private_key: undefined }) }),
     event:
       /^CredentialsRefused: .*private_key of the service account.*Secret default\/odd \(data\.serviceAccountJSON\)/,
@@ -311,19 +311,19 @@ const LOCAL: readonly Case[] = [
     says: /look at providerSpec\.zone/,
   },
   {
-    what: 'an endpoint that is out of reach',
+    what: 'an unreachable endpoint',
     secret: local.secret({ endpoint: 'http://nowhere.example' }),
     event: /^CloudUnreachable: .*ENOTFOUND.*the endpoint in Secret or environment/,
     says: /ENOTFOUND/,
   },
   {
-    what: 'an endpoint that is no URL',
-    secret: local.secret({ endpoint: 'rubbish of an endpoint' }),
+    what: 'an endpoint that is not a URL',
+    secret: local.secret({ endpoint: 'not an endpoint' }),
     event: /^InvalidClass: .*data\.endpoint of Secret default\/odd: must be an http or https URL/,
     says: /endpoint/,
   },
   {
-    what: 'a Secret without its second half',
+    what: 'a Secret with only one of its two keys',
     secret: local.without('token'),
     event: /token|CredentialsRefused/,
     says: /credentials|token/,

@@ -67,7 +67,7 @@ const originsOf =
 
 const sampleOf = (provider: string): ClassInput => {
   const sample = SAMPLES.find((each) => each.provider === provider);
-  if (!sample) throw new Error(`there is no sample of ${provider}`);
+  if (!sample) throw new Error(`no sample class exists for ${provider}`);
   return sample;
 };
 

@@ -40,25 +40,29 @@ const AGENTS: readonly (readonly [what: string, variables: Readonly<Record<strin
     { [AGENT]: 'http://169.254.170.23/v1/credentials' },
     /no keys of the container's role by AWS_CONTAINER_CREDENTIALS_FULL_URI: 401/,
   ],
-  ['that is not there', { [AGENT]: 'https://unreachable.example/' }, /CONTAINER_CREDENTIALS_FULL_URI: .*EHOSTUNREACH/],
+  [
+    'that does not exist',
+    { [AGENT]: 'https://unreachable.example/' },
+    /CONTAINER_CREDENTIALS_FULL_URI: .*EHOSTUNREACH/,
+  ],
   ['behind a proxy', { [AGENT]: 'https://page.example/' }, /CONTAINER_CREDENTIALS_FULL_URI: 200, and an answer/],
 ];
 export const AWS_LOGINS: readonly Case[] = [
   {
-    what: 'a clock that is ahead',
+    what: 'a clock that is fast',
     secret: aws.secret({ providerAccessKeyId: LATE_KEY }),
     event: /^CredentialsRefused: .*RequestExpired.*clock of this controller is 20 min ahead of AWS: correct the clock/,
     says: /clock of this controller is 20 min ahead of AWS: correct the clock/,
   },
   {
-    what: 'keys of a controller that has none',
+    what: 'a controller without keys',
     secret: ownKeys,
     event:
       /^CredentialsRefused: .*the keys of the Secret are empty, and the controller has none; set the keys or give the controller a role.*data\.providerAccessKeyId/,
     says: /set the keys or give the controller a role/,
   },
   {
-    what: 'keys of a controller that the cloud refuses',
+    what: 'a controller with keys that the cloud refuses',
     secret: ownKeys,
     variables: { AWS_ACCESS_KEY_ID: 'AKIASTRANGER', AWS_SECRET_ACCESS_KEY: 'secret-of-the-stranger' },
     event: /^CredentialsRefused: .*AuthFailure.*data\.providerAccessKeyId/,

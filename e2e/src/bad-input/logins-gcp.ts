@@ -79,7 +79,7 @@ export const GCP_LOGINS: readonly Case[] = [
     says: /stranger@p/,
   },
   {
-    what: 'a service account that may not be acted as',
+    what: 'a service account without the permission to impersonate it',
     secret: gcp.secret({
       serviceAccountJSON: JSON.stringify({
         type: 'impersonated_service_account',
@@ -147,7 +147,7 @@ export const GCP_LOGINS: readonly Case[] = [
     says: /invalid credential_source/,
   },
   {
-    what: 'an identity provider that is out of reach',
+    what: 'an unreachable identity provider',
     secret: gcp.secret({ serviceAccountJSON: external({ url: 'https://idp.example/out-of-reach' }) }),
     event: /^CloudUnreachable: .*https:\/\/idp\.example.*EHOSTUNREACH/,
     says: /EHOSTUNREACH/,

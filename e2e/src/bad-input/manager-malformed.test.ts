@@ -82,7 +82,7 @@ test('objects of all kinds with any field missing, null or of another type keep 
   const made = (await client.resource(machines, NAMESPACE).list()).items;
   expect(made.filter(({ metadata }) => metadata.labels?.app === 'good')).toHaveLength(2);
   expect(reported.toSorted()).toEqual(held.toSorted());
-  // Nothing is made for what is held, and nothing of it is deleted.
+  // The controller creates and deletes nothing for a malformed object.
   const sets = (await client.resource(machineSets, NAMESPACE).list()).items;
   const owners = [...made, ...sets].flatMap(({ metadata }) => metadata.ownerReferences?.map(({ name }) => name) ?? []);
   expect(owners.filter((name) => held.includes(name))).toEqual([]);

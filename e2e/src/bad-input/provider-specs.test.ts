@@ -5,7 +5,7 @@ import { realClock, type Secret, seededRandom, silentLogger } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { SAMPLES, type Sample } from './providers.ts';
 
-/** What is said of classes and Secrets without asking the cloud: every field of every provider spec, from its schema. */
+/** Reports about classes and Secrets without a request to the cloud: every field of every provider spec, from its schema. */
 
 const meta = {
   name: 'odd',

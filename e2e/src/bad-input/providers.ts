@@ -14,9 +14,9 @@ export interface Sample {
   readonly required: readonly string[];
   /** Keys of the Secret without which the class cannot work. */
   readonly keys: readonly string[];
-  /** A provider spec that contradicts itself, and what is said of it. */
+  /** A contradictory provider spec, and the report about it. */
   readonly contradictions: readonly { readonly change: Readonly<Record<string, unknown>>; readonly says: RegExp }[];
-  /** What a cloud answers to credentials that it refuses. */
+  /** The answer of a cloud to invalid credentials. */
   readonly unauthorized: { readonly status: number; readonly body: string };
 }
 
@@ -165,7 +165,7 @@ const local: Sample = {
   required: ['image'],
   keys: ['endpoint'],
   contradictions: [{ change: { machineType: 'small', instanceType: 'large' }, says: /instanceType/ }],
-  unauthorized: { status: 401, body: '{"error":{"code":"Unauthenticated","message":"the token opens nothing"}}' },
+  unauthorized: { status: 401, body: '{"error":{"code":"Unauthenticated","message":"the token is not valid"}}' },
 };
 
 export const SAMPLES: readonly Sample[] = [aws, azure, gcp, local];

@@ -9,9 +9,9 @@ export interface Case {
   readonly variables?: Readonly<Record<string, string>>;
   /** Files that the controller can read, by their paths. */
   readonly files?: Readonly<Record<string, string>>;
-  /** What an event on the class says, with its reason. */
+  /** The message of an event on the class, with its reason. */
   readonly event: RegExp;
-  /** What the status of its machines says. */
+  /** The message in the status of its machines. */
   readonly says: RegExp | 'it works';
   /** Further secret texts. The values of the Secret are always secret. */
   readonly secrets?: readonly string[];
@@ -20,7 +20,7 @@ export interface Case {
 /** The ordinary class of a provider, with changes. */
 export const sample = (provider: string) => {
   const found = SAMPLES.find((each) => each.provider === provider);
-  if (!found) throw new Error(`there is no sample of ${provider}`);
+  if (!found) throw new Error(`no sample class exists for ${provider}`);
   const without = (key: string): Record<string, string> =>
     Object.fromEntries(Object.entries(found.secret).filter(([name]) => name !== key));
   return {

@@ -21,7 +21,7 @@ import type { CloudOf } from './clouds.ts';
 const NAMESPACE = 'default';
 const ORDINARY = 'ordinary';
 const ODD = 'odd';
-/** Repeated events are one; those of so long ago are not yet gone. */
+/** Repeated events are one event. Old events still exist. */
 const NEVER_MS = 0;
 
 /** Errors as they would be printed. */
@@ -59,7 +59,7 @@ export class TwoClasses {
     let running: Promise<unknown> = Promise.resolve();
     const two = new TwoClasses(clock, client, cloud, async () => {
       stop.abort(new Error('the test ends'));
-      await running.catch(() => undefined); // how it ends is not what is tested
+      await running.catch(() => undefined); // the test does not check the end
       await plane.close();
     });
     const recorder = createRecorder({ client, component: 'machine-controller', clock, log: two.log });
@@ -133,7 +133,7 @@ export class TwoClasses {
     return this.clock.runUntil(works, { maxMs: 3_600_000 });
   }
 
-  /** What the status of a machine says. */
+  /** The message in the status of a machine. */
   async status(name: string): Promise<string> {
     return (await this.machine(name)).status?.lastOperation?.description ?? '';
   }

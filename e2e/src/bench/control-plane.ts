@@ -61,7 +61,7 @@ async function* rates(store: 'memory' | 'sqlite', goal: number): AsyncGenerator<
       };
     };
     const path = (index: number): string => `${MACHINES}/${machineName(index)}`;
-    // A plane that has just begun to work is not what is measured.
+    // The measurement starts after the warm-up of the plane.
     await drive(connections, warmUp(plane.owner), 201);
     yield await rate('create', 201, (index) => ({ method: 'POST', path: MACHINES, body: machine(index, plane.owner) }));
     yield await rate('merge-patch', 200, (index) => ({
@@ -79,7 +79,7 @@ async function* rates(store: 'memory' | 'sqlite', goal: number): AsyncGenerator<
     const get = (index: number): LoadRequest => ({ method: 'GET', path: path(index) });
     yield store === 'memory'
       ? await rate('get', 200, get, 4_000)
-      : { ...(await rate('get', 200, get)), goal: 'none of its own', reached: undefined };
+      : { ...(await rate('get', 200, get)), goal: 'no goal', reached: undefined };
     closeAll(connections);
   } finally {
     await plane.stop();
@@ -135,7 +135,7 @@ async function watchFigure(): Promise<Figure> {
       work: `100 watchers, ${perSecond(changes, seconds)} changed`,
       here: `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms; ${lost} lost, ${misplaced} out of order`,
       goal: '1000 a second, p99 < 250 ms, 0 lost, 0 out of order',
-      // The rate is what the changes are paced to, so it is met when it is missed by a rounding alone.
+      // The changes are paced to this rate, so a rounding error counts as reached.
       reached: changes / seconds >= 990 && p99 < 250 && lost === 0 && misplaced === 0,
     };
   } finally {

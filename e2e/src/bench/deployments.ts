@@ -20,7 +20,7 @@ const MACHINES_EACH = 10;
 /** Changes of a round, and rounds of a size: the same for each. */
 const CHANGES = 200;
 const ROUNDS = 5;
-/** A process that has just started runs code that is not compiled yet: what the first size would pay for all. */
+/** A new process runs code that is not compiled yet, so the first size would be slower. */
 const WARM_UP = 2_000;
 const CREATES_AT_ONCE = 16;
 const CLASS = 'blue';
@@ -67,7 +67,7 @@ async function measure(stack: Stack, count: number): Promise<DeploymentCost> {
     await sleep(realClock, 1_000);
     const before = cpuMs(pid);
     latencies.push(...(await change(stack, count, CHANGES)));
-    // What the last changes still cause is theirs.
+    // Effects of the last changes count as part of them.
     await sleep(realClock, 500);
     costs.push((cpuMs(pid) - before) / CHANGES);
   }

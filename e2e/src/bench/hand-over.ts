@@ -49,7 +49,7 @@ class Relay {
   async pass(signal: 'SIGTERM' | 'SIGKILL'): Promise<{ readonly held: number; readonly worked: number }> {
     const { client } = this.#stack;
     const [leader, next] = [this.#leader, this.#next];
-    if (leader === undefined || next === undefined) throw new Error('no replica leads yet');
+    if (leader === undefined || next === undefined) throw new Error('no replica has become the leader yet');
     const { spec } = await client.resource(leases, NAMESPACE).get(LEASE);
     // Not always at the same moment between two renewals.
     await sleep(realClock, Math.random() * 2_000);
@@ -127,16 +127,22 @@ export async function* handOverFigures(): AsyncGenerator<Figure> {
       const passed: { held: number; worked: number }[] = [];
       for (let time = 0; time < times; time += 1) passed.push(await relay.pass(signal));
       const [held, worked] = [passed.map((each) => each.held), passed.map((each) => each.worked)];
-      yield atMost(`hand-over at ${signal}: another leads`, Math.max(...held), goal, 's', spread(held));
       yield atMost(
-        `hand-over at ${signal}: it has made a machine of ${FLEET}`,
+        `hand-over after ${signal}: another replica is the leader`,
+        Math.max(...held),
+        goal,
+        's',
+        spread(held),
+      );
+      yield atMost(
+        `hand-over after ${signal}: the new leader has created a machine of ${FLEET}`,
         Math.max(...worked),
         signal === 'SIGTERM' ? goal : goal + 3,
         's',
         spread(worked),
       );
     }
-    yield atMost('SIGTERM while the cloud owes an answer: the end', await stopDuringCall(stack), 10, 's', '');
+    yield atMost('time from SIGTERM to the end while a cloud call is open', await stopDuringCall(stack), 10, 's', '');
   } finally {
     await relay.end();
     await stack.stop();

@@ -100,7 +100,8 @@ export async function drive(
   const worker = async (connection: LoadConnection): Promise<void> => {
     for (let next = requests.next(); next.done !== true; next = requests.next()) {
       const status = await connection.send(next.value);
-      if (status !== expected) throw new Error(`${next.value.method} ${next.value.path} was answered ${status}`);
+      if (status !== expected)
+        throw new Error(`${next.value.method} ${next.value.path} was answered with status ${status}`);
     }
   };
   await Promise.all(connections.map(worker));

@@ -147,7 +147,7 @@ class Bench {
   readonly daemons = { writes: 0 };
   readonly #stop = new AbortController();
   readonly client: KubeClient;
-  /** What a machine has on its disk when its node appears: the config server gave it the target. */
+  /** The content of the disk of a new machine: the config server served the target. */
   firstImage: DiskImage = {};
   readonly #close: () => Promise<void>;
 
@@ -266,7 +266,8 @@ class Bench {
   async until(reached: () => Promise<boolean>): Promise<void> {
     const began = realClock.monotonic();
     while (!(await reached())) {
-      if (realClock.monotonic() - began > LIMIT_MS) throw new Error('bench: not reached in time');
+      if (realClock.monotonic() - began > LIMIT_MS)
+        throw new Error('bench: the expected state was not reached in time');
       await sleep(realClock, 100);
     }
   }
@@ -295,7 +296,12 @@ async function* rollout(): AsyncGenerator<Figure> {
     const seconds = (realClock.monotonic() - began) / 1_000;
     yield atMost(`A file changed on ${POOL} nodes, maxUnavailable 10 %`, seconds, 60, 's');
     yield atMost('  writes of the controllers a node, drain included', bench.controllers.writes / POOL, 6, 'writes');
-    yield atMost('  with the daemons’', (bench.controllers.writes + bench.daemons.writes) / POOL, 12, 'writes');
+    yield atMost(
+      '  including the writes of the daemons',
+      (bench.controllers.writes + bench.daemons.writes) / POOL,
+      12,
+      'writes',
+    );
   } finally {
     await bench.stop();
   }
@@ -310,18 +316,8 @@ async function* idle(): AsyncGenerator<Figure> {
     const cpu = process.cpuUsage();
     await sleep(realClock, IDLE_MS);
     const { user, system } = process.cpuUsage(cpu);
-    yield atMost(
-      `${IDLE} nodes, nothing to do, a minute`,
-      bench.controllers.writes + bench.daemons.writes,
-      0,
-      'writes',
-    );
-    yield atMost(
-      '  CPU, the API server’s and the daemons’ included',
-      ((user + system) / 1_000 / IDLE_MS) * 100,
-      2,
-      '%',
-    );
+    yield atMost(`${IDLE} nodes, idle for a minute`, bench.controllers.writes + bench.daemons.writes, 0, 'writes');
+    yield atMost('  CPU, including the API server and the daemons', ((user + system) / 1_000 / IDLE_MS) * 100, 2, '%');
     yield reported('  memory of the process', process.memoryUsage().rss / 2 ** 20, 'MB', 'with the API server');
   } finally {
     await bench.stop();

@@ -27,12 +27,12 @@ const GOALS: Readonly<Record<string, { original: string; goal: string }>> = {
     goal: '< 150 s',
   },
   '100 → 0': { original: '69 s; 18 writes, 14 reads', goal: '< 5 s; ≤ 8 writes' },
-  '100 machines, nothing to do, a minute': {
+  '100 machines, idle for a minute': {
     original: 'RSS of the machine controller 58 MB, of the deployment controller 52 MB',
     goal: '0 writes, 0 reads; each < 1 % of a core; RSS < 130 MB and < 95 MB',
   },
   '0 → 500 machines Running and available': { original: '57 s', goal: '< 10 s' },
-  '500 machines, nothing to do, a minute': {
+  '500 machines, idle for a minute': {
     original: '22 writes in all, 0.3 s CPU',
     goal: '0 writes, 0 reads; < 0.3 s CPU',
   },

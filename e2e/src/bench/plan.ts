@@ -72,13 +72,13 @@ function asked(count: number): SimulationInput {
   };
 }
 
-/** What `mcm plan` computes once it has read everything: a rollout of many machines, one after the other. */
+/** The computation of `mcm plan` after all reads: a rollout of many machines, one after the other. */
 export function* planFigures(): Generator<Figure> {
   const input = asked(MACHINES);
   const before = process.cpuUsage();
   const { steps, complete } = simulateRollout(input);
   const { user, system } = process.cpuUsage(before);
-  if (!complete) throw new Error('the rollout does not come to its end');
+  if (!complete) throw new Error('the rollout in the plan does not complete');
   const work = `a plan of ${MACHINES} machines, maxSurge 1: CPU`;
   yield atMost(work, (user + system) / 1_000_000, 20, 's', `${steps.length} steps`);
 }

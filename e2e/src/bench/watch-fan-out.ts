@@ -4,7 +4,7 @@ import { MACHINES, machine, machineName } from './bench-objects.ts';
 import type { LoadConnection } from './load-connection.ts';
 import type { PlaneProcess } from './plane-process.ts';
 
-/** What the watchers of one kind have seen of a stream of changes. */
+/** The changes that the watchers of one kind received. */
 export interface FanOut {
   readonly changes: number;
   readonly seconds: number;
@@ -68,7 +68,7 @@ function numberAt(bytes: Buffer, mark: Buffer, start: number): number {
 function openWatch(options: RequestOptions, take: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     get(options, (answer) => {
-      if (answer.statusCode !== 200) reject(new Error(`a watch was answered ${answer.statusCode}`));
+      if (answer.statusCode !== 200) reject(new Error(`a watch was answered with status ${answer.statusCode}`));
       answer.on('data', take);
       // The plane ends while the watches are still open.
       answer.on('error', () => undefined);
@@ -138,7 +138,7 @@ async function change(connections: readonly LoadConnection[], sent: number[]): P
         body: JSON.stringify({ metadata: { annotations: { change: String(index) } } }),
         contentType: 'application/merge-patch+json',
       });
-      if (status !== 200) throw new Error(`a change was answered ${status}`);
+      if (status !== 200) throw new Error(`a change was answered with status ${status}`);
     }
   };
   await Promise.all(connections.map(writer));

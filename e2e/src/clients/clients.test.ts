@@ -80,8 +80,8 @@ test('a change in either direction is a surprise', () => {
   expect(surprises(outcomes, { b: 'no kubelet' })).toEqual([]);
   expect(surprises(outcomes, {})).toEqual(['failed: b']);
   expect(surprises(outcomes, { a: 'r', b: 'r', c: 'r' })).toEqual([
-    'passed, but it is a known failure: a',
-    'is a known failure, but it did not run: c',
+    'passed, but is listed as a known failure: a',
+    'is listed as a known failure, but did not run: c',
   ]);
   expect(surprises([], {})).toEqual(['no test ran']);
 });

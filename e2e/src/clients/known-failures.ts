@@ -27,7 +27,9 @@ export function surprises(outcomes: readonly Outcome[], known: Readonly<Record<s
     ...[...failed].filter((name) => !Object.hasOwn(known, name)).map((name) => `failed: ${name}`),
     ...Object.keys(known).flatMap((name) => {
       if (failed.has(name)) return [];
-      const why = passed.has(name) ? 'passed, but it is a known failure' : 'is a known failure, but it did not run';
+      const why = passed.has(name)
+        ? 'passed, but is listed as a known failure'
+        : 'is listed as a known failure, but did not run';
       return [`${why}: ${name}`];
     }),
     ...(outcomes.length === 0 ? ['no test ran'] : []),

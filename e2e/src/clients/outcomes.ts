@@ -16,7 +16,7 @@ const RAN: ReadonlySet<string> = new Set(['passed', 'failed', 'panicked', 'timed
 
 /**
  * Reads a JSON report of Ginkgo (`--ginkgo.json-report`). A failed setup of the suite counts as a failure with its own name.
- * @throws Error when the text is no such report
+ * @throws Error if the text is not a report of the suite
  */
 export function readGinkgo(text: string): Outcome[] {
   const reports: unknown = JSON.parse(text);

@@ -25,7 +25,7 @@ import { controllerConfigs, machineConfigCrds, machineConfigPools, machineConfig
 import { type ConfigServer, type ConfigServerSettings, startConfigServer } from '@mcm/machine-config-controller';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-/** As a machine that boots: over TLS, with the CA of its user data and its own bootstrap token. */
+/** Connects as a booting machine: over TLS, with the CA of its user data and its own bootstrap token. */
 
 const HOST = '127.0.0.1';
 async function signed(): Promise<{ readonly ca: string; readonly pair: ServingPair }> {
@@ -229,7 +229,7 @@ test('a machine gets only the configuration of its pool, and a client without a 
   expect((await ask('/config/worker')).headers['www-authenticate']).toBe('Bearer');
   for (const other of [undefined, 'abcdef.0123456789abcdef', 'x'])
     expect(await statusOf('/config/worker', other)).toBe(401);
-  // A token of the cluster that is no machine's.
+  // A valid token of the cluster that belongs to no machine.
   expect(await statusOf('/config/worker', await bootstrapToken('zzzzzz'))).toBe(403);
 });
 
@@ -325,7 +325,7 @@ const reported = (wanted: string) =>
 
 test('without files the certificates are self-made, and two replicas share them', async () => {
   await server.close();
-  const serving = reported('Serving first boots with a certificate of our own');
+  const serving = reported('Serving first boots with a self-signed certificate');
   meters = metrics();
   server = await start({ certificates: '' });
   await expect(ask('/healthz')).rejects.toThrow();
@@ -335,7 +335,7 @@ test('without files the certificates are self-made, and two replicas share them'
   expect(await statusOf('/healthz')).toBe(200);
   expect(watched.at(-1)).toBe(Buffer.from(data['tls.crt'] ?? '', 'base64').toString('utf8'));
   const first = server;
-  const second = reported('Serving first boots with a certificate of our own');
+  const second = reported('Serving first boots with a self-signed certificate');
   meters = metrics();
   server = await start({ certificates: '' });
   await second;
@@ -358,7 +358,7 @@ test('machines of tokens are found in a cache, so a request causes no list', asy
     return { status: await statusOf(...given), lists: lists() - before };
   };
   expect(await reads('/config/worker', token)).toMatchObject({ status: 200 });
-  // Until the copy is there a list is read for what is refused.
+  // Until the cache is complete, a refused token causes a list request.
   for (let turn = 0; turn < 200; turn++) if ((await reads('/config/infra', token)).lists === 0) break;
   expect(await reads('/config/worker', token)).toEqual({ status: 200, lists: 0 });
   expect(await reads('/config/infra', token)).toEqual({ status: 403, lists: 0 });

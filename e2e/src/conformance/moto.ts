@@ -19,11 +19,11 @@ const ask = async (server: string, action: string, service = 'ec2', version = '2
 
 const first = (text: string, pattern: RegExp): string => {
   const found = pattern.exec(text)?.[1];
-  if (found === undefined) throw new Error(`moto tells nothing that matches ${pattern}`);
+  if (found === undefined) throw new Error(`the output of moto has no line that matches ${pattern}`);
   return found;
 };
 
-/** The usual target with what a moto server has of its own accord: images, subnets and groups. @param server Its origin */
+/** The usual target with the predefined resources of a moto server: images, subnets and groups. @param server Its origin */
 export async function targetOnMoto(server: string): Promise<Omit<ConformanceTarget, 'createDriver'>> {
   // One that is there already is refused, which is as good.
   await ask(server, 'CreateInstanceProfile&InstanceProfileName=nodes', 'iam', '2010-05-08');

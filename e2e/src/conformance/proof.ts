@@ -10,7 +10,7 @@ import {
 } from '@mcm/conformance';
 import { expect } from 'vitest';
 
-/** Credentials that nothing but the tests know. */
+/** Credentials that exist only in the tests. */
 const KEYS = {
   CONFORMANCE_KEY_ID: 'AKIAFAKEREEF00000001',
   CONFORMANCE_KEY: 'fake/secret+reef-1',
@@ -32,7 +32,7 @@ export function configOf(
 const reported = (outcomes: readonly Outcome[], state: Outcome['state']): readonly string[] =>
   outcomes.filter((each) => each.state === state).map(({ scenario }) => scenario.name);
 
-/** Plays one scenario, which must pass. @param without Those that the driver need not have are skipped, and no others */
+/** Plays one scenario, which must pass. @param without the only scenarios that may be skipped */
 export async function proves(target: ConformanceTarget, name: string, without: readonly string[] = []): Promise<void> {
   const { outcomes } = await runConformance(target, { only: name });
   expect(outcomes.map(({ scenario }) => scenario.name)).toEqual([name]);

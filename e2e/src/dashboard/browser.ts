@@ -5,7 +5,7 @@ import { type BrowserContext, chromium } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** Path of a Chromium on this machine (`$MCM_CHROMIUM`, else on the path); undefined when there is none. */
+/** Path of a Chromium on this machine (`$MCM_CHROMIUM`, else on the path); undefined if it does not exist. */
 export const chromiumPath: string | undefined = [
   process.env.MCM_CHROMIUM ?? '',
   ...(process.env.PATH ?? '').split(delimiter).flatMap((dir) => NAMES.map((name) => join(dir, name))),
@@ -18,7 +18,7 @@ export const chromiumPath: string | undefined = [
   }
 });
 
-/** A browser with a profile of its own that reaches nothing but what it is sent to. */
+/** A browser with a separate profile that contacts only the requested address. */
 export async function startBrowser(
   executablePath: string,
 ): Promise<{ readonly context: BrowserContext; close(): Promise<void> }> {

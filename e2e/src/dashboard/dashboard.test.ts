@@ -28,7 +28,7 @@ const ALL_PAGES = [
   '/yaml/machine/default/workers-1',
 ];
 
-/** The dashboard in a real browser; skipped, and counted as such, where there is no Chromium. */
+/** The dashboard in a real browser; skipped without Chromium. */
 describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => {
   let stage: DashboardStage;
   let browser: Awaited<ReturnType<typeof startBrowser>>;

@@ -30,7 +30,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Server-side apply by the real kubectl, as the owner of all fields that `mcm install` is; what it says. */
+/** Server-side apply by the real kubectl, with the field manager of `mcm install`; returns its output. */
 const apply = (args: readonly string[], input = ''): Promise<string> =>
   new Promise((resolve, reject) => {
     const flags = ['--kubeconfig', kubeconfig, 'apply', '--server-side', '--field-manager=mcm-install', ...args];
@@ -38,7 +38,7 @@ const apply = (args: readonly string[], input = ''): Promise<string> =>
     child.stdin?.end(input);
   });
 
-/** All but what is of the Prometheus operator, whose kinds no plain cluster has. */
+/** All objects except those of the Prometheus operator, whose kinds a plain cluster does not have. */
 const objects = installSections(DEFAULT_INSTALL)
   .filter(({ name }) => name !== 'monitoring')
   .flatMap((section) => section.objects);

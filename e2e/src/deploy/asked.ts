@@ -12,7 +12,7 @@ export interface RoleObject {
   readonly rules: readonly Rule[];
 }
 
-/** What roles allow, as `namespace group/resource verb`; the namespace of a ClusterRole is `*`. */
+/** The permissions of roles, as `namespace group/resource verb`; the namespace of a ClusterRole is `*`. */
 export const allowedBy = (roles: readonly RoleObject[]): ReadonlySet<string> =>
   new Set(
     roles.flatMap(({ metadata: { namespace = '*' }, rules }) =>

@@ -42,7 +42,7 @@ const isRole = (object: object): object is RoleObject => 'rules' in object;
 const roles = objects.filter(isRole).filter(({ metadata }) => metadata.name.startsWith('machine-config-controller'));
 const installed = objects.filter((object) => 'kind' in object && /Role|ServiceAccount/.test(String(object.kind)));
 
-/** What the story does not do, and why it must be allowed all the same. */
+/** Permissions that the script does not use, and the reason why they are necessary. */
 const JUSTIFIED: Readonly<Record<string, string>> = {
   'default /secrets get': 'of two replicas that make certificates at once one is late, and takes the other’s',
   'default /secrets update': 'certificates that are renewed',
@@ -241,7 +241,7 @@ test('nothing is refused to the machine-config-controller, and all that it may d
     expect(await access({ ...asked, path: '/metrics', verb: 'get' })).toMatchObject({ status: 403 });
   }
 
-  /** A pool whose one machine is updated, and then, as its strategy changes, replaced; what it says it says twice. */
+  /** A pool whose machine is updated, and then replaced with another strategy. Each event occurs twice. */
   async function ofMachines(): Promise<void> {
     const owner = (kind: string, { name, uid }: KubeObject['metadata']) => ({
       apiVersion: 'machine.sapcloud.io/v1alpha1',

@@ -12,7 +12,7 @@ import { allowedBy, askedFor, type RoleObject } from './asked.ts';
  * deaths. No request is refused. Every permission is used, or a reason is listed here.
  */
 
-/** What no history does, and why it must be allowed all the same. */
+/** Permissions that no history uses, and the reason why they are necessary. */
 const EVIDENCE = 'what is kept of a machine that failed is asked of a VM whose driver tells its console';
 const ELECTION = 'at the start of the binary, as e2e/src/hand-over does';
 const JUSTIFIED: Readonly<Record<string, string>> = {

@@ -46,7 +46,7 @@ const allowed: Readonly<Record<ProcessName, ReadonlySet<string>>> = {
   ),
 };
 
-/** What a story of one process does not do, and why it must be allowed all the same. */
+/** Permissions that the script of one process does not use, and the reason why they are necessary. */
 const JUSTIFIED: Readonly<Record<string, string>> = {
   'default machine.sapcloud.io/machinedeployments get':
     'read live before an orphan set is claimed and before a selection is taken off a node',

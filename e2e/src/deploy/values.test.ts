@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { ROOT } from '../docs/sources.ts';
 
-/** What an installation by chart or kustomize gives the machine controller: its Lease at the target cluster, its flags. */
+/** The settings of the machine controller in an installation by chart or kustomize: its Lease in the target cluster, its flags. */
 
 const hasHelm = spawnSync('helm', ['version'], { stdio: 'ignore' }).error === undefined;
 

@@ -12,7 +12,7 @@ interface Package {
   readonly exports?: Readonly<Record<string, { readonly source?: string } | string>>;
 }
 
-/** Names of a list of exports: what it is called there, and here. */
+/** Names of a list of exports: the original name and the exported name. */
 const renamed = (list: string): (readonly [there: string, here: string])[] =>
   list
     .replaceAll(/[{}]/g, '')
@@ -53,7 +53,7 @@ const label = (there: string, here: string, text: string | undefined): string =>
   return there === here ? text : `// as ${here}\n${text}`;
 };
 
-/** What every public package exports, one report each: a change of it shows in review. */
+/** A report of the exports of each public package. A review shows each change. */
 export function apiReportFiles(): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   for (const path of globSync('{packages,apps,providers}/*/package.json', { cwd: ROOT }).toSorted()) {

@@ -4,36 +4,36 @@ import { parse } from 'yaml';
 import { ROOT } from './sources.ts';
 import { GENERATED, table } from './text/markdown.ts';
 
-/** Why each package of others is there that a published one depends on: what it does that should not be done here. */
+/** The reason for each third-party dependency of a published package. */
 const WHY: Readonly<Record<string, string>> = {
   '@aws-sdk/client-ec2':
-    'signatures, requests and answers of EC2 ([decision 13](../decisions/0013-aws-with-its-sdk.md)); in the AWS machine controller alone',
-  '@aws-sdk/client-sts': 'the same of STS, for workload identity',
+    'signatures, requests and answers of EC2 ([decision 13](../decisions/0013-aws-with-its-sdk.md)); used only by the AWS machine controller',
+  '@aws-sdk/client-sts': 'signatures, requests and answers of STS, for workload identity',
   '@azure-rest/core-client':
-    'paths of Resource Manager that have no client of their own; in the Azure machine controller alone',
+    'requests to paths of Resource Manager that no other client covers; used only by the Azure machine controller',
   '@azure/arm-compute':
-    'requests and answers of VMs, disks and images ([decision 14](../decisions/0014-azure-with-its-sdk.md)); in the Azure machine controller alone',
-  '@azure/arm-network': 'the same of NICs and subnets',
-  '@azure/arm-resourcegraph': 'the same of listings',
-  '@azure/core-rest-pipeline': 'the empty pipeline of these clients, with none of their policies',
+    'requests and answers of VMs, disks and images ([decision 14](../decisions/0014-azure-with-its-sdk.md)); used only by the Azure machine controller',
+  '@azure/arm-network': 'requests and answers for NICs and subnets',
+  '@azure/arm-resourcegraph': 'queries of Resource Graph, for listings',
+  '@azure/core-rest-pipeline': 'an empty request pipeline for the Azure clients, without their policies',
   '@google-cloud/compute':
-    'requests and answers of Compute Engine ([decision 16](../decisions/0016-gcp-with-its-sdk.md)); in the GCP machine controller alone',
-  '@hono/node-server': 'serves `hono` over Node’s sockets; in the local cloud alone',
-  '@kubernetes/client-node': 'kubeconfigs with the auth-providers `azure`, `gcp` and `oidc`; loaded for these alone',
-  '@peculiar/x509': 'self-made certificates of webhooks, metrics and the config server',
+    'requests and answers of Compute Engine ([decision 16](../decisions/0016-gcp-with-its-sdk.md)); used only by the GCP machine controller',
+  '@hono/node-server': 'serves `hono` over Node’s sockets; used only by the local cloud',
+  '@kubernetes/client-node': 'kubeconfigs with the auth-providers `azure`, `gcp` and `oidc`; loaded only for these',
+  '@peculiar/x509': 'self-signed certificates of webhooks, metrics and the config server',
   commander: 'flags and commands',
   croner: 'cron schedules of rollout windows, with time zones; in the deployment controller',
-  'google-gax': 'the runtime that the clients of `@google-cloud/compute` are made with',
-  hono: 'routes of the local cloud; in no program that runs in a cluster but its own',
-  liquidjs: 'templates of machine configs: no code and no files can be reached from one',
-  'log-update': 'the live screen of `mcm up`; in the `mcm` command alone',
+  'google-gax': 'the runtime of the clients of `@google-cloud/compute`',
+  hono: 'HTTP routes of the local cloud',
+  liquidjs: 'templates of machine configs; a template cannot run code or read files',
+  'log-update': 'the live screen of `mcm up`; used only by the `mcm` command',
   pino: 'logs as JSON lines',
   'prom-client': 'metrics in Prometheus’ formats',
-  'reflect-metadata': 'what `@peculiar/x509` needs to be loaded first',
+  'reflect-metadata': 'a dependency that `@peculiar/x509` loads at its start',
   undici: 'HTTPS to API servers and clouds: pools, proxies, aborts',
-  re2js: 'patterns of schemas and expressions of CEL, as Go reads them, in linear time',
-  yaml: 'manifests, kubeconfigs, configuration files, with the line of what is wrong',
-  zod: 'schemas of all that comes from outside, and the JSON Schemas made of them',
+  re2js: 'regular expressions of schemas and CEL, with the semantics of Go and in linear time',
+  yaml: 'manifests, kubeconfigs and configuration files; errors contain the line',
+  zod: 'schemas of all external input, and the JSON Schemas for the CRDs',
 };
 
 interface Manifest {
@@ -90,7 +90,8 @@ export function dependencyReferenceFiles(): ReadonlyMap<string, string> {
   }
   const unexplained = [...found.keys()].filter((name) => WHY[name] === undefined);
   const gone = Object.keys(WHY).filter((name) => !found.has(name));
-  if (unexplained.length > 0) throw new Error(`dependency-reference.ts does not say why ${unexplained.join(', ')}`);
+  if (unexplained.length > 0)
+    throw new Error(`dependency-reference.ts has no reason for the package ${unexplained.join(', ')}`);
   if (gone.length > 0)
     throw new Error(`dependency-reference.ts explains packages that are not dependencies: ${gone.join(', ')}`);
   const rows = [...found].toSorted().map(([name, manifest]) => {
@@ -102,7 +103,7 @@ export function dependencyReferenceFiles(): ReadonlyMap<string, string> {
   });
   const text = [
     GENERATED,
-    '# Packages of others\n',
+    '# Third-party packages\n',
     'The dependencies of the published packages, with the versions of the lock file. The bill of materials of a program lists the included packages',
     '(`sbom.cdx.json`, [images](../images.md)), which are fewer. For the selection and maintenance see the [security policy](../../SECURITY.md#dependencies).\n',
     table(['Package', 'Version', 'License', 'Indirect', 'Used by', 'Why'], rows),

@@ -3,7 +3,7 @@ import { dirname, join, normalize, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { ROOT } from './sources.ts';
 
-/** What a package gives away is documented where it is declared (R15). */
+/** The exports of a package are documented at their declaration (R15). */
 
 const DECLARATION =
   /^export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type|enum) (\w+)/gm;
@@ -28,7 +28,7 @@ const entries = globSync('{packages,apps,providers}/*/package.json', { cwd: ROOT
   return sources.filter((source) => source.endsWith('.ts')).map((source) => join(ROOT, dirname(path), source));
 });
 
-/** Exports that can be imported from a package, as `file: name`, and those of them without TSDoc. */
+/** Exports of a package as `file: name`, and the exports without TSDoc. */
 function walk(): { readonly all: ReadonlySet<string>; readonly bare: ReadonlySet<string> } {
   const all = new Set<string>();
   const bare = new Set<string>();

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { ROOT } from './sources.ts';
 import { GENERATED, table } from './text/markdown.ts';
 
-/** What is read of a structural schema. */
+/** The used parts of a structural schema. */
 interface Schema {
   readonly type?: string;
   readonly format?: string;
@@ -67,7 +67,7 @@ export function fieldReferenceFiles(): ReadonlyMap<string, string> {
         [
           `## ${spec.names.kind} (${name})\n`,
           `${schema.description ?? ''}\n`,
-          table(['Field', 'Type', 'Rules', 'What it is'], fieldRows(schema, '')),
+          table(['Field', 'Type', 'Rules', 'Meaning'], fieldRows(schema, '')),
           '',
         ].join('\n'),
       ),

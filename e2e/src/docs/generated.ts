@@ -27,7 +27,7 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ...deployFiles(),
   ]);
 
-/** Those that are not as they must be. */
+/** Files whose content is outdated. */
 export const stalePages = (pages = generatedPages()): readonly string[] =>
   [...pages].filter(([path, text]) => read(join(ROOT, path)) !== text).map(([path]) => path);
 
@@ -40,7 +40,7 @@ function read(file: string): string | undefined {
   }
 }
 
-/** Writes what is stale. @returns paths of the pages written */
+/** Writes outdated files. @returns paths of the pages written */
 export function writePages(): readonly string[] {
   const pages = generatedPages();
   const stale = stalePages(pages);

@@ -44,7 +44,7 @@ export const allKeys = (): readonly KeyEntry[] => Object.values(FILES).flatMap(k
 export function keyReferenceFiles(): ReadonlyMap<string, string> {
   const sections = Object.entries(FILES).map(([heading, file]) => {
     const rows = keysOf(file).map(({ key, means }) => [`\`${key}\``, means]);
-    return `## ${heading}\n\n${table(['Key', 'Where it is, and what it means'], rows)}\n`;
+    return `## ${heading}\n\n${table(['Key', 'Object and meaning'], rows)}\n`;
   });
   const text = [
     GENERATED,

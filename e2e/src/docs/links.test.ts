@@ -12,7 +12,7 @@ const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .split('\n')
   .filter((path) => !path.includes('/testdata/') && existsSync(join(ROOT, path)));
 
-/** Text without what is quoted as code: a link in there is none. */
+/** The text without code, because code contains no links. */
 const prose = (text: string): string => text.replaceAll(/```[\s\S]*?```/g, '').replaceAll(/`[^`\n]*`/g, 'code');
 
 /** `[words](target)`, the target without a title. */
@@ -33,7 +33,7 @@ const anchorsOf = (text: string): Set<string> =>
     [...text.replaceAll(/```[\s\S]*?```/g, '').matchAll(/^#+\s+(.*)$/gm)].map(([, heading = '']) => anchor(heading)),
   );
 
-/** What is wrong with a link of a page; undefined when nothing is. Addresses of others are not asked. */
+/** The error of a link of a page; undefined for a valid link. Addresses of others are not asked. */
 function problem(page: string, link: string): string | undefined {
   if (/^[a-z]+:/.test(link)) return undefined;
   const [path = '', fragment] = link.split('#', 2);

@@ -81,11 +81,11 @@ export function knownMetrics(): ReadonlyMap<string, { readonly type: string; rea
 export function metricReferenceFiles(): ReadonlyMap<string, string> {
   const { shared, manager, controller, config } = registries();
   const names = new Set(shared.registry.getMetricsAsArray().map(({ name }) => name));
-  const heading = ['Metric', 'Type', 'Labels', 'What it says'];
+  const heading = ['Metric', 'Type', 'Labels', 'Meaning'];
   const text = [
     GENERATED,
     '# Metrics\n',
-    'Names and labels are the original’s where it has the metric; what differs is in [compatibility.md](../compatibility/differences.md).\n',
+    'Metrics of the original have the same names and labels; the differences are in [compatibility.md](../compatibility/differences.md).\n',
     '## Both binaries\n',
     table(heading, rows(shared, new Set())),
     '\n## machine-controller-manager\n',
@@ -93,7 +93,7 @@ export function metricReferenceFiles(): ReadonlyMap<string, string> {
     '\n## Machine controllers\n',
     table(heading, rows(controller, names)),
     '\n## machine-config-controller\n',
-    'Those of every binary begin with `mcc_` here in place of `mcm_`.\n',
+    'The common metrics of all programs have the prefix `mcc_` in this program, instead of `mcm_`.\n',
     table(heading, rows(config, names)),
     '',
   ].join('\n');

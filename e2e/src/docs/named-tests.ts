@@ -18,7 +18,7 @@ export const namedTests = (page: string): readonly NamedTest[] =>
     words,
   }));
 
-/** A comment or an expectation is no title, though it may have its words. */
+/** A comment or an expectation is not a title, although it may contain the same words. */
 const isTitleLess = (line: string): boolean => /^\s*(\/\/|\/?\*|expect\b)/.test(line);
 
 /** Whether a file has the words: of a test, where its title may stand, which for tables is among their rows. */
@@ -28,7 +28,7 @@ function has({ sign, words }: NamedTest, text: string): boolean {
     : text.split('\n').some((line) => line.includes(words) && !isTitleLess(line));
 }
 
-/** Those of them that are not there. */
+/** Named tests that do not exist. */
 export const absentTests = (named: readonly NamedTest[]): readonly string[] =>
   named
     .filter((one) => {

@@ -5,7 +5,7 @@ import { knownMetrics } from './metric-reference.ts';
 import { askedBy } from './text/promql.ts';
 
 const known = knownMetrics();
-/** What Prometheus adds when it scrapes a pod, and what the parts of a histogram have. */
+/** Labels that Prometheus adds to a scraped pod, and suffixes of histograms. */
 const ADDED = ['namespace', 'pod', 'container', 'job', 'instance', 'le'];
 
 /** The metric that a series belongs to: parts of a histogram have names of their own. */
@@ -14,7 +14,7 @@ const familyOf = (series: string): string => {
   return known.get(family)?.type === 'histogram' ? family : series;
 };
 
-/** What is wrong with an expression. */
+/** The error of an expression. */
 function faults(expr: string): string[] {
   const { metrics, grouped } = askedBy(expr);
   const labelsOf = (series: string): readonly string[] => [...(known.get(familyOf(series))?.labels ?? []), ...ADDED];

@@ -22,7 +22,7 @@ export const trackedFiles = (...patterns: readonly string[]): string[] =>
     .split('\n')
     .filter((path) => existsSync(join(ROOT, path)));
 
-/** All TypeScript sources under the folders, tests and what was generated left out. */
+/** All TypeScript sources in the folders, without tests and generated files. */
 export const sourcesUnder = (...folders: readonly string[]): Source[] =>
   trackedFiles(...folders.map((folder) => `${folder}/*.ts`))
     .filter((path) => !/\.test\.ts$|generated/.test(path))

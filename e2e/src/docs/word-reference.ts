@@ -61,7 +61,7 @@ const conditionsPage = (): string =>
     GENERATED,
     '# Conditions and phases\n',
     'This page lists the values in the status of objects, for operators. `mcm explain` describes the same for one object, with the fix. For a pool, run `mcm config explain`.\n',
-    '## Phases of a Machine\n\nThe machine controller writes `status.currentStatus.phase`. A new machine has none.\n',
+    '## Phases of a Machine\n\nThe machine controller writes `status.currentStatus.phase`. A new machine has no phase.\n',
     wordTable('Phase', PHASE_MEANINGS),
     '## The last operation of a Machine\n\nIn `status.lastOperation`: `type`, `state`, `errorCode` ([error codes](errors.md)) and `description`.\n',
     wordTable('Type', OPERATION_MEANINGS),
@@ -150,7 +150,7 @@ const errorsPage = (): string =>
         return [`\`${code}\``, String(number), kind?.category ?? '', kind?.fault ?? '', means, linked(help)];
       }),
     ),
-    '\n## When a call is made again\n',
+    '\n## Delays of retries\n',
     'The table shows the delay after the first failure, and the longest delay after many. If the cloud requests a longer delay, the controller respects it. `status` is the lookup of a VM before its initialization or deletion.\n',
     table(
       ['Code', ...CALLS],

@@ -21,7 +21,7 @@ const CLOUDS = {
 } as const;
 type Cloud = keyof typeof CLOUDS;
 
-/** What makes a VM, as rules call it. */
+/** The request that creates a VM, as named in fault rules. */
 const BIRTH: Readonly<Record<Cloud, string>> = {
   aws: '^RunInstances$',
   azure: '^PUT virtualMachines$',

@@ -31,7 +31,7 @@ export const CRDS: ResourceDefinition<KubeObject> = {
   namespaced: false,
 };
 
-/** What a fleet needs of a cloud. */
+/** The parts of a cloud that a fleet uses. */
 export type FleetCloud = Pick<Emulator, 'transport' | 'resources' | 'counts'>;
 
 /** A provider with the cloud that it runs on. */
@@ -118,7 +118,7 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return Object.fromEntries([...groups].map(([phase, { length }]) => [phase, length]));
   }
 
-  /** A user changes what a machine says of its VM. */
+  /** A user changes the provider ID of a machine. */
   async editProviderId(name: string, edit: (id: string) => string): Promise<void> {
     const resource = this.#client.resource<Machine>(machines, NAMESPACE);
     const { spec } = await resource.get(name);

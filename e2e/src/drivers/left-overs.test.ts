@@ -4,7 +4,7 @@ import { inAwsEnvironment } from './aws-environment.ts';
 import { aws, azure, gcp } from './providers.ts';
 import { wired } from './wired.ts';
 
-/** Incident 19: what was made for a VM goes with its machine, also when the VM itself is not found any more. */
+/** Incident 19: the deletion of a machine deletes the resources of its VM, even if the VM no longer exists. */
 
 let back: () => void;
 beforeAll(async () => {

@@ -10,7 +10,7 @@ export interface Wired<Spec, Credentials> {
   readonly cloud: Emulator;
   readonly wire: Wire;
   readonly stage: Stage<Spec, Credentials>;
-  /** Kinds and names of what is in the cloud. */
+  /** Kinds and names of all resources in the cloud. */
   readonly left: () => readonly string[];
 }
 

@@ -58,7 +58,7 @@ const machine: Machine = {
   },
 };
 
-/** A cache of what it is given, and a way to tell of changes. */
+/** A cache of given objects, and a function that reports changes. */
 function cacheOf<T extends { readonly metadata: { readonly name: string } }>(...objects: T[]) {
   const handlers: ((change: Change<T>) => void)[] = [];
   return {

@@ -110,7 +110,7 @@ function administrator(text: string): { readonly url: string; readonly fetch: Ap
   const user = users[0]?.user;
   if (cluster === undefined || (user?.token === undefined && user?.['client-key-data'] === undefined))
     throw new Error(
-      'the kubeconfig must hold a server and a token or client-certificate-data: kubectl config view --raw --flatten --minify',
+      'the kubeconfig must contain a server and a token or client-certificate-data: kubectl config view --raw --flatten --minify',
     );
   const { token } = user;
   const tls = {
@@ -132,7 +132,7 @@ function administrator(text: string): { readonly url: string; readonly fetch: Ap
       });
       asked.once('error', reject).end(body);
       // A request's signal says nothing any more once the request is forgotten, so the connection holds on to it.
-      const end = (): void => void asked.destroy(new Error('ended by its signal'));
+      const end = (): void => void asked.destroy(new Error('ended by the signal'));
       if (request.signal.aborted) end();
       request.signal.addEventListener('abort', end, { once: true });
       asked.once('close', () => request.signal.removeEventListener('abort', end));

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 /** A binary in a separate process without a restart. */
 export interface Binary {
   readonly pid: number;
-  /** What followed `ready`; rejects with the last line of its log when it ends before. */
+  /** The output after `ready`; rejects with the last line of the log if the program ends earlier. */
   readonly ready: Promise<string>;
   /** Resolves when it is gone: its exit code (or the signal that ended it), and the last line of its log. */
   readonly ended: Promise<{ readonly code: number | string; readonly lastLine: string }>;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 /** A separate entry to a control plane in this process, with a separate identity. */
 export interface Door {
   readonly kubeconfig: string;
-  /** What went through it and changes something, in the order in which it came: `POST /api/v1/…`. */
+  /** Writing requests through the proxy, in their order: `POST /api/v1/…`. */
   readonly writes: readonly string[];
   close(): Promise<void>;
 }

@@ -51,7 +51,7 @@ export function mcm(
         };
         waiting.add(look);
         void ended.then((end) =>
-          reject(new Error(`mcm ended with ${end.code} before it said ${pattern}\n${end.stdout}\n${end.stderr}`)),
+          reject(new Error(`mcm ended with ${end.code} before it printed ${pattern}\n${end.stdout}\n${end.stderr}`)),
         );
         look();
       });

@@ -84,7 +84,7 @@ export interface SharedCluster {
   restore(): Promise<void>;
 }
 
-/** Throws for a cluster that is somebody's, or another test's: with what the test makes, theirs would be deleted. */
+/** Throws for a cluster in use, because the test would delete the objects of other users. */
 export async function sharedCluster(fetch: Fetch, file: string): Promise<SharedCluster> {
   const before = await objectsIn(fetch);
   const others = [...before.values()].filter(({ path }) =>
@@ -103,7 +103,7 @@ export async function sharedCluster(fetch: Fetch, file: string): Promise<SharedC
       let left = await since();
       for (let looks = 1; left.length > 0; looks += 1) {
         if (looks > LOOKS)
-          throw new Error(`left in the cluster of ${file}: ${left.map(({ path }) => path).join(', ')}`);
+          throw new Error(`objects remain in the cluster of ${file}: ${left.map(({ path }) => path).join(', ')}`);
         for (const each of left) await remove(fetch, each);
         await sleep(realClock, LOOK_EVERY_MS);
         left = await since();

@@ -109,11 +109,11 @@ try {
     if (problem) failed += 1;
     const when = instants.map((at) => `${at} ms`).join(', ');
     say(
-      `roll ${rolls + 1} to ${machineClass}, killed after ${when}: ${problem ?? 'the same end'}; ${killed} of ${kills}`,
+      `roll ${rolls + 1} to ${machineClass}, killed after ${when}: ${problem ?? 'the fleets ended in the same state'}; kill ${killed} of ${kills}`,
     );
   }
 } finally {
   await stack.stop();
 }
-say(`${killed} kills, ${rolls - failed} of ${rolls} rolls ended as they should`);
+say(`${killed} kills, ${rolls - failed} of ${rolls} rolls ended correctly`);
 process.exitCode = failed > 0 ? 1 : 0;

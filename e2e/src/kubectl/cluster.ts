@@ -29,7 +29,7 @@ export interface Cluster {
   kubectl(args: readonly string[], options?: { input?: string; env?: Record<string, string> }): Promise<Outcome>;
   /** Runs kubectl, which must succeed; its output without the end of line. The line is split at spaces. */
   run(line: string, input?: unknown): Promise<string>;
-  /** Runs kubectl, which must fail; what it says. */
+  /** Runs kubectl, which must fail, and returns its error. */
   refused(line: string, input?: unknown): Promise<string>;
   /** Runs kubectl until it is stopped; `until` resolves when its output so far matches. */
   follow(args: readonly string[]): { until(pattern: RegExp): Promise<void>; stop(): void };
@@ -79,7 +79,7 @@ export async function startCluster(): Promise<Cluster> {
     },
     async refused(line, input) {
       const { code, stdout, stderr } = await command(line, input);
-      if (code === 0) throw new Error(`kubectl ${line} went well: ${stdout}`);
+      if (code === 0) throw new Error(`kubectl ${line} succeeded, but an error was expected: ${stdout}`);
       return stderr;
     },
     follow(args) {

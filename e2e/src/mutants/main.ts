@@ -50,4 +50,4 @@ const survivors = mutants.filter((mutant) => {
   if (!noticed) say(`survives: ${mutant.file}:${mutant.line}: ${mutant.what}`);
   return !noticed;
 });
-say(`${mutants.length - survivors.length} of ${mutants.length} were noticed`);
+say(`${mutants.length - survivors.length} of ${mutants.length} were detected by tests`);

@@ -90,7 +90,7 @@ test('nothing is sent, and what the running controllers do is what would have be
     expect(counts.get('create machines: different')).toBeUndefined();
     for (const what of ['create vm', 'delete vm'])
       expect(counts.get(`${what}: same`), what).toBe(counts.get(`${what}: wanted`));
-    // Nothing that it would not do: no failure of what it did not send, no token for a VM that it does not make.
+    // An observing controller reports no failure of an unsent request and creates no token.
     expect([...counts.keys()].filter((each) => each.endsWith(': different'))).toEqual([]);
     expect([...counts.keys()].filter((each) => each.startsWith('create secrets'))).toEqual([]);
     const reported = observer.log.lines.filter(({ message }) => message === 'The running controller did the same');

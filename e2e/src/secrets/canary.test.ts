@@ -53,7 +53,7 @@ const forms = (text: string): readonly string[] => [
   ),
 ];
 
-/** What answers may do with what was sent to them. */
+/** How an answer may transform a sent value. */
 const echoes: readonly ((request: TransportRequest) => Response)[] = [400, 422, 500].flatMap((status) => [
   ({ body = '', headers }: TransportRequest) =>
     new Response(

@@ -62,7 +62,7 @@ test.each<[Beginning, readonly Caller[]]>([
   ['birth', [...CONTROLLERS, 'kubelets']],
   ['roll', [...CONTROLLERS, 'kubelets']],
   ['scale-down', [...CONTROLLERS, 'kubelets']],
-])('the API server is gone for a minute in the middle of a %s for %j', async (beginning, callers) => {
+])('the API server is unreachable for a minute in the middle of a %s for %j', async (beginning, callers) => {
   await inWorld({ kubelets: { joinDelay: 2_000, readyDelay: 2_000 } }, async (world) => {
     await BEGINNINGS[beginning](world);
     await untilWrites(world, 3);

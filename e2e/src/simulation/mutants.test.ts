@@ -87,7 +87,7 @@ test('more replacements of failed machines than the limit are reported', async (
   const [healthy, broken] = await verified({}, givesUp('Unknown'), async (world) => {
     silence(world, ...(await settled(world, 4)).slice(0, 2));
   });
-  expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/ and .* were being replaced at once$/)]);
+  expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/ and .* were being replaced at the same time$/)]);
 });
 
 test('machines that never joined count towards the budget', async () => {
@@ -95,7 +95,7 @@ test('machines that never joined count towards the budget', async () => {
     await world.createDeployment(3);
     await world.clock.advance(2_000);
   });
-  expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/ and .* were being replaced at once$/)]);
+  expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/ and .* were being replaced at the same time$/)]);
 });
 
 test('a machine that is deleted in addition to those of a rollout is reported', async () => {
@@ -207,7 +207,7 @@ const hastens: Defect = async (client) => {
 
 test('the deletion of a machine that the autoscaler did not name is reported', async () => {
   const { violations } = await playScaler({ seed: 6, wrap: ignoresNames });
-  expect(violations).toContainEqual(expect.stringMatching(/ was deleted though the autoscaler did not name it$/));
+  expect(violations).toContainEqual(expect.stringMatching(/ was deleted although the autoscaler did not name it$/));
 });
 
 test('a replacement of a named machine is reported', async () => {
@@ -220,7 +220,7 @@ test('a replacement of a named machine is reported', async () => {
   });
   end.abort(new Error('closed'));
   expect(healthy).toEqual([]);
-  expect(broken).toContainEqual(expect.stringMatching(/ was not needed: it is the 4th machine, 3 were requested$/));
+  expect(broken).toContainEqual(expect.stringMatching(/ was unnecessary: it is machine number 4, 3 were requested$/));
 });
 
 test.each([3, 4])(
@@ -276,7 +276,11 @@ const makesNew = rollsOn(async (client, all) => {
 test.each([
   ['deleted', takesOld, /^workers-.* was deleted, of .* although the rollout is paused$/],
   ['made', makesNew, /^one-more-[0-9]+ was made, of .* although the rollout is paused$/],
+<<<<<<< HEAD
 ] as const)('a machine that is %s alalthough the rollout is paused is reported', async (_, defect, reported) => {
+=======
+] as const)('a machine that is %s although the rollout is paused is reported', async (_, defect, reported) => {
+>>>>>>> e04bf942 (Name the object in messages, and write comments as plain nouns)
   const end = new AbortController();
   const [healthy, broken] = await verified({ kubelets: { joinDelay: 10_000 } }, defect, async (world) => {
     const verifier = HoldVerifier.watch(world, pauseHold(), end.signal);

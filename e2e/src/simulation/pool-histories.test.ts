@@ -97,7 +97,7 @@ test('a rollout that deletes a machine before the new one has applied its config
     await world.admin.resource(machines, NAMESPACE).delete(old?.metadata.name ?? '');
     await world.clock.advance(100);
     expect(world.violations).toEqual([
-      expect.stringMatching(/is removed for a new one, while \S+ of 2 others are ready/),
+      expect.stringMatching(/is removed for a new machine, while \S+ of 2 others are ready/),
     ]);
   } finally {
     stop.abort();

@@ -6,7 +6,7 @@ import { NAMESPACE, World } from '../simulation/world/world.ts';
 import { formOf, LACKING } from './crd-forms.ts';
 
 /**
- * CRDs change during a rollout: those of the original's releases are replaced by ours, and ours by theirs. No process is restarted, no machine is
+ * CRDs change during a rollout: the CRDs of the original are replaced by the CRDs of mcm, and vice versa. No process is restarted, no machine is
  * lost, and no process repeats a write of a field that the server drops.
  */
 
@@ -23,7 +23,7 @@ async function apply(admin: KubeClient, form: readonly object[]): Promise<void> 
 const classes = async (world: World): Promise<string[]> =>
   (await world.machines()).map(({ spec }) => spec.class.name ?? '').sort();
 
-/** Ids of the machines with those of their VMs. */
+/** IDs of machines and of their VMs. */
 const identities = async (world: World): Promise<string[]> =>
   (await world.machines()).map(({ metadata, spec }) => `${metadata.uid} ${spec.providerID}`).sort();
 
@@ -43,7 +43,7 @@ test.each(Object.keys(LACKING))(
       await world.createDeployment(3);
       await world.untilSettled(3, 'blue');
       await expectQuiet(world);
-      // What our CRDs refuse and theirs let in.
+      // Objects that the CRDs of mcm refuse and the CRDs of the original accept.
       const odd = await deployments.create({
         metadata: { name: 'odd', namespace: NAMESPACE },
         spec: {
@@ -65,7 +65,7 @@ test.each(Object.keys(LACKING))(
       expect([stored.metadata.uid, stored.spec]).toEqual([odd.metadata.uid, odd.spec]);
       await deployments.patch('odd', { type: 'merge', body: { metadata: { labels: { seen: 'true' } } } });
 
-      // Downgrade, in the middle of a roll too. What the release does not know is dropped, by the server, as it is read.
+      // Downgrade, in the middle of a roll too. The API server drops fields that are unknown to the release when it reads an object.
       const body = { spec: { autoPreserveFailedMachineMax: 1 } };
       await deployments.patch('workers', { type: 'merge', body });
       await world.change({ template: { spec: { class: { name: 'blue' } } } });

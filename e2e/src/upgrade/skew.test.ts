@@ -62,7 +62,7 @@ test.each([
       await world.deleteDeployment();
       await world.until(async () => (await world.machines()).length === 0);
       expect(world.vmsMade).toBe(5);
-      // The story holds what such a version leaves unsaid.
+      // The script contains the fields that this version does not write.
       expect([...left]).toEqual(expect.arrayContaining([...kept]));
       expect(world.violations, world.reporter.tell()).toEqual([]);
     } finally {

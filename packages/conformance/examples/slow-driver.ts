@@ -63,7 +63,7 @@ function createResources({ clock, connect }: DriverContext) {
   const state = (request: OnMachine, kind: string): Promise<string | undefined> =>
     call(request, Resource, 'GET', pathOf(kind, request)).then((found) => found.state, except('NotFound', undefined));
 
-  /** Looks again until the resource has the state, and reports what it waits for. */
+  /** Looks again until the resource has the state, and reports the reason for the wait. */
   async function until(request: OnMachine, kind: string, wanted: string | undefined): Promise<void> {
     for (;;) {
       const found = await state(request, kind);
@@ -73,7 +73,7 @@ function createResources({ clock, connect }: DriverContext) {
     }
   }
 
-  /** Creates a resource, or finds that of an earlier call, and waits until it is ready. */
+  /** Creates a resource, or finds the resource of an earlier call, and waits until it is ready. */
   async function make(request: OnMachine, kind: string, more: object = {}): Promise<void> {
     const body = { name: request.machine.metadata.name, cluster: request.spec.cluster, ...more };
     if ((await state(request, kind)) === undefined)
@@ -155,7 +155,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // The schemas accept no such answer.
+    return undefined; // The schemas refuse an answer without these fields.
   }
 }
 

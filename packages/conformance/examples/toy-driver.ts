@@ -9,7 +9,7 @@ import {
 import { z } from 'zod';
 import { openToyCloud } from './toy-cloud.ts';
 
-/** What a MachineClass says about machines of this cloud. */
+/** The provider spec of machines of this cloud. */
 const Spec = z.strictObject({
   /** Servers of a cluster carry its name: it keeps other clusters' servers out of `list`. */
   cluster: z.string().min(1),
@@ -17,14 +17,14 @@ const Spec = z.strictObject({
 });
 type Spec = z.infer<typeof Spec>;
 
-/** What its Secret holds. */
+/** The keys of its Secret. */
 const Credentials = z.looseObject({ token: z.string().min(1), userData: z.string() });
 type Credentials = z.infer<typeof Credentials>;
 
 const ENDPOINT = 'https://api.toy.example';
 const PREFIX = 'toy:///';
 
-/** The cloud's codes and what they mean to a machine controller; it backs off by them. */
+/** The error codes of the cloud and their machine codes, which determine the retry delays. */
 const CODES: Readonly<Record<string, MachineCode>> = {
   BadToken: 'Unauthenticated',
   NoSuchServer: 'NotFound',
@@ -54,11 +54,11 @@ async function send<T>(
   const answer = parseJson(await response.text());
   const parsed = schema.safeParse(answer);
   if (response.status < 300 && parsed.success) return parsed.data;
-  // A 404 that is not the cloud's own is some proxy's: it must never be read as "there is no such server".
+  // A 404 without the error format of the cloud comes from a proxy. It does not mean that the server does not exist.
   const refused = Refusal.safeParse(answer).data?.error;
   const code = CODES[refused?.code ?? ''] ?? 'Unavailable';
   const seconds = Number(response.headers.get('retry-after') ?? 0);
-  throw new MachineError(code, refused?.message ?? `an answer that is none: ${response.status}`, {
+  throw new MachineError(code, refused?.message ?? `an invalid answer: ${response.status}`, {
     ...(seconds > 0 ? { retryAfterMs: seconds * 1_000 } : {}),
   });
 }

@@ -6,7 +6,7 @@ import { junitXml, outcomeText, summaryText } from './report.ts';
 import { runConformance, SCENARIOS, scenariosOf } from './run.ts';
 import type { ConformanceTarget, World } from './stage/target.ts';
 
-/** What the command needs of the process. */
+/** The parts of the process that the command uses. */
 export interface CommandHost {
   /** Of a target that brings no cloud of its own. */
   readonly clock: Clock;

@@ -28,7 +28,7 @@ export const conformanceConfig = z.strictObject({
   machines: z.int().min(1).max(1000).optional(),
   listed: z.int().min(1).max(5000).optional(),
 });
-/** What a user's configuration file says of the driver and cloud under test. */
+/** The content of a configuration file for the driver and cloud under test. */
 export type ConformanceConfig = z.infer<typeof conformanceConfig>;
 
 /** @throws Error that names file and field */

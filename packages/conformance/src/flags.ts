@@ -31,7 +31,7 @@ function flagsOf(command: Command): ConformanceFlags {
   return { driver, config, ...others };
 }
 
-/** Reads the command line; writes help, or what is wrong, and gives the exit code then. */
+/** Reads the command line. Prints the help or an error, and then returns the exit code. */
 export function parseFlags(args: readonly string[], write: (text: string) => void): ConformanceFlags | number {
   const command = reportRefusals(new Command('mcm-conformance'))
     .description('Verifies that a driver creates no second VM, deletes all resources and reports errors correctly.')

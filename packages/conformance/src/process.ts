@@ -1,4 +1,4 @@
-/** A reader that has seen enough, such as `head`, is no fault of the driver; what is played continues, for its report. */
+/** A reader that closes its pipe, such as `head`, is not an error of the driver. The run continues for its report. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
@@ -17,7 +17,7 @@ async function played(): Promise<number> {
 const alive = setInterval(() => undefined, 60_000);
 process.exitCode = await played();
 clearInterval(alive);
-// Connections and timers that a driver left open must not hold the process; what a slow reader of a pipe has yet to take does.
+// Open connections and timers of a driver do not delay the end of the process. Unread output of a pipe does.
 for (const stream of [process.stdout, process.stderr])
   await new Promise<void>((resolve) => stream.write('', () => resolve()));
 process.exit();

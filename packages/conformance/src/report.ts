@@ -2,7 +2,7 @@ import type { Outcome, Report } from './run.ts';
 
 const MARK: Readonly<Record<Outcome['state'], string>> = { passed: 'PASS', failed: 'FAIL', skipped: 'SKIP' };
 
-/** A line an outcome, and below a failure what it is and what it means. */
+/** One line for each outcome, and below a failure its error and its impact. */
 export function outcomeText({ scenario, state, why }: Outcome): string {
   const head = `${MARK[state]}  ${scenario.name}\n`;
   if (state === 'passed') return head;

@@ -26,17 +26,17 @@ export function scenariosOf(only: string): readonly Scenario[] {
   return exact.length > 0 ? exact : SCENARIOS.filter(({ name }) => name.includes(only));
 }
 
-/** What came of one scenario. */
+/** The result of one scenario. */
 export interface Outcome {
   readonly scenario: Scenario;
   readonly state: 'passed' | 'failed' | 'skipped';
   /** Why, unless it passed. */
   readonly why?: string;
-  /** What it took by the stopwatch, in milliseconds. */
+  /** The duration in milliseconds of real time. */
   readonly ms: number;
 }
 
-/** What came of all scenarios against one target. */
+/** The results of all scenarios against one target. */
 export interface Report {
   readonly target: string;
   readonly outcomes: readonly Outcome[];
@@ -54,7 +54,7 @@ export interface RunOptions {
   readonly onOutcome?: (outcome: Outcome) => void;
 }
 
-/** Plays every scenario against a target, each with a driver of its own. Never throws for what a driver does. */
+/** Plays every scenario against a target, each with a driver of its own. Never throws because of errors of a driver. */
 export async function runConformance(target: ConformanceTarget, options: RunOptions = {}): Promise<Report> {
   const { only = '', seed = 1, stopwatch, onOutcome } = options;
   const outcomes: Outcome[] = [];
@@ -99,6 +99,6 @@ async function play(
       thrown instanceof Failure ? thrown.message : `the driver threw an unexpected error: ${errorText(thrown)}`;
     return { scenario, state: 'failed', why, ms: took() };
   } finally {
-    await stage.close().catch(() => undefined); // What cannot be cleaned up has failed in its scenario.
+    await stage.close().catch(() => undefined); // A scenario fails if its resources cannot be deleted.
   }
 }

@@ -326,8 +326,8 @@ test('bad input: an invalid maxUnavailable degrades its pool with field and hint
       expect((await settle(world, () => client.resource(machineConfigs).create(config))).targeted).toBe(0);
       expect(before).toBe(1);
       for (const [value, why] of [
-        ['abc', 'neither a number nor a percentage'],
-        ['5', 'neither a number nor a percentage'],
+        ['abc', 'which is neither a number nor a percentage'],
+        ['5', 'which is neither a number nor a percentage'],
         ['150%', 'more than 100%'],
         [-1, 'less than 0'],
         ['-20%', 'less than 0'],
@@ -405,14 +405,14 @@ test('bad input: unknown fields of an Ignition config are reported once for each
     await client.resource(machineConfigs).create({ metadata: { name: '50-typo', labels: WORKER_ROLE }, spec });
     await clock.advance(20_000);
     const reported =
-      'MachineConfig 50-typo: spec.config.storage.files.0.mdoe is not known and has no effect (did you mean mode?)';
+      'MachineConfig 50-typo: spec.config.storage.files.0.mdoe is an unknown field without effect (did you mean mode?)';
     expect(await eventsOf(plane, 'UnknownFields')).toEqual([reported]);
     expect((await poolNow(client)).spec?.configuration?.source?.map(({ name }) => name)).toContain('50-typo');
     const useless = { ...ignition({ storge: {} }) };
     await client.resource(machineConfigs).create({ metadata: { name: '51-typo', labels: WORKER_ROLE }, spec: useless });
     await clock.advance(20_000);
     expect((await eventsOf(plane, 'UnknownFields')).at(-1)).toBe(
-      `${reported}; MachineConfig 51-typo: spec.config.storge is not known and has no effect (did you mean storage?)`,
+      `${reported}; MachineConfig 51-typo: spec.config.storge is an unknown field without effect (did you mean storage?)`,
     );
   }));
 
@@ -427,8 +427,8 @@ test('bad input: unknown fields of a KubeletConfig are reported in a condition a
       .create({ metadata: { name: 'mine' }, spec: { machineConfigPoolSelector, kubeletConfig } });
     await clock.advance(20_000);
     const reported =
-      'spec.kubeletConfig.maxPod is not known and has no effect (did you mean maxPods?); ' +
-      'spec.kubeletConfig.logging.verbositi is not known and has no effect (did you mean verbosity?)';
+      'spec.kubeletConfig.maxPod is an unknown field without effect (did you mean maxPods?); ' +
+      'spec.kubeletConfig.logging.verbositi is an unknown field without effect (did you mean verbosity?)';
     const conditions = async () => (await client.resource(kubeletConfigs).get('mine')).status?.conditions ?? [];
     expect((await conditions()).map(({ type, status, message }) => [type, status, message])).toEqual([
       ['UnknownFields', 'True', reported],

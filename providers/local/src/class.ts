@@ -1,2 +1,2 @@
-/** Reads provider specs. It is apart from the driver, so that a caller loads no cloud client. */
+/** Reads provider specs. The class is separate from the driver, so that its users do not load the client of the cloud. */
 export { readSpec } from './driver/decode.ts';

@@ -3,7 +3,7 @@ import { realClock, undiciTransport } from '@mcm/kube';
 import { createLocalDriver, type LocalDriverOptions } from './driver/driver.ts';
 import { localFlags, localSettings } from './settings.ts';
 
-/** Long polls hold a connection each; there is no reason to make them wait for one another. */
+/** Each long poll needs its own connection, so the number of connections is not limited. */
 const CONNECTIONS = 512;
 
 const environment: LocalDriverOptions = {

@@ -3,14 +3,14 @@ import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 
 const BACKENDS = ['cloud', 'pod'] as const;
 
-/** What the operator says of where local machines are, for Secrets that say nothing; absent: nothing. */
+/** The backend in the settings of the operator, for Secrets without it; absent: no setting. */
 export interface LocalSettings {
   readonly backend?: (typeof BACKENDS)[number];
   /** Address of the local cloud. */
   readonly endpoint?: string;
 }
 
-/** Flags of the binary in addition to those of every machine controller. Each takes precedence over its variable. */
+/** Flags of the provider, in addition to the flags of every machine controller. Each takes precedence over its variable. */
 export const localFlags = {
   backend: textFlag({
     placeholder: '<cloud|pod>',

@@ -45,7 +45,7 @@ test('pnpm audits the shipped packages: a finding fails with package, versions a
 
 test('a result without findings contains the number of audited packages', () => {
   const printed = JSON.stringify({ advisories: {}, metadata: { totalDependencies: 191 } });
-  expect(verdict(readAudit(printed, ''), true)).toEqual({ text: 'no advisory is known of 191 packages', code: 0 });
+  expect(verdict(readAudit(printed, ''), true)).toEqual({ text: 'no advisory exists for the 191 packages', code: 0 });
 });
 
 test('an invalid report does not pass', () => {

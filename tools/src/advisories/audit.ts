@@ -27,7 +27,7 @@ function reportIn(text: string): Report | undefined {
     const report: unknown = JSON.parse(text);
     return typeof report === 'object' && report !== null && 'advisories' in report ? (report as Report) : undefined;
   } catch {
-    return undefined; // Without JSON there is no report. The user gets the output instead.
+    return undefined; // Without JSON the report cannot be read. The user gets the output instead.
   }
 }
 
@@ -35,7 +35,7 @@ function reportIn(text: string): Report | undefined {
 export function readAudit(printed: string, said: string): Audit {
   const report = reportIn(printed);
   if (report === undefined) {
-    const words = (said.trim() || printed.trim() || 'nothing was said').replaceAll(/^npm warn.*$/gm, '');
+    const words = (said.trim() || printed.trim() || 'pnpm printed nothing').replaceAll(/^npm warn.*$/gm, '');
     return { outcome: 'unanswered', because: words.replaceAll(/[│╰─▶×\s]+/g, ' ').trim() };
   }
   const advisories = Object.values(report.advisories).map((one) => ({
@@ -62,13 +62,16 @@ export function audit(more: readonly string[] = []): Promise<Audit> {
 
 /** The text for an audit, and the exit code: 1 for a finding, and with `strict` also without a result. */
 export function verdict(audit: Audit, strict: boolean): { readonly text: string; readonly code: 0 | 1 } {
-  if (audit.outcome === 'clean') return { text: `no advisory is known of ${audit.packages} packages`, code: 0 };
+  if (audit.outcome === 'clean') return { text: `no advisory exists for the ${audit.packages} packages`, code: 0 };
   if (audit.outcome === 'unanswered') {
-    const instead = 'give the bills of materials (pnpm bundle) to a scanner that has the advisories itself';
+    const instead = 'scan the bills of materials (pnpm bundle) with a scanner that contains the advisories';
     return { text: `not audited: ${audit.because}\n${instead}`, code: strict ? 1 : 0 };
   }
   const lines = audit.advisories.map(
     (one) => `${one.severity}: ${one.package} ${one.versions}: ${one.title} (${one.url})`,
   );
-  return { text: [...lines, 'update it, or justify it: SECURITY.md'].join('\n'), code: 1 };
+  return {
+    text: [...lines, 'update the package, or justify the version as described in SECURITY.md'].join('\n'),
+    code: 1,
+  };
 }

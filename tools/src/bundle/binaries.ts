@@ -1,6 +1,6 @@
 /** A program that is shipped: where it starts, and the files it reads next to its code. */
 export interface Binary {
-  /** Name of the command and, for those that run in a cluster, of the image. */
+  /** Name of the command, and of the image if the program runs in a cluster. */
   readonly name: string;
   /** Folder of the package, from the repository's root. */
   readonly folder: string;
@@ -14,7 +14,7 @@ export interface Binary {
   readonly image: boolean;
   /** Whether it has the flags of `@mcm/kube`'s binaries. */
   readonly controller: boolean;
-  /** A command line that runs most of it, needs nothing and ends by itself, the same every time; where it is no controller. */
+  /** A command line that runs most of the code, needs no environment, and ends with the same output. Absent for controllers. */
   readonly sample: readonly string[];
 }
 

@@ -57,7 +57,7 @@ async function compiledBy(args: readonly string[], cwd: string): Promise<Buffer>
   const said = await new Promise<string>((done) =>
     execFile(process.execPath, [keeper, ...args], options, (_error, _out, log) => done(log)),
   );
-  if (!existsSync(kept)) throw new Error(`${args.join(' ')}: nothing was compiled: ${said}`);
+  if (!existsSync(kept)) throw new Error(`${args.join(' ')}: V8 compiled nothing: ${said}`);
   return readFile(kept);
 }
 

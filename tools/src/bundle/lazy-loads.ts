@@ -13,7 +13,7 @@ const BLIND = /\b(?:load|createRequire\(import\.meta\.url\))\((?!['"])[^)]*\)(?=
  */
 export function requireLazily(source: string): string {
   const [blind] = BLIND.exec(source) ?? [];
-  if (blind !== undefined) throw new Error(`${blind}: what is loaded late must be named in full`);
+  if (blind !== undefined) throw new Error(`${blind}: the name of a module that is loaded later must be a constant`);
   return source.replaceAll(LAZY, 'require($1)');
 }
 
@@ -53,7 +53,7 @@ const GENERATED_CLIENT = /\/@kubernetes\/client-node\/dist\/gen\/index\.js$/;
 const CONNECTION_ONLY =
   "export * from './configuration.js'; export * from './servers.js'; export * from './http/http.js';";
 
-/** The only package of another author with such characters in patterns, which the bundler does not escape. */
+/** The only third-party package with these characters in patterns, which the bundler does not escape. */
 const BEYOND_ASCII = /\/node_modules\/liquidjs\/.*\.m?js$/;
 
 /** Makes the bundler follow lazy loads of the workspace, and omit the parts that are not named. */

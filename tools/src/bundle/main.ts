@@ -9,5 +9,5 @@ const { values, positionals: names } = parseArgs({ allowPositionals: true, optio
 const into = values.into === undefined ? join(ROOT, 'dist/bundles') : resolve(values.into);
 for (const binary of names.length > 0 ? names.map(binaryNamed) : BINARIES) {
   const { file, bytes, packages } = await bundle(binary, into);
-  process.stdout.write(`${file} ${(bytes / 1024).toFixed(0)} KiB, ${packages.length} packages of others\n`);
+  process.stdout.write(`${file} ${(bytes / 1024).toFixed(0)} KiB, ${packages.length} third-party packages\n`);
 }

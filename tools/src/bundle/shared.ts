@@ -25,7 +25,7 @@ export async function sharedResolver(): Promise<(module: string) => string> {
   const folder = await sharedBundles();
   return (module) => {
     const binary = BINARIES.find(({ specifier }) => specifier === module);
-    if (!binary) throw new Error(`no binary is imported as "${module}"`);
+    if (!binary) throw new Error(`no program is imported as "${module}"`);
     return pathToFileURL(join(folder, binary.name, 'dist/main.js')).href;
   };
 }

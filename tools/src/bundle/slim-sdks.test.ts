@@ -67,5 +67,5 @@ test('the descriptions of EC2 are marked one by one, with all their lines', asyn
 });
 
 test('the bundler fails if the descriptions of EC2 have another form', () => {
-  expect(() => slimAws('export const descriptions = {};')).toThrow('have another form');
+  expect(() => slimAws('export const descriptions = {};')).toThrow('have an unknown format');
 });

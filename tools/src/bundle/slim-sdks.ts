@@ -14,7 +14,7 @@ const GROUP = /this\.(\w+)\s*=\s*_get\w+Operations\(this\._client\);/g;
 export function slimAzure(source: string, kept: readonly string[]): string {
   const known = new Set([...source.matchAll(GROUP)].map(([, name]) => name));
   for (const name of kept)
-    if (!known.has(name)) throw new Error(`Azure's SDK has no group ${name} that the bundler could keep`);
+    if (!known.has(name)) throw new Error(`Azure's SDK has no group ${name} for the bundler to keep`);
   return source.replaceAll(GROUP, (all, name: string) => (kept.includes(name) ? all : ''));
 }
 
@@ -34,7 +34,7 @@ const GOOGLE_LOGINS = /\/google-auth-library\/build\/src\/index\.js$/;
 const NO_LOGINS =
   "exports.GoogleAuth = class { constructor() { throw new Error('this program has no logins of Google'); } };";
 
-/** The driver's own chain of logins goes through its transport; that of the SDK would open sockets of its own. */
+/** The login chain of the driver uses the transport of the driver. The chain of the SDK would open other sockets. */
 const AWS_LOGINS = /\/@aws-sdk\/credential-provider-node\/dist-(cjs|es)\/index\.js$/;
 const NO_AWS_LOGINS =
   "exports.defaultProvider = () => async () => { throw new Error('this program has no logins of the AWS SDK'); };";
@@ -47,13 +47,13 @@ const EC2_DESCRIPTIONS = /\/@aws-sdk\/client-ec2\/dist-es\/schemas\/schemas_0\.j
 const DESCRIPTION = /^((?:export )?var [\w$]+ = )(\[.*?\]);$/gms;
 
 /**
- * Marks the descriptions of messages as free of side effects, so that the bundler leaves out those that no command uses. By
+ * Marks the descriptions of messages as free of side effects, so that the bundler omits unused descriptions. By
  * itself the bundler keeps them all, because their keys are computed.
  * @throws Error if the source has another form: the program would hold all descriptions
  */
 export function slimAws(source: string): string {
   const slim = source.replaceAll(DESCRIPTION, '$1/* @__PURE__ */ (() => $2)();');
-  if (slim === source) throw new Error("the descriptions of EC2's messages in the AWS SDK have another form");
+  if (slim === source) throw new Error('the descriptions of EC2 messages in the AWS SDK have an unknown format');
   return slim;
 }
 

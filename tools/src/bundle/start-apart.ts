@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Plugin } from 'esbuild';
 
-/** What `main.ts` of every program asks for once V8 is set up. */
+/** The module that `main.ts` of every program loads after the setup of V8. */
 const COMMAND = './command.ts';
 
 /** The module that is all of a program but its start. */

@@ -32,7 +32,7 @@ interface Report {
   readonly results: readonly { readonly name: string; readonly failures?: readonly Failure[] }[];
 }
 
-/** What of the battery's runner (`replay.mjs`) the fuzzer uses: it sends, normalizes and compares. */
+/** The functions of the runner of the battery (`replay.mjs`) that the fuzzer uses: send, normalize, compare. */
 export interface Runner {
   runBattery(options: Record<string, unknown>): Promise<Report>;
   handlerTransport(handler: (request: Request) => Promise<Response>, options: { token: string }): unknown;
@@ -56,7 +56,7 @@ function cutAt(whole: Case, failure: Failure | undefined): Case {
   if (failure === undefined) return whole;
   const why = String(failure.diffs[0]?.[2]);
   const steps = whole.steps.slice(0, Math.max(0, failure.step - 1));
-  if (steps.length === 0) throw new Error(`${whole.name}: the server did not answer its first request: ${why}`);
+  if (steps.length === 0) throw new Error(`${whole.name}: the server did not answer the first request: ${why}`);
   return { ...whole, steps, broken: why };
 }
 

@@ -122,8 +122,8 @@ test('a rule explains a continue token behind the last object that a selector se
     return ruleOf(found)?.name;
   };
   const selected = 'GET /api/v1/nodes?labelSelector=a%3Db&limit=1';
-  expect(difference(selected, '<continue>', undefined)).toBe('the end of a page among the objects of other cases');
-  expect(difference(selected, '', '<continue>')).toBe('the end of a page among the objects of other cases');
+  expect(difference(selected, '<continue>', undefined)).toBe('the end of a page that contains objects of other cases');
+  expect(difference(selected, '', '<continue>')).toBe('the end of a page that contains objects of other cases');
   expect(difference('GET /api/v1/nodes?limit=1', '<continue>', undefined)).toBeUndefined();
   const own = 'GET /api/v1/namespaces/${ns}/pods?labelSelector=a%3Db&limit=1';
   expect(difference(own, '<continue>', undefined)).toBeUndefined();

@@ -8,7 +8,7 @@ import { shrink, tryWith } from './shrink.ts';
 import type { Difference } from './verdict.ts';
 
 const HELP = `usage: KUBEBUILDER_ASSETS=DIR pnpm fuzz:control-plane [options]
-  Sends generated requests to a real kube-apiserver and to the embedded plane and prints what differs.
+  Sends generated requests to a real kube-apiserver and to the embedded plane and prints the differences.
   --seed N        first seed (1)
   --seeds N       how many seeds (1)
   --requests N    requests of each seed (20000)

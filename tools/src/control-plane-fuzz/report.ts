@@ -42,8 +42,7 @@ export function reportLines(seed: number, outcome: Outcome, details: boolean): r
       ...(details && all[0] !== undefined ? detailLines(all[0]) : []),
     ]),
     ...broken.map(
-      (each) =>
-        `       ${each.name}: the real server gave no answer to request ${each.steps.length + 1}: ${each.broken}`,
+      (each) => `       ${each.name}: the real server did not answer request ${each.steps.length + 1}: ${each.broken}`,
     ),
     ...unsteady.map((each) => `       did not repeat: ${each.class}   (case ${numberOf(each)})`),
     ...[...excused].map(([name, count]) => `${String(count).padStart(5)}  by the rule "${name}"`),

@@ -28,7 +28,7 @@ export interface Run {
 
 export interface Outcome {
   readonly requests: number;
-  /** Requests up to the first difference of their case: what comes after it has another past on each server. */
+  /** Requests up to the first difference of their case. Later requests start from different states. */
   readonly compared: number;
   /** Cases in which the real server broke the connection. */
   readonly broken: readonly Case[];

@@ -84,7 +84,7 @@ export async function startReal(runner: Runner, assets: string): Promise<Server>
   return serverOf(runner, runner.httpTransport({ server: real.url, insecure: true, token }), () => real.stop());
 }
 
-/** The schemas of all samples: those of custom kinds are published some time after the kind is served. */
+/** The schemas of all samples. Schemas of custom kinds are published some time after the kind is served. */
 async function schemasOf({ samples }: Samples, real: Server): Promise<Schemas> {
   for (let attempt = 1; ; attempt += 1) {
     const schemas = await readSchemas((path) => real.get(path));
@@ -97,14 +97,14 @@ async function schemasOf({ samples }: Samples, real: Server): Promise<Schemas> {
   }
 }
 
-/** What cases are made of. */
+/** The parts of a case. */
 export interface Ground {
   readonly kinds: readonly Kind[];
   readonly schemas: Schemas;
   readonly samples: Samples;
 }
 
-/** Installs the custom kinds on both servers and reads what the real one serves. */
+/** Installs the custom kinds on both servers and reads the kinds of the real server. */
 export async function prepare(real: Server, plane: Server): Promise<Ground> {
   const recorded = await real.player.record([{ name: 'custom kinds', steps: [] }]);
   await plane.player.compare(recorded);

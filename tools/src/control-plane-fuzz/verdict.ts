@@ -11,7 +11,7 @@ export interface Difference {
   readonly failure: Failure;
   readonly expected: Answer;
   readonly actual: Answer;
-  /** What it has in common with others of its cause: the request's form and where the answers differ. */
+  /** The class of the difference: the form of the request and the place of the difference. */
   readonly class: string;
 }
 
@@ -33,8 +33,7 @@ const general = (path: string): string =>
   path.replace(/\[[^\]]*\]/g, '[]').replaceAll(/[a-z]{0,2}-?\$\{id\}[\w.]*/g, 'ID');
 
 /**
- * What the two answers differ in, as far as clients decide by it: status code, reason, the fields of the causes, and the
- * object. Messages, headers and warnings are compared by the battery itself, one case at a time. Undefined: nothing.
+ * The differences of two answers that matter to clients: status code, reason, the fields of the causes, and the object. Messages, headers and warnings are compared by the battery itself, one case at a time. Undefined: nothing.
  */
 export function essenceOf({ diffs, answer }: Failure, expected: Answer): string | undefined {
   const actual = answer ?? {};
@@ -61,7 +60,7 @@ const formOf = ({ request = '', headers }: Step): string => {
   return [method, type, short].filter((each) => each !== '').join(' ');
 };
 
-/** The first step of a case whose answers differ in essence; undefined when there is none. */
+/** The first step of a case with a significant difference, or undefined. */
 export function firstDifference(recorded: Case, failures: readonly Failure[]): Difference | undefined {
   for (const failure of failures) {
     const index = failure.step - 1;

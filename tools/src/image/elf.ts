@@ -1,10 +1,10 @@
-/** What a program or library needs of others to be loaded. */
+/** The dependencies of a program or library. */
 export interface ElfNeeds {
   /** Names of shared libraries, e.g. `libc.so.6`. */
   readonly libraries: readonly string[];
   /** Path of the dynamic loader; undefined for a library. */
   readonly loader: string | undefined;
-  /** As OCI platforms name it. */
+  /** The name in OCI platforms. */
   readonly architecture: string;
 }
 
@@ -66,7 +66,7 @@ export function readElf(file: Buffer): ElfNeeds {
   const machine = numbers.u16(18);
   const architecture = ARCHITECTURES[machine];
   if (architecture === undefined) {
-    throw new Error(`an ELF file of machine ${machine}; known are ${Object.values(ARCHITECTURES).join(', ')}`);
+    throw new Error(`an ELF file of machine ${machine}; supported are ${Object.values(ARCHITECTURES).join(', ')}`);
   }
   const parts = segments(numbers);
   const loader = parts.find(({ type }) => type === INTERPRETER);
@@ -82,7 +82,7 @@ function neededBy(file: Buffer, { u64 }: Numbers, parts: readonly Segment[]): st
   const home = parts.find(
     ({ type, address, size }) => type === LOAD && address <= table && table < address + BigInt(size),
   );
-  if (!home) throw new Error('an ELF file without its table of names');
+  if (!home) throw new Error('an ELF file without a table of section names');
   const names = home.offset + Number(table - home.address);
   return entries.filter(([tag]) => tag === DT_NEEDED).map(([, offset]) => textAt(file, names + Number(offset)));
 }

@@ -60,7 +60,7 @@ export class Layout {
   /** Reads content and holds it against its digest. */
   async read(digest: string): Promise<Buffer> {
     const data = await readFile(this.#path(digest));
-    if (digestOf(data) !== digest) throw new Error(`${this.#path(digest)} is not what its name says`);
+    if (digestOf(data) !== digest) throw new Error(`${this.#path(digest)} does not match the digest in its name`);
     return data;
   }
 
@@ -68,7 +68,7 @@ export class Layout {
     return JSON.parse((await this.read(digest)).toString()) as T;
   }
 
-  /** The manifests of its index, those of nested indexes among them. */
+  /** The manifests of its index, including nested indexes. */
   async manifests(): Promise<readonly Descriptor[]> {
     const top = JSON.parse(await readFile(join(this.#folder, 'index.json'), 'utf8')) as { manifests: Descriptor[] };
     const open = async (descriptor: Descriptor): Promise<readonly Descriptor[]> => {

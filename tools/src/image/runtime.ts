@@ -61,5 +61,7 @@ function libraryPath(name: string, architecture: string): string {
   const folders = [`/lib/${triple}`, `/usr/lib/${triple}`, '/lib64', '/usr/lib64', '/lib', '/usr/lib'];
   const path = folders.map((folder) => `${folder}/${name}`).find((candidate) => existsSync(candidate));
   if (path !== undefined) return path;
-  throw new Error(`${name} for ${architecture} is not on this machine; build there, or give a base with --base`);
+  throw new Error(
+    `${name} for ${architecture} is not on this machine; build on that architecture, or set a base with --base`,
+  );
 }

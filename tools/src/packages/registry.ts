@@ -16,7 +16,7 @@ export interface Registry {
 }
 
 /**
- * A package registry on loopback that has these tarballs and nothing else: what a release would have put there.
+ * A package registry on loopback with only these tarballs, as after a release.
  *
  * @param tarballs files by the name of their package
  * @param homes where each tarball was unpacked

@@ -12,7 +12,7 @@ import { type Text, textsOf, textsOfYaml } from './texts.ts';
 const SKIPPED = /(^|\/)(generated|testdata|crds)\/|(CHANGELOG\.md|crds\.yaml)$/;
 
 /**
- * Folders whose messages are those of kube-apiserver, word for word. `pnpm battery` compares them with recordings, so this check
+ * Folders with the messages of kube-apiserver, word for word. `pnpm battery` compares them with recordings, so this check
  * ignores them. Comments and titles in these folders are checked.
  */
 const VERBATIM =

@@ -28,7 +28,7 @@ export function reported(resource: ArmResource): object {
   };
 }
 
-/** What the platform says of a VM. */
+/** The state of a VM as Azure reports it. */
 export function view({ state, failure }: ArmResource): object {
   const why = failure ? `/${failure.code}` : '';
   const message = failure ? { message: failure.message } : {};

@@ -12,7 +12,7 @@ import { type Label, labelOf, pathOf } from './paths.ts';
 import { Resources } from './resources.ts';
 import type { AzureCloud } from './sovereign.ts';
 
-/** What an Azure Resource Manager endpoint is made of. */
+/** The parts of an Azure Resource Manager endpoint. */
 export interface ArmEndpointOptions {
   readonly clock: Clock;
   readonly pageSize?: number;

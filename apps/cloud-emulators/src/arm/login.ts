@@ -33,6 +33,7 @@ interface LoginOptions {
   readonly cloud?: AzureCloud;
 }
 
+<<<<<<< HEAD
 const LOGIN = /^\/([^/]+)\/(oauth2\/v2\.0\/token|v2\.0\/\.well-known\/openid-configuration)$/;
 const IMDS = '/metadata/identity/oauth2/token';
 
@@ -53,6 +54,9 @@ const wrongAudience = (cloud: AzureCloud | undefined, scope: string): TransportR
       );
 
 /** The answer of the login service; undefined for a path that is none of its own. */
+=======
+/** The answer of the login service; undefined for an unknown path. */
+>>>>>>> e04bf942 (Name the object in messages, and write comments as plain nouns)
 export function answerLogin(
   path: string,
   body: string,
@@ -99,7 +103,7 @@ function namesCertificate(header: Readonly<Record<string, unknown>>, own: X509Ce
   return named('x5t#S256') === print(own.fingerprint256) || named('x5t') === print(own.fingerprint);
 }
 
-/** What is wrong with an assertion that an application has signed for itself. */
+/** The error in a client assertion of an application. */
 function problemOf(assertion: string, { certificate, clientId }: Principal, clock: Clock): string | undefined {
   const token = readJwt(assertion);
   if (!token) return 'AADSTS50027: JWT token is invalid or malformed.';
@@ -117,7 +121,7 @@ function problemOf(assertion: string, { certificate, clientId }: Principal, cloc
 /** Differences of clocks that Microsoft Entra tolerates. */
 const CLOCK_SKEW_S = 300;
 
-/** The answer of the instance metadata service; undefined for a path that is none of its own. */
+/** The answer of the instance metadata service; undefined for an unknown path. */
 export function answerMetadata(
   url: URL,
   metadata: string | undefined,

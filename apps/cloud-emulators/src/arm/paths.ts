@@ -1,6 +1,6 @@
 import type { ResourceKind } from './model.ts';
 
-/** What a request is about; faults are ordered by `METHOD kind`. */
+/** The subject of a request. Fault rules match `METHOD kind`. */
 export interface Label {
   readonly method: string;
   readonly kind:

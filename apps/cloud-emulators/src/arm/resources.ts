@@ -44,7 +44,7 @@ export class Resources {
   readonly #all: Kept<ArmResource>;
   readonly #operations: Kept<ArmOperation>;
   readonly #power: Power;
-  /** What Resource Graph still tells of, and until when. */
+  /** Deleted resources that Resource Graph still lists, with the end of this time. */
   readonly #ghosts: { readonly resource: ArmResource; readonly until: number }[] = [];
   #number = 0;
 
@@ -71,7 +71,7 @@ export class Resources {
     return this.#operations.get(number);
   }
 
-  /** What Resource Graph knows: it hears of everything a while later. */
+  /** The index of Resource Graph, which shows changes with a delay. */
   seenByGraph(): readonly ArmResource[] {
     const { graphLagMs = 0 } = this.#options;
     const now = this.#now();
@@ -252,7 +252,7 @@ export class Resources {
     }
   }
 
-  /** With a VM goes what is marked so; everything else of it becomes free. @param half it never was: its disks are not there; lag: until Resource Graph hears of it */
+  /** The deletion of a VM deletes the resources with delete option Delete, and detaches the others. @param half it never was: its disks are not there; lag: until Resource Graph hears of it */
   #remove(resource: ArmResource, { lag, half = false }: { readonly lag: number; readonly half?: boolean }): void {
     this.#forget(resource, lag);
     if (resource.kind !== 'virtualMachines') return;

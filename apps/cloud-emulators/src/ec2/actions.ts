@@ -39,7 +39,7 @@ const networkInterface = (each: CloudInterface): readonly Element[] =>
         }),
   });
 
-/** An instance as answers tell it. @param volumes those that are attached to it */
+/** An instance as answers tell it. @param volumes the attached volumes */
 export const instanceElement = (
   each: CloudInstance,
   volumes: readonly CloudVolume[],
@@ -102,7 +102,7 @@ export function describeInstances(cloud: Ec2State, params: Params, rule?: Script
   return page(cloud, hits, params);
 }
 
-/** What reads tell of an instance: for a while it may be what it was before a change. */
+/** The state of an instance that reads return. For some time, it may be the state before a change. */
 const reportedOf = ({ now }: Ec2State, each: CloudInstance): CloudInstance =>
   each.stale && each.stale.until > now ? each.stale.was : each;
 
@@ -194,7 +194,7 @@ function endAtBoot(
   release(cloud, each, leave);
 }
 
-/** What an instance leaves when it ends. @param all nothing goes with it */
+/** Resources that remain after the termination of an instance. @param all nothing goes with it */
 function release(cloud: Ec2State, each: CloudInstance, all = false): void {
   each.userData = '';
   cloud.power.off(each.instanceId ?? '');

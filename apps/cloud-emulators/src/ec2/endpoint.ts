@@ -122,7 +122,7 @@ export class Ec2Endpoint implements Emulator, Ec2State {
     }
   }
 
-  /** Where an instance stands among all that there ever were; those that came earlier have lower numbers. */
+  /** The position of an instance in the order of creation. */
   ordinalOf(instance: CloudInstance): number {
     for (const each of this.instances) if (!this.#ordinals.has(each)) this.#ordinals.set(each, ++this.#ordinal);
     return this.#ordinals.get(instance) ?? 0;

@@ -35,7 +35,7 @@ export function runInstances(
 const launchName = ({ options: { launch: answer } }: Ec2State, each: CloudInstance): CloudInstance =>
   answer && 'privateDnsName' in answer ? { ...each, privateDnsName: answer.privateDnsName } : each;
 
-/** What may not differ between two launches with one token. */
+/** Parameters that must be equal in two launches with the same client token. */
 const fingerprintOf = (params: Params): string =>
   createHash('sha256')
     .update(JSON.stringify(Object.entries(params).toSorted()))
@@ -98,7 +98,7 @@ function launch(cloud: Ec2State, params: Params, region: string, fault: Operatio
   return made;
 }
 
-/** Volumes are listed for what is left of them; no action of the driver reads them. */
+/** The tests list volumes to find leftovers. The driver does not read volumes. */
 function attachVolumes(cloud: Ec2State, params: Params, { instanceId = '', tags = {} }: CloudInstance): void {
   for (const [index, mapping] of entriesOf(params, 'BlockDeviceMapping').entries()) {
     const volumeId = `vol-${String(instanceId).slice(2)}${index}`;

@@ -1,4 +1,4 @@
-/** A network interface of an instance; what is undefined or null is left out of answers. */
+/** A network interface of an instance; answers omit undefined and null fields. */
 export interface CloudInterface {
   networkInterfaceId?: string | null;
   deviceIndex?: number | null;
@@ -28,7 +28,7 @@ export interface CloudInstance {
   tags?: Record<string, string>;
   sourceDestCheck?: boolean | null;
   networkInterfaces?: CloudInterface[];
-  /** Those of the same reservation come together. */
+  /** Instances of the same reservation are adjacent. */
   reservation?: string;
   launchTime?: string;
   /** Instance token of the launch. */

@@ -5,7 +5,7 @@ import type { EmulatorStore, Kept } from '../server/kept.ts';
 import type { CloudImage, CloudInstance, CloudVolume, LaunchAnswer, LooseInterface, ScriptRule } from './model.ts';
 import type { WebIdentity } from './sts.ts';
 
-/** What an EC2 endpoint is made of. */
+/** The parts of an EC2 endpoint. */
 export interface Ec2EndpointOptions {
   readonly clock: Clock;
   readonly images?: readonly CloudImage[];
@@ -46,7 +46,7 @@ export interface Ec2State {
   launches: number;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** The position of an instance among all instances, including those that are gone. */
+  /** The position of an instance among all instances, including terminated ones. */
   ordinalOf(instance: CloudInstance): number;
   /** Stores a changed instance. */
   keep(changed: CloudInstance): void;

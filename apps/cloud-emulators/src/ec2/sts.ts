@@ -18,7 +18,7 @@ const OWN: HostRole['keys'] = {
   sessionToken: KEYS.SessionToken,
 };
 
-/** The secret key of the temporary keys that a request names; undefined when they are none of ours. */
+/** The secret key of temporary credentials; undefined if the emulator did not issue them. */
 export const temporarySecret = ({ accessKeyId, sessionToken }: Scope, host?: HostRole): string | undefined =>
   [OWN, ...(host ? [host.keys] : [])].find(
     (keys) => keys.accessKeyId === accessKeyId && keys.sessionToken === sessionToken,
@@ -34,7 +34,7 @@ export interface WebIdentity {
   readonly roles: readonly string[];
 }
 
-/** What STS knows. */
+/** The state of STS. */
 interface StsState {
   /** Absent: any token and any role. */
   readonly webIdentity: WebIdentity | undefined;
@@ -87,7 +87,7 @@ const textOf = (value: unknown): string | undefined => {
   return typeof first === 'string' ? first : undefined;
 };
 
-/** Claims of a token, which nobody proves here; none for what is no token. */
+/** Claims of a token. The emulator does not verify its signature. Empty for an invalid token. */
 function claimsOf(token: string): Readonly<Record<string, unknown>> {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());

@@ -1,4 +1,4 @@
-/** What stands between the tags of an element: a text, or further elements. Lists are one element an entry. */
+/** The content of an element: a text, or other elements. Lists are one element an entry. */
 export type Content = string | number | boolean | readonly Element[];
 export type Element = readonly [name: string, content: Content];
 

@@ -1,7 +1,7 @@
 import { type Clock, sleep, type Transport, type TransportRequest, type TransportResponse } from '@mcm/kube';
 import { type FaultRule, type FaultRuleInput, faultRule } from './rule.ts';
 
-/** What an endpoint does differently for one request that it carries out. */
+/** The changes to one request that an endpoint executes. */
 export type OperationFault = Pick<FaultRule, 'failOperation' | 'operationMs' | 'visibleAfterMs'>;
 
 interface Ordered {
@@ -29,7 +29,7 @@ export class Faults {
     this.#clock = clock;
   }
 
-  /** @returns the rule's id. @throws ZodError, SyntaxError for a regular expression that is none */
+  /** @returns the rule's id. @throws ZodError, SyntaxError for an invalid regular expression */
   order(input: FaultRuleInput): string {
     const rule = faultRule.parse(input);
     for (const pattern of [rule.on, rule.body ?? '']) new RegExp(pattern);
@@ -38,7 +38,7 @@ export class Faults {
     return id;
   }
 
-  /** @returns whether there was such a rule */
+  /** @returns whether the rule existed */
   lift(id: string): boolean {
     const index = this.#rules.findIndex((each) => each.id === id);
     if (index >= 0) this.#rules.splice(index, 1);
@@ -55,7 +55,7 @@ export class Faults {
 
   /**
    * The transport with the faults before it.
-   * @param labelOf what a request asks for, in the words that rules are written in
+   * @param labelOf the name of a request in fault rules
    */
   before(
     carryOut: (request: TransportRequest, fault: OperationFault) => Promise<TransportResponse>,

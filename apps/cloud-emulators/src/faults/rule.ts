@@ -5,7 +5,7 @@ import { z } from 'zod';
  * they refuse the request.
  */
 export const faultRule = z.strictObject({
-  /** Regular expression that what a request asks for must match: `^RunInstances$`, `^PUT virtualMachines$`, `^POST instances$`. */
+  /** Regular expression for the name of a request: `^RunInstances$`, `^PUT virtualMachines$`, `^POST instances$`. */
   on: z.string().min(1),
   /** Regular expression that the request's path and body, joined by a space, must match. */
   body: z.string().optional(),
@@ -29,7 +29,7 @@ export const faultRule = z.strictObject({
   retryAfter: z.number().min(0).optional(),
   /** The connection ends; `before` it is carried out, or `after` that, so that only the answer is lost. */
   lose: z.enum(['before', 'after']).optional(),
-  /** What the request starts fails so at its end: the operation; on EC2, which has none, the boot of what was launched. */
+  /** The error at the end of the operation of the request. On EC2, the boot of the instance fails. */
   failOperation: z
     .strictObject({
       code: z.string(),
@@ -38,15 +38,15 @@ export const faultRule = z.strictObject({
       leave: z.boolean().default(false),
     })
     .optional(),
-  /** What the request starts takes so long, in milliseconds: the operation; on EC2 the boot or the shutdown. */
+  /** The duration of the operation of the request in milliseconds; on EC2, of the boot or the shutdown. */
   operationMs: z.number().min(0).optional(),
-  /** What the request makes, changes or takes away shows in listings so much later, in milliseconds: until then they tell what was before. */
+  /** Delay in milliseconds until listings show the changes of the request. */
   visibleAfterMs: z.number().min(0).optional(),
   /** The answer is kept back so long, in milliseconds. */
   delayMs: z.number().min(0).optional(),
 });
 
-/** A fault as it is kept: which calls it befalls, and what it does to them. */
+/** A stored fault: the calls that it matches, and its effect on them. */
 export type FaultRule = z.infer<typeof faultRule>;
 /** A {@link FaultRule} as it is ordered: what has a default may be left out. */
 export type FaultRuleInput = z.input<typeof faultRule>;

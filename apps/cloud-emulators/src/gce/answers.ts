@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { GceInstance, GceOperation } from './model.ts';
 
-/** What links begin with. */
+/** The prefix of all links. */
 export const API = 'https://www.googleapis.com/compute/v1';
 
 /** Represents the current state: a change must contain the fingerprint of the state that it is based on. */

@@ -27,7 +27,7 @@ const SUBJECT = '/subject-token';
 /** Google accepts signed requests of AWS this old. */
 const OLDEST_MS = 15 * 60_000;
 
-/** The answer of a service that gives tokens; undefined for a path that is none of theirs. */
+/** The answer of a token service; undefined for an unknown path. */
 export function answerFederation(
   request: TransportRequest,
   federation: Federation | undefined,

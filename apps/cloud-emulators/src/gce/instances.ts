@@ -20,7 +20,7 @@ export class Instances {
   readonly #operations: Kept<GceOperation>;
   readonly #options: InstancesOptions;
   readonly #power: Power;
-  /** What listings still tell of, and until when. */
+  /** Deleted instances that listings still contain, with the end of this time. */
   readonly #ghosts: { readonly instance: GceInstance; readonly until: number }[] = [];
   #number = 0;
 
@@ -58,7 +58,7 @@ export class Instances {
     return made;
   }
 
-  /** What listings tell of: they hear of everything a while later. */
+  /** The instances in listings, which show changes with a delay. */
   listed(): readonly GceInstance[] {
     const now = this.now();
     const { visibleAfterMs: lag = 0 } = this.#options;

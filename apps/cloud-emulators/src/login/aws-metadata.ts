@@ -23,7 +23,7 @@ function keysOf({ keys }: HostRole, clock: Clock): object {
   return { AccessKeyId, SecretAccessKey, Token, Expiration: new Date(clock.now().getTime() + LIFE_MS).toISOString() };
 }
 
-/** The answer of the metadata service of a host (IMDSv2) or of its container agent; undefined for a path that is none of its own. */
+/** The answer of the metadata service of a host (IMDSv2) or of its container agent; undefined for an unknown path. */
 export function answerAwsMetadata(
   { method, path, headers }: TransportRequest,
   host: HostRole | undefined,

@@ -19,7 +19,7 @@ const membersOf = (part: string): Members | undefined => {
   }
 };
 
-/** Reads a token; undefined for a text that is none. */
+/** Reads a token; undefined for an invalid text. */
 export function readJwt(text: string): Jwt | undefined {
   const [first = '', second = '', signature = ''] = text.split('.');
   const [header, claims] = [membersOf(first), membersOf(second)];

@@ -10,7 +10,7 @@ export interface HollowKubeletOptions extends Pick<KubeletHostOptions, 'connect'
   readonly store: EmulatorStore;
 }
 
-/** What every emulated machine type gives its node. */
+/** The capacity of the nodes of all emulated machine types. */
 const SHAPE = { cpus: 4, memoryGi: 16, gpus: 0 };
 /** Clouds keep about this much of a console. */
 const CONSOLE_LENGTH = 65_536;

@@ -8,7 +8,7 @@ export interface PoweredVm {
   readonly machineType: string;
   readonly image: string;
   readonly privateIp: string;
-  /** What the cloud hands to the VM, decoded. */
+  /** The decoded user data of the VM. */
   readonly userData: string;
   /** RFC 3339. */
   readonly createdAt: string;

@@ -7,19 +7,19 @@ export interface ListedResource {
   readonly kind: string;
   readonly id: string;
   readonly name: string;
-  /** As the cloud calls it: `running`, `Succeeded`. */
+  /** The state in the terms of the cloud: `running`, `Succeeded`. */
   readonly state: string;
 }
 
-/** A cloud on the loopback address: what its API answers, and what is in it. */
+/** A cloud on the loopback address: its API and its resources. */
 export interface Emulator {
   /** Answers the cloud's API. */
   readonly transport: Transport;
   readonly faults: Faults;
-  /** Everything that is there, in the order in which it was made; what is terminated is not there. */
+  /** All existing resources in the order of their creation, without terminated instances. */
   resources(): readonly ListedResource[];
   /** Requests since the start, by operation. */
   readonly counts: ReadonlyMap<string, number>;
-  /** Powers on what was running when the last process ended. */
+  /** Powers on the VMs that were running when the last process ended. */
   resume(): void;
 }

@@ -6,8 +6,8 @@ export interface EmulatorStore {
 }
 
 /**
- * Things of one kind by their ids, each written to the store when it is put. What is changed in place is kept when it is
- * put again.
+ * Things of one kind by their ids, each written to the store when it is put. An object that is changed in place is stored when `put` is
+ * called again.
  */
 export class Kept<T extends object> {
   readonly #kind: string;

@@ -5,7 +5,7 @@ import { unreadLines } from './allowed.ts';
 /** The outputs of a command for a model. */
 export type Telling = Pick<CommandEnvironment, 'say' | 'draw' | 'warn'>;
 
-/** A model, the refusals of the server, and the lines before it, which are no part of the model. */
+/** A model, the refusals of the server, and the lines before it, which do not belong to the model. */
 interface Reported<T> {
   readonly model: T;
   readonly unread: ReadonlySet<string>;

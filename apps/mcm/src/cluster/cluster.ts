@@ -48,7 +48,7 @@ export interface Cluster {
 }
 
 /**
- * Finds the kubeconfig files: those of the flag, else of `$KUBECONFIG`, else of the local instance, else of the user.
+ * Finds the kubeconfig files: the files of the flag, otherwise of `$KUBECONFIG`, of the local instance, or of the user.
  * @throws UserError when none of them exists.
  */
 export function findKubeconfigs(

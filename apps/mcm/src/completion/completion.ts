@@ -19,7 +19,7 @@ const offered = ({ commands, values, flags }: Place): Offered => ({
 
 const paths = (places: readonly Place[]): string[] => places.flatMap(({ path }) => (path === '' ? [] : [`"${path}"`]));
 
-/** What a shell runs for words from a list, for any value, and for the names that a running command finds. */
+/** Shell code for words of a list, for any value, and for names that a command finds. */
 interface Offers {
   readonly choices: (words: string) => string;
   readonly anything: string;

@@ -119,7 +119,7 @@ test('a pool that replaces machines is blocked while old machines exist, and not
     const snapshot = { ...facts, now: '2026-01-01T00:00:00Z' };
     return explainPool(snapshot, () => snapshot);
   };
-  expect(explained(annotations).blockers).toEqual(['new machines replace those with another config']);
+  expect(explained(annotations).blockers).toEqual(['new machines replace the machines with another config']);
   const after = explained(at('new'));
   expect([after.blockers, statusLines([after])[1]?.endsWith('  updated')]).toEqual([[], true]);
 });

@@ -57,7 +57,7 @@ export interface ControllerHealth {
   readonly holder?: string;
   /** The evidence as a sentence without a period; empty for `acts`. */
   readonly reason: string;
-  /** What does not happen; empty for `acts` and `unknown`. */
+  /** The effects of the stopped controller; empty for `acts` and `unknown`. */
   readonly effects: readonly string[];
   /** Names of the MachineDeployments whose last change it did not process, for `behind`. */
   readonly unprocessed: readonly string[];
@@ -114,7 +114,7 @@ function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
   return metadata.generation === 1 ? parseTime(metadata.creationTimestamp) : undefined;
 }
 
-/** The manager keeps the observed generation of a deployment that it refuses or deletes, so this is no evidence. */
+/** The manager keeps the observed generation of a deployment that it refuses or deletes, so this does not prove that the manager works. */
 function isUnprocessed(deployment: MachineDeployment): boolean {
   const { metadata, status } = deployment;
   if ((status?.observedGeneration ?? 0) >= (metadata.generation ?? 0)) return false;

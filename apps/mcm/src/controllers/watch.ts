@@ -114,7 +114,7 @@ export class ControllerWatch {
     return [...this.#failing].some((name) => this.#informers.get(name)?.refused === undefined);
   }
 
-  /** Drops what is known about other namespaces than these. */
+  /** Forgets all other namespaces. */
   keep(namespaces: ReadonlySet<string>): void {
     for (const name of this.#known.keys()) {
       if (namespaces.has(name)) continue;

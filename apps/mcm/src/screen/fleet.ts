@@ -108,7 +108,7 @@ const shown = (text: string | undefined): string | undefined => (text === undefi
 
 const revisionOf = (set: MachineSet): number => Number(set.metadata.annotations?.[Annotations.Revision] ?? 0);
 
-/** @param acts Whether the machine controller acts. Otherwise its last report would announce what it does not do. */
+/** @param acts Whether the machine controller acts. Otherwise its last report would announce actions that it does not perform. */
 function viewMachine(machine: Machine, acts: boolean): MachineView {
   const phase = phaseName(printable(machine.status?.currentStatus?.phase ?? ''));
   return {

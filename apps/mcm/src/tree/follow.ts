@@ -82,7 +82,7 @@ export async function followTree(
   while (!signal.aborted) {
     if (isKnown()) {
       const look = lookAt();
-      // Times alone are no change.
+      // A change of only a time does not count.
       const text = JSON.stringify([look.model, notActing(look.health)]);
       if (text !== before) show(look);
       before = text;

@@ -90,7 +90,7 @@ export function fleetTree(
 
 /** Options of {@link fleetTree}. */
 interface TreeOptions {
-  /** The health of the controllers of a namespace. The tree announces no action of those that do not act. Default: all act. */
+  /** The health of the controllers of a namespace. The tree does not announce actions of controllers that are not working. Default: all act. */
   readonly controllersIn?: (namespace: string) => readonly ControllerHealth[];
   /** The objects are of all namespaces. */
   readonly allNamespaces?: boolean;

@@ -26,7 +26,7 @@ async function on<T, Spec, Credentials>(
   }
 }
 
-/** Calls of the cloud from a fleet's birth to its end, and what it costs while nothing happens. */
+/** Calls to the cloud from the creation to the deletion of a fleet, and of an idle fleet. */
 async function* lives(machines: number): AsyncGenerator<Figure> {
   const { life, idle } = await on(aws(), async (fleet) => {
     await fleet.make(machines);
@@ -46,21 +46,26 @@ async function* lives(machines: number): AsyncGenerator<Figure> {
     await fleet.untilRunning(2);
     return minus(fleet.counts(), before);
   });
-  yield atMost('AWS: writes of a machine’s life', sum(life, AWS_WRITES) / machines, 4, 'calls');
-  yield atMost(`AWS: reads of a machine’s life, ${machines} at once`, sum(life, AWS_READS) / machines, 1, 'calls');
+  yield atMost('AWS: writes from creation to deletion of a machine', sum(life, AWS_WRITES) / machines, 4, 'calls');
   yield atMost(
-    'AWS: reads of a machine’s birth, alone',
+    `AWS: reads from creation to deletion of a machine, ${machines} at once`,
+    sum(life, AWS_READS) / machines,
+    1,
+    'calls',
+  );
+  yield atMost(
+    'AWS: reads of a single machine creation',
     sum(one, AWS_READS),
     2,
     'calls',
-    'one of them looks for a VM of its name',
+    'one of the reads looks for a VM with the machine name',
   );
   yield atMost(
-    `AWS: calls of ${machines} machines in an hour of nothing`,
+    `AWS: calls of ${machines} machines in an hour without changes`,
     sum(idle, /./),
     4,
     'calls',
-    'one listing each 15 min',
+    'one listing every 15 min',
   );
   for (const [name, provider] of [
     ['Azure', azure()],
@@ -74,13 +79,13 @@ async function* lives(machines: number): AsyncGenerator<Figure> {
       const rested = minus(fleet.counts(), born);
       return { born: sum(born, /./) / 20, rested: sum(rested, /./) };
     });
-    yield reported(`${name}: calls of a machine’s birth`, calls.born, 'calls');
+    yield reported(`${name}: calls for the creation of a machine`, calls.born, 'calls');
     yield atMost(
-      `${name}: calls of 20 machines in an hour of nothing`,
+      `${name}: calls of 20 machines in an hour without changes`,
       calls.rested,
       4,
       'calls',
-      'one listing each 15 min',
+      'one listing every 15 min',
     );
   }
 }
@@ -157,11 +162,11 @@ async function* exhausted(machines: number): AsyncGenerator<Figure> {
     await fleet.clock.advance(60 * 60_000);
     return { first: before, hour: launches() - before };
   });
-  yield atMost(`AWS: launches of ${machines} machines in a zone known to be empty`, first, 1, 'calls');
+  yield atMost(`AWS: launches of ${machines} machines in a zone without capacity`, first, 1, 'calls');
   yield atMost('AWS: probes of that zone in an hour', hour, 6, 'calls');
 }
 
-/** The same of the other clouds, where what has to be sent is what the births took: a stall counts against us. */
+/** The same measurement for the other clouds. The limit is the number of calls of the creations, so a stall makes the result worse. */
 async function* throttledElsewhere(machines: number): AsyncGenerator<Figure> {
   for (const [name, provider] of OTHERS) {
     const { ms, calls, refused } = await on(provider, async (fleet) => {
@@ -195,8 +200,8 @@ async function* exhaustedElsewhere(machines: number): AsyncGenerator<Figure> {
       await fleet.clock.advance(60 * 60_000);
       return { first: before, hour: launches() - before, left: fleet.cloud.resources().length };
     });
-    yield atMost(`${name}: launches of ${machines} machines in a zone known to be empty`, first, 1, 'calls');
-    yield atMost(`${name}: probes of that zone in an hour`, hour, 6, 'calls', `${left} things left in the cloud`);
+    yield atMost(`${name}: launches of ${machines} machines in a zone without capacity`, first, 1, 'calls');
+    yield atMost(`${name}: probes of that zone in an hour`, hour, 6, 'calls', `${left} resources left in the cloud`);
   }
 }
 

@@ -65,17 +65,34 @@ export class BlockedDrains {
   async *#run(): AsyncGenerator<Figure> {
     await this.#furnish();
     const storm = await this.#beginDrains();
-    yield reported(`while ${DRAINS} drains begin: creation starts`, storm, 's', 'the slowest of 10');
+    yield reported(`time until a creation starts while ${DRAINS} drains start`, storm, 's', 'the slowest of 10');
     await sleep(realClock, 5_000);
     const starts: number[] = [];
     for (let i = 0; i < CREATIONS; i += 1) starts.push(await this.#create(`new-${i}`));
-    yield atMost(`with ${DRAINS} blocked drains: creation starts`, percentile(starts, 0.99), 1, 's', 'p99 of 100');
+    yield atMost(
+      `time until a creation starts with ${DRAINS} blocked drains`,
+      percentile(starts, 0.99),
+      1,
+      's',
+      'p99 of 100',
+    );
     await this.#running(DRAINS + CREATIONS);
-    yield atMost(`with ${DRAINS} blocked drains: an empty machine is gone`, await this.#delete('new-0'), 3, 's');
+    yield atMost(
+      `time until an empty machine is deleted with ${DRAINS} blocked drains`,
+      await this.#delete('new-0'),
+      3,
+      's',
+    );
     yield* this.#quiet();
     const { drained, gone, cpu } = await this.#unblock();
-    yield atMost(`${DRAINS} drains unblocked: pods gone`, drained, GRACE_SECONDS + 10, 's', `grace ${GRACE_SECONDS} s`);
-    yield reported(`${DRAINS} drains unblocked: machines gone`, gone, 's', cpu);
+    yield atMost(
+      `${DRAINS} drains unblocked: time until all pods are deleted`,
+      drained,
+      GRACE_SECONDS + 10,
+      's',
+      `grace ${GRACE_SECONDS} s`,
+    );
+    yield reported(`${DRAINS} drains unblocked: time until all machines are deleted`, gone, 's', cpu);
   }
 
   /** Machines that run, a pod on each, and a budget for each pod that lets it not go. */
@@ -110,7 +127,7 @@ export class BlockedDrains {
 
   async #make(name: string): Promise<void> {
     await this.#stack.client.resource<Machine>(machines, NAMESPACE).create({
-      // As the machine set makes them.
+      // Machines in the form in which the MachineSet creates them.
       metadata: { name, namespace: NAMESPACE, finalizers: [Finalizers.MachineControllerManager] },
       spec: { class: { kind: 'MachineClass', name: CLASS } },
     });
@@ -137,7 +154,7 @@ export class BlockedDrains {
     for (let i = 0; i < 10; i += 1) starts.push(await this.#create(`storm-${i}`));
     await deleting;
     await this.#machines.until(
-      'all drains say what blocks them',
+      'all drains report their blockers',
       (known) =>
         all(known.values(), ({ metadata, status }) =>
           metadata.deletionTimestamp ? (status?.lastOperation?.description ?? '').includes('disruption budget') : true,
@@ -155,7 +172,7 @@ export class BlockedDrains {
 
   async #delete(name: string): Promise<number> {
     await this.#stack.client.resource<Machine>(machines, NAMESPACE).delete(name);
-    return this.#machines.until('an empty machine gone', (known) => !known.has(name), LONG_MS);
+    return this.#machines.until('an empty machine is deleted', (known) => !known.has(name), LONG_MS);
   }
 
   async *#quiet(): AsyncGenerator<Figure> {
@@ -167,8 +184,8 @@ export class BlockedDrains {
     await sleep(realClock, QUIET_MS);
     const share = ((cpuMs(pid) - before) / QUIET_MS) * 100;
     const { writes, reads } = count(this.#stack.requests.read());
-    yield atMost(`${DRAINS} blocked drains, nothing changes: CPU`, share, 5, '% of a core', `${QUIET_MS / 1_000} s`);
-    yield atMost(`${DRAINS} blocked drains, nothing changes: requests`, writes + reads, 0, 'requests');
+    yield atMost(`${DRAINS} blocked drains without changes: CPU`, share, 5, '% of a core', `${QUIET_MS / 1_000} s`);
+    yield atMost(`${DRAINS} blocked drains without changes: requests`, writes + reads, 0, 'requests');
     yield atMost(`${DRAINS} blocked drains: RSS`, rssMb(pid), 300, 'MB');
   }
 
@@ -192,11 +209,11 @@ export class BlockedDrains {
       const budgets = client.resource<PodDisruptionBudget>(podDisruptionBudgets, appNamespace(index));
       await budgets.patch(`app-${index}`, { type: 'merge', body: { spec: { minAvailable: 0 } } });
     });
-    await this.#pods.until('all pods gone', (known) => known.size === 0, LONG_MS);
+    await this.#pods.until('all pods are deleted', (known) => known.size === 0, LONG_MS);
     const drained = since();
     await opening;
     const isGone = (name: string): boolean => !name.startsWith('full-');
-    await this.#machines.until('all machines gone', (known) => all(known.keys(), isGone), LONG_MS);
+    await this.#machines.until('all machines are deleted', (known) => all(known.keys(), isGone), LONG_MS);
     const cpu = this.#cpu().map(([name, seconds]) => `${name} ${(seconds - (before.get(name) ?? 0)).toFixed(1)} s`);
     return { drained, gone: since(), cpu: `CPU: ${cpu.join(', ')}` };
   }

@@ -14,7 +14,7 @@ const figure = (value: number, unit: string, note: string): string =>
 export const reported = (work: string, value: number, unit: string, note = ''): Figure => ({
   work,
   here: figure(value, unit, note),
-  goal: 'none of its own',
+  goal: 'no goal',
   reached: undefined,
 });
 

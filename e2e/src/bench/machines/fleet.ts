@@ -5,7 +5,7 @@ import { type Counts, count } from '../../harness/request-log.ts';
 import { NAMESPACE, type Stack, startStack, until } from '../../harness/stack.ts';
 import { bulkyPod, POD_BYTES } from './bulky-pod.ts';
 
-/** What one piece of work cost. */
+/** The cost of one task. */
 export interface Measured {
   readonly work: string;
   readonly seconds: number;
@@ -79,7 +79,7 @@ async function measure(stack: Stack, work: string, machineCount: number, run: ()
   const start = performance.now();
   await run();
   const seconds = (performance.now() - start) / 1000;
-  // What trails behind (events, last status) belongs to the work too.
+  // Late writes (events, last status) belong to the task too.
   await sleep(realClock, 3_000);
   return {
     work,
@@ -109,7 +109,7 @@ async function measureIdle(stack: Stack, machineCount: number): Promise<Measured
       `${name} ${(((used[at] ?? Number.NaN) / IDLE_MS) * 100).toFixed(2)} % of a core, RSS ${rssOf(pid)} MB`,
   );
   return {
-    work: `${machineCount} machines, nothing to do, a minute`,
+    work: `${machineCount} machines, idle for a minute`,
     seconds: IDLE_MS / 1000,
     machines: machineCount,
     counts: count(stack.requests.read()),

@@ -13,7 +13,7 @@ const PODS = 30_000;
 const PARALLEL = 48;
 const CLASS = 'blue';
 const IDLE_MS = 30_000;
-/** What the original's machine controller has with 20,000 of the pods and one machine: with more of both it has more. */
+/** The memory of the original machine controller with 20,000 pods and one machine, which is a lower bound. */
 const ORIGINAL_MB = 577;
 /** On a quiet machine, all pending writes are complete after half a minute. */
 const QUIET_LIMIT_MS = 600_000;
@@ -41,7 +41,7 @@ const conditions = (heartbeat: string) =>
     type,
     status: type === 'Ready' ? ('True' as const) : ('False' as const),
     reason: 'Kubelet',
-    message: 'kubelet says so',
+    message: 'kubelet reports Ready',
     lastHeartbeatTime: heartbeat,
     lastTransitionTime: STARTED_AT,
   }));
@@ -153,7 +153,7 @@ export class IdleFleet {
         .patch(made.metadata.name, { type: 'merge', body: { status } }, options);
     });
     await this.#stack.machineController.start();
-    // What the controller leaves on nodes is written once.
+    // The controller writes its labels and annotations on nodes once.
     await this.#quiet(20_000);
   }
 
@@ -168,7 +168,9 @@ export class IdleFleet {
       if (sent.writes + sent.reads === 0) return;
     } while (performance.now() - start < QUIET_LIMIT_MS);
     const rest = [...sent.by].slice(0, 5).map(([what, times]) => `${times} × ${what}`);
-    throw new Error(`not quiet within ${QUIET_LIMIT_MS / 1000} s; in the last ${ms / 1000} s: ${rest.join(', ')}`);
+    throw new Error(
+      `the controllers still write after ${QUIET_LIMIT_MS / 1000} s; in the last ${ms / 1000} s: ${rest.join(', ')}`,
+    );
   }
 
   get #pid(): number {
@@ -194,7 +196,7 @@ export class IdleFleet {
     yield atMost(`${MACHINES} Running machines: RSS`, rssMb(this.#pid), 400, 'MB');
   }
 
-  /** What both controllers use while there is nothing to do. */
+  /** CPU and memory of both idle controllers. */
   async *#cpu(beside: string, limit: number): AsyncGenerator<Figure> {
     const controllers = { 'machine controller': this.#pid, 'deployment controller': this.#managerPid };
     const before = Object.entries(controllers).map(([name, pid]) => ({ name, pid, used: cpuMs(pid) }));
@@ -254,7 +256,7 @@ export class IdleFleet {
       'from the start of the process',
     );
     yield atMost(
-      `restart with ${MACHINES} machines: needless writes`,
+      `restart with ${MACHINES} machines: unnecessary writes`,
       needless.length,
       0,
       'writes',

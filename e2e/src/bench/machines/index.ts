@@ -13,8 +13,8 @@ export async function* machineFigures(): AsyncGenerator<Figure> {
     const dies = work.endsWith('→ 0');
     // A class's finalizer and a first event are the fleet's, not a machine's.
     const name = dies
-      ? 'death of a machine: writes of both controllers'
-      : 'birth of a machine: writes of both controllers';
-    yield atMost(name, counts.writes / machines, 8, 'writes', dies ? '' : '6, and two of its bootstrap token');
+      ? 'deletion of a machine: writes of both controllers'
+      : 'creation of a machine: writes of both controllers';
+    yield atMost(name, counts.writes / machines, 8, 'writes', dies ? '' : '6, and 2 for the bootstrap token');
   }
 }

@@ -30,7 +30,7 @@ export function parseXml(xml: string): Node {
   const open: { name: string; text: string; children: Node[] }[] = [{ name: '', text: '', children: [] }];
   for (const token of tokens) {
     const top = open.at(-1);
-    if (!top) throw new Error('too many ends');
+    if (!top) throw new Error('more closing tags than opening tags');
     if (token.startsWith('</')) {
       if (token !== `</${top.name}>`) throw new Error(`${token} ends ${top.name}`);
       open.pop();
@@ -40,7 +40,7 @@ export function parseXml(xml: string): Node {
     else top.text += token;
   }
   const [root] = open[0]?.children ?? [];
-  if (!root || open.length !== 1) throw new Error('half an answer');
+  if (!root || open.length !== 1) throw new Error('the answer is incomplete');
   return root;
 }
 
@@ -67,23 +67,23 @@ function plain(member: Member): { type: number | Schema | ListSchema; traits: Re
   return { type: type as number | Schema | ListSchema, traits: isTraits(traits) ? traits : {} };
 }
 
-/** Where an answer is not what the SDK's schema says, one line each. */
+/** The differences of an answer from the schema of the SDK, one line each. */
 export function ec2Differences(action: string, root: Node): readonly string[] {
   if (root.name !== `${action}Response`) return [`the answer is ${root.name}`];
   const schema = answerOf(ec2, action);
   const known = root.children.filter(({ name }) => name !== 'requestId');
   // Actions that answer nothing tell that they have worked.
   if (!Array.isArray(schema) || schema[4].length === 0)
-    return known.filter(({ name }) => name !== 'return').map(({ name }) => `${name}: nothing is answered`);
+    return known.filter(({ name }) => name !== 'return').map(({ name }) => `${name}: the answer is empty`);
   return structure(schema as Schema, { ...root, children: known }, action);
 }
 
-/** Where an answer of STS is not what the SDK's schema says, one line each. */
+/** The differences of an answer of STS from the schema of the SDK, one line each. */
 export function stsDifferences(action: string, root: Node): readonly string[] {
   if (root.name !== `${action}Response`) return [`the answer is ${root.name}`];
   const [result, metadata, ...more] = root.children;
   if (result?.name !== `${action}Result` || metadata?.name !== 'ResponseMetadata' || more.length > 0)
-    return [`the answer holds ${root.children.map(({ name }) => name).join(', ')}`];
+    return [`the answer contains ${root.children.map(({ name }) => name).join(', ')}`];
   const schema = answerOf(sts, action);
   if (!Array.isArray(schema)) return [`the SDK has no ${action}`];
   return structure(schema as Schema, result, action);
@@ -100,7 +100,7 @@ function structure([, , type, , names, members]: Schema, node: Node, path: strin
   return node.children.flatMap((child) => {
     const at = `${path}.${child.name}`;
     const member = fields.get(child.name);
-    return member === undefined ? [`${at}: is no field of ${type}`] : value(member, child, at);
+    return member === undefined ? [`${at}: is not a field of ${type}`] : value(member, child, at);
   });
 }
 
@@ -108,14 +108,14 @@ function value(member: Member, node: Node, path: string): readonly string[] {
   const { type } = plain(member);
   if (typeof type === 'number') {
     const pattern = SCALARS[type];
-    if (!pattern) return [`${path}: a type that is not known here: ${type}`];
+    if (!pattern) return [`${path}: unknown type: ${type}`];
     return node.children.length === 0 && pattern.test(node.text)
       ? []
-      : [`${path}: ${node.text || 'elements'} is no simple type ${type}`];
+      : [`${path}: ${node.text || 'elements'} is not a simple type ${type}`];
   }
   if (type[0] === 3) return structure(type, node, path);
   return node.children.flatMap((item, i) => {
     const at = `${path}[${i}]`;
-    return item.name === 'item' ? value((type as ListSchema)[4], item, at) : [`${at}: ${item.name} is no item`];
+    return item.name === 'item' ? value((type as ListSchema)[4], item, at) : [`${at}: ${item.name} is not an item`];
   });
 }

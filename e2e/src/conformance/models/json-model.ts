@@ -23,28 +23,28 @@ const SCALARS: Readonly<Record<string, (value: unknown) => boolean>> = {
   any: () => true,
 };
 
-/** Where a value is not what the model says, one line each: `disks[0].size: is no field of AttachedDisk`. */
+/** The differences of a value from the model, one line each: `disks[0].size: is no field of AttachedDisk`. */
 export function differences(model: Model, type: FieldType, value: unknown, path = ''): readonly string[] {
   if (Array.isArray(type))
     return Array.isArray(value)
       ? value.flatMap((each, i) => differences(model, type[0], each, `${path}[${i}]`))
-      : [`${path}: is no list`];
+      : [`${path}: is not a list`];
   if (typeof type === 'object')
     return isRecord(value)
       ? Object.entries(value).flatMap(([key, each]) =>
           differences(model, (type as { '*': FieldType })['*'], each, `${path}.${key}`),
         )
-      : [`${path}: is no map`];
+      : [`${path}: is not a map`];
   const scalar = SCALARS[type as string];
   if (scalar) return scalar(value) ? [] : [`${path}: ${JSON.stringify(value)} is no ${String(type)}`];
   const fields = model[type as string];
   if (fields === 'any') return [];
-  if (fields === undefined) return [`${path}: the model has no ${String(type)}`];
+  if (fields === undefined) return [`${path}: the model does not contain ${String(type)}`];
   if (!isRecord(value)) return [`${path}: is no ${String(type)}`];
   return Object.entries(value).flatMap(([key, each]) => {
     const field = fields[key];
     return field === undefined
-      ? [`${path}.${key}: is no field of ${String(type)}`]
+      ? [`${path}.${key}: is not a field of ${String(type)}`]
       : differences(model, field, each, `${path}.${key}`);
   });
 }

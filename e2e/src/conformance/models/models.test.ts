@@ -341,7 +341,7 @@ const DISCOVERY = {
   document: { issuer: 'string', authorization_endpoint: 'string', token_endpoint: 'string', jwks_uri: 'string' },
 } as const;
 
-/** Where an answer of a token endpoint is not what it may be. */
+/** The invalid parts of an answer of a token endpoint. */
 function oauthDifferences({ status, text }: Pick<Exchange, 'status' | 'text'>): readonly string[] {
   const kind = status < 300 ? 'granted' : 'refused';
   const value: Readonly<Record<string, unknown>> = JSON.parse(text);
@@ -446,8 +446,8 @@ test('an unknown field or a field of another type is reported', () => {
     '<DescribeInstancesResponse xmlns="x"><requestId>r</requestId><reservationSet><item><reservationID>r</reservationID><instancesSet><item><instanceState><code>on</code></instanceState><ebsOptimized>maybe</ebsOptimized></item></instancesSet></item></reservationSet></DescribeInstancesResponse>';
   expect(ec2Differences('DescribeInstances', parseXml(xml))).toEqual([
     'DescribeInstances.reservationSet[0].reservationID: is no field of Reservation',
-    'DescribeInstances.reservationSet[0].instancesSet[0].instanceState.code: on is no simple type 1',
-    'DescribeInstances.reservationSet[0].instancesSet[0].ebsOptimized: maybe is no simple type 2',
+    'DescribeInstances.reservationSet[0].instancesSet[0].instanceState.code: on is not a simple type 1',
+    'DescribeInstances.reservationSet[0].instancesSet[0].ebsOptimized: maybe is not a simple type 2',
   ]);
   expect(() => parseXml('<a><b></a>')).toThrow();
 });

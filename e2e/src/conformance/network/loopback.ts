@@ -9,7 +9,7 @@ export interface Loopback {
   readonly origin: string;
   /** PEM of its authority. Absent: plain http. */
   readonly ca?: string;
-  /** What the process of a driver needs to find it and to be let in. */
+  /** The environment variables with which the process of a driver finds the server and authenticates. */
   readonly variables: Readonly<Record<string, string>>;
   /** Names of all that is in it. */
   readonly left: () => readonly string[] | Promise<readonly string[]>;

@@ -64,10 +64,11 @@ function runOf(at: string, text: string, info: string, notes: readonly string[])
     else if (word === 'run by') path = rest.trim();
     else if (word === 'not run') {
       const [, lines, because = ''] = /^(?: \(([^)]*)\))?: (.*)$/.exec(rest) ?? [];
-      if (because.split(' ').length < 3) throw new Error(`${at}: say in a sentence why it is not run: "${note}"`);
+      if (because.split(' ').length < 3)
+        throw new Error(`${at}: write a sentence with the reason why the block does not run: "${note}"`);
       if (lines === undefined) return { by: 'nobody', because };
       script = without(at, script, lines.split(', '));
-    } else throw new Error(`${at}: "${note}" is nothing that can be said of a block`);
+    } else throw new Error(`${at}: "${note}" is not a valid note for a block`);
   }
   if (path !== undefined) return { by: 'test', path };
   const placeholders = after.flatMap((line) => [...line.matchAll(/(?:^|; )([A-Z]+)=/g)].map(([, name = '']) => name));
@@ -78,7 +79,8 @@ function runOf(at: string, text: string, info: string, notes: readonly string[])
 function without(at: string, text: string, beginnings: readonly string[]): string {
   const lines = text.split('\n');
   for (const beginning of beginnings)
-    if (!lines.some((line) => line.startsWith(beginning))) throw new Error(`${at}: no line begins with "${beginning}"`);
+    if (!lines.some((line) => line.startsWith(beginning)))
+      throw new Error(`${at}: no line of the block starts with "${beginning}"`);
   return lines.filter((line) => !beginnings.some((beginning) => line.startsWith(beginning))).join('\n');
 }
 

@@ -29,7 +29,7 @@ const needsMissing = ({ run }: Block): boolean =>
     line.split(/\W+/).some((word) => missing.includes(word)),
   );
 
-/** Blocks that are run here by page; those before the first that needs what is missing, as others may build on it. */
+/** The blocks that the test runs for each page. It skips all blocks after the first one that cannot run, because later blocks may depend on it. */
 function runnable(): readonly (readonly [page: string, blocks: readonly Block[]])[] {
   return [...Map.groupBy(blocks.filter(ours), ({ page }) => page)].map(([page, all]) => {
     const end = all.findIndex(needsMissing);
@@ -50,9 +50,9 @@ describe('every shell block of the documentation', () => {
   });
 
   test.each([
-    ['<!-- not run: later -->', /say in a sentence why/],
-    ['<!-- runs alone -->', /nothing that can be said/],
-    ['<!-- not run (mcm up): it is started elsewhere -->', /no line begins with "mcm up"/],
+    ['<!-- not run: later -->', /write a sentence with the reason/],
+    ['<!-- runs alone -->', /is not a valid note/],
+    ['<!-- not run (mcm up): it is started elsewhere -->', /no line of the block starts with "mcm up"/],
   ])('a comment that means nothing is refused: %s', (comment, fault) => {
     expect(() => blocksOf('page.md', `${comment}\n\`\`\`sh\nmcm tree\n\`\`\`\n`)).toThrow(fault);
   });
@@ -68,7 +68,7 @@ const parted = <T>(all: readonly T[], chosen: (one: T) => boolean): readonly [re
 /** These pages do not need the fleet, and start as soon as possible. The tour of the README waits for machines most of the time. */
 const APART = ['apps/machine-controller-manager/README.md', 'docs/install.md', 'docs/local.md', 'docs/tracing.md'];
 
-/** A fleet of `mcm up` for all pages, and empty clusters for those that install something. */
+/** A fleet of `mcm up` for all pages, and an empty cluster for each page that installs objects. */
 describe('the commands of the documentation work as they are written', () => {
   const dir = mkdtempSync(join(tmpdir(), 'mcm docs '));
   const cwd = join(dir, 'a folder');
@@ -149,7 +149,7 @@ async function aRunningMachine(kubeconfig: string): Promise<string> {
   return running?.metadata.name ?? '';
 }
 
-/** As much of a CRD of the Prometheus operator as an object of it needs to be taken. */
+/** The minimum of a CRD of the Prometheus operator for which the API server accepts its objects. */
 const monitoring = (kind: string) => ({
   apiVersion: 'apiextensions.k8s.io/v1' as const,
   kind: 'CustomResourceDefinition' as const,

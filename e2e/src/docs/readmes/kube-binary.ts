@@ -7,7 +7,7 @@ process.exit(
     description: 'Manages demos.',
     defaults: { port: 10258, concurrency: 10, controllers: ['demo'] },
     metricsPrefix: 'demo_',
-    flags: { 'demo-timeout': durationFlag({ default: 1_200_000, help: 'how long a demo may take' }) },
+    flags: { 'demo-timeout': durationFlag({ default: 1_200_000, help: 'longest duration of the demo' }) },
     units: ({ control, namespace, runtime, flags, log, metrics, clock, random }) => {
       const informer = createInformer(control, configMaps, { ...runtime, namespace });
       const concurrency = flags['concurrent-syncs'];

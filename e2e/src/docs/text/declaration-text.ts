@@ -1,4 +1,4 @@
-/** What a module declares and exports: name, and the text of its declaration without comments and bodies. */
+/** The exported declarations of a module: name and text, without comments and bodies. */
 export interface Declaration {
   readonly name: string;
   readonly text: string;
@@ -49,7 +49,7 @@ function functionText(text: string, at: number): string {
   return `${text.slice(at, end).trimEnd()};`;
 }
 
-/** A field without what it begins as; the defaults of parameters stay. */
+/** A field without its initial value; the defaults of parameters stay. */
 const withoutValue = (member: string): string =>
   member.slice(
     0,

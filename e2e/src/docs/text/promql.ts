@@ -1,4 +1,4 @@
-/** What a PromQL expression asks for. */
+/** The metrics and labels of a PromQL expression. */
 export interface Asked {
   /** Names of metrics, with the labels that their selectors name. */
   readonly metrics: ReadonlyMap<string, readonly string[]>;

@@ -7,7 +7,7 @@ export interface Sent extends TransportRequest {
   readonly at: number;
 }
 
-/** What is answered in place of the cloud; undefined: the cloud answers. */
+/** The answer instead of the cloud; undefined: the cloud answers. */
 export type Script = (request: Sent, count: number) => TransportResponse | Promise<TransportResponse> | undefined;
 
 /** Sees every request, and may answer instead of the cloud. */

@@ -4,7 +4,7 @@ import { wired } from '../wired.ts';
 /** Each driver uses another random key. */
 const THROW_AWAY_KEY = /ssh-rsa [\w+/=]+/g;
 
-/** What a driver asks its cloud for. */
+/** The requests of a driver to its cloud. */
 export interface Asked {
   /** Every request of a machine's creation. */
   readonly requests: string;

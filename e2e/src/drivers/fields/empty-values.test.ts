@@ -9,8 +9,8 @@ import { fieldOf, type Leaf, membersOf, put, without } from './leaves.ts';
 import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
 
 /**
- * One rule for all drivers: null, an empty text, list or object is as if the field were not there. The exceptions are
- * those of the original, which keeps some fields as pointers: an empty value of these is sent, or refused.
+ * One rule for all drivers: null, an empty text, list or object is as if the field were not there. The exceptions come from the original,
+ * where some fields are pointers. An empty value of such a field is sent or refused.
  */
 
 let back: () => void;
@@ -81,7 +81,7 @@ function describeEmpties<Spec, Credentials>(
     connect: () => () => Promise.reject(new Error()),
   };
   const schema = driverReference(open().driver(context)).providerSpec;
-  // Keys of maps are no fields.
+  // Keys of maps are not fields.
   const members = specs.flatMap((spec) =>
     membersOf(spec).flatMap((leaf) => {
       const field = fieldOf(leaf.path, schema);

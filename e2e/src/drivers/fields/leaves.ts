@@ -9,7 +9,7 @@ export interface Leaf {
   readonly value: unknown;
 }
 
-/** All values of a provider spec that are no lists and no objects. */
+/** All scalar values of a provider spec. */
 export function leavesOf(value: unknown, path: Path = []): readonly Leaf[] {
   if (Array.isArray(value)) return value.flatMap((each, at) => leavesOf(each, [...path, at]));
   if (typeof value === 'object' && value !== null)
@@ -34,7 +34,7 @@ export const fieldOf = (path: Path, schema: JsonSchema): string => {
   return text;
 };
 
-/** All fields of a schema that hold no others, with what is said of them. */
+/** All scalar fields of a schema, with their descriptions. */
 export function fieldsOf(schema: JsonSchema, at = ''): readonly { readonly field: string; readonly about: string }[] {
   const { properties, items, description: about = '' } = schema;
   if (items) return fieldsOf({ description: about, ...items }, `${at}[]`);
@@ -42,7 +42,7 @@ export function fieldsOf(schema: JsonSchema, at = ''): readonly { readonly field
   return Object.entries(properties).flatMap(([name, each]) => fieldsOf(each, at === '' ? name : `${at}.${name}`));
 }
 
-/** The value with what stands at the path replaced. */
+/** The value with a replacement at the path. */
 export function put(value: unknown, [first, ...rest]: Path, by: unknown): unknown {
   if (first === undefined) return by;
   if (Array.isArray(value)) return value.map((each, i) => (i === first ? put(each, rest, by) : each));
@@ -50,7 +50,7 @@ export function put(value: unknown, [first, ...rest]: Path, by: unknown): unknow
   return { ...known, [first]: put(known[first], rest, by) };
 }
 
-/** All values of a provider spec, lists and objects too, but for the entries of lists and the spec itself. */
+/** All values of a provider spec including lists and objects, without the entries of lists and the spec itself. */
 export function membersOf(value: unknown, path: Path = []): readonly Leaf[] {
   if (Array.isArray(value)) return value.flatMap((each, at) => membersOf(each, [...path, at]));
   if (typeof value !== 'object' || value === null) return [];

@@ -11,7 +11,7 @@ import {
 import { silentLogger, type VirtualClock } from '@mcm/kube';
 import { expect } from 'vitest';
 
-/** What one call of a driver is made with; the stage's own spec and secret where nothing else is said. */
+/** The inputs of one driver call. The default is the spec and secret of the stage. */
 export interface Given {
   readonly provider?: string;
   readonly spec?: unknown;
@@ -53,14 +53,14 @@ export class Stage<Spec, Credentials> {
 
   initialize(given: Given = {}): Promise<Instance> {
     return this.#ended(async () => {
-      if (!this.#driver.initialize) throw new MachineError('Unimplemented', 'there is no initialize');
+      if (!this.#driver.initialize) throw new MachineError('Unimplemented', 'the driver has no method initialize');
       return this.#driver.initialize(this.#request('initialize', given));
     });
   }
 
   status(given: Given = {}): Promise<Instance> {
     return this.#ended(async () => {
-      if (!this.#driver.status) throw new MachineError('Unimplemented', 'there is no status');
+      if (!this.#driver.status) throw new MachineError('Unimplemented', 'the driver has no method status');
       return this.#driver.status(this.#request('status', given));
     });
   }
@@ -71,7 +71,7 @@ export class Stage<Spec, Credentials> {
 
   list(given: Given = {}): Promise<readonly ListedInstance[]> {
     return this.#ended(async () => {
-      if (!this.#driver.list) throw new MachineError('Unimplemented', 'there is no list');
+      if (!this.#driver.list) throw new MachineError('Unimplemented', 'there is not a list');
       return this.#driver.list(this.#request('list', given));
     });
   }
@@ -123,7 +123,7 @@ export class Stage<Spec, Credentials> {
 /** Expects a refusal with this code, and these words somewhere in it. */
 export async function refused(call: Promise<unknown>, code: string, ...words: readonly string[]): Promise<string> {
   const thrown = await call.then(
-    (value) => expect.fail(`it succeeded: ${JSON.stringify(value)}`),
+    (value) => expect.fail(`the call succeeded: ${JSON.stringify(value)}`),
     (error: unknown) => MachineError.from(error),
   );
   expect(thrown.code, thrown.message).toBe(code);

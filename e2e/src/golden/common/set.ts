@@ -1,6 +1,6 @@
-/** What came of one check of a recording. */
+/** The result of one check of a recording. */
 export interface Outcome {
-  /** What was checked: file, state, use. */
+  /** The checked file, state and use. */
   readonly name: string;
   /** Why it failed, in one line enough to act on; absent: it passed. */
   readonly failure?: string;

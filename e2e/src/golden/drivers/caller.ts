@@ -10,7 +10,7 @@ import {
 import { createMetrics, type Secret, silentLogger, type VirtualClock } from '@mcm/kube';
 import type { RecordedCase, RecordedStep } from './recording.ts';
 
-/** What came of a call of ours, in the words of the recordings. */
+/** The result of a call of this driver, in the format of the recordings. */
 export interface Reported {
   readonly response: Readonly<Record<string, unknown>> | null;
   readonly error: MachineError | undefined;
@@ -37,7 +37,7 @@ const meta = (name: string) => ({
 
 const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
 
-/** Calls a driver as the machine controller does, with what a recorded case says of class, Secret and Machine. */
+/** Calls a driver as the machine controller does, with the class, Secret and Machine of a recorded case. */
 export function createCaller<Spec, Credentials>(options: CallerOptions<Spec, Credentials>) {
   const { driver, recorded, provider, clock, stop } = options;
   const spec = recorded.providerSpecRaw ? JSON.parse(recorded.providerSpecRaw) : recorded.providerSpec;
@@ -141,7 +141,7 @@ async function call(
       return { volumeIDs: ids.filter((id) => id !== undefined) };
     }
     default:
-      throw new Error(`the recording has a method that no driver has: ${method}`);
+      throw new Error(`the recording has a method that drivers do not have: ${method}`);
   }
 }
 

@@ -8,13 +8,13 @@ export type ExpectedRequest = RecordedRequest & { readonly optional?: boolean };
 export type ExpectedResult = RecordedResult & {
   /** The whole text of the error, in place of `errorText`. */
   readonly textMatches?: RegExp;
-  /** No recording says what the answer is. */
+  /** No recording contains the answer. */
   readonly unknownResponse?: boolean;
   /** Codes that will do, null for success, in place of `errorCode`. */
   readonly codes?: readonly (string | null)[];
 };
 
-/** What our driver must do where a recording says what the original's did. */
+/** The expected behavior of this driver for a recording of the original. */
 export interface Expected {
   readonly requests: readonly ExpectedRequest[];
   /** Whether these are all requests, or the call may end before them, or may make more after them. */
@@ -24,7 +24,7 @@ export interface Expected {
   readonly metrics: RecordedCall['metrics'];
 }
 
-/** What a rule may look at: the inputs and the cloud's answers, never what our driver did. */
+/** The inputs of a rule: the inputs of the call and the answers of the cloud, but not the actions of this driver. */
 export interface Situation {
   readonly recorded: RecordedCase;
   readonly step: RecordedStep;
@@ -33,7 +33,7 @@ export interface Situation {
   readonly provider: string;
 }
 
-/** One difference from the original: what is expected in place of what was recorded. */
+/** One difference from the original: the expectation that replaces the recording. */
 export interface Rule {
   /** The row of docs/compatibility/differences.md. */
   readonly row: string;
@@ -41,13 +41,13 @@ export interface Rule {
   readonly expect: (expected: Expected, situation: Situation) => Expected | undefined;
 }
 
-/** What is expected of a call, with the rows of the rules that apply. */
+/** The expectation for a call, with the rows of the applied rules. */
 export interface Expectation {
   readonly expected: Expected;
   readonly rows: readonly string[];
 }
 
-/** Applies every rule that applies, one after the other, to what was recorded. */
+/** Applies all matching rules to the recording, one after the other. */
 export function expectationOf(call: RecordedCall, rules: readonly Rule[], situation: Situation): Expectation {
   const start: Expectation = {
     expected: { requests: call.requests, extent: 'whole', result: call.result, metrics: call.metrics },

@@ -10,8 +10,8 @@ import { caseOf } from './testing.ts';
 
 /** Rules that no recording needs, on recordings that are changed so that the original would have failed. */
 
-const DOWN = 'a token host that fails is Unavailable';
-const NOBODYS = 'a 404 without a code of the cloud is not an absence';
+const DOWN = 'a failure of the token host gets the code Unavailable';
+const NOBODYS = 'a 404 without an error code of the cloud does not mean NotFound';
 
 /** The case with other answers to the requests of a path, and another end. */
 function changed(recorded: RecordedCase, path: RegExp, reply: object, end: Partial<RecordedStep>): RecordedCase {

@@ -21,7 +21,7 @@ const at = (call: RecordedCall, index: number): RecordedCall | undefined =>
 const CHANGES: Readonly<Record<string, Change>> = {
   'the first request': (call) => at(call, 0),
   'the last request': (call) => at(call, -1),
-  'one more request': (call) => {
+  'one additional request': (call) => {
     const last = call.requests.at(-1);
     return last && { ...call, requests: [...call.requests, spoilt(last)] };
   },
@@ -40,7 +40,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
     if (result.textIs !== 'driver') return undefined;
     return { ...call, result: { ...result, errorText: `${result.errorText} mutant` } };
   },
-  'the words of the cloud': (call) => {
+  'the text of the cloud': (call) => {
     const { result } = call;
     const { cloudError } = result;
     if (result.textIs !== 'sdk' || !cloudError?.message) return undefined;
@@ -63,7 +63,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
   },
 };
 
-/** What came of one change. */
+/** The result of one change. */
 export interface Verified {
   readonly change: string;
   /** `covered`: the rules of the call expect the same as without the change. */
@@ -71,7 +71,7 @@ export interface Verified {
   readonly rows: readonly string[];
 }
 
-/** What of an expectation is compared at all, in one text. */
+/** The compared parts of an expectation, as one text. */
 function essence({ requests, extent, result, metrics }: Expected): string {
   const { textMatches, codes, cloudError, errorCode, response, unknownResponse, errorText, driverText } = result;
   const text = textMatches ? String(textMatches) : [errorText, driverText];

@@ -103,12 +103,12 @@ export async function readCases(dir: string, cloud: string): Promise<readonly Re
   throw new Error(`${dir} has no folder golden/drivers/${cloud}/: --from names the folder that holds it`);
 }
 
-/** A file that is no recording is one case that cannot be played, and so is each case of it that is none. */
+/** An invalid file is one case that cannot be played. The same applies to each invalid case in a file. */
 async function readFileCases(path: string): Promise<readonly ReadCase[]> {
   try {
     const parsed = file.safeParse(JSON.parse(await readFile(path, 'utf8')));
     if (parsed.success) return parsed.data.cases.map((each, i) => readCase(each, `${basename(path)} case ${i + 1}`));
-    return [{ name: path, problem: `no recording of format 1: ${z.prettifyError(parsed.error)}` }];
+    return [{ name: path, problem: `not a recording of format 1: ${z.prettifyError(parsed.error)}` }];
   } catch (thrown) {
     return [{ name: path, problem: `cannot be read: ${errorText(thrown)}` }];
   }
@@ -120,7 +120,7 @@ function readCase(given: unknown, place: string): ReadCase {
   const parsed = methodCase.safeParse(given);
   if (parsed.success) return { name: parsed.data.name, recorded: parsed.data };
   const name = named.safeParse(given).data?.name ?? place;
-  return { name, problem: `no case of format 1: ${z.prettifyError(parsed.error)}` };
+  return { name, problem: `not a case of format 1: ${z.prettifyError(parsed.error)}` };
 }
 
 /** The calls of a case with their inputs. */

@@ -76,7 +76,7 @@ export const methodIsAbsent = (row: string, method: string): Rule => ({
 });
 
 /**
- * The cloud throttles. All but the code is the original's; `initialize` keeps `Uninitialized`.
+ * The cloud throttles. Everything except the code equals the original; `initialize` keeps `Uninitialized`.
  * @param isThrottle whether the recorded error is one
  */
 export const throttledIsUnavailable = (
@@ -118,7 +118,7 @@ export const tokenHostIsDown = (
 
 /**
  * The original's process ended. This driver does the same until then, and continues or refuses afterwards.
- * @param codes Machine codes of such refusals.
+ * @param codes Machine codes of the refusals.
  */
 export const endsOriginal = (row: string, codes: readonly string[]): Rule => ({
   row,
@@ -142,8 +142,8 @@ const isKeptOtherwise = ({ providerSpecRaw: raw }: RecordedCase): boolean =>
   raw !== undefined && raw !== '' && withoutBlanks(raw) !== canonical(raw);
 
 /**
- * The API server keeps the provider spec with other values than the original was given. No recording says what the
- * original does with those, so only the code is compared.
+ * The API server keeps the provider spec with other values than the original was given. No recording contains the behavior of the
+ * original for these errors, so only the code is compared.
  */
 export const specIsKeptOtherwise = (row: string, codes: readonly string[]): Rule => ({
   row,

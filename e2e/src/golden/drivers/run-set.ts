@@ -11,13 +11,13 @@ import {
   readCases,
 } from './recording.ts';
 
-/** A call of ours that was played, to be held against what was recorded, or against something else. */
+/** A played call, for the comparison with a recording or another expectation. */
 export interface PlayedCall {
   readonly recorded: RecordedCase;
   readonly step: RecordedStep;
-  /** What is expected where this is recorded. */
+  /** The expectation for this recording. */
   readonly expect: (call: RecordedCall) => Expectation;
-  /** What differs from what is expected where this is recorded; undefined: nothing does. */
+  /** The difference from the expectation for this recording, or undefined. */
   readonly verify: (call: RecordedCall) => string | undefined;
 }
 
@@ -27,7 +27,7 @@ export type Watch = (played: PlayedCall) => void;
 /** Plays a case. @returns what differs; undefined: nothing does */
 export type PlayCase = (recorded: RecordedCase, watch?: Watch) => Promise<string | undefined>;
 
-/** Holds a call against what was recorded, and against what is accepted as well. @returns the difference */
+/** Compares a call with the recording and with the accepted alternatives. @returns the difference */
 export function verified(played: PlayedCall, watch: Watch | undefined): string | undefined {
   watch?.(played);
   const { recorded, step, verify } = played;
@@ -69,4 +69,4 @@ const withSpec = (recorded: RecordedCase): RecordedCase => {
 const refusalMissing = (recorded: RecordedCase): string | undefined =>
   callsOf(recorded).every(({ result }) => result.errorCode !== null || result.panic !== undefined)
     ? undefined
-    : 'the original took a provider spec that is no JSON, which no API server keeps';
+    : 'the original accepted a provider spec that is not JSON, which an API server cannot store';

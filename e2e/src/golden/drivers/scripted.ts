@@ -32,7 +32,7 @@ export interface ScriptedRequest {
   readonly authorization: string | undefined;
 }
 
-/** Of Compute Engine: what no rule fits. */
+/** For Compute Engine: requests without a matching rule. */
 const NOT_FOUND = {
   error: { code: 404, message: 'not found', errors: [{ reason: 'notFound', message: 'not found' }] },
 };
@@ -46,7 +46,7 @@ const fitsPath = (pattern: string, { host, path }: ScriptedRequest): boolean =>
 const fitsQuery = (wanted: Rule['query'], { query }: ScriptedRequest): boolean =>
   Object.entries(wanted ?? {}).every(([key, value]) => (query[key] ?? null) === value);
 
-/** What a recorded cloud answers first to such a request; undefined: no rule fits. */
+/** The first answer of a recorded cloud to a request; undefined if no rule matches. */
 export function firstReply(
   rules: unknown,
   {
@@ -69,7 +69,7 @@ export function firstReply(
 const fits = (rule: Rule, request: ScriptedRequest): boolean =>
   rule.method === request.method && fitsPath(rule.path, request) && fitsQuery(rule.query, request);
 
-/** A cloud that answers by rules, in order, and keeps what it was asked. */
+/** A cloud that answers by rules, in order, and stores its requests. */
 export class ScriptedCloud {
   readonly seen: ScriptedRequest[] = [];
   readonly #rules: readonly Rule[];

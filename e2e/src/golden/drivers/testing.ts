@@ -44,7 +44,7 @@ export const missed = ({ verified }: Played): readonly string[] =>
     .filter(({ outcome }) => outcome === 'missed')
     .map(({ name, change, rows }) => `${name}: ${change} [${rows}]`);
 
-/** What each rule covers, over all its calls. */
+/** The coverage of each rule over all its calls. */
 export function coverage({ verified }: Played): Readonly<Record<string, readonly string[]>> {
   const covered = verified.filter(({ outcome }) => outcome === 'covered');
   const keys = [...new Set(covered.map(({ rows }) => rows.join(' + ')))].toSorted();

@@ -17,7 +17,7 @@ export type Action =
   | (Target & {
       readonly do: 'merge';
       readonly body: object;
-      /** What a node's agent waits for before it speaks: the reason of the condition `InPlaceUpdate`. */
+      /** The reason of the condition `InPlaceUpdate` that the agent of a node waits for. */
       readonly awaits?: string;
     })
   | (Target & { readonly do: 'conditions'; readonly conditions: readonly Condition[] })
@@ -34,7 +34,7 @@ export interface Step {
 const OF_USERS = new Set(['MachineClass', 'Secret', 'Pod', 'PodDisruptionBudget']);
 /** Kinds that users make, and controllers too; those have an owner. */
 const OF_BOTH = new Set(['MachineDeployment', 'MachineSet', 'Machine']);
-/** What the controllers themselves write on objects of users. */
+/** The fields that the controllers write on objects of users. */
 const BY_CONTROLLERS =
   /^deployment\.kubernetes\.io\/|last-deployment-replica-change-by-scaler-time$|^deployment\.machine\.sapcloud\.io\/|^freeze$/;
 /** Metadata by which users and agents speak to the controllers. */
@@ -46,7 +46,7 @@ const BY_USERS: Readonly<Record<string, RegExp>> = {
 const SELECTED = 'node.machine.sapcloud.io/selected-for-update';
 const PRIORITY = 'machinepriority.machine.sapcloud.io';
 const MARKED = 'machine.sapcloud.io/marked-for-deletion-time';
-/** What the controllers say of a node; everything else is its kubelet's. */
+/** The conditions of a node that the controllers write. The kubelet writes all others. */
 const SAID_BY_CONTROLLERS = new Set(['Terminating', 'InPlaceUpdate', 'Preserved', 'NodeTermination']);
 
 const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
@@ -61,7 +61,7 @@ function mergePatch(before: unknown, after: unknown): unknown {
   );
 }
 
-/** What was done from outside after state `from` up to the end; all of it when `from` is undefined. */
+/** The external actions after state `from`; all actions if `from` is undefined. */
 export function stepsAfter(states: readonly State[], from: number | undefined): readonly Step[] {
   const removed = removedBySets(states);
   const sections = sectionsOf(states);
@@ -90,8 +90,8 @@ export function unplayable(states: readonly State[], from = -1): string | undefi
   );
   return (
     section &&
-    `what was done is not known: after ${states[section.first]?.at} s the recording says ${JSON.stringify(section.after)}, ` +
-      'and no object shows an action of a user, an agent or a kubelet that could be played'
+    `the action is unknown: after ${states[section.first]?.at} s the recording says ${JSON.stringify(section.after)}, ` +
+      'and no object shows an action of a user, an agent or a kubelet that the test can replay'
   );
 }
 
@@ -127,7 +127,7 @@ function actionsBetween(before: State | undefined, state: State, context: Contex
       actions.push({ do: 'delete', ...targetOf(object) });
   }
   if (actions.length === 0 && begins && before) return withdrawals(before, state);
-  // What others refer to is made first.
+  // Referenced objects are created first.
   const isMade = (action: Action): boolean => action.do === 'create';
   return [...actions.filter(isMade), ...actions.filter((action) => !isMade(action))];
 }
@@ -139,7 +139,7 @@ const isMadeByUser = ({ kind, metadata }: Recorded): boolean =>
   kind === 'MachineDeployment' ||
   (OF_BOTH.has(kind) && (metadata.ownerReferences ?? []).length === 0);
 
-/** An object as its user made it: without what the controllers had added when it was first seen. */
+/** An object as its user created it, without the fields of the controllers. */
 function asMade(object: Recorded): Recorded {
   const { metadata } = object;
   const ofUser = (entries: Readonly<Record<string, string>> = {}): Record<string, string> =>
@@ -186,7 +186,7 @@ function changes(old: Recorded, object: Recorded, before: State | undefined, soo
   return actions;
 }
 
-/** What a user changed in an object, as a merge patch. */
+/** The changes of a user to an object, as a merge patch. */
 function fieldsOf(old: Recorded, object: Recorded): Fields {
   const fields = [...new Set([...Object.keys(old), ...Object.keys(object)])].filter(
     (field) => !['metadata', 'status'].includes(field) && !same(old[field], object[field]),
@@ -243,7 +243,7 @@ function withdrawals(before: State, state: State): readonly Action[] {
 export const updateReasonOf = (node: KubeObject): string | undefined =>
   conditionsOf(node).find(({ type }) => type === 'InPlaceUpdate')?.reason;
 
-/** What the kubelet said about its node, if that changed. */
+/** The new report of a kubelet about its node. */
 function heartbeat(old: Recorded, node: Recorded): readonly Condition[] | undefined {
   const ofKubelet = (object: Recorded): readonly Condition[] =>
     conditionsOf(object).filter(({ type }) => !SAID_BY_CONTROLLERS.has(type));

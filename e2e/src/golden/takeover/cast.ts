@@ -35,7 +35,7 @@ export class Cast {
     this.#mentioned = new RegExp(`(?<![a-z0-9-])(?:${all.join('|') || '(?!)'})(?![a-z0-9-])`, 'g');
   }
 
-  /** The machine here that plays the part of a recorded one. @throws Error when there is none */
+  /** The machine here that plays the part of a recorded one. @throws Error if no machine matches */
   async nameOf(recorded: string): Promise<string> {
     if (!this.#recorded.has(recorded)) return recorded;
     const known = this.#parts.get(recorded);
@@ -43,12 +43,12 @@ export class Cast {
     if (known && living.some(({ metadata }) => metadata.name === known)) return known;
     if (this.#loaded.has(recorded)) return recorded;
     const name = this.#choose(recorded, living)?.metadata.name;
-    if (name === undefined) throw new Error(`no machine here can play the part of the recorded ${recorded}`);
+    if (name === undefined) throw new Error(`no machine of this run corresponds to the recorded machine ${recorded}`);
     this.#parts.set(recorded, name);
     return name;
   }
 
-  /** One of the same set that plays no part yet, and has come as far. */
+  /** An unused machine of the same set with the same progress. */
   #choose(recorded: string, living: readonly Machine[]): Machine | undefined {
     const here = new Names(objectsIn(this.#stage.observer.lives));
     const taken = new Set(this.#parts.values());

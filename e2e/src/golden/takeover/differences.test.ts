@@ -14,7 +14,7 @@ function historyOf(scenario: string): History {
   return found;
 }
 
-/** What is said of a history when what ours does is seen through a lens. */
+/** The reported differences of a history if the results of mcm are changed. */
 async function reportedOf(scenario: string, lens: Lens): Promise<string> {
   const failures: string[] = [];
   for await (const { failure } of sameContract(historyOf(scenario), lens)) if (failure) failures.push(failure);
@@ -156,5 +156,5 @@ test('a replaced machine is reported with its name', async () => {
     object.kind === 'Machine' && object.metadata.name === name
       ? { ...object, metadata: { ...object.metadata, uid: 'another' } }
       : object;
-  expect((await takeOver(roll, last, lens)).failure).toBe(`Machine ${name} is gone, the original kept it`);
+  expect((await takeOver(roll, last, lens)).failure).toBe(`Machine ${name} no longer exists, but the original kept it`);
 });

@@ -11,7 +11,7 @@ export const takeover: GoldenSet = {
   async *run(dir: string): AsyncIterable<Outcome> {
     const folder = join(dir, 'takeover');
     if (!(await stat(folder).catch(() => undefined))?.isDirectory())
-      throw new Error(`${dir} has no folder takeover/: --from names the folder that holds it`);
+      throw new Error(`${dir} has no folder takeover/: --from must name its parent folder`);
     const histories = await readHistories(folder);
     for (const history of histories) {
       for (const index of history.states.keys()) yield await takeOver(history, index);

@@ -4,7 +4,7 @@ import type { Recorded } from './recordings/recording.ts';
 import { put, type Uids } from './stage/load.ts';
 import type { Stage } from './stage/stage.ts';
 
-/** Does what was done from outside, when it was done. */
+/** Replays the external actions at their recorded times. */
 export async function play(stage: Stage, cast: Cast, steps: readonly Step[], uids: Uids): Promise<void> {
   for (const { at, actions } of steps) {
     if (actions.length === 0) continue;
@@ -31,7 +31,7 @@ async function act(stage: Stage, cast: Cast, action: Action, uids: Uids): Promis
   } else await resource.patch(name, { type: 'merge', body: (await cast.rename(action.body)) as object });
 }
 
-/** Adds the conditions of a kubelet to those that others wrote to its node. */
+/** Adds the conditions of a kubelet to the other conditions of its node. */
 async function withOthers(stage: Stage, node: string, said: readonly { readonly type: string }[]): Promise<object[]> {
   const { status } = (await stage.resource('Node').get(node)) as Recorded as {
     status?: { conditions?: readonly { readonly type: string }[] };

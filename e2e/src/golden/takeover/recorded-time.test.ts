@@ -29,7 +29,7 @@ const indexAt = ({ states }: History, at: number): number => states.findIndex((s
 
 test('a machine that joined after its creation timeout, and was kept, is no history of ours', async () => {
   const slow = await history('birth.json', delayed(5, 60));
-  expect((await takeOver(slow, 0)).failure).toContain('machines were made, the original made 3');
+  expect((await takeOver(slow, 0)).failure).toContain('machines were created, the original created 3');
   const inTime = await history('birth.json', delayed(5, 30));
   expect((await takeOver(inTime, 0)).failure).toBeUndefined();
 });
@@ -43,7 +43,7 @@ test('a VM that was loaded while it booted joins when the recorded one did', asy
   const booting = await history('birth.json', withoutNodes, delayed(5, 30));
   expect((await takeOver(booting, 1)).failure).toBeUndefined();
   const late = await history('birth.json', withoutNodes, delayed(5, 60));
-  expect((await takeOver(late, 1)).failure).toContain('machines were made, the original made 0');
+  expect((await takeOver(late, 1)).failure).toContain('machines were created, the original created 0');
 });
 
 test('what follows an action that had to wait keeps its distance from it', async () => {
@@ -123,6 +123,6 @@ test('machines that were equal when they were loaded, and differed when one had 
   const exchange = exchanged(18, 'pool-6f576-2vgbp', 'pool-6f576-rbllq');
   const wrong = await history('scale-up-and-down.json', ordinary, exchange);
   expect((await takeOver(wrong, indexAt(wrong, 15))).failure).toContain(
-    'Machine pool-6f576-2vgbp is gone, the original kept it',
+    'Machine pool-6f576-2vgbp no longer exists, but the original kept it',
   );
 });

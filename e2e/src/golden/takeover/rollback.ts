@@ -20,7 +20,7 @@ export function rolledBackTo(old: Recorded, now: Recorded, before: State | undef
     const all = { ...spec, ...others };
     return Object.keys(all).length > 0 ? { spec: all } : {};
   };
-  // The controller has done what was asked, and cleared the request.
+  // The controller executed the request and removed it.
   if (specOf(old).rollbackTo !== undefined && rollbackTo === undefined) return withOthers({});
   const event = newRollback(now.metadata.name, before, soon);
   if (!event || rollbackTo !== undefined) return undefined;

@@ -138,7 +138,7 @@ class Replay {
     return { ...compareEvents(ours, theirs, { openEnd: !isAtRest(end) }), depth: 1 };
   }
 
-  /** What became of every object, step by step. */
+  /** The states of every object, step by step. */
   #order(end: State): Findings {
     const { observer, seconds } = this.#stage;
     const openEnd = !isAtRest(end);
@@ -155,7 +155,7 @@ class Replay {
         for (const rule of pairing.rules) used.add(rule);
         for (const one of pairing.open) problems.push(`order of ${kind} ${wanted.name}: ${inWords(one)}`);
       }
-      for (const wanted of match.missing) problems.push(`there never was a ${kind} ${wanted.name}`);
+      for (const wanted of match.missing) problems.push(`there was never a ${kind} ${wanted.name}`);
       if (!openEnd)
         for (const extra of match.extra) problems.push(`${kind} ${extra.name} was created in addition to the others`);
     }

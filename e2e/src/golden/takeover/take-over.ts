@@ -23,7 +23,7 @@ const REST_MS = 60_000;
 /** Maximum number of reported problems. */
 const TOLD = 4;
 
-/** What came of a check, and the rules that it needed. */
+/** The result of a check, and the rules that it needed. */
 export interface Checked extends Outcome {
   readonly used: ReadonlySet<Reason>;
 }
@@ -72,7 +72,7 @@ export async function takeOver(history: History, index: number, lens: Lens = PLA
   }
 }
 
-/** VMs that were loaded without their nodes: those that joined in the recording join now. */
+/** VMs that were loaded without their nodes. The VMs that joined in the recording join now. */
 async function finishBoots(stage: Stage, { objects }: State, { loaded }: RecordedPace): Promise<void> {
   for (const [name, { joinAt }] of loaded)
     if (joinAt !== undefined && stage.cloud.vms.has(name) && !objects.has(`Node/${name}`))
@@ -84,7 +84,7 @@ export const recordedFrom = (states: readonly State[]): readonly Recorded[] => [
   ...new Set(states.flatMap(({ objects }) => [...objects.values()])),
 ];
 
-/** What there is here now. */
+/** The current objects of this run. */
 export const sideOf = async (stage: Stage): Promise<Side> => ({
   objects: await stage.objects(),
   names: new Names(objectsIn(stage.observer.lives)),
@@ -122,6 +122,6 @@ async function replaced(stage: Stage, { states, state, uids }: Ending): Promise<
   const made = new Set(later.map(({ metadata }) => metadata.uid).filter((uid) => !before.has(uid))).size;
   return [
     ...lost(states.slice(states.indexOf(state)), { machines, objects, vms: stage.cloud.vms, uids }),
-    ...(stage.made > made ? [`${stage.made} machines were made, the original made ${made}`] : []),
+    ...(stage.made > made ? [`${stage.made} machines were created, the original created ${made}`] : []),
   ];
 }

@@ -23,7 +23,7 @@ const renamed: Change = (text) =>
     .replaceAll('"small"', '"m5.large"')
     .replaceAll('"large"', '"m5.xlarge"');
 
-/** Every second look was missed, but for those at which the user's actions show. */
+/** Every second observation is missing, except the observations of user actions. */
 const thinned = changing((raw) => {
   const kept: RawState[] = [];
   let missed: RawState | undefined;
@@ -134,7 +134,7 @@ describe('a history that cannot be verified is a failure', () => {
 
   test('a file that is no recording', () => {
     expect(() => parseHistory('x.json', '{')).toThrow('x.json is no JSON');
-    expect(() => parseHistory('x.json', '{"scenario":"x"}')).toThrow('x.json is no recording of a take-over');
+    expect(() => parseHistory('x.json', '{"scenario":"x"}')).toThrow('x.json is not a recording of a take-over');
   });
 
   test('another end than ours', async () => {

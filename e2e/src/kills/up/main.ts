@@ -7,7 +7,7 @@ import { CLASSES, KilledStack } from './stack.ts';
 
 const HELP = `usage: pnpm simulate:kills [options]
   Runs \`mcm up\` with its five programs, rolls and scales a fleet, and kills random programs with SIGKILL.
-  It watches the record of the local cloud: no VM may be doubled, lost, or deleted with pods on it.
+  It watches the record of the local cloud: a Machine must not have two VMs or lose its VM.
   --kills N      kills in all (200)
   --machines N   machines of the fleet (30)
   --minutes N    no kill after this time (60)
@@ -37,7 +37,7 @@ const flags = flagsOf();
 const number = (name: 'kills' | 'machines' | 'minutes' | 'seed'): number => {
   const value = Number(flags[name]);
   if (Number.isSafeInteger(value) && value > 0) return value;
-  process.stderr.write(`simulate:kills: --${name} must be a number from 1, not ${flags[name]}\n`);
+  process.stderr.write(`simulate:kills: --${name} must be a number of at least 1, not ${flags[name]}\n`);
   return process.exit(2);
 };
 
@@ -140,7 +140,7 @@ async function act(run: Run, acts: number, most: number): Promise<void> {
   const end = Date.now() + REST_MS;
   while (!(await isAtRest(run).catch(() => false))) {
     if (Date.now() > end) {
-      stack.record.violations.push(`${what}: not at rest ${REST_MS / 1_000} s after the last kill`);
+      stack.record.violations.push(`${what}: not idle ${REST_MS / 1_000} s after the last kill`);
       break;
     }
     await sleep(realClock, LOOK_MS);
@@ -160,7 +160,7 @@ async function play(): Promise<number> {
   let acts = 0;
   const { violations } = stack.record;
   void stack.run.ended.then(({ code, stderr }) => {
-    if (!end.signal.aborted) violations.push(`mcm up ended by itself with ${code}: ${stderr}`);
+    if (!end.signal.aborted) violations.push(`mcm up ended unexpectedly with ${code}: ${stderr}`);
   });
   const watching = watch(run, end.signal);
   while (total(run.killed) < kills && Date.now() < until && violations.length === 0) {

@@ -330,7 +330,7 @@ class PoolHistory {
       await world.until(() => this.#isHealed(), BOUNDS.healed.ms);
       await world.untilSettled(this.#replicas, this.#class);
     } catch (error) {
-      world.reporter.violate(`never recovered: ${await this.#standing()}: ${String(error).slice(0, 200)}`);
+      world.reporter.violate(`did not recover: ${await this.#standing()}: ${String(error).slice(0, 200)}`);
       return;
     }
     await world.clock.advance(BOUNDS.poolQuiet.ms);
@@ -341,7 +341,7 @@ class PoolHistory {
       .flatMap(({ text }) =>
         /^machine-config-controller (create|update|patch|delete) (?!leases)/.test(text) ? [text] : [],
       );
-    if (writes.length > 0) world.reporter.violate(`written in a quiet world: ${[...new Set(writes)].join('; ')}`);
+    if (writes.length > 0) world.reporter.violate(`written without a change: ${[...new Set(writes)].join('; ')}`);
   }
 
   async #isHealed(): Promise<boolean> {

@@ -221,7 +221,7 @@ export class RandomHistory {
   /** Removes all faults. The desired fleet must be reached, and then nothing is written. */
   async #calm(): Promise<void> {
     const world = this.#world;
-    this.#note('all is well from now on');
+    this.#note('all faults end');
     world.network.calm();
     // The cloud may still be starting.
     await world.clock.advance(30_000);
@@ -245,15 +245,16 @@ export class RandomHistory {
     await world.clock.advance(BOUNDS.lastWrites.ms);
     const written = world.writes.length;
     await world.clock.advance(BOUNDS.quiet.ms);
-    for (const write of world.writes.slice(written)) world.reporter.violate(`written though all was done: ${write}`);
+    for (const write of world.writes.slice(written))
+      world.reporter.violate(`written although everything was complete: ${write}`);
     await world.untilAllSettled(this.#wanted, 1);
     await world.verifyDisk();
   }
 
-  /** A CRD gets another version, or loses it. */
+  /** A CRD the version changes. */
   async #exchange(): Promise<void> {
     const name = this.#dice.one(EXCHANGED) ?? '';
-    this.#note(`${name} gets another version, or loses it`);
+    this.#note(`${name} the version changes`);
     await exchangeVersion(this.#world.admin, name);
   }
 
@@ -369,7 +370,7 @@ export class RandomHistory {
   #cut(): void {
     const callers = this.#dice.one(GROUPS) ?? [];
     const ms = this.#dice.pause(120_000);
-    this.#note(`the API server is gone for ${callers.join(', ')} for ${ms} ms`);
+    this.#note(`the API server is unreachable for ${callers.join(', ')} for ${ms} ms`);
     this.#world.network.cut(...callers);
     this.#later(ms, () => this.#world.network.mend());
   }
@@ -435,7 +436,7 @@ export class RandomHistory {
   async #restartCloud(): Promise<void> {
     await this.#world.verifyDisk();
     const ms = this.#dice.pause(30_000);
-    this.#note(`the cloud restarts, away for ${ms} ms`);
+    this.#note(`the cloud restarts and is unreachable for ${ms} ms`);
     this.#world.restartCloud(ms);
   }
 }

@@ -124,7 +124,7 @@ class ScalerHistory {
     });
     const victims = await this.#victims();
     if (victims.length === 0) return;
-    world.reporter.note('act', `the autoscaler names ${victims}, ahead of the count`);
+    world.reporter.note('act', `the autoscaler names ${victims} before it lowers the count`);
     this.#verifier.names(victims);
     await this.#scaler.nameOnly(victims);
     await world.clock.advance(this.#dice.pause(MAX_PAUSE_MS));
@@ -137,7 +137,7 @@ class ScalerHistory {
     this.#verifier.names(victims);
     this.#replicas -= victims.length;
     this.#world.expects(this.#replicas);
-    this.#world.reporter.note('act', `the autoscaler names ${victims} and asks for ${this.#replicas}`);
+    this.#world.reporter.note('act', `the autoscaler names ${victims} and requests ${this.#replicas}`);
   }
 
   async #scaleUp(): Promise<void> {
@@ -146,7 +146,7 @@ class ScalerHistory {
     this.#verifier.rises(by);
     this.#replicas += by;
     this.#world.expects(this.#replicas);
-    this.#world.reporter.note('act', `the autoscaler asks for ${this.#replicas}`);
+    this.#world.reporter.note('act', `the autoscaler requests ${this.#replicas}`);
     await this.#scaler.scaleBy(by);
   }
 
@@ -158,7 +158,7 @@ class ScalerHistory {
   #cut(): void {
     const callers = this.#dice.one(GROUPS) ?? [];
     const ms = this.#dice.pause(MAX_CUT_MS);
-    this.#world.reporter.note('act', `the API server is gone for ${callers.join(', ')} for ${ms} ms`);
+    this.#world.reporter.note('act', `the API server is unreachable for ${callers.join(', ')} for ${ms} ms`);
     this.#world.network.cut(...callers);
     this.#world.clock.setTimeout(() => this.#world.network.mend(), ms);
   }
@@ -179,7 +179,7 @@ class ScalerHistory {
   /** Removes all faults. The fleet must reach the size that the autoscaler requested, and then nothing is written. */
   async #calm(): Promise<void> {
     const world = this.#world;
-    world.reporter.note('act', 'all is well from now on');
+    world.reporter.note('act', 'all faults end');
     world.network.calm();
     if (this.#silenced || world.network.silencesWatches) await world.clock.advance(BOUNDS.reopened.ms);
     await world.untilSettled(this.#replicas, 'blue', BOUNDS.settled.ms);
@@ -187,7 +187,8 @@ class ScalerHistory {
     await world.untilSettled(this.#replicas, 'blue', 1);
     if (!this.#atOnce) return;
     for (const { metadata } of await world.machines()) {
-      if (this.#verifier.isNamed(metadata.name)) world.reporter.violate(`${metadata.name} was named and stays`);
+      if (this.#verifier.isNamed(metadata.name))
+        world.reporter.violate(`${metadata.name} was named for deletion but still exists`);
     }
   }
 }

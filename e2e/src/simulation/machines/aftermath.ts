@@ -104,7 +104,7 @@ export class Aftermath {
     try {
       return await clock.runUntil(done, { maxMs });
     } catch {
-      reporter.violate(`not within ${maxMs} ms: ${what}; ${missing().join('; ')}`);
+      reporter.violate(`did not happen within ${maxMs} ms: ${what}; ${missing().join('; ')}`);
       return maxMs;
     }
   }
@@ -183,7 +183,7 @@ export class Aftermath {
     );
     // If its deletion was refused or its process was killed, the cleanup deletes an expired token.
     const tokens = () => world.eyes.tokens.store.list().map(({ metadata }) => `token ${metadata.name} is left`);
-    await this.#until('no token outlives its machine for long', tokens, BOUNDS.tokenGone.ms);
+    await this.#until('a token is deleted soon after its machine', tokens, BOUNDS.tokenGone.ms);
     for (const leak of await world.leaks()) world.reporter.violate(`(h) ${leak}`);
   }
 }

@@ -135,7 +135,7 @@ const evictsAnybody: BrokenKube = (transport) => async (request) => {
 
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 
-/** Hides attached volumes: attachments, and those of Nodes. */
+/** Hides attached volumes: VolumeAttachments, and the volumes in the status of Nodes. */
 const blindToVolumes: BrokenKube = (transport) => async (request) => {
   const { path } = request;
   if (request.method !== 'GET') return transport(request);

@@ -7,14 +7,14 @@ const boots = ({ operation }: OrderedFault): boolean => operation === 'instances
 /** Faults of the cloud and of kubelets, counted by how often each rule has acted. */
 const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
   'the cloud refuses': (rule) => failsWith(rule, 'InternalError') && !rule.effect,
-  'the cloud refuses what it did': (rule) => failsWith(rule, 'InternalError') && rule.effect === true,
+  'the cloud refuses a call that it executed': (rule) => failsWith(rule, 'InternalError') && rule.effect === true,
   'the cloud throttles': (rule) => failsWith(rule, 'RequestLimitExceeded'),
   'the cloud has no capacity': (rule) => failsWith(rule, 'InsufficientCapacity'),
   'the cloud does not answer': (rule) => rule.timeout !== undefined && !rule.effect,
-  'the cloud does not answer what it did': (rule) => rule.timeout !== undefined && rule.effect === true,
+  'the cloud does not answer a call that it executed': (rule) => rule.timeout !== undefined && rule.effect === true,
   'the cloud is slow': (rule) => rule.latency !== undefined,
-  'the cloud shows an old instance': (rule) => rule.stale !== undefined && rule.operation === 'instances.get',
-  'the cloud shows an old list': (rule) => rule.stale !== undefined && rule.operation === 'instances.list',
+  'the cloud returns an outdated instance': (rule) => rule.stale !== undefined && rule.operation === 'instances.get',
+  'the cloud returns an outdated list': (rule) => rule.stale !== undefined && rule.operation === 'instances.list',
   'a kubelet never joins': (rule) => boots(rule) && rule.kubelet?.join === 'never',
   'a kubelet joins late': (rule) => boots(rule) && rule.kubelet?.joinDelay !== undefined,
 };
@@ -22,23 +22,23 @@ const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
 /** Faults in the history, by the text of their entries. */
 const TOLD: Readonly<Record<string, RegExp>> = {
   'a kubelet stops reporting': /^the kubelet of \S+ stops reporting/,
-  'a VM is terminated behind our back': /is terminated behind our back$/,
-  'a Machine is lost and its VM runs on': /^Machine \S+ is lost$/,
+  'a VM is terminated outside of mcm': /is terminated outside of mcm$/,
+  'a Machine is lost while its VM continues': /^Machine \S+ is lost$/,
   'the API server answers 409': /^machine-controller: \S+ \/\S+ conflict$/,
   'the API server answers 429': /^machine-controller: \S+ \/\S+ throttled$/,
   'the API server answers 500': /^machine-controller: \S+ \/\S+ internal$/,
   'an answer of the API server is lost': /^machine-controller: \S+ \/\S+ lost$/,
-  'watches end with 410': /^machine-controller: a watch is answered 410$/,
+  'watches end with 410': /^machine-controller: a watch is answered with 410$/,
   'watches stop delivering': /^watches stop delivering$/,
-  'the API server is gone': /^the API server is gone/,
-  'the controller dies before a write': /^machine-controller: [A-Z]+ \/\S+ killed before$/,
-  'the controller dies after a write': /^machine-controller: [A-Z]+ \/\S+ killed after$/,
-  'the controller dies before a call of the cloud': /^machine-controller: cloud \S+ \S+ killed before$/,
-  'the controller dies after a call of the cloud': /^machine-controller: cloud \S+ \S+ killed after$/,
-  'the controller dies at any moment': /^the machine controller is killed$/,
+  'the API server is unreachable': /^the API server is gone/,
+  'the controller is killed before a write': /^machine-controller: [A-Z]+ \/\S+ killed before$/,
+  'the controller is killed after a write': /^machine-controller: [A-Z]+ \/\S+ killed after$/,
+  'the controller is killed before a cloud call': /^machine-controller: cloud \S+ \S+ killed before$/,
+  'the controller is killed after a cloud call': /^machine-controller: cloud \S+ \S+ killed after$/,
+  'the controller is killed at a random moment': /^the machine controller is killed$/,
   'there are two controllers': /^for \d+ ms there are two machine controllers$/,
-  'the clock jumps forward': /^the clock of the controller goes \d+ ms ahead$/,
-  'the clock jumps back': /^the clock of the controller goes -\d+ ms ahead$/,
+  'the clock jumps forward': /^the clock of the controller jumps \d+ ms forward$/,
+  'the clock jumps back': /^the clock of the controller jumps -\d+ ms forward$/,
 };
 
 /** The count of each fault, by its name. */

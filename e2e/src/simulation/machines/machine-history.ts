@@ -79,7 +79,7 @@ class MachineHistory {
     await this.#app();
     if (storm) await this.#storm(storm);
     await this.#script.play(1 + this.#dice.number(MAX_ACTS));
-    this.#note('all is well from now on');
+    this.#note('all faults end');
     await new Aftermath(this.#world).verify(this.#silenced, this.#cutMs);
   }
 
@@ -215,7 +215,7 @@ class MachineHistory {
 
   #cut(): void {
     const ms = this.#dice.pause(120_000);
-    this.#note(`the API server is gone for ${ms} ms`);
+    this.#note(`the API server is unreachable for ${ms} ms`);
     this.#cutMs = Math.max(this.#cutMs, ms);
     this.#world.network.cut('machine-controller');
     this.#world.clock.setTimeout(() => this.#world.network.mend(), ms);
@@ -328,7 +328,7 @@ class MachineHistory {
   }
 
   #jump(ms: number): void {
-    this.#note(`the clock of the controller goes ${ms} ms ahead`);
+    this.#note(`the clock of the controller jumps ${ms} ms forward`);
     this.#world.skew(ms);
   }
 }

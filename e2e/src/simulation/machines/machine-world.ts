@@ -242,7 +242,7 @@ export class MachineWorld {
       volumeWindow: 5,
     });
     void controller.run(stop.signal).catch((error: unknown) => {
-      if (!stop.signal.aborted) this.reporter.violate(`the controller ended by itself: ${String(error)}`);
+      if (!stop.signal.aborted) this.reporter.violate(`the controller ended unexpectedly: ${String(error)}`);
     });
   }
 
@@ -308,7 +308,7 @@ export class MachineWorld {
 
   /** Every other machine is created without the finalizer, as by a user. */
   async createMachine(name: string, spec: object = {}): Promise<void> {
-    this.reporter.note('act', `the user makes ${name}`);
+    this.reporter.note('act', `the user creates ${name}`);
     this.#created += 1;
     await this.admin.resource<Machine>(machines, NAMESPACE).create({
       metadata: {
@@ -385,7 +385,7 @@ export class MachineWorld {
   }
 
   async createApp(app: App): Promise<void> {
-    this.reporter.note('act', `the user makes ${JSON.stringify(app)}`);
+    this.reporter.note('act', `the user creates ${JSON.stringify(app)}`);
     this.apps.set(app.name, app);
     await createApp(this.admin, app);
   }

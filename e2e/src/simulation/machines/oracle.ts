@@ -132,7 +132,8 @@ export class Oracle {
     const before = change.old.status?.currentStatus?.phase || 'new';
     if (before !== phase) reporter.note('state', `machine ${name}: ${before} → ${phase}`);
     const said = object.status?.lastOperation?.description ?? '';
-    if (said !== change.old.status?.lastOperation?.description) reporter.note('state', `machine ${name} says: ${said}`);
+    if (said !== change.old.status?.lastOperation?.description)
+      reporter.note('state', `machine ${name} reports: ${said}`);
   }
 
   /** Not while its VM is being created, and not while the circuit breaker delays its replacement. */
@@ -171,7 +172,7 @@ export class Oracle {
     const left = [...this.#o.instances()].find(
       ({ clientToken, state }) => clientToken === uid && state !== 'terminated' && state !== 'shutting-down',
     );
-    if (left) this.#violate('b', `Machine ${name} is gone and its VM ${left.id} is ${left.state}`);
+    if (left) this.#violate('b', `Machine ${name} no longer exists, but its VM ${left.id} is ${left.state}`);
   }
 
   #pod(change: Change<Pod>): void {

@@ -37,7 +37,9 @@ export class StatusVerifier {
     }
     if (seen.reported || now < seen.since + BOUNDS.withoutStatus.ms) return [];
     this.#seen.set(uid, { ...seen, reported: true });
-    return [`${name} has waited for ${(now - seen.since) / 1_000} s and does not say for what: "${description}"`];
+    return [
+      `${name} has waited for ${(now - seen.since) / 1_000} s and its status does not contain the reason: "${description}"`,
+    ];
   }
 
   /** A key that changes with the machine, its Node, and the pods and attachments of the Node. */

@@ -10,7 +10,7 @@ import type { Storm } from './storm.ts';
  */
 const STORMS: Readonly<Record<string, Storm>> = {
   'the cloud refuses': { cloud: { operation: 'instances.create', error: { code: 'InternalError' }, count: 3 } },
-  'the cloud refuses what it did': {
+  'the cloud refuses a call that it executed': {
     cloud: { operation: 'instances.create', error: { code: 'InternalError' }, effect: true, count: 2 },
   },
   'the cloud throttles': {
@@ -24,32 +24,32 @@ const STORMS: Readonly<Record<string, Storm>> = {
     cloud: { operation: 'instances.create', error: { code: 'InsufficientCapacity' }, zone: 'local-a', count: 2 },
   },
   'the cloud does not answer': { cloud: { operation: 'instances.delete', timeout: {}, count: 1 } },
-  'the cloud does not answer what it did': {
+  'the cloud does not answer a call that it executed': {
     cloud: { operation: 'instances.create', timeout: {}, effect: true, count: 1 },
   },
   'the cloud is slow': { cloud: { operation: 'instances.list', latency: 8_000, count: 4 } },
-  'the cloud shows an old instance': { cloud: { operation: 'instances.get', stale: 400_000, count: 3 } },
-  'the cloud shows an old list': { cloud: { operation: 'instances.list', stale: 180_000, count: 4 } },
+  'the cloud returns an outdated instance': { cloud: { operation: 'instances.get', stale: 400_000, count: 3 } },
+  'the cloud returns an outdated list': { cloud: { operation: 'instances.list', stale: 180_000, count: 4 } },
   'the API server answers 409': { wire: 'conflict' },
   'the API server answers 429': { wire: 'throttled' },
   'the API server answers 500': { wire: 'internal' },
   'an answer of the API server is lost': { wire: 'lost' },
-  'the controller dies before a write': { wire: 'killed before' },
-  'the controller dies after a write': { wire: 'killed after' },
-  'the controller dies before a call of the cloud': { wire: 'killed before', toCloud: true },
-  'the controller dies after a call of the cloud': { wire: 'killed after', toCloud: true },
-  'the controller dies at any moment': { act: 'killed' },
+  'the controller is killed before a write': { wire: 'killed before' },
+  'the controller is killed after a write': { wire: 'killed after' },
+  'the controller is killed before a cloud call': { wire: 'killed before', toCloud: true },
+  'the controller is killed after a cloud call': { wire: 'killed after', toCloud: true },
+  'the controller is killed at a random moment': { act: 'killed' },
   'there are two controllers': { act: 'two controllers' },
   'watches end with 410': { act: 'expired watches' },
   'watches stop delivering': { act: 'silent watches' },
-  'the API server is gone': { act: 'no API server' },
+  'the API server is unreachable': { act: 'no API server' },
   'the clock jumps forward': { act: 'clock forward' },
   'the clock jumps back': { act: 'clock back' },
   'a kubelet stops reporting': { act: 'silent kubelet' },
   'a kubelet never joins': { act: 'no kubelet' },
   'a kubelet joins late': { act: 'late kubelet' },
-  'a VM is terminated behind our back': { act: 'lost VM' },
-  'a Machine is lost and its VM runs on': { act: 'lost machine' },
+  'a VM is terminated outside of mcm': { act: 'lost VM' },
+  'a Machine is lost while its VM continues': { act: 'lost machine' },
 };
 
 /** Seeds of storms, separate from those of random histories. */

@@ -123,7 +123,7 @@ export const MUTANTS: readonly Mutant[] = [
     `${CORE}/machine/creation/creation.ts`,
     M,
     [
-      "if (!created) return act('finding the VM of the record', { do: 'call', call: 'create' });",
+      "if (!created) return act('finding the VM in the record of the machine', { do: 'call', call: 'create' });",
       "if (!created) return wait('it is somewhere');",
     ],
     ["return act('the VM exists', { do: 'record', instance: created });", "return wait('the VM exists');"],

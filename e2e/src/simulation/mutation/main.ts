@@ -6,7 +6,7 @@ import { runMutant } from './runner.ts';
 const HELP = `usage: pnpm simulate:mutants [options]
   Loads the system with one mutant at a time, and runs histories until one of them has a violation. It changes no file.
   --only LIST      these mutants, by number from 1: 3, 5-9 or 1,4-6 (all)
-  --topic NAME     only those of a topic
+  --topic NAME     only mutants of this topic
   --seeds N        histories of each suite, at most (200)
   --minutes N      time for each mutant, at most (20)
   --workers N      threads (1)
@@ -34,7 +34,9 @@ function fail(message: string): never {
 
 function positive(flag: 'seeds' | 'minutes' | 'workers'): number {
   const value = Number(flags[flag]);
-  return Number.isSafeInteger(value) && value > 0 ? value : fail(`--${flag} must be a number from 1, not ${value}`);
+  return Number.isSafeInteger(value) && value > 0
+    ? value
+    : fail(`--${flag} must be a number of at least 1, not ${value}`);
 }
 
 /** The numbers of a list such as `1,4-6`. */
@@ -71,7 +73,7 @@ async function run(): Promise<number> {
     const { topic, file, find, replace } = mutant;
     const { seen, played, isCut } = await runMutant(mutant, options);
     if (seen === undefined) survivors.push(number);
-    const result = seen === undefined ? (isCut ? 'survived, time is over' : 'survived') : 'died';
+    const result = seen === undefined ? (isCut ? 'survived until the time limit' : 'survived') : 'died';
     print([String(number), topic, file, find, replace, result, String(played), seen ?? ''].map(cell));
   }
   process.stdout.write(`${chosen().length - survivors.length} died, ${survivors.length} survived: ${survivors}\n`);

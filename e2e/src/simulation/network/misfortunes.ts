@@ -38,7 +38,7 @@ export function faultyCloud({ dice, cloud, note }: Draw): OrderedFault {
 export function lostVm({ dice, cloud, note }: Draw): void {
   const vm = dice.one([...cloud.instances.list()].filter(({ state }) => state === 'running'));
   if (!vm) return;
-  note(`VM ${vm.name} is terminated behind our back`);
+  note(`VM ${vm.name} is terminated outside of mcm`);
   cloud.instances.terminate(vm.id, 'by hand');
 }
 
@@ -50,6 +50,6 @@ export function danger({ dice, note }: Pick<Draw, 'dice' | 'note'>): {
   const mishaps = [dice.one(MISHAPS), dice.one(MISHAPS)].flatMap((mishap) => mishap ?? []);
   const chances = Object.fromEntries(mishaps.map((mishap) => [mishap, 0.05 + dice.number(20) / 100]));
   const ms = dice.pause(120_000);
-  note(`for ${ms} ms writes meet ${JSON.stringify(chances)}`);
+  note(`for ${ms} ms writes fail with ${JSON.stringify(chances)}`);
   return { chances, ms };
 }

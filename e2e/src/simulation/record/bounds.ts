@@ -4,7 +4,7 @@ const HOUR = 60 * MINUTE;
 
 /** A rule of the simulation with its limit in virtual time. */
 export interface Bound {
-  /** What is violated after this time. */
+  /** The rule that is violated after this time. */
   readonly rule: string;
   /** The kinds of histories. */
   readonly suites: string;
@@ -24,7 +24,7 @@ export const BOUNDS = {
   settled: {
     suites: FLEETS,
     ms: 2 * HOUR,
-    rule: 'without faults, a fleet has its size and class, all machines run, and nothing is left over',
+    rule: 'without faults, a fleet has its size and class, all machines run, and no other resources remain',
   },
   lastWrites: {
     suites: FLEETS,
@@ -34,13 +34,13 @@ export const BOUNDS = {
   quiet: {
     suites: 'all',
     ms: 10 * MINUTE,
-    rule: 'no write without a change, in this time after everything is complete',
+    rule: 'during this time after completion, every write changes something',
   },
-  reopened: { suites: FLEETS, ms: 160 * SECOND, rule: 'a watch that delivers nothing is opened again' },
+  reopened: { suites: FLEETS, ms: 160 * SECOND, rule: 'a watch without events is opened again' },
   patience: {
     suites: FLEETS,
     ms: 20 * MINUTE,
-    rule: 'a replacement without its own creation timeout uses the budget for this time',
+    rule: 'a replacement without its own creation timeout counts against the disruption budget during this time',
   },
   atRest: {
     suites: MACHINES,
@@ -48,25 +48,33 @@ export const BOUNDS = {
     rule: 'without faults, a machine is Running or Failed, or reports what it waits for',
   },
   orphanGone: { suites: MACHINES, ms: 160 * MINUTE, rule: 'a VM without a Machine is drained and deleted' },
-  tokenGone: { suites: MACHINES, ms: 3 * HOUR, rule: 'a bootstrap token is deleted' },
+  tokenGone: { suites: MACHINES, ms: 3 * HOUR, rule: 'the bootstrap token of a machine is deleted' },
   machinesReopened: {
     suites: MACHINES,
     ms: 200 * SECOND,
-    rule: 'a watch that delivers nothing is opened again, and a pass is complete',
+    rule: 'a watch without events is opened again, and a reconcile of all objects is complete',
   },
-  reconnected: { suites: MACHINES, ms: 25 * SECOND, rule: 'a client that was refused tries again' },
-  frozen: { suites: MACHINES, ms: 30 * SECOND, rule: 'a shorter outage of the API server freezes no controller' },
+  reconnected: { suites: MACHINES, ms: 25 * SECOND, rule: 'a client retries after a refused connection' },
+  frozen: {
+    suites: MACHINES,
+    ms: 30 * SECOND,
+    rule: 'a shorter outage of the API server does not freeze a controller',
+  },
   thawed: {
     suites: MACHINES,
     ms: 95 * SECOND,
-    rule: 'a frozen controller succeeds again after the API server answers',
+    rule: 'a frozen controller resumes after the API server answers again',
   },
   prompt: {
     suites: MACHINES,
     ms: 5 * SECOND,
     rule: 'a machine is created or deleted while others are stuck, after its kubelet joined',
   },
-  blocked: { suites: MACHINES, ms: 260 * SECOND, rule: 'a drain that a budget blocks writes nothing for this time' },
+  blocked: {
+    suites: MACHINES,
+    ms: 260 * SECOND,
+    rule: 'a drain that a disruption budget blocks writes nothing during this time',
+  },
   withoutStatus: { suites: MACHINES, ms: 90 * SECOND, rule: 'a machine in deletion reports what it waits for' },
   overstay: {
     suites: MACHINES,
@@ -97,7 +105,7 @@ export const BOUNDS = {
   poolQuiet: {
     suites: POOLS,
     ms: 15 * MINUTE,
-    rule: 'no write of the machine-config-controller in this time, after the same time of rest',
+    rule: 'after this time without changes, the machine-config-controller writes nothing for the same time',
   },
   protected: {
     suites: '`join` with protection',

@@ -61,7 +61,7 @@ export class FenceVerifier {
       const { method, path } = request;
       const writes = WRITES.has(method) && !LEASES.test(path) && !/\/([a-z]+reviews)(\?|$)/.test(path);
       if (writes && !life.dead && !life.frozen && holder !== '' && holder !== identity)
-        this.#reporter.violate(`${identity} sends ${method} ${path.split('?')[0]} though ${holder} leads`);
+        this.#reporter.violate(`${identity} sends ${method} ${path.split('?')[0]} although ${holder} is the leader`);
       return transport(request);
     };
   }

@@ -69,7 +69,7 @@ test('a set fills up to its size after a scale-in, and a set that grows beyond t
   verifier.appeared(machine('c'));
   verifier.grows('set', 3);
   expect(violations).toEqual([
-    '3 machines not terminating, at most 0 were requested',
-    'set set grew to 3 machines in all sets, at most 0 were requested',
+    '3 machines not terminating, at most 0 are allowed',
+    'set set grew to 3 machines in all sets, at most 0 are allowed',
   ]);
 });

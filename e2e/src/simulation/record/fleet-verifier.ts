@@ -110,7 +110,7 @@ export class FleetVerifier {
     const alive = [...this.#machines.values()].filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     const most = this.#most();
     if (alive.length > most && !this.#isOfSet(machine, alive)) {
-      this.#o.violate(`${alive.length} machines not terminating, at most ${most} were requested`);
+      this.#o.violate(`${alive.length} machines not terminating, at most ${most} are allowed`);
     }
   }
 
@@ -130,8 +130,7 @@ export class FleetVerifier {
   /** A set grew. @param total The sizes of all sets together. */
   grows(name: string, total: number): void {
     const most = this.#most();
-    if (total > most)
-      this.#o.violate(`set ${name} grew to ${total} machines in all sets, at most ${most} were requested`);
+    if (total > most) this.#o.violate(`set ${name} grew to ${total} machines in all sets, at most ${most} are allowed`);
   }
 
   /** @param byHand Whether the user deleted the machine. */
@@ -172,7 +171,7 @@ export class FleetVerifier {
     const least = Math.min(...this.#recentWishes().map(({ replicas, maxUnavailable }) => replicas - maxUnavailable));
     if (others + lost < least) {
       this.#o.violate(
-        `${name} ${how} with ${others} others available and ${lost} lost just before, at least ${least} were requested`,
+        `${name} ${how} with ${others} others available and ${lost} lost just before, at least ${least} are required`,
       );
     }
   }

@@ -104,7 +104,7 @@ export class RepairVerifier {
 
   #verdict({ replicas, maxUnavailable, selected }: Allowance, repaired: boolean): string | undefined {
     const names = this.#repairs.map(({ failed }) => failed);
-    if (names.length > this.#limit) return `${names.join(' and ')} were being replaced at once`;
+    if (names.length > this.#limit) return `${names.join(' and ')} were being replaced at the same time`;
     // In-place updates use the same budget as replacements, as far as no other machine fills their places.
     const updated = repaired ? this.#updated(selected) : new Set<Machine>();
     const short = Math.min(...replicas.map((count) => this.#short(count, updated)));
@@ -116,7 +116,7 @@ export class RepairVerifier {
     const allowed = Math.max(...replicas.map((count) => Math.min(maxUnavailable, count) + largest - count), 1);
     if (names.length + unavailable <= allowed) return undefined;
     const where = updated.size > 0 ? ` (${Math.min(updated.size, unavailable)} of them updated in place)` : '';
-    return `${names.join(' and ') || 'nothing'} was being replaced while the rollout had ${unavailable} unavailable${where}: ${allowed} may be in all`;
+    return `${names.join(' and ') || 'nothing'} was being replaced while the rollout had ${unavailable} unavailable${where}: at most ${allowed} may be unavailable in total`;
   }
 
   #isJoining(machine: Machine): boolean {

@@ -75,7 +75,7 @@ function workers(): number {
   const count = Number(flags.workers);
   return Number.isSafeInteger(count) && count > 0
     ? count
-    : fail(`--workers must be a number from 1 on, not ${flags.workers}`);
+    : fail(`--workers must be a number of at least 1, not ${flags.workers}`);
 }
 
 function* cases(first: number, last: number): Generator<Case> {
@@ -103,14 +103,16 @@ async function replay(path: string): Promise<void> {
   const { violations, story } = await playCase(one);
   print(story);
   print(
-    violations.length > 0 ? violations.join('\n') : `no violation; when the file was written: ${before.join('; ')}`,
+    violations.length > 0
+      ? violations.join('\n')
+      : `no violation, but the file contains the violation: ${before.join('; ')}`,
   );
   process.exit(violations.length > 0 ? 1 : 0);
 }
 
 function tell(failure: Failure): void {
   const { suite, seed, profile, plan } = failure.one;
-  print(`${suite} ${seed} ${profile}: ${failure.violations[0]?.split('\n')[0] ?? 'no violation when it was repeated'}`);
+  print(`${suite} ${seed} ${profile}: ${failure.violations[0]?.split('\n')[0] ?? 'no violation in the second run'}`);
   print(`  ${plan?.steps.map(({ act }) => act).join(', ') ?? 'not shrunk'}`);
   print(`  pnpm simulate --replay ${writeReplay(flags.out, failure)}`);
   // Histories on other threads may take long.

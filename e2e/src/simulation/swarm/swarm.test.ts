@@ -33,6 +33,6 @@ test('a history that waits for a missing event is a failure, and one that ends i
 });
 
 test('a history whose thread ends is a failure', async () => {
-  const violations = ["the simulation's thread ended with 3"];
+  const violations = ['the thread of the simulation ended with 3'];
   expect(await failures(worker('process.exit(3)'))).toEqual([{ one, violations }]);
 });

@@ -106,13 +106,13 @@ export class Swarm {
         resolve({ one, failure: { one, violations: [why] }, ended: true });
       };
       const onError = (error: unknown): void => fail(`the simulation ended: ${String(error)}`);
-      const onExit = (code: number): void => fail(`the simulation's thread ended with ${code}`);
+      const onExit = (code: number): void => fail(`the thread of the simulation ended with ${code}`);
       const onMessage = (verdict: Verdict): void => {
         settle();
         resolve(verdict);
       };
       const { caseMs, idleMs = IDLE_MS } = this.#options;
-      const timer = setTimeout(() => fail(`not over within ${caseMs / 1_000} s of real time`), caseMs);
+      const timer = setTimeout(() => fail(`did not end within ${caseMs / 1_000} s of real time`), caseMs);
       let before = worker.performance.eventLoopUtilization();
       const idle = setInterval(() => {
         const now = worker.performance.eventLoopUtilization();

@@ -122,6 +122,8 @@ export class HandoverVerifier {
     const least = Math.min(...[...recent, ...(last ? [last] : [])].map((one) => one.least));
     if (others.length >= least) return;
     const names = others.map(({ machine }) => machine.metadata.name).join(', ') || 'none';
-    reporter.violate(`${given.metadata.name} is removed for a new one, while ${names} of ${least} others are ready`);
+    reporter.violate(
+      `${given.metadata.name} is removed for a new machine, while ${names} of ${least} others are ready`,
+    );
   }
 }

@@ -70,7 +70,7 @@ export class ScalerVerifier {
     const goes = machine.metadata.deletionTimestamp !== undefined;
     if (!goes || before === undefined || before.metadata.deletionTimestamp !== undefined) return;
     if (!this.#named.has(name) && !this.#failed.has(uid) && !this.#isLate()) {
-      this.#world.reporter.violate(`${name} was deleted though the autoscaler did not name it`);
+      this.#world.reporter.violate(`${name} was deleted although the autoscaler did not name it`);
     }
   }
 
@@ -79,6 +79,6 @@ export class ScalerVerifier {
     this.#made += 1;
     const most = this.#asked + this.#failed.size;
     if (this.#made <= most) return;
-    this.#world.reporter.violate(`${name} was not needed: it is the ${this.#made}th machine, ${most} were requested`);
+    this.#world.reporter.violate(`${name} was unnecessary: it is machine number ${this.#made}, ${most} were requested`);
   }
 }

@@ -77,7 +77,7 @@ export class CloudProcess {
       this.#cloud = this.#start();
       this.#life = new AbortController();
     };
-    const fail = (error: unknown): void => reporter.violate(`the cloud does not end: ${String(error)}`);
+    const fail = (error: unknown): void => reporter.violate(`the cloud process does not end: ${String(error)}`);
     clock.setTimeout(() => void closed.then(start).catch(fail), downMs);
   }
 

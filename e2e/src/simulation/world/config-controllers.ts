@@ -136,7 +136,7 @@ export class ConfigControllers {
     running.ended = (
       this.#options.elections ? this.#elected(client, identity, running, runtime, run) : run(client, stop.signal)
     ).catch((error: unknown) => {
-      if (!stop.signal.aborted) reporter.violate(`${identity} ended by itself: ${String(error)}`);
+      if (!stop.signal.aborted) reporter.violate(`${identity} ended unexpectedly: ${String(error)}`);
     });
   }
 

@@ -50,7 +50,7 @@ interface Running {
 /** The default Lease, renewed less often: a renewal is a request, and histories are long. */
 const ELECTION = { follow: true, timings: { ...DEFAULT_ELECTION_TIMINGS, retryMs: 5_000 } } as const;
 
-/** What one life of a process has to itself. */
+/** The state of one run of a process. */
 interface Self {
   readonly name: ProcessName;
   /** Of this life, in elections. */
@@ -146,7 +146,7 @@ export class Controllers {
       name === 'manager' ? this.#runManager(seen, signal, self) : this.#runMachineController(seen, signal, self, fence);
     const ended = elections ? this.#elected(client, self, work) : work(client, stop.signal);
     void ended.catch((error: unknown) => {
-      if (!stop.signal.aborted) reporter.violate(`${name} ended by itself: ${String(error)}`);
+      if (!stop.signal.aborted) reporter.violate(`${name} ended unexpectedly: ${String(error)}`);
     });
   }
 

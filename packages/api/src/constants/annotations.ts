@@ -5,7 +5,7 @@
 export const Annotations = {
   /**
    * Machine or MachineClass, `<RFC 3339 expiry> <reason>`: until then, mcm replaces machines although many became
-   * unreachable together. Ours; the original has no such thing.
+   * unreachable together. Only in mcm, not in the original.
    */
   BreakerOverride: 'node.machine.sapcloud.io/replace-despite-common-silence',
   /**
@@ -21,13 +21,12 @@ export const Annotations = {
   /** MachineClass, provider IDs separated by commas: an operator releases these VMs from quarantine, for drain and deletion. */
   ReleaseVMs: 'orphan.machine.sapcloud.io/release-vms',
   /**
-   * Machine, `true`: no create call was sent, because its class was refused each time. Removed before the
-   * first such call. A deletion of such a machine needs no class. Ours.
+   * Machine, `true`: no create call was sent, because its class was refused each time. Removed before the first create call. The deletion of a machine without a VM needs no class. Ours.
    */
   NoCreateCall: 'node.machine.sapcloud.io/no-create-call',
   /**
    * Machine, `true`: it replaces a machine that failed or was deleted; it is not there because its set grew.
-   * It counts as a replacement in progress until it runs. Ours; the original has no such thing.
+   * It counts as a replacement in progress until it runs. Only in mcm, not in the original.
    */
   Replacement: 'node.machine.sapcloud.io/replacement',
   /**
@@ -85,7 +84,7 @@ export const Annotations = {
   LastAppliedVirtualCapacity: 'node.machine.sapcloud.io/last-applied-virtual-capacity',
   /**
    * Node, `<namespace>/<class>` of its machine, written when the Node joins. Once the machine is gone, it identifies the
-   * controller and the cloud of the Node. Ours; the original has no such thing.
+   * controller and the cloud of the Node. Only in mcm, not in the original.
    */
   MachineClassOfNode: 'node.machine.sapcloud.io/machine-class',
   /** Node (presence counts, written as `1`): the node belongs to no Machine and is left alone. */
@@ -94,7 +93,7 @@ export const Annotations = {
   TriggerDeletion: 'node.machine.sapcloud.io/trigger-deletion-by-mcm',
   /**
    * MachineDeployment, JSON `{"requestID", "machines", "from", "to"}`: scale-in of named machines, in the same write as
-   * `spec.replicas`. Ours; the original has no such thing.
+   * `spec.replicas`. Only in mcm, not in the original.
    */
   ScaleIn: 'node.machine.sapcloud.io/scale-in',
   /** MachineDeployment, JSON list of `{"requestID", "outcome", "message"}`, newest first: the results of scale-ins. */

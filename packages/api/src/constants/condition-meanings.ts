@@ -85,11 +85,12 @@ export const DEPLOYMENT_CONDITIONS = {
     },
   },
   ReplicaFailure: {
-    means: 'The condition of a MachineSet of the deployment. Absent without a failure.',
+    means: 'The condition of a MachineSet of the deployment. Without a failure, the condition is absent.',
     reasons: { FailedCreate: FAILED_CREATE, FailedDelete: FAILED_DELETE },
   },
   Frozen: {
-    means: 'A MachineSet of the deployment is frozen, so the manager adds no machine. Absent otherwise.',
+    means:
+      'A MachineSet of the deployment is frozen, so the manager adds no machine. Without this problem, the condition is absent.',
     reasons: {
       OverShootingReplicaCount: {
         status: 'True',
@@ -104,7 +105,8 @@ export const DEPLOYMENT_CONDITIONS = {
     },
   },
   InvalidSpec: {
-    means: 'The spec is invalid. Absent otherwise. Not in the original.',
+    means:
+      'The spec is invalid. Without this problem, the condition is absent. The original does not have this condition.',
     reasons: {
       ValidationFailed: INVALID_FIELD,
       SelectingAll: {
@@ -121,7 +123,8 @@ export const DEPLOYMENT_CONDITIONS = {
     },
   },
   RolloutBlocked: {
-    means: 'The rollout is blocked and needs an action of a user. Absent otherwise. Not in the original.',
+    means:
+      'The rollout is blocked and needs an action of a user. Without this problem, the condition is absent. The original does not have this condition.',
     reasons: {
       PausedOnFailure: {
         status: 'True',
@@ -158,7 +161,11 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   RolloutWaiting: {
     means:
+<<<<<<< HEAD
       'The rollout waits for its window, for the end of a freeze, or for nodes that postpone it. Absent otherwise. Not in the original.',
+=======
+      'The rollout waits for its window, or for the end of a freeze. Without this problem, the condition is absent. The original does not have this condition.',
+>>>>>>> e04bf942 (Name the object in messages, and write comments as plain nouns)
     reasons: {
       OutsideWindow: {
         status: 'True',
@@ -184,12 +191,13 @@ export const DEPLOYMENT_CONDITIONS = {
     },
   },
   ReplacementHeld: {
-    means: 'Failed machines are not replaced. Absent otherwise. Not in the original.',
+    means:
+      'Failed machines are not replaced. Without this problem, the condition is absent. The original does not have this condition.',
     reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
   InputIgnored: {
     means:
-      'The manager ignores an invalid field or annotation and applies the rest. Absent otherwise. Not in the original.',
+      'The manager ignores an invalid field or annotation and applies the rest. Without this problem, the condition is absent. The original does not have this condition.',
     reasons: {
       AnnotationNotUnderstood: {
         status: 'True',
@@ -214,19 +222,21 @@ export const DEPLOYMENT_CONDITIONS = {
 /** Every condition that the manager writes on a MachineSet, in `status.machineSetCondition`. */
 export const SET_CONDITIONS = {
   ReplicaFailure: {
-    means: 'The manager cannot create or delete Machine objects. Absent otherwise.',
+    means: 'The manager cannot create or delete Machine objects. Without this problem, the condition is absent.',
     reasons: { FailedCreate: FAILED_CREATE, FailedDelete: FAILED_DELETE },
   },
   Frozen: {
-    means: 'The MachineSet is frozen, so the manager adds no machine. Absent otherwise.',
+    means: 'The MachineSet is frozen, so the manager adds no machine. Without this problem, the condition is absent.',
     reasons: { OverShootingReplicaCount: DEPLOYMENT_CONDITIONS.Frozen.reasons.OverShootingReplicaCount },
   },
   InvalidSpec: {
-    means: 'The spec is invalid. Absent otherwise. Not in the original.',
+    means:
+      'The spec is invalid. Without this problem, the condition is absent. The original does not have this condition.',
     reasons: { ValidationFailed: INVALID_FIELD, ClassNotFound: CLASS_NOT_FOUND },
   },
   ReplacementHeld: {
-    means: 'Failed machines of a set outside a deployment are not replaced. Absent otherwise. Not in the original.',
+    means:
+      'Failed machines of a set outside a deployment are not replaced. Without this problem, the condition is absent. The original does not have this condition.',
     reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
 } as const satisfies Readonly<Record<MachineSetConditionType, ConditionMeaning>>;
@@ -266,7 +276,7 @@ export const NODE_CONDITIONS = {
   },
 } as const satisfies Readonly<Record<string, ConditionMeaning>>;
 
-/** Reason, with type and status, of a condition among those that a table tells of. */
+/** Reason, type and status of a condition in a table. */
 export type ConditionWords<Table extends Readonly<Record<string, ConditionMeaning>>> = {
   [Type in keyof Table & string]: {
     [Reason in keyof Table[Type]['reasons'] & string]: {

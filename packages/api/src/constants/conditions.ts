@@ -15,7 +15,7 @@ export const MachineDeploymentConditions = {
   RolloutWaiting: 'RolloutWaiting',
   /** Many machines became unreachable together, so mcm does not replace unhealthy ones. */
   ReplacementHeld: 'ReplacementHeld',
-  /** Part of what is written cannot be done as it is written; the rest is. Ours. */
+  /** The manager ignores an invalid part of the object and applies the rest. Ours. */
   InputIgnored: 'InputIgnored',
 } as const;
 

@@ -12,7 +12,7 @@ import { Labels, UpdateResults } from './labels.ts';
 import { MachineOperationTypes, MachinePhases, MachineStates } from './machine-phases.ts';
 import { Taints } from './taints.ts';
 
-/** What machines and their nodes carry on the wire: with another word a take-over, in either direction, loses them. */
+/** Keys of machines and nodes. A changed key would break a take-over in both directions. */
 
 const NODE = 'node.machine.sapcloud.io';
 const SCALE_DOWN = 'cluster-autoscaler.kubernetes.io/scale-down-disabled';

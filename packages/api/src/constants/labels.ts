@@ -69,7 +69,7 @@ interface Labelled {
 export const isForceDeletion = (object: Labelled): boolean =>
   GO_TRUE.has(object.metadata.labels?.[Labels.ForceDeletion] ?? '');
 
-/** What is wrong with the object's label `freeze`, which counts as `True` only; undefined: nothing. */
+/** The error of the label `freeze` of an object, which has an effect only with the value `True`; undefined if it is valid. */
 export function freezeProblem({ metadata }: Labelled): string | undefined {
   const text = metadata.labels?.[Labels.Freeze];
   if (text === undefined || text === TRUE || text === 'False') return undefined;

@@ -2,7 +2,7 @@
 export const MachinePhases = {
   /** The VM exists; its node is awaited. */
   Pending: 'Pending',
-  /** The VM exists and there is no target cluster: the good end there. */
+  /** The VM exists and there is no target cluster: the final phase of a healthy machine. */
   Available: 'Available',
   /** The node is healthy. */
   Running: 'Running',

@@ -21,7 +21,7 @@ interface Marked {
 }
 
 /**
- * What is misleading about a key whose presence counts: it is there with a value that reads as "no". One sentence with the
+ * The warning about a key whose presence counts but whose value means "no". One sentence with the
  * effect and the fix; undefined: the key is absent, or its value does not mislead.
  */
 export function presenceProblem({ metadata }: Marked, key: PresenceKey): string | undefined {

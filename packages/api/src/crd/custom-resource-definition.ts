@@ -53,11 +53,11 @@ export interface CrdOptions {
   /** No labelSelectorPath: it needs a string in the status, which the original neither has nor writes. */
   readonly scale?: boolean;
   readonly columns?: readonly PrinterColumn[];
-  /** Absent: what the API server allows, 253. */
+  /** Absent: the limit of the API server, 253. */
   readonly maxNameLength?: number;
 }
 
-/** Where a kind is served: what a resource of `@mcm/kube` says too. */
+/** The group, version and plural of a kind, as in a resource of `@mcm/kube`. */
 export interface CrdResource {
   readonly group: string;
   readonly version: string;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { CustomResourceDefinition } from './custom-resource-definition.ts';
 import { crdFileName, crdYaml } from './yaml.ts';
 
-/** What is generated. */
+/** The source and the generated files. */
 export interface GenerateOptions {
   /** CRDs of one group: files of other groups in the directory are left alone. */
   readonly crds: readonly CustomResourceDefinition[];
@@ -13,7 +13,7 @@ export interface GenerateOptions {
   readonly source: string;
 }
 
-/** A file's text, or undefined if there is none. */
+/** The text of a file, or undefined if it does not exist. */
 function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');

@@ -1,4 +1,4 @@
-/** What makes CRDs of zod schemas, for packages with kinds of their own: fields, conversion and files. */
+/** Creates CRDs from zod schemas, for packages with their own kinds: fields, conversion and files. */
 
 export {
   type CelRule,

@@ -14,7 +14,7 @@ export interface StructuralSchema extends CrdKeywords {
   readonly items?: StructuralSchema;
 }
 
-/** What zod makes of a schema. */
+/** The JSON Schema that zod generates. */
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /** Keywords that are taken over as they are, in the order in which they are printed. */
@@ -95,7 +95,7 @@ const convertProperties = (properties: Readonly<Record<string, unknown>>, path: 
 const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 
-/** zod bounds every integer by what a number holds exactly; the API server knows that from the format. */
+/** zod limits every integer to the safe range of a number. The format already states this limit for the API server. */
 function withoutSafeIntegerBounds(keywords: Readonly<Record<string, unknown>>): StructuralSchema {
   const { minimum, maximum, ...rest } = keywords;
   return {

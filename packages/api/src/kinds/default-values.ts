@@ -7,5 +7,5 @@ export const DEFAULT_IN_PLACE_UPDATE = { maxSurge: 0, maxUnavailable: 1 } as con
 /** How machines are updated if nothing is said. */
 export const DEFAULT_STRATEGY = { type: 'RollingUpdate', rollingUpdate: DEFAULT_ROLLING_UPDATE } as const;
 
-/** Absent replicas are none: the original leaves the field out when it scales to zero. */
+/** Absent replicas mean 0, because the original omits the field when it scales to zero. */
 export const DEFAULT_REPLICAS = 0;

@@ -7,7 +7,7 @@ import type { ObjectMeta } from './object-meta.ts';
 /** Largest int32: counters beyond it would make the original's typed list fail for the whole kind. */
 const MAX_INT32 = 2_147_483_647;
 
-/** A CEL rule of `x-kubernetes-validations`; the message says what is allowed. */
+/** A CEL rule of `x-kubernetes-validations`; the message contains the allowed values. */
 export interface CelRule {
   readonly rule: string;
   readonly message: string;
@@ -73,7 +73,7 @@ const INT_OR_PERCENT_ERROR = 'must be an integer of 0 or more, or a percentage s
 const isDuration = (value: string): boolean =>
   value.length <= 64 && DURATION_PATTERN.test(value) && parseDurationNs(value) !== undefined;
 
-/** A duration in Go's syntax. The rule's bound catches what the pattern cannot: more nanoseconds than an int64 holds. */
+/** A duration in Go's syntax. The rule refuses durations that exceed an int64 of nanoseconds, which the pattern cannot detect. */
 export const duration = (description: string) =>
   crd(
     z.string().refine(isDuration, {

@@ -60,12 +60,12 @@ const nodeMetadataSchema = crd(
   { description: 'Metadata of the node.', 'x-kubernetes-preserve-unknown-fields': true },
 );
 
-/** What is synced onto a machine's node. */
+/** The parts that are synced to the node of a machine. */
 export const nodeTemplateSpecSchema = z
   .object({ metadata: optional(nodeMetadataSchema), spec: optional(nodeSpecSchema) })
   .meta({ description: 'Labels, annotations and taints of the node. A change replaces no machine.' });
 
-/** What is synced onto a machine's node. */
+/** The parts that are synced to the node of a machine. */
 export type NodeTemplateSpec = z.infer<typeof nodeTemplateSpecSchema>;
 
 /** An address of a machine. */

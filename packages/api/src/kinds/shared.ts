@@ -132,7 +132,7 @@ export const lastOperationSchema = z
 /** The last operation on a machine as the wire has it. */
 export type LastOperation = z.infer<typeof lastOperationSchema>;
 
-/** What a set or deployment says about one of its failed machines. */
+/** The summary of a failed machine in the status of a set or deployment. */
 export const machineSummarySchema = z
   .object({
     name: optional(text('Name of the machine.')),

@@ -70,7 +70,7 @@ export class Autoscaler {
     });
   }
 
-  /** Names that are not on the list yet: the others have lowered the count already. */
+  /** New names in the list. Earlier names already lowered the replicas. */
   #fresh(deployment: MachineDeployment, names: readonly string[]): readonly string[] {
     if (this.#form === 'priority') return names;
     const listed = namesIn(deployment.metadata.annotations?.[Annotations.TriggerDeletion] ?? '');

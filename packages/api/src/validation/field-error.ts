@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 
-/** What is wrong with a field: absent, a value that is not allowed, or a value outside a short list. */
+/** The kind of an error: an absent field, an invalid value, or a value outside of a list. */
 export type FieldErrorType = 'FieldValueRequired' | 'FieldValueInvalid' | 'FieldValueNotSupported';
 
 /** One thing that is wrong with an object. */
@@ -29,7 +29,7 @@ function fieldPath(base: string, elements: readonly PropertyKey[]): string {
   }, base);
 }
 
-/** What is wrong with the form of a value: types, patterns, bounds, absent fields. Unknown fields are ignored. */
+/** Schema errors of a value: types, patterns, bounds, absent fields. Unknown fields are ignored. */
 export function formErrors(schema: z.ZodType, value: unknown, base: string): FieldError[] {
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return [];
@@ -58,7 +58,7 @@ function describe(issue: z.core.$ZodIssue): string {
   return issue.message;
 }
 
-/** A rule over several fields. It runs only where the form of what it looks at is right; the form has its own errors. */
+/** A rule over several fields. A rule runs only if the schema of its fields is valid, because schema errors are reported separately. */
 export type Rule = (value: unknown) => FieldError[];
 
 /** Makes a rule that sees its value through a schema. */
@@ -73,7 +73,7 @@ export const rule =
 const specOf = (object: unknown): unknown =>
   typeof object === 'object' && object !== null && 'spec' in object ? object.spec : undefined;
 
-/** Form errors of `spec`, then what the rules say about it. */
+/** Schema errors of `spec`, then errors of the rules. */
 export function specErrors(object: unknown, schema: z.ZodType, rules: readonly Rule[]): FieldError[] {
   const spec = specOf(object);
   const form = formErrors(schema, spec, 'spec');

@@ -26,7 +26,7 @@ function validate(manifest: Manifest): FieldError[] {
   return validator(manifest);
 }
 
-/** What the API server makes of a manifest before it validates it. */
+/** The manifest as the API server stores it before validation. */
 const defaulted = (manifest: Manifest): Manifest =>
   manifest.kind === 'MachineDeployment'
     ? { ...defaultMachineDeployment(manifest as unknown as MachineDeployment) }

@@ -8,7 +8,7 @@ import { machineClassRule, selectorRule, templateClassRule } from './rules.ts';
 import { strategyRules } from './strategy-rules.ts';
 
 /**
- * What is wrong with a Machine's name and spec; nothing if the list is empty. Unknown fields, status and the rest of
+ * The errors of the name and spec of a Machine; empty for a valid Machine. Unknown fields, status and the rest of
  * the metadata are not looked at: the API server does that.
  */
 export function validateMachine(object: unknown): FieldError[] {
@@ -21,12 +21,12 @@ const nameRule: Rule = rule(z.object({ metadata: z.object({ name: z.string() }) 
     : [],
 );
 
-/** What is wrong with a MachineSet's spec; nothing if the list is empty. */
+/** The errors of the spec of a MachineSet; empty for a valid spec. */
 export const validateMachineSet = (object: unknown): FieldError[] =>
   specErrors(object, machineSetSpecSchema, [selectorRule, templateClassRule]);
 
 /**
- * What is wrong with a MachineDeployment's spec as it stands; nothing if the list is empty. Defaults are not assumed:
+ * The errors of the spec of a MachineDeployment; empty for a valid spec. Defaults are not assumed:
  * pass an object through `defaultMachineDeployment` first where the API server may not have set them.
  *
  * In addition to the original's rules, it refuses specs that would crash the original or never end. Examples are a missing
@@ -45,7 +45,7 @@ const capacityRule: Rule = rule(capacityView, ({ nodeTemplate }) =>
     .map((resource) => required(`nodeTemplate.capacity.${resource}`, 'must be given; gpu may be "0"')),
 );
 
-/** What is wrong with a MachineClass, but for `providerSpec`, which is its driver's; nothing if the list is empty. */
+/** The errors of a MachineClass without `providerSpec`, which the driver checks. Empty for a valid class. */
 export function validateMachineClass(object: unknown): FieldError[] {
   return [...formErrors(classForm, object, ''), ...capacityRule(object)];
 }

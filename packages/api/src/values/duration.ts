@@ -27,7 +27,7 @@ const MAX_NS = 2n ** 63n;
 
 /**
  * Parses a Go duration.
- * @returns nanoseconds, or undefined if the text is none or does not fit an int64 of nanoseconds
+ * @returns nanoseconds, or undefined if the text is not a duration, or exceeds an int64 of nanoseconds
  */
 export function parseDurationNs(text: string): bigint | undefined {
   const negative = text.startsWith('-');
@@ -56,7 +56,7 @@ function sumSegments(digits: string): bigint | undefined {
 
 /**
  * Parses a Go duration.
- * @returns milliseconds, with a fraction if need be, or undefined if the text is no duration
+ * @returns milliseconds, with a fraction if need be, or undefined if the text is not a duration
  */
 export function parseDurationMs(text: string): number | undefined {
   const nanoseconds = parseDurationNs(text);

@@ -25,9 +25,9 @@ export const formatIntOrPercent = (parsed: ParsedIntOrPercent): IntOrPercent =>
 
 /**
  * The count that a value represents.
- * @param total what a percentage is taken of, usually the replicas
+ * @param total the base of a percentage, usually the replicas
  * @param rounding `up` for maxSurge, `down` for maxUnavailable
- * @throws RangeError if the value is neither; validated objects hold none such
+ * @throws RangeError if the value is invalid, which does not occur in validated objects
  */
 export function resolveIntOrPercent(value: IntOrPercent, total: number, rounding: 'up' | 'down'): number {
   const parsed = parseIntOrPercent(value);

@@ -1,7 +1,7 @@
 /**
  * Parses a decimal integer the way the controllers read annotations: an optional sign, digits only, the whole text.
- * `""`, `" 3"`, `"3.0"` and `"3a"` are none, unlike with `Number` and `parseInt`.
- * @returns undefined if the text is none, absent, or beyond what a number holds exactly
+ * `""`, `" 3"`, `"3.0"` and `"3a"` are not integers, unlike with `Number` and `parseInt`.
+ * @returns undefined if the text is absent, not an integer, or outside of the safe range of a number
  */
 export function parseInteger(text: string | undefined): number | undefined {
   if (text === undefined || !/^[+-]?[0-9]+$/.test(text)) return undefined;

@@ -39,7 +39,7 @@ const BINARY_POWERS: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, T
 
 /**
  * Parses a quantity. Amounts beyond an int64 are capped, amounts below a billionth rounded away from zero.
- * @returns undefined if it is none
+ * @returns undefined if it is not a quantity
  */
 export function parseQuantity(value: Quantity): ParsedQuantity | undefined {
   const text = typeof value === 'number' ? numberText(value) : value;

@@ -3,7 +3,7 @@ const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})([.,]\d+)?(Z|[+
 
 /**
  * Parses an RFC 3339 time.
- * @returns undefined if the text is none, such as a date that does not exist, or absent
+ * @returns undefined if the text is absent or not a time, such as a date that does not exist
  */
 export function parseTime(text: string | undefined): Date | undefined {
   const parts = text === undefined ? null : RFC3339.exec(text);

@@ -1,12 +1,12 @@
 import { isMachineCode, type MachineCode } from './machine-codes.ts';
 
-/** What the text of a machine error says. */
+/** The parsed text of a machine error. */
 export interface MachineErrorText {
   readonly code: MachineCode;
   readonly message: string;
 }
 
-/** A text read as a machine error. `recognised` is false if it was none: code Unknown, the whole text as message. */
+/** A text read as a machine error. `recognised` is false for any other text. Then the code is Unknown, and the message is the whole text. */
 export interface ParsedMachineError extends MachineErrorText {
   readonly recognised: boolean;
 }
@@ -22,7 +22,7 @@ export const printMachineError = ({ code, message }: MachineErrorText): string =
 
 /**
  * Reads a machine error from any text: the first two top-level bracket groups, provided there are exactly two.
- * Text around them does not matter, so wrapped errors are recognized. A code that is none counts as Unknown.
+ * Text around them does not matter, so wrapped errors are recognized. An unknown code counts as Unknown.
  */
 export function parseMachineError(text: string): ParsedMachineError {
   const groups = bracketGroups(text);

@@ -14,7 +14,7 @@ export const DELETION_STEPS = [
 /** A step of a machine's deletion. */
 export type DeletionStep = (typeof DELETION_STEPS)[number];
 
-/** What represents a step in `lastOperation.description`: stored data, exact to the byte. */
+/** The text of a step in `lastOperation.description`. It is stored data and must not change. */
 export const STEP_TEXTS: Readonly<Record<DeletionStep, string>> = {
   getVmStatus: 'Set machine status to termination. Now, getting VM Status',
   drain: 'Initiate node drain',
@@ -37,9 +37,9 @@ export const DescriptionTexts = {
 /**
  * The description that carries a step.
  *
- * A note may quote the text of a step, for example from a cloud, and would then be read as that step. Such a text gets a small
- * first letter, so that reading returns the written step.
- * @param note what has just happened, in a sentence; it stands before the step's text
+ * A note may quote the text of a step, for example from a cloud, and would then be read as that step. This text gets a lower-case first
+ * letter, so that the step can be read back.
+ * @param note the last result as a sentence, which precedes the text of the step
  */
 export const printStep = (step: DeletionStep, note = ''): string =>
   `${withoutSteps(note)} ${STEP_TEXTS[step]}`.trimStart();

@@ -16,8 +16,9 @@ export const adoption: readonly Scenario[] = [
       const again = stage.again(first);
       const { name } = again.metadata;
       const process = stage.process();
-      const { providerId, nodeName } = await stage.retry('creation under another UID', () =>
-        stage.obtain(process, again),
+      const { providerId, nodeName } = await stage.retry(
+        'creation of a machine with the same name and another UID',
+        () => stage.obtain(process, again),
       );
       expect(
         providerId === made.providerId && nodeName === made.nodeName,

@@ -11,7 +11,7 @@ async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']
   const made = [...seen];
   await stage.retry('its deletion', () => stage.delete(process, machine));
   if (made.length === 0)
-    throw new Skip('the driver makes no request through `connect`, so the kit can inject no faults');
+    throw new Skip('the driver makes no request through `connect`, so the conformance kit cannot inject faults');
   return made;
 }
 
@@ -36,7 +36,7 @@ async function endsWithOneVm(
   await stage.retry('deletion', () => stage.delete(process, known));
 }
 
-/** Bytes that are no text: gzip's first, and all 256. */
+/** Bytes that are not text: the header of gzip, and all 256 values. */
 const NO_TEXT = Buffer.from([0x1f, 0x8b, ...Array.from({ length: 256 }, (_, i) => i)]);
 
 /** Whether a request carries the bytes, in one of the forms in which bytes travel in a text. */
@@ -137,14 +137,16 @@ export const creation: readonly Scenario[] = [
       const process = stage.process();
       const machines = Array.from({ length: stage.target.machines ?? 12 }, (_, i) => stage.machine(`many-${i}`));
       const made = await stage.must(
-        'creation of all',
+        'creation of all machines',
         Promise.all(machines.map((each) => stage.create(process, each))),
       );
       const ids = new Set(made.map(({ providerId }) => providerId));
       expect(ids.size === machines.length, `${machines.length} machines got ${ids.size} different VMs`);
       const listed = new Set((await stage.listed(process)).map(({ machineName }) => machineName));
       for (const { metadata } of machines) expect(listed.has(metadata.name), `the listing lacks ${metadata.name}`);
-      await Promise.all(machines.map((each) => stage.retry('deletion of all', () => stage.delete(process, each))));
+      await Promise.all(
+        machines.map((each) => stage.retry('deletion of all machines', () => stage.delete(process, each))),
+      );
       const left = new Set((await stage.listed(process)).map(({ machineName }) => machineName));
       for (const { metadata } of machines)
         expect(!left.has(metadata.name), `after its deletion ${metadata.name} is listed`);

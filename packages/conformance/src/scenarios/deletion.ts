@@ -8,7 +8,7 @@ const withId = (machine: ReturnType<Stage['machine']>, providerID: string) => ({
   spec: { ...machine.spec, providerID },
 });
 
-/** Deletion of what is gone may say so or say nothing. */
+/** The deletion of a missing VM may return NotFound or succeed. */
 async function isGone(stage: Stage, what: string, call: Promise<unknown>): Promise<void> {
   const ended = await stage.end(call);
   expect(
@@ -58,18 +58,18 @@ export const deletion: readonly Scenario[] = [
   },
   {
     name: 'deletion of an orphan',
-    suffers: 'a VM without its Machine is found repeatedly but never deleted, and costs money',
+    suffers: 'the orphan search finds a VM repeatedly but never deletes it, and the VM costs money',
     run: async (stage) => {
       const before = new Set(await stage.inventory());
       const machine = stage.machine('orphan');
       const { providerId } = await stage.must('creation', stage.create(stage.process(), machine));
       const orphan = stage.madeUp(machine.metadata.name, providerId);
-      for (const what of ['deletion by name and provider ID alone', 'the repeated deletion'])
+      for (const what of ['deletion of an orphan by name and provider ID', 'the repeated deletion'])
         await isGone(stage, what, stage.process().invoker.delete(orphan));
       const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);
       expect(
         !listed,
-        'after its deletion by name and provider ID alone, without the UID of its Machine, a VM is listed',
+        'after the deletion of an orphan without the UID of its Machine, a VM is listed',
       );
       const left = (await stage.inventory()).filter((each) => !before.has(each));
       expect(left.length === 0, `after the deletion of an orphan, ${left.join(', ')} is left`);

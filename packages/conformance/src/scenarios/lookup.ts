@@ -12,7 +12,7 @@ const withId = (machine: ReturnType<Stage['machine']>, providerID: string) => ({
 const NO_ANSWERS: readonly (readonly [string, Fate])[] = [
   ['the connection breaks', 'breaks'],
   ['a proxy answers', { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Please log in</html>' }],
-  ['a proxy finds nothing', { status: 404, headers: { 'content-type': 'text/html' }, body: '<html>Not found</html>' }],
+  ['a proxy answers 404', { status: 404, headers: { 'content-type': 'text/html' }, body: '<html>Not found</html>' }],
   ['the cloud fails', { status: 500, body: 'oops' }],
   ['the answer is empty', { status: 200, body: '' }],
 ];
@@ -58,7 +58,7 @@ export const lookup: readonly Scenario[] = [
         const found = await stage.must(`status ${what}`, process.invoker.status(asked));
         expect(
           found.providerId === made.providerId && found.nodeName === made.nodeName,
-          `status ${what} tells ${found.providerId} and node ${found.nodeName}, creation ${made.providerId} and ${made.nodeName}`,
+          `status ${what} returns ${found.providerId} and node ${found.nodeName}, creation ${made.providerId} and ${made.nodeName}`,
         );
       }
     },
@@ -80,7 +80,7 @@ export const lookup: readonly Scenario[] = [
           `when ${what}, status reports that the VM does not exist: ${looked.error.message}`,
         );
         const listed = await stage.end(process.invoker.list(stage.machineClass));
-        expect(!listed.ok, `when ${what}, the listing tells ${listed.ok ? listed.value.length : 0} VMs and no error`);
+        expect(!listed.ok, `when ${what}, the listing returns ${listed.ok ? listed.value.length : 0} VMs and no error`);
       }
     },
   },
@@ -145,7 +145,7 @@ export const lookup: readonly Scenario[] = [
           `a volume of kind ${kind}, which \`volumes\` does not name, has the id ${reported}`,
         );
       }
-      expect(invoker.volumeIdOf({}) === undefined, 'a volume of no kind at all has an id');
+      expect(invoker.volumeIdOf({}) === undefined, 'a volume of an unknown kind has an id');
     },
   },
 ];

@@ -24,7 +24,7 @@ const ECHOES: readonly ((request: SeenRequest, secrets: readonly string[]) => st
   ({ body }) => `cannot take …${body.slice(Math.floor(body.length * 0.4))}`,
 ];
 
-/** A form as a gateway would print it; a body that is none as it is. */
+/** The fields of a form body as a gateway prints them; any other body unchanged. */
 const decoded = (body: string): string => {
   try {
     return decodeURIComponent(body.replaceAll('+', ' '));
@@ -60,7 +60,7 @@ const onTheWire = (values: readonly Guarded[]): readonly Guarded[] =>
     })),
   );
 
-/** What a request is let in by: the words of its headers that are no names. */
+/** The credentials of a request: the values of its headers. */
 const lettingIn = ({ headers }: SeenRequest): readonly Guarded[] =>
   Object.entries(headers)
     .filter(([name]) => /^(proxy-)?authorization$|^cookie$|-token$/i.test(name))
@@ -72,7 +72,7 @@ const lettingIn = ({ headers }: SeenRequest): readonly Guarded[] =>
         .map((text) => ({ text, source: `the request header ${name.toLowerCase()}` })),
     );
 
-/** What a call says that is answered by an echo, and what it may not say. */
+/** The error of a call that gets an echo as answer, and the values that it must not contain. */
 async function saidOf(stage: Stage, process: Process, call: () => Promise<unknown>, secrets: readonly Guarded[]) {
   const before = process.wire.seen.length;
   const ended = await stage.end(call());
@@ -83,7 +83,7 @@ async function saidOf(stage: Stage, process: Process, call: () => Promise<unknow
 export const manners: readonly Scenario[] = [
   {
     name: 'a call ends when its signal aborts',
-    suffers: 'a stopping controller, or a deleted machine, waits for a cloud that does not answer',
+    suffers: 'a controller that stops, or a machine that is deleted, waits for a cloud that does not answer',
     run: async (stage) => {
       const requests = await requestsOfCreation(stage);
       for (let at = 0; at < requests.length; at++) {
@@ -125,7 +125,7 @@ export const manners: readonly Scenario[] = [
       expect(!ended.ok, 'creation succeeds although no request is answered');
       expect(
         ms <= timeouts.create + endWithinMs,
-        `a creation that may take ${timeouts.create / 1_000} s and that no request of is answered takes ${Math.round(ms) / 1_000} s`,
+        `a creation with a limit of ${timeouts.create / 1_000} s, of which no request is answered, takes ${Math.round(ms) / 1_000} s`,
       );
       expect(
         ['DeadlineExceeded', 'Unavailable', 'Unknown', 'Aborted'].includes(ended.error.code),
@@ -175,7 +175,7 @@ export const manners: readonly Scenario[] = [
   },
   {
     name: 'an invalid provider spec',
-    suffers: 'a mistake in a class stays unnoticed, and no message names the field',
+    suffers: 'users do not notice an error in a class, and no message names the field',
     run: async (stage) => {
       const { providerSpec } = stage.target.machineClass;
       const ignored = stage.target.ignoredFields ?? [];
@@ -185,20 +185,20 @@ export const manners: readonly Scenario[] = [
         if (ignored.includes(field)) continue;
         const said = await refusal(stage, { ...providerSpec, [field]: wrong(value) });
         expect(said !== undefined, `providerSpec.${field}: ${JSON.stringify(wrong(value))} is accepted`);
-        expect(said.includes(field), `the error of a wrong providerSpec.${field} does not name it: ${said}`);
+        expect(said.includes(field), `the error of a wrong providerSpec.${field} does not name the field: ${said}`);
       }
       const { providerSpec: schema } = driverReference(stage.process().driver);
       for (const { path, field, spec } of wrongTypes(schema, providerSpec)) {
         if (ignored.some((each) => path.startsWith(each))) continue;
         const said = await refusal(stage, spec);
         expect(said !== undefined, `providerSpec.${path} of a type that its schema does not allow is accepted`);
-        expect(said.includes(field), `the error of a wrong providerSpec.${path} does not name it: ${said}`);
+        expect(said.includes(field), `the error of a wrong providerSpec.${path} does not name the field: ${said}`);
       }
     },
   },
   {
     name: 'a Secret with a missing key',
-    suffers: 'a missing key looks like an error of the cloud',
+    suffers: 'a missing key is reported as an error of the cloud',
     run: async (stage) => {
       const process = stage.process({ secret: {} });
       const ended = await stage.end(process.invoker.list(stage.machineClass));
@@ -209,7 +209,7 @@ export const manners: readonly Scenario[] = [
   },
 ];
 
-/** What a class is refused with, before any request; undefined when it is accepted. */
+/** The error of a refused class before any request; undefined if the class is accepted. */
 async function refusal(stage: Stage, spec: Readonly<Record<string, unknown>>): Promise<string | undefined> {
   const process = stage.process({ spec });
   const { seen } = process.wire;

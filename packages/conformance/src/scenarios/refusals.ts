@@ -41,7 +41,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
       `${when} with Retry-After ${seconds}, the next request comes after ${(waited ?? 0) / 1_000} s`,
     );
     const mine = (await stage.listed()).filter((vm) => vm.machineName === machine.metadata.name);
-    expect(mine.length === 1, `${when}, ${mine.length} VMs are made`);
+    expect(mine.length === 1, `${when}, ${mine.length} VMs are created`);
     await stage.retry('deletion', () => stage.delete(process, machine));
   }
 }
@@ -50,7 +50,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
 async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
   const requests = await requestsOfCreation(stage);
   const writes = requests.flatMap((request, at) => (stage.isWrite(request) ? [at] : []));
-  if (writes.length === 0) throw new Skip('no request of a creation is a write: `dialect.writes` does not fit');
+  if (writes.length === 0) throw new Skip('no request of a creation is a write: correct `dialect.writes`');
   const process = stage.process();
   const machine = stage.machine('exhausted');
   process.wire.assess = (request) => (stage.isWrite(request) ? answer : 'passes');
@@ -61,7 +61,7 @@ async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
     `the refusal is reported as ${ended.error.code}: ${ended.error.message}`,
   );
   process.wire.assess = () => 'passes';
-  await stage.must('creation once there is capacity again', stage.create(process, machine));
+  await stage.must('creation after the zone has capacity again', stage.create(process, machine));
 }
 
 /** A creation whose requests are refused from one on; what there is then is given to `then`, and must be gone after it. */
@@ -83,7 +83,10 @@ async function halfWay(
     };
     const ended = await stage.end(stage.create(process, machine));
     // A creation that polls can need fewer requests than the first one. Then nothing was refused.
-    expect(!ended.ok || !refused, `creation succeeds although everything from request ${at + 1} on is refused`);
+    expect(
+      !ended.ok || !refused,
+      `creation succeeds although the cloud refuses all requests from ${at + 1} on is refused`,
+    );
     process.wire.assess = () => 'passes';
     const when = `after a creation refused from request ${at + 1} on`;
     await then(process, machine, await made(), when);
@@ -110,7 +113,7 @@ export const refusals: readonly Scenario[] = [
   },
   {
     name: 'exhausted capacity',
-    suffers: 'the autoscaler does not try another zone, and every machine requests the zone without capacity again',
+    suffers: 'the autoscaler does not try another zone, and every machine requests a VM in the zone without capacity',
     run: (stage) => exhausted(stage, stage.target.dialect.exhausted),
   },
   {

@@ -1,9 +1,9 @@
-/** A driver does not do what it must. */
+/** A driver violates a requirement. */
 export class Failure extends Error {
   override readonly name = 'Failure';
 }
 
-/** What a scenario cannot be played for. */
+/** The reason why a scenario is skipped. */
 export class Skip extends Error {
   override readonly name = 'Skip';
 }

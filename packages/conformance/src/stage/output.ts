@@ -1,4 +1,4 @@
-/** What the process writes while something runs: a driver may print next to its logger. */
+/** The output of the process while a function runs, because a driver may print without its logger. */
 export interface Listening {
   readonly text: () => string;
   readonly stop: () => void;

@@ -3,7 +3,7 @@ import type { Stage } from './stage.ts';
 /** One thing that a driver must do. */
 export interface Scenario {
   readonly name: string;
-  /** What a user would suffer from a driver that fails it, one sentence. */
+  /** The impact on users if a driver fails the scenario, one sentence. */
   readonly suffers: string;
   /** @throws Failure, or Skip */
   run(stage: Stage): Promise<void>;

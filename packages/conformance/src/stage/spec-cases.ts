@@ -30,7 +30,7 @@ const text = (path: Path): string =>
 /** Key of a map's entry; schemas do not say which there are. */
 const ENTRY = 'of-the-kit';
 
-/** All fields of a schema, those of list and map entries too, with a path to a first entry. */
+/** All fields of a schema, including the fields of list and map entries, with a path to the first entry. */
 function fieldsOf(schema: JsonSchema, path: Path = []): Field[] {
   const { properties = {}, items, additionalProperties: entry } = schema;
   const below = ([...Object.entries(properties)] as (readonly [string | number, JsonSchema])[]).concat(

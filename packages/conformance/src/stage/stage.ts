@@ -41,11 +41,11 @@ export interface Pace {
   readonly pauseMs: number;
   /** Between two looks whether something has happened. */
   readonly lookMs: number;
-  /** What a throttle asks for. */
+  /** The delay that a throttled answer requests. */
   readonly retryAfterS: number;
   /** Time limit of a call after its signal aborted. Shorter than the half minute after which the controller abandons it. */
   readonly endWithinMs: number;
-  /** What a call may take. */
+  /** The longest duration of a call. */
   readonly timeouts: DriverTimeouts;
 }
 
@@ -64,7 +64,7 @@ const IN_REAL_TIME: Pace = {
   timeouts: { ...DRIVER_TIMEOUTS, create: 5_000 },
 };
 
-/** What a scenario plays with: a cloud, processes, machines. It forgets no machine: at the end all are deleted. */
+/** The environment of a scenario: a cloud, processes, machines. It forgets no machine: at the end all are deleted. */
 export class Stage {
   readonly target: ConformanceTarget;
   readonly world: World;
@@ -160,7 +160,7 @@ export class Stage {
     return process.invoker.create(machine, async (userData) => userData);
   }
 
-  /** What the controller does for a machine without a provider id: it looks for a VM, and makes one if there is none. */
+  /** The steps of the controller for a machine without a provider ID: it looks for a VM, and creates one if none exists. */
   async obtain(process: Process, machine: Machine): Promise<Instance> {
     if (!process.invoker.can.status) return this.create(process, machine);
     try {
@@ -176,7 +176,7 @@ export class Stage {
     }
   }
 
-  /** Deletes a machine's VM; that there is none is as good. */
+  /** Deletes the VM of a machine. A missing VM is a success. */
   async delete(process: Process, machine: Machine): Promise<void> {
     await process.invoker.delete(machine).catch((thrown: unknown) => {
       if (!(thrown instanceof MachineError && thrown.code === 'NotFound')) throw thrown;
@@ -249,7 +249,7 @@ export class Stage {
     await runUntil(() => over, { maxMs: ms + 1 });
   }
 
-  /** What the cluster has in the cloud, by a process of its own. */
+  /** The resources of the cluster in the cloud, read by a separate process. */
   async inventory(): Promise<readonly string[]> {
     const { world, target } = this;
     if (world.inventory) return world.inventory();
@@ -272,9 +272,9 @@ export class Stage {
     return new RegExp(this.target.dialect.writes ?? '^(POST|PUT|PATCH|DELETE) ').test(`${method} ${path}\n${body}`);
   }
 
-  /** Deletes what the scenario made, and closes the cloud. */
+  /** Deletes the resources of the scenario, and closes the cloud. */
   async close(): Promise<void> {
-    for (const stop of this.#stops) stop.abort(new Error('the scenario is over'));
+    for (const stop of this.#stops) stop.abort(new Error('the scenario has ended'));
     const usual = this.process();
     for (const { machine, spec } of this.#machines) {
       const { invoker } = spec ? this.process({ spec }) : usual;

@@ -17,7 +17,7 @@ export type Inventory = (context: InventoryContext) => readonly string[] | Promi
 export interface World {
   readonly clock: Clock;
   readonly connect: (origin: string) => Transport;
-  /** Names of all that a class's machines could leave behind: VMs, disks, network interfaces. Absent: what the driver's `list` tells. */
+  /** Names of all that a class's machines could leave behind: VMs, disks, network interfaces. Absent: the result of `list` of the driver. */
   readonly inventory?: () => readonly string[] | Promise<readonly string[]>;
   /**
    * Lets work continue until `done` holds, on a clock that has to be moved by hand; absent: time passes by itself.
@@ -65,7 +65,7 @@ export interface ConformanceTarget {
   /** The Secret's keys and values, `userData` among them. */
   readonly secret: Readonly<Record<string, string>>;
   readonly dialect: Dialect;
-  /** Provider spec of another cluster in the same account, whose VMs are none of ours; absent: not proved. */
+  /** Provider spec of another cluster in the same account. Absent: the scenario is skipped. */
   readonly otherCluster?: Readonly<Record<string, unknown>> | undefined;
   /** Volumes with their ids in the cloud; null: none of this cloud's. */
   readonly volumes?: readonly { readonly source: VolumeSource; readonly id: string | null }[] | undefined;

@@ -1,7 +1,7 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 import type { HttpAnswer } from './target.ts';
 
-/** What happens to a request between a driver and its cloud. */
+/** The fault of a request between a driver and its cloud. */
 export type Fate =
   | 'passes'
   /** It never arrives; the connection breaks. */

@@ -57,7 +57,7 @@ export function draftToken(machine: Machine, options: TokenOptions): Draft<Secre
 const decoded = (secret: Secret, key: string): string =>
   Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
 
-/** `<id>.<secret>`; undefined if the Secret is no valid token. */
+/** `<id>.<secret>`; undefined if the Secret is not a valid token. */
 export function tokenOf(secret: Secret): string | undefined {
   const id = decoded(secret, BootstrapTokens.Keys.TokenId);
   const value = decoded(secret, BootstrapTokens.Keys.TokenSecret);

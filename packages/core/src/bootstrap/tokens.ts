@@ -81,7 +81,9 @@ class Issuer implements BootstrapTokenIssuer {
   #read(secret: Secret): string {
     const token = tokenOf(secret);
     if (token) return token;
-    throw new Error(`Secret ${secret.metadata.namespace}/${secret.metadata.name} holds no bootstrap token; delete it`);
+    throw new Error(
+      `Secret ${secret.metadata.namespace}/${secret.metadata.name} contains no bootstrap token; delete the Secret`,
+    );
   }
 
   livesUntil(machine: Machine): Date | undefined {

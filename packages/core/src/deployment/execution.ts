@@ -189,7 +189,7 @@ export class PlanExecution {
   /** The name belongs to another template or owner, so the next pass uses another name (docs/compatibility/rules-deployments.md §2.7). */
   async #collide(deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;
-    this.#access.context.log.warn('Name of the new MachineSet is in use, using another', {
+    this.#access.context.log.warn('Name of the new MachineSet is in use; using another name', {
       deployment: deployment.metadata.name,
       collisionCount,
     });
@@ -216,7 +216,7 @@ export class PlanExecution {
     const failures = errors.filter((error) => !isNotFound(error) && !isConflict(error));
     if (failures.length === 0) return errors.some(isConflict) ? again(NODE_CHANGED_MS) : done;
     const level = failures.every(isNotSent) ? 'debug' : 'warn';
-    log[level]('Nodes could not be marked for the rollout, trying again', {
+    log[level]('Cannot mark Nodes for the rollout; retrying', {
       nodes: failures.length,
       error: messageOf(failures[0]),
     });

@@ -50,7 +50,7 @@ test('a rollout whose new machines never run does not remove all machines, also 
       if (scaledTo !== undefined) await world.change({ spec: { replicas: scaledTo } });
       await world.pass(600);
       expect(least.replicas).toBeGreaterThan(0);
-      // With maxUnavailable 100% there may be no machine for a moment. The sets always request some.
+      // With maxUnavailable 100%, no machine may exist for a moment. The sets always request some.
       if (maxUnavailable !== '100%') expect(least.alive).toBeGreaterThan(0);
     }),
     runs,

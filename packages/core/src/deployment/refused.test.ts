@@ -37,7 +37,7 @@ test('without access to nodes it creates, scales and rolls; failed machines and 
   expect(world.truth.store.list().map(({ metadata }) => metadata.deletionTimestamp)).toEqual([undefined, undefined]);
   expect(await blocked(world)).toMatchObject({
     reason: 'NodesNotReadable',
-    message: expect.stringContaining('this process may not list nodes'),
+    message: expect.stringContaining('this process does not have the permission to list nodes'),
   });
 
   lacking.clear();

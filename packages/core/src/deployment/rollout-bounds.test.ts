@@ -169,7 +169,7 @@ test('growth that terminating machines delay stays requested during a pause or a
   expect(annotated({ paused: true })).toEqual([]);
   expect(annotated({ ceiling: 9 })).toEqual([]);
   expect(scaled(current, [old], { paused: true })[0]).toEqual({ new: 4 });
-  // There is no ceiling.
+  // No upper limit applies.
   expect(scaled(current, [size('old', 4, wanted(4, 6))], { paused: true })[1]).toEqual(['old', 'new']);
 });
 
@@ -286,7 +286,7 @@ test('Recreate scales the old sets to 0, waits until their machines are gone, th
   });
   expect(planRecreate({ current: size('new', 0), old: [old(0, 1), old(0, 1)] }, 3)).toEqual({
     kind: 'wait',
-    because: '2 old machines are not gone yet',
+    because: '2 old machines still exist',
   });
   expect(planRecreate({ current: undefined, old: [old(0, 0)] }, 3)).toMatchObject({ kind: 'create' });
   expect(planRecreate({ current: size('new', 1), old: [] }, 3)).toMatchObject({

@@ -41,7 +41,8 @@ describe('a rolling update', () => {
     expect(await world.sizes()).toBe('small:4');
     expect(await waiting(world)).toMatchObject({
       reason: 'OutsideWindow',
-      message: 'The rollout waits: no window is open (0 14 * * * UTC 10m); it may continue at 2026-01-01T14:00:00Z.',
+      message:
+        'The rollout waits: no window is open (0 14 * * * UTC 10m); the rollout may continue at 2026-01-01T14:00:00Z.',
     });
     await world.until(async () => (await world.sizes()) !== 'small:4', 2 * HOUR);
     expect(time(world)).toBe('14:00');

@@ -297,7 +297,7 @@ test('an override of the machine precedes that of its class, until it expires', 
 test.each([
   [`${at(5)} lost`, undefined],
   [`${at(-5)} lost`, undefined],
-  [at(5), 'gives no reason'],
+  [at(5), 'contains no reason'],
   ['soon lost', 'does not start with a time'],
   ['', 'does not start with a time'],
 ])('what is wrong with an override: %j', (text, problem) => {

@@ -34,7 +34,7 @@ function hasRecovered(machine: Machine): boolean {
   return lastOperation?.type === 'HealthCheck' && lastOperation.state === 'Successful';
 }
 
-/** True if the machine has joined. A machine that is being deleted does not count: it is no evidence about the network. */
+/** True if the machine has joined. A machine that is being deleted does not count: its state does not show a problem of the network. */
 function hasJoined({ metadata, status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;
   return !metadata.deletionTimestamp && (phase === 'Running' || phase === 'Unknown');

@@ -31,7 +31,7 @@ test('a node without pods is drained', () => {
 });
 
 test('a node without visible pods and with unreadable volumes is not drained', () => {
-  const unseen = { volumes: 'this process may not list persistentvolumes' };
+  const unseen = { volumes: 'this process does not have the permission to list persistentvolumes' };
   const plan = planDrain(look([], { unseen }), NOON);
   expect(plan.drained).toBe(false);
   expect(plan.blockers).toMatchObject([{ text: `the pods of the node cannot be read: ${unseen.volumes}` }]);

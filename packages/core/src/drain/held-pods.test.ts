@@ -24,7 +24,7 @@ const remember = (attempts: Record<string, Attempt>): DrainMemory => ({
 });
 
 test('pods that cannot be read are not drained, and only the label forces the drain', () => {
-  const unseen = { pods: 'this process may not list pods' };
+  const unseen = { pods: 'this process does not have the permission to list pods' };
   const o = look([], { unseen });
   const plan = planDrain(o, later(1, o.forceAt));
   expect(plan).toMatchObject({ drained: false, forced: false, evict: [], remove: [], leaving: [], leftAttached: [] });
@@ -44,7 +44,7 @@ test('an empty node is not drained while the watch of pods is interrupted, until
 });
 
 test('a pod whose volumes cannot be read is not evicted, and is reported; the others are evicted', () => {
-  const unseen = { volumes: 'this process may not list persistentvolumes' };
+  const unseen = { volumes: 'this process does not have the permission to list persistentvolumes' };
   const plan = planDrain(look([withVolume('db'), pod('web')], { unseen }), NOON);
   expect([names(plan.evict), names(plan.leaving)]).toEqual([['web'], ['db']]);
   expect(plan.blockers).toMatchObject([{ pods: ['default/db'] }]);
@@ -68,7 +68,7 @@ test('moving volumes are reported as soon as one pod waits for its turn', () => 
 });
 
 test('without anything to wait for and without a deadline there is no timer', () => {
-  const unseen = { volumes: 'this process may not list persistentvolumes' };
+  const unseen = { volumes: 'this process does not have the permission to list persistentvolumes' };
   const o = look([], { unseen, policy: 'Hold' });
   expect(planDrain(o, o.forceAt).lookAgainAt).toBeUndefined();
 });

@@ -85,7 +85,7 @@ export function playDrain(pods: readonly DrainPod[], times: PlayTimes, volumeWin
       );
     });
     mostUnderWay = Math.max(mostUnderWay, underWay.length);
-    if (plan.evict.length === 0 && !plan.lookAgainAt) throw new Error('the drain waits although nothing is left');
+    if (plan.evict.length === 0 && !plan.lookAgainAt) throw new Error('the drain waits although no pod remains');
   }
-  throw new Error('the drain never ended');
+  throw new Error('the drain did not end');
 }

@@ -56,11 +56,15 @@ const withClaim = { metadata, spec: { nodeName: 'fakeNode-0', containers: [], vo
 const attached = { volumesAttached: [{ name: 'v', devicePath: '' }] };
 const inUse = { volumesInUse: ['v'] };
 const moves = new Map([['uid-b', { pod: pod('b'), volumes: ['pv-b'], returns: true }]]);
-const no = 'this process may not list volumeattachments';
+const no = 'this process does not have the permission to list volumeattachments';
 
 test.each<[string, Environment, object | undefined]>([
   ['all is seen', { status: attached }, undefined],
-  ['pods', { refused: { pods: forbidden('pods') } }, { pods: 'this process may not list pods' }],
+  [
+    'pods',
+    { refused: { pods: forbidden('pods') } },
+    { pods: 'this process does not have the permission to list pods' },
+  ],
   [
     'attachments, of a node that holds no volume',
     { refused: { volumeattachments: forbidden('volumeattachments') } },

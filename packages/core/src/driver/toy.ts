@@ -86,7 +86,7 @@ export const create = (invoker: DriverInvoker, name: string, className = 'a'): P
 
 export const failure = async (call: Promise<unknown>): Promise<MachineError> => {
   const thrown: unknown = await call.then(
-    () => new Error('it must fail'),
+    () => new Error('the call must fail'),
     (error: unknown) => error,
   );
   if (thrown instanceof MachineError) return thrown;

@@ -49,7 +49,7 @@ export interface KeptVmsOptions extends KeptVmOptions {
 
 /**
  * The records of VMs that are kept for investigation. A record is created before the machine is deleted, and removed when
- * the VM is gone. The orphan collection ignores the VM until the record expires. So a restart does not extend the time.
+ * the VM no longer exists. The orphan collection ignores the VM until the record expires. So a restart does not extend the time.
  */
 export class KeptVms {
   readonly #o: KeptVmsOptions;

@@ -10,7 +10,7 @@ export interface SlowStart {
 /** Options of a slow start. */
 export interface SlowStartOptions {
   readonly firstBatch?: number;
-  /** Called before each batch. False: the others are skipped, which is no failure. */
+  /** Called before each batch. False: the other items are skipped, which does not count as a failure. */
   readonly wanted?: () => boolean;
 }
 

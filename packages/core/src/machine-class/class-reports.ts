@@ -14,7 +14,7 @@ function nodeTemplateProblems(machineClass: MachineClass): string {
 /** How long a class may be incomplete before it is reported. */
 const PATIENCE_MS = 30_000;
 
-/** What the reports of a class need. */
+/** The inputs for the reports of a class. */
 interface ClassReportsOptions {
   readonly clock: Clock;
   readonly recorder: EventRecorder<EventReason>;

@@ -69,7 +69,7 @@ test.each<[what: string, observation: MachineObservation, actions: string[]]>([
     ['call delete'],
   ],
   [
-    'the same, and the VM is gone',
+    'the same, and the VM no longer exists',
     see(dying(terminating(T1)), { nodesUnseen: 'stale', calls: vmGone }),
     ['releaseNode'],
   ],

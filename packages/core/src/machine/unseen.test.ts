@@ -10,7 +10,7 @@ import { at, machine, NOON, node } from './testing.ts';
 
 /** Decisions without permission to read nodes, or the pods on them. */
 
-const UNSEEN = 'this process may not list nodes';
+const UNSEEN = 'this process does not have the permission to list nodes';
 
 const terminating = (step: keyof typeof STEP_TEXTS): MachineStatus => ({
   currentStatus: { phase: 'Terminating', lastUpdateTime: at(-5) },
@@ -58,7 +58,7 @@ describe('a deletion without access to nodes', () => {
   });
 
   test.each([
-    ['only what is on it is unseen', { pods: 'this process may not list pods' }, false],
+    ['only what is on it is unseen', { pods: 'this process does not have the permission to list pods' }, false],
     ['all is seen', undefined, true],
   ])('a Node keeps its finalizer at the cordon unless it is known to be empty: %s', (_why, unseen, release) => {
     const drain = look([], unseen && { unseen });

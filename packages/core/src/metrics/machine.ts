@@ -137,7 +137,7 @@ const phaseValue = (machine: Machine): number =>
 export function registerMachineMetrics(meters: Meters, sources: MachineSources): StageObserver {
   const { machines, frozen, suspects, rechecks } = sources;
   meters.observed(
-    { name: 'mcm_machine_controller_frozen', help: '1 while the controller is frozen and checks no machines' },
+    { name: 'mcm_machine_controller_frozen', help: '1: the controller is frozen and checks no machines' },
     () => [{ value: frozen() ? 1 : 0 }],
   );
   meters.observed({ name: 'mcm_machine_items_total', help: 'Number of machines' }, () => [
@@ -151,8 +151,9 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
     },
     () => perObject(machines, phaseValue),
   );
-  meters.observed({ name: 'mcm_machine_info', help: 'Identity of a machine', labels: INFO }, () =>
-    machineInfo(machines),
+  meters.observed(
+    { name: 'mcm_machine_info', help: 'Labels that identify a machine; the value is always 1', labels: INFO },
+    () => machineInfo(machines),
   );
   meters.observed(
     {

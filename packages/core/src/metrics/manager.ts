@@ -41,11 +41,15 @@ const DEPLOYMENT: Values<MachineDeployment> = [
     'maxUnavailable of a RollingUpdate; a percentage counts as 0',
     (object) => rolling(object) && absolute(rolling(object)?.maxUnavailable),
   ],
-  ['info_spec_revision_history_limit', 'Old sets kept', ({ spec }) => spec.revisionHistoryLimit],
+  ['info_spec_revision_history_limit', 'Number of kept old sets', ({ spec }) => spec.revisionHistoryLimit],
   ['info_spec_progress_deadline_seconds', 'Progress deadline', ({ spec }) => spec.progressDeadlineSeconds],
   ['info_spec_rollback_to_revision', 'Revision of the requested rollback', ({ spec }) => spec.rollbackTo?.revision],
   ['status_available_replicas', 'Machines that are available', ({ status }) => status?.availableReplicas ?? 0],
-  ['status_unavailable_replicas', 'Machines that are missing', ({ status }) => status?.unavailableReplicas ?? 0],
+  [
+    'status_unavailable_replicas',
+    'Desired machines that are not available',
+    ({ status }) => status?.unavailableReplicas ?? 0,
+  ],
   ['status_ready_replicas', 'Machines that are Running', ({ status }) => status?.readyReplicas ?? 0],
   ['status_updated_replicas', 'Machines of the current set', ({ status }) => status?.updatedReplicas ?? 0],
   ['status_collision_count', 'Number of name collisions of new sets', ({ status }) => status?.collisionCount],
@@ -103,8 +107,9 @@ function common<T extends Owner>(
     },
     () => perCondition(source, conditions),
   );
-  meters.observed({ name: `${prefix}_failed_machines`, help: 'One series a failed machine', labels: FAILED }, () =>
-    failedOf(source),
+  meters.observed(
+    { name: `${prefix}_failed_machines`, help: 'One time series for each failed machine', labels: FAILED },
+    () => failedOf(source),
   );
 }
 

@@ -8,7 +8,7 @@ import type {
 } from '@mcm/api';
 import { formatTime } from '../values/integers.ts';
 
-/** A condition of either kind. That of a MachineSet has no `lastUpdateTime`. */
+/** A condition of either kind. The condition of a MachineSet has no `lastUpdateTime`. */
 export interface AnyCondition<T extends string = MachineDeploymentConditionType> {
   type: T;
   status: ConditionStatus;

@@ -31,7 +31,7 @@ export interface MachineNumbers {
 
 const asNumber = (text: string): number => (/^\d{1,8}$/.test(text.trim()) ? Number(text) : Number.NaN);
 
-/** The numbers in the set's annotation. Texts that are no numbers are ignored. */
+/** The numbers in the set's annotation. Texts that are not numbers are ignored. */
 export function machineNumbersOf({ metadata }: NamingSet): MachineNumbers {
   const text = metadata.annotations?.[Annotations.NextMachineNumbers] ?? '';
   const [next = Number.NaN, ...open] = text.split(',').map(asNumber);

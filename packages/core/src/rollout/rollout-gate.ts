@@ -115,7 +115,7 @@ export function gateOf(care: RolloutCare, replicas: number, machines: readonly M
     const because =
       opensAt === undefined
         ? `waiting: ${since.length} of ${count} ${what} are available${failedOf(machines)}`
-        : `waiting: ${what} are observed for another ${seconds(opensAt - now.getTime())}`;
+        : `waiting: ${what} are observed for ${seconds(opensAt - now.getTime())} more`;
     const ceiling = Math.max(count, replicas);
     return { ceiling, because, opensAt: opensAt === undefined ? undefined : new Date(opensAt) };
   };
@@ -167,7 +167,7 @@ export function closedGate({ deployment, care, current, ...rest }: GateInput): G
       because: `waiting: ${notedNames(note)} failed with the new template`,
     };
   }
-  // The creation of a deployment is no rollout. A rollout without old machines lasts until its template has carried the
+  // The creation of a deployment does not count as a rollout. A rollout without old machines lasts until its template has carried the
   // deployment.
   const isRollout = rolling || old.some(({ metadata }) => metadata.name === noted);
   const gate = isRollout ? gateOf(care, replicas, machines, now) : undefined;

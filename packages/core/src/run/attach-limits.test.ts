@@ -116,7 +116,7 @@ async function untilEmpty(rig: Rig): Promise<{ readonly most: number; readonly r
     }
     await rig.clock.advance(5_000);
   }
-  throw new Error('the drain never ended');
+  throw new Error('the drain did not end');
 }
 
 const TWENTY_TWO = Array.from({ length: 22 }, (_, i) => `db-${String(i).padStart(2, '0')}`);

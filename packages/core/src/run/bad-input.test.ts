@@ -78,7 +78,7 @@ const ROWS: readonly Row[] = [
       await classOf('odd', {}, rig);
       return ofClass('odd');
     },
-    says: /InvalidArgument.*data\.key of Secret default\/odd is no UTF-8 text; store the base64 of text there/,
+    says: /InvalidArgument.*data\.key of Secret default\/odd is not UTF-8 text; store the base64 of a text in this key/,
     mend: (rig) => patchSecret('odd', { key: base64('value') }, rig),
   },
   {
@@ -208,7 +208,7 @@ test('bad input: invalid annotations and durations are each reported once and ig
     /metadata\.annotations\[machinepriority\.machine\.sapcloud\.io\]: "high" is not an integer, so mcm uses 3/,
     /effective-creation-timeout\]: "soon" is not a duration and is ignored/,
     /\/preserve\]: "perhaps" is ignored; write one of now, when-failed/,
-    /replace-despite-common-silence\]: "2030-01-31T12:00:00Z" gives no reason and is ignored; write/,
+    /replace-despite-common-silence\]: "2030-01-31T12:00:00Z" contains no reason and is ignored; write/,
     /undrainable-policy of Machine bad is "Whatever"; mcm uses Hold/,
     /metadata\.labels\[force-deletion\]: "maybe" is ignored; write "true" or "false"/,
     /metadata\.labels\[force-drain\]: "true" is ignored; write "True" or "False"/,

@@ -58,7 +58,7 @@ export class ControlCluster {
   /** UID of the namespace of the Machines, after `run` has read it. Undefined without permission to read it. */
   readonly owner = (): string | undefined => this.#owner;
 
-  /** Both Leases: that of this control cluster and that of the target cluster. */
+  /** The Leases of this control cluster and of the target cluster. */
   readonly fence: Fence = {
     confirm: async () => {
       await this.#o.fence?.confirm();

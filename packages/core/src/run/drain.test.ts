@@ -223,7 +223,7 @@ test('undrainable policy Hold: after the deadline the VM stays and the status gi
   await rig.deleteMachine('m-0');
   await rig.clock.advance(3 * 60 * 60_000);
   expect(await rig.podNames()).toEqual(['web-1']);
-  expect(await rig.description('m-0')).toContain('undrainable policy Hold keeps waiting for it');
+  expect(await rig.description('m-0')).toContain('undrainable policy Hold continues to wait for the pod');
   const body = { metadata: { labels: { 'force-deletion': 'True' } } };
   await rig.admin.resource(machines, NAMESPACE).patch('m-0', { type: 'merge', body });
   await rig.until(async () => (await rig.machines()).length === 0, 1_000);

@@ -69,7 +69,7 @@ export const machineFlags = {
     'failed-vms-kept-for': durationFlag({
       default: KEPT_VM_DEFAULTS.forMs,
       minMs: 60_000,
-      help: 'how long such a VM is kept; then it is deleted as an orphan',
+      help: 'time for which a VM of --failed-vms-kept-per-class is kept; mcm then deletes it as an orphan',
     }),
   }),
   ...flagGroup('Drain', {
@@ -142,7 +142,7 @@ export const machineFlags = {
 export const MACHINE_FEATURES = {
   SiblingCredentials: {
     stage: 'BETA',
-    help: 'a machine whose class has refused credentials is deleted with the credentials of another class',
+    help: 'if the cloud refuses the credentials of a class, delete its machines with the credentials of another class',
   },
   UndrainablePolicy: {
     stage: 'BETA',

@@ -95,7 +95,7 @@ test('a VM that is older than the time without a controller is drained and delet
   rig.start();
   await rig.until(async () => rig.cloud.vms.length === 1, 2 * HOUR);
   await rig.clock.advance(2_000);
-  expect(await reported(rig)).toEqual([expect.stringContaining('it is drained, then deleted')]);
+  expect(await reported(rig)).toEqual([expect.stringContaining('it is drained and then deleted')]);
 });
 
 test('VMs that a controller without leader election has created are no proof of a restore', async () => {

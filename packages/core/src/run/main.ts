@@ -42,7 +42,7 @@ import {
   timeoutsOf,
 } from './flags.ts';
 
-/** Name of the Lease and of the event source. It is that of the original, so the two never work at once. */
+/** Name of the Lease and of the event source. The name equals the name in the original, so both programs never work at the same time. */
 const NAME = 'machine-controller';
 
 /** The controllers of `buildMachineController` with queues. */

@@ -58,7 +58,7 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly queueMetrics?: QueueMetrics;
   readonly observeCall?: ObserveCall;
   readonly observeApi?: ObserveApi;
-  /** The control cluster of this process, see `OWNER_TAG`. Absent or undefined: VMs have no such tag. */
+  /** The control cluster of this process, see `OWNER_TAG`. Absent or undefined: VMs do not have this tag. */
   readonly owner?: (() => string | undefined) | undefined;
   /** Checked before each call that changes the cloud. Absent: no other process can lead. */
   readonly fence?: Fence | undefined;

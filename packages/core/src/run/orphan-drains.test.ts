@@ -48,7 +48,7 @@ test('a VM whose machine was removed while its Node is Ready is drained before i
   await rig.until(async () => rig.cloud.vms.length === 0, 5 * MINUTE);
   await rig.clock.advance(2_000);
   expect(await reported(rig)).toEqual([
-    expect.stringMatching(/ is an orphan: .*; it is drained, then deleted: Node m-0 runs on it and is Ready$/),
+    expect.stringMatching(/ is an orphan: .*; it is drained and then deleted: Node m-0 runs on it and is Ready$/),
   ]);
 });
 
@@ -145,7 +145,7 @@ test('a Ready Node that the cache does not have keeps its VM: mcm reads it from 
   rig.start();
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms).toHaveLength(1);
-  expect(await reported(rig)).toEqual([expect.stringMatching(/it is drained, then deleted: Node m-0 runs on it/)]);
+  expect(await reported(rig)).toEqual([expect.stringMatching(/it is drained and then deleted: Node m-0 runs on it/)]);
 });
 
 test('a machine of another name that has the VM on record keeps it, even if the cache does not have the machine', async () => {

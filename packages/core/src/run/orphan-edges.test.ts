@@ -136,7 +136,7 @@ test('the record of a VM that a user deleted is removed at its expiry, even with
   expect(await records(rig)).toBe(0);
 });
 
-test('the record of a VM outlives its time until the VM is gone', async () => {
+test('the record of a VM outlives its time until the VM no longer exists', async () => {
   const { rig } = await kept({
     cloud: { gate: (method) => (method === 'delete' ? new Promise<never>(() => undefined) : undefined) },
   });
@@ -169,7 +169,7 @@ test('the Node of a kept VM is reported once when its kubelet stops, and not bef
   await rig.conditions('m-0', UNREACHABLE);
   await rig.clock.advance(HOUR);
   expect(await reported(rig, 'OrphanNode')).toEqual([
-    `m-0: Its machine m-0 is gone and no kubelet reports its status; it is kept: its instance is still listed by MachineClass ${NAMESPACE}/small`,
+    `m-0: Its machine m-0 no longer exists, and no kubelet reports the status of the Node; it is kept: its instance is still listed by MachineClass ${NAMESPACE}/small`,
   ]);
   await rig.clock.advance(3 * HOUR);
   expect(await nodeNames(rig)).toEqual([]);

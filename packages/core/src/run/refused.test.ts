@@ -128,7 +128,7 @@ async function fate(rig: Rig, name: string): Promise<string> {
 }
 
 const waits = (resource: string): string =>
-  `Terminating: Drain failed due to - the pods of the node cannot be read: this process may not list ${resource}. Will retry in next sync.`;
+  `Terminating: Drain failed due to - the pods of the node cannot be read: this process does not have the permission to list ${resource}. Will retry in next sync.`;
 const RUNS = /^Running: /;
 const uncalled = (resource: string): RegExp =>
   new RegExp(`^Terminating: VM deletion failed due to - .*may not list ${resource}`);

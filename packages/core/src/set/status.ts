@@ -112,7 +112,7 @@ export function setStatus(
   };
 }
 
-/** True if the status differs from the stored one. The time of writing alone is no difference. */
+/** True if the status differs from the stored one. A change of only the time of writing does not count. */
 export function setStatusDiffers(stored: MachineSetStatus | undefined, wanted: MachineSetStatus): boolean {
   const { lastOperation: _storedAt, ...before } = stored ?? {};
   const { lastOperation: _wantedAt, ...after } = wanted;

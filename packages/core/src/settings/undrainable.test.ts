@@ -35,7 +35,7 @@ test('Hold: evictions continue after every deadline, nothing is deleted, and the
   const plan = planDrain(o, later(1, o.forceAt));
   expect(plan).toMatchObject({ drained: false, forced: false, remove: [], evict: [{ name: 'web-0' }] });
   expect(plan.blockers[0]).toMatchObject({
-    text: 'drain timeout expired with pod default/db-0, default/web-0 left; undrainable policy Hold keeps waiting for it',
+    text: 'drain timeout expired with pod default/db-0, default/web-0 left; undrainable policy Hold continues to wait for the pod',
     failed: true,
   });
 });
@@ -52,7 +52,7 @@ test('Quarantine: after the timeout no pod is evicted any more, and there is no 
   const plan = planDrain(o, o.forceAt);
   expect(plan).toMatchObject({ drained: false, forced: false, evict: [], remove: [] });
   expect(plan.lookAgainAt).toBeUndefined();
-  expect(plan.blockers[0]?.text).toContain('undrainable policy Quarantine keeps the node cordoned until it ends');
+  expect(plan.blockers[0]?.text).toContain('undrainable policy Quarantine keeps the node cordoned until the pod ends');
   expect(planDrain({ ...o, pods: [] }, later(1, o.forceAt)).drained).toBe(true);
 });
 

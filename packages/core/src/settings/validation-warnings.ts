@@ -58,7 +58,7 @@ const misleadingMarks = (node: Node): readonly string[] =>
     return problem === undefined ? [] : [`Node ${node.metadata.name}: ${problem}`];
   });
 
-const LIKE = 'write one of at least 0s, such as "1h30m"';
+const LIKE = 'write a duration of at least 0s, such as "1h30m"';
 const annotation = (key: string): string => `metadata.annotations[${key}]`;
 
 /**
@@ -92,7 +92,7 @@ export function validationWarningsOf(
   const priority = annotations[Annotations.Priority];
   if (priority !== undefined && !/^[+-]?\d+$/.test(priority))
     said.push(
-      `${annotation(Annotations.Priority)}: "${priority}" is not an integer, so mcm uses 3; write one such as "1"`,
+      `${annotation(Annotations.Priority)}: "${priority}" is not an integer, so mcm uses 3; write an integer such as "1"`,
     );
   const preserve = annotations[Annotations.Preserve];
   const values: readonly string[] = Object.values(PreserveValues);

@@ -29,7 +29,7 @@ import { type SimulatedDurations, SimulatedWorld } from './world.ts';
 
 /** A deployment in its requested state, and the present state of its objects. */
 export interface SimulationInput {
-  /** As stored: valid, and not being deleted. */
+  /** A stored object that is valid and is not being deleted. */
   readonly deployment: MachineDeployment;
   /** The sets that the deployment controls. */
   readonly sets: readonly MachineSet[];
@@ -72,7 +72,7 @@ export interface Simulation {
   readonly lastsMs: number;
   /** The end state is as requested. */
   readonly complete: boolean;
-  /** The last action of the deployment, or what it waits for. */
+  /** The last action of the deployment, or the reason why it waits. */
   readonly because: string;
   /** The end state. */
   readonly end: SimulatedEnd;

@@ -4,7 +4,7 @@ export class Timers {
   readonly #moments: number[] = [];
   readonly #acts = new Map<number, (() => void)[]>();
 
-  /** The next time; infinite: there is none. */
+  /** The next time, or Infinity. */
   get next(): number {
     return this.#moments[0] ?? Number.POSITIVE_INFINITY;
   }

@@ -234,7 +234,7 @@ export class SimulatedWorld {
     this.#timers.at(this.nowMs + Math.max(ms, 0), act);
   }
 
-  /** Advances to the next action, or to `lookAt`. False: there is none. */
+  /** Advances to the next action, or to `lookAt`. False: it does not exist. */
   advance(lookAt: Date | undefined): boolean {
     const looks = lookAt === undefined ? Number.POSITIVE_INFINITY : Math.max(lookAt.getTime(), this.nowMs + 1_000);
     const next = Math.min(looks, this.#timers.next);

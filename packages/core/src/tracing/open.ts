@@ -26,7 +26,7 @@ export async function openTraces(
   context: TracesContext,
 ): Promise<Traces | undefined> {
   if ('off' in settings) {
-    if (settings.because !== undefined) context.log.warn(`Traces are off: ${settings.because}`);
+    if (settings.because !== undefined) context.log.warn(`Traces are disabled: ${settings.because}`);
     return undefined;
   }
   const { startTraces } = await import('./start.ts');

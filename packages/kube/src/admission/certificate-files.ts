@@ -40,7 +40,9 @@ async function read(files: CertificateFiles): Promise<ServingPair> {
     if (!belongs) throw new Error('the key does not belong to the certificate');
     return { cert, key };
   } catch (error) {
-    throw new ConfigError(`${nameOf(files)}: must hold tls.crt and its tls.key in PEM: ${errorText(error)}`);
+    throw new ConfigError(
+      `${nameOf(files)}: must contain tls.crt and the matching tls.key in PEM: ${errorText(error)}`,
+    );
   }
 }
 
@@ -86,5 +88,5 @@ export async function serveCertificateFiles<S extends { use(pair: ServingPair): 
     }
   };
   void follow();
-  return { server, close: () => stop.abort(new Error('it is no longer served')) };
+  return { server, close: () => stop.abort(new Error('the certificate is no longer used')) };
 }

@@ -121,7 +121,7 @@ test('certificate files are read again when they change; a pair that does not ma
   const files = { directory, flag: '--tls-cert-dir' };
   const serve = () => serveCertificateFiles(files, start, { clock, log, served });
   await expect(serve()).rejects.toThrow(
-    `--tls-cert-dir ${directory}: must hold tls.crt and its tls.key in PEM: ENOENT`,
+    `--tls-cert-dir ${directory}: must contain tls.crt and the matching tls.key in PEM: ENOENT`,
   );
   const [first, second] = [await signed(), await signed()];
   await put(first.pair);
@@ -137,7 +137,7 @@ test('certificate files are read again when they change; a pair that does not ma
     await clock.advance(10_000);
     expect(reported).toEqual([undefined]); // The file may be in the middle of a write.
     await clock.advance(10_000);
-    const sentence = `--tls-cert-dir ${directory}: must hold tls.crt and its tls.key in PEM: the key does not belong to the certificate; the previous certificate stays in use`;
+    const sentence = `--tls-cert-dir ${directory}: must contain tls.crt and the matching tls.key in PEM: the key does not belong to the certificate; the previous certificate stays in use`;
     expect(reported).toEqual([undefined, sentence]);
     expect((await send(server.port, second.ca, review('good'))).status).toBe(200);
     await put(second.pair);

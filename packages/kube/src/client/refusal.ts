@@ -67,7 +67,7 @@ function quotes(words: string, body: string): boolean {
 function discreet({ path, body }: Asked, code: number, status: StatusBody | undefined): StatusBody | undefined {
   if (status === undefined || body === undefined || !OF_SECRETS.test(path)) return status;
   if (TELLING.has(code) && !quotes(JSON.stringify(status), body)) return status;
-  const message = `HTTP ${code} ${status.reason ?? ''} (message left out: it may quote the Secret)`;
+  const message = `HTTP ${code} ${status.reason ?? ''} (message omitted, because it may contain the Secret)`;
   return { message, code, ...(status.reason === undefined ? {} : { reason: status.reason }) };
 }
 

@@ -91,7 +91,7 @@ describe('VirtualClock', () => {
       return clock.monotonic();
     };
     expect(await clock.ended(beside(), { maxMs: 1000 })).toBe(700);
-    await expect(clock.ended(sleep(clock, 700), { maxMs: 10 })).rejects.toThrow('not ended after 10 virtual ms');
+    await expect(clock.ended(sleep(clock, 700), { maxMs: 10 })).rejects.toThrow('did not end after 10 virtual ms');
     await expect(clock.ended(Promise.reject(new Error('no')), { maxMs: 0 })).rejects.toThrow('no');
   });
 
@@ -102,7 +102,7 @@ describe('VirtualClock', () => {
       ready = true;
     }, 4200);
     expect(await clock.runUntil(() => ready, { maxMs: 10_000 })).toBe(4200);
-    await expect(clock.runUntil(() => false, { maxMs: 10 })).rejects.toThrow('no timer is left');
+    await expect(clock.runUntil(() => false, { maxMs: 10 })).rejects.toThrow('no timer is pending');
     clock.setTimeout(nothing, 500);
     await expect(clock.runUntil(() => false, { maxMs: 10 })).rejects.toThrow('due in 500 ms');
   });

@@ -107,7 +107,7 @@ export class VirtualClock implements Clock {
 
   /**
    * Moves the time from timer to timer until `done` is true, and returns the elapsed milliseconds. Throws when that takes more than `maxMs` of
-   * virtual time, or when no timer is left.
+   * virtual time, or when no timer is pending.
    */
   async runUntil(done: () => boolean | Promise<boolean>, options: { readonly maxMs: number }): Promise<number> {
     const started = this.#now;
@@ -115,8 +115,10 @@ export class VirtualClock implements Clock {
     while (!(await done())) {
       const fired = await this.#fireNext(started + options.maxMs);
       if (fired) continue;
-      const why = this.pending === 0 ? 'no timer is left' : `the next timer is due in ${this.nextInMs} ms`;
-      throw new Error(`runUntil: not reached after ${this.#now - started} of ${options.maxMs} virtual ms; ${why}`);
+      const why = this.pending === 0 ? 'no timer is pending' : `the next timer is due in ${this.nextInMs} ms`;
+      throw new Error(
+        `runUntil: the condition was not met after ${this.#now - started} of ${options.maxMs} virtual ms; ${why}`,
+      );
     }
     return this.#now - started;
   }
@@ -135,7 +137,7 @@ export class VirtualClock implements Clock {
     await this.settle();
     while (!over) {
       if (await this.#fireNext(until)) continue;
-      if (this.pending > 0) throw new Error(`not ended after ${options.maxMs} virtual ms`);
+      if (this.pending > 0) throw new Error(`did not end after ${options.maxMs} virtual ms`);
       await turn();
       await this.settle();
     }

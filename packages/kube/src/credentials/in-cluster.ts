@@ -30,7 +30,10 @@ export async function inClusterConfig(
     try {
       return await use(`${folder}/${name}`);
     } catch (error) {
-      throw new ConfigError(`the service account's ${folder}/${name} cannot be read; is it mounted?`, { cause: error });
+      throw new ConfigError(
+        `the service account's ${folder}/${name} cannot be read; check that the volume is mounted`,
+        { cause: error },
+      );
     }
   };
   await must('token', access); // Fails at the start instead of at the first request.

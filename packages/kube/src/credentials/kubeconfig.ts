@@ -68,7 +68,7 @@ async function read(paths: readonly string[], readText: ReadText): Promise<Confi
     }),
   );
   const label = `kubeconfig ${paths.join(' and ')}`;
-  if (found.flat().length === 0) throw new ConfigError(`${label}: none of these files exists`);
+  if (found.flat().length === 0) throw new ConfigError(`${label}: no file in this list exists`);
   return { files: found.flat(), label, readText };
 }
 
@@ -101,7 +101,8 @@ function select(config: Config, wanted: string | undefined): Selected {
     throw new ConfigError(`${config.label} has no current-context; set one with kubectl config use-context`);
   const { fields: context } = named(config, 'contexts', 'context', current);
   const clusterName = text(context, 'cluster');
-  if (clusterName === undefined) throw new ConfigError(`${config.label}: context "${current}" names no cluster`);
+  if (clusterName === undefined)
+    throw new ConfigError(`${config.label}: context "${current}" refers to a cluster that is not in the kubeconfig`);
   const userName = text(context, 'user');
   return {
     cluster: named(config, 'clusters', 'cluster', clusterName),

@@ -141,7 +141,7 @@ describe('kubeconfig', () => {
     );
     expect(news.at(-1)).toMatchObject({ kind: 'unusable', sentence: expect.stringContaining('check its command') });
     await writeFile(join(folder, 'plugin.cjs'), 'console.log("canary")');
-    await expect(loaded.latest?.()).rejects.toThrow('gave no credentials (its answer is not JSON); check');
+    await expect(loaded.latest?.()).rejects.toThrow('returned no credentials (its answer is not JSON); check');
     const reported = news.length;
     await clock.advance(60_000);
     await expect(loaded.latest?.()).rejects.toThrow('is not JSON');
@@ -212,7 +212,7 @@ describe('kubeconfig', () => {
     expect(loaded).toMatchObject({ server: 'https://first', namespace: 'garden' });
     expect(await loaded.authorization?.()).toBe('Bearer beside the second');
     await expect(loadKubeconfig([join(folder, 'gone'), join(folder, 'none')])).rejects.toThrow(
-      'none of these files exists',
+      'no file in this list exists',
     );
   });
 
@@ -340,6 +340,6 @@ describe('in-cluster', () => {
   });
 
   test('fails in a pod without a mounted token', async () => {
-    await expect(inCluster()).rejects.toThrow('is it mounted?');
+    await expect(inCluster()).rejects.toThrow('check that the volume is mounted');
   });
 });

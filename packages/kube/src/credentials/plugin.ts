@@ -46,7 +46,7 @@ async function asker(of: PluginUser, ca: string | undefined, clock: Clock): Prom
   return () =>
     ask().catch((error: unknown) => {
       throw new ConfigError(
-        `${named(of)} gave no credentials (${reason(error)}); check its command, args, env and requirements`,
+        `${named(of)} returned no credentials (${reason(error)}); check its command, args, env and requirements`,
       );
     });
 }
@@ -74,7 +74,7 @@ async function providerAsker(of: PluginUser): Promise<() => Promise<Given>> {
     const options: { headers?: Record<string, string> } = {};
     await config.applyToHTTPSOptions(options);
     const authorization = options.headers?.Authorization;
-    if (authorization === undefined) throw new Error('it gave no token');
+    if (authorization === undefined) throw new Error('it returned no token');
     return { authorization, clientCertificate: undefined };
   };
 }

@@ -94,17 +94,17 @@ test('a failed read of the lease is an error, and no lease is created', async ()
 
 test('a candidate that does not hold the lease confirms nothing', async () => {
   const t = await setUp();
-  await expect(t.candidate.confirm(never)).rejects.toThrow('another process holds the lease');
+  await expect(t.candidate.confirm(never)).rejects.toThrow('another process holds the Lease');
   await t.create('b').candidate.tryOnce(never);
   expect(await t.candidate.tryOnce(never)).toBe('other');
-  await expect(t.candidate.confirm(never)).rejects.toThrow('another process holds the lease');
+  await expect(t.candidate.confirm(never)).rejects.toThrow('another process holds the Lease');
 });
 
 test('a candidate that released the lease confirms nothing, even after a recent renewal', async () => {
   const t = await setUp();
   await t.candidate.tryOnce(never);
   await t.candidate.release();
-  await expect(t.candidate.confirm(never)).rejects.toThrow('another process holds the lease');
+  await expect(t.candidate.confirm(never)).rejects.toThrow('another process holds the Lease');
 });
 
 test('a renewal older than the renew deadline is confirmed by another renewal, each time', async () => {

@@ -98,7 +98,7 @@ export class Candidate {
   async #renewStrictly(signal: AbortSignal): Promise<void> {
     const { identity, clock } = this.#options;
     const known = this.#lease === undefined ? undefined : readRecord(this.#lease);
-    if (known?.holder !== identity) throw new Error('another process holds the lease');
+    if (known?.holder !== identity) throw new Error('another process holds the Lease');
     try {
       await this.#write(claim(known, identity, this.timings.leaseMs, clock.now()), signal);
     } catch (error) {

@@ -193,7 +193,7 @@ describe('election', () => {
     a.network.hangs = true;
     await t.clock.advance(12_000);
     expect(await a.end).toBe('lost');
-    expect(a.lost()).toBe('it could not be renewed for 10 s (there was no answer)');
+    expect(a.lost()).toBe('it could not be renewed for 10 s (the API server did not answer)');
     expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:12.000Z'); // The last renewal was at 2 s.
   });
 
@@ -247,7 +247,7 @@ describe('election', () => {
     const before = t.clock.now().getTime();
     await t.clock.advance(2000);
     expect(await a.end).toBe('lost');
-    expect(a.lost()).toBe('another process leads');
+    expect(a.lost()).toBe('another process is the leader');
     expect((a.leftAt() ?? 0) - before).toBeLessThanOrEqual(2000);
     expect((await t.spec())?.holderIdentity).toBe('usurper');
   });

@@ -51,7 +51,7 @@ async function acquire(candidate: Candidate, options: ElectionOptions): Promise<
 async function keep(candidate: Candidate, options: ElectionOptions, signal: AbortSignal): Promise<ElectionEnd> {
   const { clock, log, onLost } = options;
   const { renewDeadlineMs, retryMs } = candidate.timings;
-  let failed = 'there was no answer';
+  let failed = 'the API server did not answer';
   const deadline = new AbortController();
   let timer = clock.setTimeout(() => deadline.abort(), renewDeadlineMs);
   const both = AbortSignal.any([signal, deadline.signal]);
@@ -68,11 +68,11 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
       const sentAt = clock.monotonic();
       try {
         if ((await candidate.renew(both)) === 'other') {
-          onLost?.('another process leads');
+          onLost?.('another process is the leader');
           return 'lost';
         }
         candidate.outage.worked();
-        failed = 'there was no answer';
+        failed = 'the API server did not answer';
         timer.cancel();
         timer = clock.setTimeout(() => deadline.abort(), renewDeadlineMs - (clock.monotonic() - sentAt));
       } catch (error) {
@@ -110,7 +110,7 @@ export async function runElected(
   const candidate = new Candidate(options);
   checkTimings(candidate.timings);
   const who = { lease: `${options.lease.namespace}/${options.lease.name}`, identity: options.identity };
-  options.log.info('waiting for the lease', who);
+  options.log.info('waiting for the Lease', who);
   if (!(await acquire(candidate, options))) return 'stopped';
   options.log.info('leading', who);
   const term = new AbortController();

@@ -83,7 +83,7 @@ const electionFlags = (defaults: CommonDefaults) =>
   flagGroup('Leader election', {
     'leader-elect': booleanFlag({
       default: defaults.leaderElect ?? true,
-      help: 'work only while this process holds the Lease',
+      help: 'run the controllers only while this process holds the Lease',
     }),
     'leader-elect-lease-duration': durationFlag({
       default: 15_000,
@@ -149,12 +149,12 @@ const observationFlags = (defaults: CommonDefaults) =>
 /** Flags of Go MCM without a use here. */
 const IGNORED = {
   'cloud-provider': ignoredFlag('<text>', 'each program has a fixed provider'),
-  'min-resync-period': ignoredFlag('<duration>', 'caches are not replayed, because watches miss no change'),
+  'min-resync-period': ignoredFlag('<duration>', 'caches need no periodic resync, because watches miss no change'),
   'contention-profiling': ignoredFlag('[true|false]', 'there are no locks to profile'),
   'kube-api-content-type': ignoredFlag('<type>', 'requests are JSON'),
   'controller-start-interval': ignoredFlag('<duration>', 'the original ignores it too'),
   vmodule: ignoredFlag('<patterns>', 'use --log-level'),
-  'log-flush-frequency': ignoredFlag('<duration>', 'lines are written immediately'),
+  'log-flush-frequency': ignoredFlag('<duration>', 'log lines are always written immediately'),
 };
 
 /** The flags of every controller binary. Names and defaults are those of Go MCM, unless the help says otherwise. */

@@ -4,7 +4,7 @@ import type { Flag } from './flag.ts';
 
 /** A part of a binary that can be enabled or disabled. */
 export interface Feature {
-  /** As in Kubernetes: an ALPHA feature is disabled by default and may be removed. A BETA feature is enabled by default. */
+  /** Same rule as in Kubernetes: an ALPHA feature is disabled by default and may be removed. A BETA feature is enabled by default. */
   readonly stage: 'ALPHA' | 'BETA';
   /** A short description of the enabled feature. */
   readonly help: string;

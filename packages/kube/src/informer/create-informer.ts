@@ -198,7 +198,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   }
 
   #start(): void {
-    if (this.#started) throw new Error('an informer runs once');
+    if (this.#started) throw new Error('an informer can be started only once');
     this.#started = true;
   }
 

@@ -11,6 +11,6 @@ export function refusalOf({
 }): string | undefined {
   if (refused === undefined) return undefined;
   const permission = refusedPermission(refused.message);
-  if (permission !== undefined) return `this process may not ${permissionText(permission)}`;
+  if (permission !== undefined) return `this process does not have the permission to ${permissionText(permission)}`;
   return refused.code === 404 ? `the API server has no ${resource ?? 'such kind'}` : refused.message;
 }

@@ -58,7 +58,7 @@ function createQueueMetrics(
     });
   };
   collected('depth', 'Current depth of the queue', (gauges) => gauges.depth());
-  collected('unfinished_work_seconds', 'Seconds of work in progress that has not been observed yet', (gauges) =>
+  collected('unfinished_work_seconds', 'Seconds that the current reconciles have been running', (gauges) =>
     gauges.runningForMs().reduce((sum, ms) => sum + ms / 1000, 0),
   );
   collected(
@@ -66,11 +66,15 @@ function createQueueMetrics(
     'Seconds the longest running worker has been running',
     (gauges) => Math.max(0, ...gauges.runningForMs()) / 1000,
   );
-  const adds = new Counter({ name: name('adds_total'), help: 'Keys added to the queue', ...common });
-  const retries = new Counter({ name: name('retries_total'), help: 'Keys added again after a failure', ...common });
+  const adds = new Counter({ name: name('adds_total'), help: 'Keys that were added to the queue', ...common });
+  const retries = new Counter({
+    name: name('retries_total'),
+    help: 'Keys that were added again after a failure',
+    ...common,
+  });
   const waited = new Histogram({
     name: name('queue_duration_seconds'),
-    help: 'Seconds a key stays in the queue before it is taken',
+    help: 'Seconds that a key waits in the queue',
     buckets: QUEUE_BUCKETS,
     ...common,
   });
@@ -101,9 +105,9 @@ function createReflectorMetrics(
 ): Metrics['reflectors'] {
   const counter = (rest: string, help: string): Counter<'name'> =>
     new Counter({ name: `${prefix}reflector_${rest}`, help, labelNames: ['name'], registers: [registry] });
-  const lists = counter('lists_total', 'Lists of a resource');
-  const watches = counter('watches_total', 'Watches of a resource');
-  const shortWatches = counter('short_watches_total', 'Watches that the server ended at once');
+  const lists = counter('lists_total', 'List requests by resource');
+  const watches = counter('watches_total', 'Watch requests by resource');
+  const shortWatches = counter('short_watches_total', 'Watches that the server ended immediately');
   const items = new Gauge({
     name: `${prefix}reflector_items_per_list`,
     help: 'Items of the last list',

@@ -43,7 +43,11 @@ export function watchProcess(meters: Meters): () => void {
   delay.enable();
   const label = ['quantile'];
   meters.observed(
-    { name: 'nodejs_eventloop_delay_seconds', help: 'Delay of the event loop since the last scrape', labels: label },
+    {
+      name: 'nodejs_eventloop_delay_seconds',
+      help: 'Delay of the event loop in seconds since the last scrape',
+      labels: label,
+    },
     () => {
       const lag = (nanoseconds: number): number => Math.max(0, seconds(nanoseconds) - DELAY_RESOLUTION_MS / 1000);
       const samples = [

@@ -117,7 +117,7 @@ class QueueController implements Controller {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#signal !== undefined) throw new Error(`controller ${this.name} runs once`);
+    if (this.#signal !== undefined) throw new Error(`controller ${this.name} can be started only once`);
     try {
       await Promise.all([
         ...[...this.#needed].map((informer) => informer.whenSynced(signal)),
@@ -178,7 +178,7 @@ class QueueController implements Controller {
     const text = errorText(error);
     const leastMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0;
     if (isConflict(error)) {
-      this.#log.debug('Reconcile met a conflict, retrying', { key, error: text });
+      this.#log.debug('Reconcile failed because of a conflict; retrying', { key, error: text });
       this.#queue.retry(key, leastMs, CONFLICT_BACKOFF);
       return;
     }

@@ -230,7 +230,8 @@ test('a process without permission to write the Lease logs the missing rule, is 
     '--leader-elect-retry-period=50ms',
   ]);
   await metric('runtime_warning{kind="forbidden",subject="control: create leases.coordination.k8s.io"} 1');
-  const cannot = 'cannot lead: this process may not create leases.coordination.k8s.io in namespace default';
+  const cannot =
+    'cannot become the leader: this process does not have the permission to create leases.coordination.k8s.io in namespace default';
   while (!(await text('/readyz?verbose')).includes(cannot)) await turn();
   expect(await text('/readyz')).toContain('[-]leader-election');
   await admin().request('PATCH', '/apis/rbac.authorization.k8s.io/v1/clusterroles/looker', {
@@ -409,6 +410,6 @@ test('nearly exhausted memory is a warning, and ends the process before V8 abort
   t.collected({ ...use, heap: 231 * MiB });
   expect(await t.exit).toBe(1);
   expect(t.said).toEqual([
-    'demo: its memory is used up: 231 of 256 MiB of its heap are in use; give its container more memory (resources.limits.memory)',
+    'demo: its memory is full: 231 of 256 MiB of its heap are in use; give its container more memory (resources.limits.memory)',
   ]);
 });

@@ -44,7 +44,7 @@ class PhaseManager implements Manager {
   }
 
   start(): Promise<void> {
-    if (this.#starting !== undefined) throw new Error('a manager starts once');
+    if (this.#starting !== undefined) throw new Error('a manager can be started only once');
     this.#starting = this.#startAll();
     return this.#starting;
   }

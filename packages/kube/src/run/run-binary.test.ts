@@ -318,7 +318,7 @@ describe('a binary', () => {
       });
     expect(await exit).toBe(1);
     expect(t.errors).toEqual([
-      'demo: Lease lost, ending the process so that two never work at the same time: another process leads',
+      'demo: Lease lost: ending the process, so that two leaders never work at the same time: another process is the leader',
     ]);
     for (const late of [control, controlAs('x'), target]) {
       const created = late?.resource(configMaps, 'default').create({ metadata: { name: 'late' } });
@@ -359,7 +359,7 @@ describe('a binary', () => {
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     const t = fakeHost([`--target-kubeconfig=${kubeconfig}`, `--port=${port}`]);
     expect(await runBinary(demo().definition, t.host)).toBe(1);
-    expect(t.errors).toEqual([`demo: --port: ${port} on 127.0.0.1 is in use; choose another`]);
+    expect(t.errors).toEqual([`demo: --port: ${port} on 127.0.0.1 is in use; use another port`]);
     other.close();
   });
 

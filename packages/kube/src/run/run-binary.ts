@@ -271,7 +271,7 @@ class Run<F extends Flags> {
         version: this.#definition.version,
         settings: reportedSettings(this.#definition.flags, this.#flags),
         onLeader: (leader, version) => {
-          this.#leadership = { ok: true, detail: `standby, ${leader} leads` };
+          this.#leadership = { ok: true, detail: `standby: ${leader} is the leader` };
           compareVersions(this.#definition, leader, version, this.#warnings);
         },
         onLost: (because) => {
@@ -281,7 +281,7 @@ class Run<F extends Flags> {
         // Not ready: a rollout with insufficient roles stops here, and the previous version continues.
         onForbidden: (error) => {
           const why = refusalOf({ refused: error }) ?? errorText(error);
-          this.#leadership = { ok: false, detail: `cannot lead: ${why} in namespace ${flags.namespace}` };
+          this.#leadership = { ok: false, detail: `cannot become the leader: ${why} in namespace ${flags.namespace}` };
         },
         follow: true,
       },
@@ -289,7 +289,7 @@ class Run<F extends Flags> {
     );
     if (end === 'lost')
       this.#fail(
-        `${this.#definition.name}: Lease lost, ending the process so that two never work at the same time: ${lost}`,
+        `${this.#definition.name}: Lease lost: ending the process, so that two leaders never work at the same time: ${lost}`,
       );
   }
 

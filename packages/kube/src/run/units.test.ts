@@ -132,9 +132,13 @@ describe('units', () => {
       {
         name: 'controller/machines',
         ok: true,
-        detail: 'running, but this process may not list pods, the API server has no gadgets',
+        detail: 'running, but this process does not have the permission to list pods, the API server has no gadgets',
       },
-      { name: 'controller/drains', ok: false, detail: 'waiting: this process may not list pods' },
+      {
+        name: 'controller/drains',
+        ok: false,
+        detail: 'waiting: this process does not have the permission to list pods',
+      },
     ]);
     stop();
     await done;

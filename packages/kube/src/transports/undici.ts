@@ -188,7 +188,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
       headersTimeout: 0,
       bodyTimeout: 0,
       headers: authorization === undefined ? request.headers : { ...request.headers, authorization },
-      // undici closes the connection after a DELETE with a body by default. API servers read such bodies (DeleteOptions).
+      // undici closes the connection after a DELETE with a body by default. API servers read the body of a DELETE request (DeleteOptions).
       ...(request.body === undefined ? {} : { body: request.body, reset: false }),
       ...(request.signal === undefined ? {} : { signal: request.signal }),
     });

@@ -59,13 +59,13 @@ test.each<[what: string, a: object, b: object, reported: string]>([
     'where a unit is',
     unit('x.service'),
     files('/etc/systemd/system/x.service'),
-    'unit /etc/systemd/system/x.service of MachineConfig a stands where there is file /etc/systemd/system/x.service of MachineConfig b',
+    'unit /etc/systemd/system/x.service of MachineConfig a has the same path as file /etc/systemd/system/x.service of MachineConfig b',
   ],
   [
     'where a drop-in is',
     unit('x.service', { dropins: [{ name: '1.conf', contents: '[Unit]' }] }),
     link('/etc/systemd/system/x.service.d/1.conf'),
-    'unit /etc/systemd/system/x.service.d/1.conf of MachineConfig a stands where there is link /etc/systemd/system/x.service.d/1.conf of MachineConfig b',
+    'unit /etc/systemd/system/x.service.d/1.conf of MachineConfig a has the same path as link /etc/systemd/system/x.service.d/1.conf of MachineConfig b',
   ],
   [
     'below a unit that is masked',

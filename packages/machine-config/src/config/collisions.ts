@@ -66,7 +66,7 @@ function collide(sources: readonly MachineConfig[], one: Place, how: 'where' | '
     const owner = ownerOf(sources, path, kind);
     return `${kind} ${path}${owner === undefined ? '' : ` of MachineConfig ${owner}`}`;
   };
-  const what = how === 'where' ? 'stands where there is' : 'is below';
+  const what = how === 'where' ? 'has the same path as' : 'is below';
   throw new RenderError(`${name(one)} ${what} ${name(other)}`, {
     hint: `change the path of one of them in spec.config of ${ownersOf(sources, [one, other])}`,
   });

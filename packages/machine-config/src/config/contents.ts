@@ -25,7 +25,7 @@ function checkHash({ path, contents }: IgnitionFile): void {
   if (createHash(algorithm).update(data).digest('hex') === wanted.toLowerCase()) return;
   throw new RenderError(
     `file ${path}: its content does not have the hash that spec.config.storage.files[].contents.verification names; ` +
-      'give the hash of the new content where the content is set',
+      'write the hash of the new content next to the content',
   );
 }
 
@@ -53,7 +53,7 @@ function checkMark({ path, contents }: IgnitionFile, sources: readonly MachineCo
     else if (marked && file.contents?.source === undefined) {
       throw new RenderError(
         `file ${path}: MachineConfig ${machineConfig.metadata.name} repeats it without contents.source, ` +
-          'so that its compressed content would be written as it is; repeat contents as well',
+          'so the compressed content would be written unchanged; repeat contents too',
       );
     }
   }

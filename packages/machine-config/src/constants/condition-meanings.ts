@@ -3,7 +3,7 @@ import type { KubeletConditions, PoolConditions, TemplateConditions } from './co
 
 const SELECTS_ALL = {
   status: 'True',
-  means: 'A selector of the pool is empty and would select everything. The controller does nothing.',
+  means: 'A selector of the pool is empty and would select everything. The controller ignores the pool.',
   help: 'Add `matchLabels` or `matchExpressions` to it.',
 } as const;
 const OPEN_UNTIL = 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until` of the pool.';
@@ -26,7 +26,7 @@ export const POOL_CONDITIONS = {
       '': {
         status: 'True',
         means:
-          'All nodes have it. With `False`: some nodes do not, and `Updating` shows whether they are being updated.',
+          'All nodes of the pool have the target. With `False`: some nodes do not have the target, and `Updating` shows whether they are being updated.',
       },
     },
   },
@@ -54,7 +54,7 @@ export const POOL_CONDITIONS = {
     },
   },
   RenderDegraded: {
-    means: 'The controller cannot render a configuration for the pool. The last valid one stays the target.',
+    means: 'The controller cannot render a configuration for the pool. The last valid configuration stays the target.',
     reasons: {
       '': {
         status: 'True',
@@ -97,9 +97,10 @@ export const POOL_CONDITIONS = {
     },
   },
   MachineRefResolved: {
-    means: 'Whether the controller found the machines of `spec.machineRefs`. Not in the original.',
+    means:
+      'Whether the controller found the machines of `spec.machineRefs`. The original does not have this condition.',
     reasons: {
-      Found: { status: 'True', means: 'The controller found all of them.' },
+      Found: { status: 'True', means: 'The controller found all machines.' },
       NotFound: {
         status: 'False',
         means: 'The object in the message does not exist.',
@@ -124,7 +125,7 @@ export const POOL_CONDITIONS = {
     },
   },
   RequiresReplacement: {
-    means: 'The pool reaches its target by the replacement of machines. Not in the original.',
+    means: 'The pool reaches its target by the replacement of machines. The original does not have this condition.',
     reasons: {
       '': { status: 'False', means: 'No replacement is necessary.' },
       Replace: { status: 'True', means: '`updateStrategy` is `Replace`.' },
@@ -132,7 +133,7 @@ export const POOL_CONDITIONS = {
     },
   },
   RolloutHalted: {
-    means: 'The rollout stopped, and no further node is updated. Not in the original.',
+    means: 'The rollout stopped, and no further node is updated. The original does not have this condition.',
     reasons: {
       '': { status: 'False', means: 'The rollout continues.' },
       NodesDegraded: {
@@ -162,11 +163,14 @@ export const POOL_CONDITIONS = {
     },
   },
   NodesClaimed: {
-    means: 'Other custom pools select nodes of the pool. Not in the original.',
-    reasons: { '': { status: 'False', means: 'No other pool selects them any more.' }, AmbiguousMembership: CLAIMED },
+    means: 'Other custom pools select nodes of the pool. The original does not have this condition.',
+    reasons: {
+      '': { status: 'False', means: 'No other pool selects nodes of the pool.' },
+      AmbiguousMembership: CLAIMED,
+    },
   },
   WritesForbidden: {
-    means: 'The controller lacks a permission to write. Not in the original.',
+    means: 'The controller lacks a permission to write. The original does not have this condition.',
     reasons: {
       '': { status: 'False', means: 'The controller has the permission again.' },
       RoleLacksPermission: {
@@ -177,7 +181,7 @@ export const POOL_CONDITIONS = {
     },
   },
   SettingsInvalid: {
-    means: 'Whether the settings of the rollout are invalid. Not in the original.',
+    means: 'Whether the settings of the rollout are invalid. The original does not have this condition.',
     reasons: {
       '': { status: 'False', means: 'The settings are valid again.' },
       CannotBeApplied: CANNOT_BE_APPLIED,
@@ -189,7 +193,7 @@ export const POOL_CONDITIONS = {
     },
   },
   CanaryPassed: {
-    means: 'Whether the canaries of the pool have the target. Not in the original.',
+    means: 'Whether the canaries of the pool have the target. The original does not have this condition.',
     reasons: {
       Waiting: { status: 'False', means: 'Some canaries do not have the target, or are not Ready.' },
       Updated: { status: 'True', means: 'All canaries have the target. The other nodes follow after the soak time.' },
@@ -204,7 +208,11 @@ export const TEMPLATE_CONDITIONS = {
   TemplateControllerCompleted: {
     means: 'The controller rendered the templates to MachineConfigs.',
     reasons: {
-      '': { status: 'True', means: 'Of the generation in the message. With `False`: not of this generation.' },
+      '': {
+        status: 'True',
+        means:
+          'The message contains the generation of the object. With `False`: the MachineConfigs of this generation do not exist yet.',
+      },
     },
   },
   TemplateControllerRunning: {
@@ -230,13 +238,16 @@ export const NODE_CONFIG_CONDITIONS = {
     reasons: {
       '': {
         status: 'True',
-        means: 'It was applied. With `False`: it is invalid, and the message contains the reason.',
+        means: 'The object was applied. With `False`: the object is invalid, and the message contains the reason.',
       },
     },
   },
-  Success: { means: 'The last result.', reasons: { '': { status: 'True', means: 'The object was applied.' } } },
+  Success: {
+    means: 'The last result for the object.',
+    reasons: { '': { status: 'True', means: 'The object was applied.' } },
+  },
   Failure: {
-    means: 'The last result.',
+    means: 'The last result for the object.',
     reasons: {
       '': {
         status: 'True',
@@ -246,7 +257,7 @@ export const NODE_CONFIG_CONDITIONS = {
     },
   },
   UnknownFields: {
-    means: 'Unknown fields of the object. Absent otherwise. Not in the original.',
+    means: 'Unknown fields of the object. Absent without unknown fields. The original does not have this condition.',
     reasons: {
       Ignored: {
         status: 'True',

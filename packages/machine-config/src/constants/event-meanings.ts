@@ -41,7 +41,7 @@ export const CONFIG_EVENTS = {
   RenderFailed: {
     on: POOL,
     type: 'Warning',
-    means: 'The controller cannot render a configuration. The last valid one stays the target.',
+    means: 'The controller cannot render a configuration. The last valid configuration stays the target.',
     help: 'Correct the field in the message. Runbook McmPoolDegraded.',
   },
   RenderedConfigLarge: {
@@ -135,8 +135,9 @@ export const DAEMON_EVENTS = {
   PreflightConfigDriftCheckFailed: {
     on: NODE,
     type: 'Warning',
-    means: 'The daemon found such a difference before it applied a new configuration. It does not apply it.',
-    help: 'As for `ConfigDriftDetected`.',
+    means:
+      'The daemon found a manual change on the disk before it applied a new configuration. The daemon does not apply the new configuration.',
+    help: 'Revert the manual change, or add it to a MachineConfig.',
   },
 } as const satisfies Readonly<Record<string, ConfigEventMeaning>>;
 

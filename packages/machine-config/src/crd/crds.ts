@@ -46,9 +46,9 @@ const machineConfigCrd = customResourceDefinition(machineConfigs, machineConfigS
     text(
       'GeneratedByController',
       '.metadata.annotations.machineconfiguration\\.openshift\\.io/generated-by-controller-version',
-      'Version of the controller that wrote it.',
+      'Version of the controller that wrote the object.',
     ),
-    text('IgnitionVersion', '.spec.config.ignition.version', 'Version of its Ignition config.'),
+    text('IgnitionVersion', '.spec.config.ignition.version', 'Version of the Ignition config.'),
     AGE,
   ],
 });
@@ -58,7 +58,7 @@ const machineConfigPoolCrd = customResourceDefinition(machineConfigPools, machin
   shortName: 'mcp',
   status: true,
   columns: [
-    text('Config', '.status.configuration.name', 'What all nodes have.'),
+    text('Config', '.status.configuration.name', 'Configuration that all nodes have.'),
     ...['Updated', 'Updating', 'Degraded'].map(condition),
     count('MachineCount', 'machineCount', 'Nodes.'),
     count('ReadyMachineCount', 'readyMachineCount', 'Nodes at the target and Ready.'),

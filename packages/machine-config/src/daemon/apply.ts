@@ -89,7 +89,7 @@ async function setPassword({ disk }: DaemonHost, wanted: MachineConfig | undefin
   const lines = ((await readText(disk, DaemonPaths.Shadow)) ?? '').split('\n');
   const at = lines.findIndex((line) => line.startsWith('core:'));
   if (at < 0 || found?.kind !== 'file')
-    throw new Error('failed to set the password of user core: there is no such user');
+    throw new Error('failed to set the password of user core: the machine has no user core');
   const [name, , ...rest] = (lines[at] ?? '').split(':');
   lines[at] = [name, user.passwordHash, ...rest].join(':');
   const { content } = textEntry(lines.join('\n'));

@@ -206,7 +206,7 @@ test('entries of a user replace those of the same path, and the longest path dec
   const mixed = disruptionPolicySchema.safeParse({
     files: [{ path: '/a', actions: [{ type: 'None' }, { type: 'Drain' }] }],
   });
-  expect(mixed.error?.issues[0]?.message).toBe('None and Reboot stand alone');
+  expect(mixed.error?.issues[0]?.message).toBe('None and Reboot cannot be combined with other actions');
 });
 
 test('a drain is requested once, and the node reports a failure after an hour', () => {

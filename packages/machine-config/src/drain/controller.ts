@@ -176,7 +176,13 @@ class Drains {
     await this.#evict(node, plan.evict, { attempts: state.attempts, at: now, signal });
     const left = [...plan.leaving, ...plan.evict].map((pod) => `${pod.namespace}/${pod.name}`).slice(0, 3);
     const news = slowDrainEvent(state, clock.monotonic());
-    if (news) recorder.event(node, 'Warning', news, `Drain of node ${name} is not done, left: ${left.join(', ')}`);
+    if (news)
+      recorder.event(
+        node,
+        'Warning',
+        news,
+        `Drain of node ${name} is not complete; remaining pods: ${left.join(', ')}`,
+      );
     const latest = Math.min(plan.lookAgainAt?.getTime() ?? Number.POSITIVE_INFINITY, now.getTime() + LOOK_AGAIN_MS);
     return again(Math.max(latest - now.getTime(), 1_000));
   }

@@ -189,7 +189,7 @@ export class PoolsWorld {
     await this.client.resource(machineConfigPools).delete(name);
     const { items } = await this.client.resource(machineConfigs).list();
     for (const one of items) {
-      // As the garbage collector does.
+      // Deletes orphaned objects, as the garbage collector does.
       if (controllerOf(one)?.uid === pool.metadata.uid)
         await this.client.resource(machineConfigs).delete(one.metadata.name);
     }

@@ -33,7 +33,7 @@ export type ContainerRuntimeConfiguration = z.infer<typeof containerRuntimeConfi
 
 const specSchema = z
   .object({
-    machineConfigPoolSelector: optional(selector('Selects pools by their labels. Absent or empty: none.')),
+    machineConfigPoolSelector: optional(selector('Selects pools by their labels. Absent or empty: selects nothing.')),
     containerRuntimeConfig: optional(containerRuntimeConfigurationSchema),
   })
   .meta({ description: 'Settings of the container runtime.' });
@@ -42,7 +42,7 @@ const statusSchema = z
   .object({ observedGeneration: observedGeneration(), conditions: conditions('State of the object.') })
   .meta({ description: 'State of the object.' });
 
-/** Settings of the container runtimes of some pools. */
+/** Settings of the container runtimes of the selected pools. */
 export const containerRuntimeConfigSchema = crd(
   z.object({
     apiVersion: z.literal(API_VERSION),
@@ -51,8 +51,8 @@ export const containerRuntimeConfigSchema = crd(
     spec: optional(specSchema),
     status: optional(statusSchema),
   }),
-  { description: 'Settings of the container runtimes of some pools.' },
+  { description: 'Settings of the container runtimes of the selected pools.' },
 );
 
-/** Settings of the container runtimes of some pools. */
+/** Settings of the container runtimes of the selected pools. */
 export type ContainerRuntimeConfig = z.infer<typeof containerRuntimeConfigSchema>;

@@ -6,7 +6,7 @@ import { conditions, observedGeneration, rawObject, selector } from './shared.ts
 /** Spec of a KubeletConfig. */
 export const kubeletConfigSpecSchema = z
   .object({
-    machineConfigPoolSelector: optional(selector('Selects pools by their labels. Absent or empty: none.')),
+    machineConfigPoolSelector: optional(selector('Selects pools by their labels. Absent or empty: selects nothing.')),
     kubeletConfig: optional(
       rawObject('Fields of a KubeletConfiguration (kubelet.config.k8s.io/v1beta1) to set.').nullable(),
     ),
@@ -25,7 +25,7 @@ const statusSchema = z
   .object({ observedGeneration: observedGeneration(), conditions: conditions('State of the object.') })
   .meta({ description: 'State of the object.' });
 
-/** Settings of the kubelets of some pools. */
+/** Settings of the kubelets of the selected pools. */
 export const kubeletConfigSchema = crd(
   z.object({
     apiVersion: z.literal(API_VERSION),
@@ -34,8 +34,8 @@ export const kubeletConfigSchema = crd(
     spec: optional(kubeletConfigSpecSchema),
     status: optional(statusSchema),
   }),
-  { description: 'Settings of the kubelets of some pools.' },
+  { description: 'Settings of the kubelets of the selected pools.' },
 );
 
-/** Settings of the kubelets of some pools. */
+/** Settings of the kubelets of the selected pools. */
 export type KubeletConfig = z.infer<typeof kubeletConfigSchema>;

@@ -24,7 +24,7 @@ export const machineRefSchema = crd(
   z.object({
     apiGroup: optional(text('`machine.sapcloud.io`, the default.')),
     kind: z.enum(['MachineDeployment', 'MachineSet']).meta({ description: 'MachineDeployment or MachineSet.' }),
-    namespace: text('Namespace of the object: pools are cluster-scoped, machines are not.'),
+    namespace: text('Namespace of the MachineDeployment or MachineSet.'),
     name: text('Name of the object.'),
   }),
   { description: 'A MachineDeployment or MachineSet whose nodes form the pool.', 'x-kubernetes-map-type': 'atomic' },
@@ -59,8 +59,10 @@ const maxUnavailable = crd(z.union([z.int(), z.string()]), {
 /** Spec of a pool. */
 export const machineConfigPoolSpecSchema = crd(
   z.object({
-    machineConfigSelector: optional(selector('Selects the MachineConfigs of the pool. Absent: none; empty: refused.')),
-    nodeSelector: optional(selector('Selects the nodes of the pool. Absent or empty: none.')),
+    machineConfigSelector: optional(
+      selector('Selects the MachineConfigs of the pool. Absent: selects nothing; empty: invalid.'),
+    ),
+    nodeSelector: optional(selector('Selects the nodes of the pool. Absent or empty: selects nothing.')),
     machineRef: optional(
       crd(machineRefSchema, {
         description: 'The MachineDeployment or MachineSet whose nodes form the pool. Its kind is immutable.',
@@ -79,14 +81,16 @@ export const machineConfigPoolSpecSchema = crd(
       z.enum(UPDATE_STRATEGIES).meta({ description: '`InPlace`, the default, `Replace` or `InPlaceElseReplace`.' }),
     ),
     paused: optional(
-      flag('Whether rendering and rollout of the pool are paused. Its nodes still get rotated certificates.'),
+      flag(
+        'Whether rendering and rollout of the pool are paused. The nodes of a paused pool still get rotated certificates.',
+      ),
     ),
     maxUnavailable: optional(maxUnavailable),
     configuration: optional(poolConfigurationSchema),
     osImageStream: optional(
       z
         .object({ name: optional(text('Name of the stream.')) })
-        .meta({ description: 'A named OS image, as in the original. This controller does not resolve it.' }),
+        .meta({ description: 'A named OS image. This controller does not support OS image streams.' }),
     ),
   }),
   {
@@ -107,9 +111,9 @@ const certExpirySchema = z
   .object({
     bundle: text('Name of the bundle.'),
     subject: text('Subject of the certificate.'),
-    expiry: optional(time('When it expires.')),
+    expiry: optional(time('Expiry of the certificate.')),
   })
-  .meta({ description: 'When a certificate expires.' });
+  .meta({ description: 'The expiry of a certificate.' });
 
 const machineRefStatusSchema = z
   .object({
@@ -135,10 +139,10 @@ const machineConfigPoolStatusSchema = z
     certExpirys: optional(
       crd(z.array(certExpirySchema), { description: 'Certificates.', 'x-kubernetes-list-type': 'atomic' }),
     ),
-    currentMachineConfig: optional(text('The target: the same as `spec.configuration.name`, under its old name.')),
-    updatingMachines: optional(int32('The same as `updatedMachineCount`, under its old name.')),
+    currentMachineConfig: optional(text('Deprecated name of `spec.configuration.name`: the target.')),
+    updatingMachines: optional(int32('Deprecated name of `updatedMachineCount`.')),
     readyMachines: optional(int32('Ready nodes of the pool, with or without the target.')),
-    unavailableMachines: optional(int32('The same as `unavailableMachineCount`, under its old name.')),
+    unavailableMachines: optional(int32('Deprecated name of `unavailableMachineCount`.')),
     machineRefs: optional(
       crd(z.array(machineRefStatusSchema), {
         description: 'State of each reference of the pool.',

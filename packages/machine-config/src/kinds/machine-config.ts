@@ -14,7 +14,7 @@ export const machineConfigSpecSchema = z
     config: optional(rawObject('An Ignition config of version 2.2 or 3.0 to 3.5, as JSON.')),
     kernelArguments: list('Kernel arguments of the host, in order.'),
     extensions: list('OS extensions.'),
-    fips: optional(flag('Whether FIPS mode is enabled. Immutable on a running machine.')),
+    fips: optional(flag('Whether FIPS mode is enabled. A running machine cannot change it.')),
     kernelType: optional(text('`default`, `realtime` or `64k-pages`; empty means default.')),
   })
   .meta({ description: 'Configuration of a machine.' });
@@ -22,7 +22,7 @@ export const machineConfigSpecSchema = z
 /** Spec of a MachineConfig. */
 export type MachineConfigSpec = z.infer<typeof machineConfigSpecSchema>;
 
-/** A part of the configuration of machines. A rendered one is the whole configuration. */
+/** A part of the configuration of machines. A rendered MachineConfig is the whole configuration of a pool. */
 export const machineConfigSchema = crd(
   z.object({
     apiVersion: z.literal(API_VERSION),
@@ -30,7 +30,10 @@ export const machineConfigSchema = crd(
     metadata: objectMeta,
     spec: optional(machineConfigSpecSchema),
   }),
-  { description: 'A part of the configuration of the machines of a pool. A rendered one is the whole configuration.' },
+  {
+    description:
+      'A part of the configuration of the machines of a pool. A rendered MachineConfig is the whole configuration of a pool.',
+  },
 );
 
 /** A MachineConfig. */

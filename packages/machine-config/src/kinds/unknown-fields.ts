@@ -4,7 +4,7 @@ import { nearest } from '@mcm/kube';
 export function unknownField(path: string, known: Iterable<string>): string {
   const name = path.slice(path.lastIndexOf('.') + 1);
   const meant = nearest(name, known);
-  return `${path} is not known and has no effect (${meant === undefined ? 'remove it' : `did you mean ${meant}?`})`;
+  return `${path} is an unknown field without effect (${meant === undefined ? 'remove it' : `did you mean ${meant}?`})`;
 }
 
 /** Maximum number of fields in a message; the others are counted. */

@@ -70,7 +70,7 @@ const CGROUP_V1 = ['systemd.unified_cgroup_hierarchy=0', 'systemd.legacy_systemd
 /** Kernel arguments for a version of control groups. @throws KubeletConfigError for version 1, which is not supported any more */
 export function cgroupArguments(mode: string, current: readonly string[]): readonly string[] {
   if (mode !== '' && mode !== 'v2') {
-    throw new KubeletConfigError(`cgroup mode ${mode} is not supported; cgroups v2 is the only one left`);
+    throw new KubeletConfigError(`cgroup mode ${mode} is not supported; use cgroups v2`);
   }
   const kept = current.filter((argument) => !CGROUP_V1.includes(argument));
   return [...kept, ...CGROUP_V2.filter((argument) => !kept.includes(argument))];

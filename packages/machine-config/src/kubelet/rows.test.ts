@@ -301,12 +301,12 @@ test('unknown fields are reported at any depth with the most similar known one; 
     authentication: { x509: { clientCaFil: '' } },
   };
   expect(unknownKubeletFields(unknown)).toEqual([
-    'spec.kubeletConfig.maxPod is not known and has no effect (did you mean maxPods?)',
-    'spec.kubeletConfig.somethingElseAltogether is not known and has no effect (remove it)',
-    'spec.kubeletConfig.logging.option is not known and has no effect (did you mean options?)',
-    'spec.kubeletConfig.tracing.endPoints is not known and has no effect (did you mean endpoint?)',
-    'spec.kubeletConfig.registerWithTaints[0].effects is not known and has no effect (did you mean effect?)',
-    'spec.kubeletConfig.authentication.x509.clientCaFil is not known and has no effect (did you mean clientCAFile?)',
+    'spec.kubeletConfig.maxPod is an unknown field without effect (did you mean maxPods?)',
+    'spec.kubeletConfig.somethingElseAltogether is an unknown field without effect (remove it)',
+    'spec.kubeletConfig.logging.option is an unknown field without effect (did you mean options?)',
+    'spec.kubeletConfig.tracing.endPoints is an unknown field without effect (did you mean endpoint?)',
+    'spec.kubeletConfig.registerWithTaints[0].effects is an unknown field without effect (did you mean effect?)',
+    'spec.kubeletConfig.authentication.x509.clientCaFil is an unknown field without effect (did you mean clientCAFile?)',
   ]);
 });
 

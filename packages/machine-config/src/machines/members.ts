@@ -97,8 +97,8 @@ const ambiguous = ({ metadata }: Machine, pools: readonly MachineConfigPool[]): 
   `${pools
     .map((pool) => pool.metadata.name)
     .toSorted()
-    .join(', ')} by reference, cannot proceed with it: ` +
-  'let one of their machineRefs name it';
+    .join(', ')} by reference, cannot proceed with this machine: ` +
+  'refer to the machine in machineRefs of one pool only';
 
 /** Whether a machine's node may get a target: its machine is not being deleted or changed by other controllers. */
 export function isSteady({ metadata, status }: Machine): boolean {

@@ -39,7 +39,7 @@ export function evaluateStrategy(
     if (!pool.spec?.paused && onlyCertificatesWait(nodes, targetOf(pool), machineConfig)) {
       return { replaces: false, ...ended };
     }
-    const message = `machines with another config than ${targetOf(pool)} are replaced, because of updateStrategy`;
+    const message = `machines without config ${targetOf(pool)} are replaced, because of updateStrategy`;
     const due = nodes.some((node) => !isAt(node, targetOf(pool)));
     return { replaces: true, ...(due ? { condition: { type, status: 'True', reason: 'Replace', message } } : ended) };
   }

@@ -120,7 +120,7 @@ function fromFinalizers({ naming, config, pool, exists }: NamingInput): string |
 function nextSuffix({ naming, pool }: NamingInput, rivals: readonly NodeConfig[]): string {
   const taken = rivals.map((rival) => suffixOf(rival, pool.metadata.name) ?? '');
   const bad = taken.find((suffix) => !/^\d*$/.test(suffix));
-  if (bad !== undefined) throw new NodeConfigError(`error converting ${bad} to int: strconv.Atoi: it is no number`);
+  if (bad !== undefined) throw new NodeConfigError(`error converting ${bad} to int: strconv.Atoi: not a number`);
   const next = Math.max(0, ...taken.map(Number)) + 1;
   if (next <= MAX_SUFFIX) return String(next);
   throw new NodeConfigError(

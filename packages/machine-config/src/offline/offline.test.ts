@@ -83,14 +83,14 @@ test('unknown fields are reported with kind, name, path and the most similar kno
     object('ControllerConfig', 'machine-config-controller', { platform: 'none', ownWords: 'read by templates' }),
   );
   expect(warnings).toEqual([
-    'MachineConfig 50-a: spec.kernelArgument is not known and has no effect (did you mean kernelArguments?); ' +
-      'spec.config.storage.files.0.contents.verfication is not known and has no effect (did you mean verification?); ' +
-      'spec.config.storage.files.0.mdoe is not known and has no effect (did you mean mode?)',
-    'KubeletConfig k: spec.loglevel is not known and has no effect (did you mean logLevel?)',
+    'MachineConfig 50-a: spec.kernelArgument is an unknown field without effect (did you mean kernelArguments?); ' +
+      'spec.config.storage.files.0.contents.verfication is an unknown field without effect (did you mean verification?); ' +
+      'spec.config.storage.files.0.mdoe is an unknown field without effect (did you mean mode?)',
+    'KubeletConfig k: spec.loglevel is an unknown field without effect (did you mean logLevel?)',
     ...[
-      'ContainerRuntimeConfig c: spec.containerRuntimeConfig.pidLimit is not known and has no effect (did you mean pidsLimit?)',
+      'ContainerRuntimeConfig c: spec.containerRuntimeConfig.pidLimit is an unknown field without effect (did you mean pidsLimit?)',
     ],
-    'KubeletConfig k: spec.kubeletConfig.maxPod is not known and has no effect (did you mean maxPods?)',
+    'KubeletConfig k: spec.kubeletConfig.maxPod is an unknown field without effect (did you mean maxPods?)',
   ]);
   expect(problems).toEqual([]);
 });

@@ -122,7 +122,7 @@ function render(
 ): OfflinePool {
   const { name } = pool.metadata;
   if (selectsAll(pool))
-    return { name, sources: [], problem: 'spec.machineConfigSelector is empty and would select all' };
+    return { name, sources: [], problem: 'spec.machineConfigSelector is empty and would select all MachineConfigs' };
   const selected = selectMachineConfigs(pool, byName(configs));
   if (selected.length === 0)
     return { name, sources: [], problem: 'spec.machineConfigSelector selects no MachineConfig' };
@@ -147,7 +147,7 @@ function checkOnePerPool<T extends NodeConfig>(
     if (names.length < 2) continue;
     throw new NodeConfigError(
       `pool ${pool.metadata.name} is selected by more than one ${kind}: ${names.toSorted().join(', ')}. ` +
-        'In a cluster the newest one has precedence. Here its age is unknown: keep only one of them',
+        'In a cluster the newest one has precedence. Without a cluster the age is unknown: keep only one of them',
     );
   }
 }

@@ -54,7 +54,7 @@ export interface PoolExplanation {
   /** Nodes that get the target in the controller's next step. */
   readonly next: readonly string[];
   readonly standing: readonly NodeStanding[];
-  /** What blocks the pool, in the words of its conditions and of the decision. */
+  /** The blockers of the pool, in the words of its conditions and of the decision. */
   readonly blockers: readonly string[];
   /** Hints for the user. */
   readonly hints: readonly string[];
@@ -98,9 +98,9 @@ function limitOf({ pool, nodes, replicas = Infinity }: PoolSnapshot): number | u
   return Math.min(maxUnavailableOf(pool, nodes.length), Math.max(replicas, 1));
 }
 
-const REPLACED = 'its machine is replaced by a new one';
+const REPLACED = 'its machine is replaced by a new machine';
 
-/** What blocks every node without the target; undefined if only the limit of unavailable nodes does. */
+/** The blocker of all nodes without the target; undefined if only the limit of unavailable nodes blocks them. */
 function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan | undefined): string | undefined {
   if (targetOf(pool) === '') return 'the pool has no target yet';
   if (pool.spec?.paused) return 'the pool is paused';
@@ -184,7 +184,7 @@ function heldPool(
   held: string | undefined,
 ): string | undefined {
   if (!replaces || held !== REPLACED) return held;
-  return standing.some(({ updated }) => !updated) ? 'new machines replace those with another config' : undefined;
+  return standing.some(({ updated }) => !updated) ? 'new machines replace the machines with another config' : undefined;
 }
 
 function blockersOf(
@@ -210,7 +210,7 @@ function blockersOf(
   ];
 }
 
-const RENDER_HINT = 'check a change before you apply it: mcm config diff FILES';
+const RENDER_HINT = 'preview a change before you apply it: mcm config diff FILES';
 
 function hintsOf(
   { pool, frozen }: PoolSnapshot,

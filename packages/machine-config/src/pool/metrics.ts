@@ -7,7 +7,11 @@ const VALUES: Readonly<Record<string, number>> = { True: 1, False: 0 };
 export function registerPoolMetrics(meters: Meters, pools: Pick<Informer<MachineConfigPool>, 'store'>): void {
   const all = (of: (pool: MachineConfigPool) => readonly Sample[]) => () => pools.store.list().flatMap(of);
   meters.observed(
-    { name: 'mcc_pool_machines', help: 'Nodes of a pool by state; total is all of them', labels: ['name', 'state'] },
+    {
+      name: 'mcc_pool_machines',
+      help: 'Nodes of a pool by state; total is the number of all nodes',
+      labels: ['name', 'state'],
+    },
     all(({ metadata: { name }, status = {} }) =>
       Object.entries({
         total: status.machineCount,

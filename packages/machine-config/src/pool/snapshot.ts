@@ -141,7 +141,7 @@ function bareSets({ refs, unresolved, problems, refused }: PoolMembers): { reado
   if (bare.length === 0 || unresolved || problems.length > 0 || refused.length > 0) return undefined;
   return {
     message:
-      `MachineSet ${bare.join(', ')} replaces no machine by itself: a machine gets the target after its deletion; ` +
+      `MachineSet ${bare.join(', ')} replaces no machine by itself: a new machine gets the target after an old machine is deleted; ` +
       'refer to a MachineDeployment, so that machines are replaced',
   };
 }

@@ -281,6 +281,6 @@ function sizeEvents({ machineConfig, bytes }: Rendered & { readonly bytes: numbe
   const share = Math.floor((bytes / MAX_RENDERED_BYTES) * 100);
   const message =
     `MachineConfig ${machineConfig.metadata.name} has ${bytes} bytes, ${share} % of the ${MAX_RENDERED_BYTES} that are ` +
-    'possible: make files smaller or download them on the node';
+    'possible: make files smaller, or download them on the node';
   return [{ type: 'Warning', reason: ConfigEvents.RenderedConfigLarge, message }];
 }

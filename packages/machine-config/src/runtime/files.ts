@@ -11,8 +11,8 @@ import { refuse } from './validate.ts';
 
 /** For each setting: another value, to find whether templates use the setting, and the hint if they do not. */
 const SETTINGS: Readonly<Record<keyof RuntimeSettings, { readonly probe: string | number; readonly hint: string }>> = {
-  logLevel: { probe: 'trace', hint: 'set it in a MachineConfig' },
-  defaultRuntime: { probe: 'crun', hint: 'set it in a MachineConfig' },
+  logLevel: { probe: 'trace', hint: 'write the file in a MachineConfig' },
+  defaultRuntime: { probe: 'crun', hint: 'write the file in a MachineConfig' },
   pidsLimit: { probe: 4242, hint: 'set podPidsLimit in a KubeletConfig' },
   logSizeMax: { probe: '42Mi', hint: 'set containerLogMaxSize in a KubeletConfig' },
   overlaySize: { probe: '42Gi', hint: 'limit ephemeral-storage of the pods' },

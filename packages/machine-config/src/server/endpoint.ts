@@ -147,7 +147,7 @@ interface Asked {
 }
 
 const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';
-const notAllowed = () => text(405, 'only GET and HEAD\n', { allow: 'GET, HEAD' });
+const notAllowed = () => text(405, 'only the methods GET and HEAD are supported\n', { allow: 'GET, HEAD' });
 const unauthorized = () =>
   text(401, 'a bearer token of the cluster is required, such as the machine’s bootstrap token\n', {
     'www-authenticate': 'Bearer',

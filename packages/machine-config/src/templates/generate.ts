@@ -87,7 +87,7 @@ export function generateForRole(input: GenerateInput, role: string): readonly Ma
   };
   const chosen = templatesOfRole(tree, directory, overlays, (template) => fill(template).trim() !== '');
   if (chosen.length === 0)
-    throw new TemplateError(`failed to read dir ${JSON.stringify(directory)}: no templates there`);
+    throw new TemplateError(`failed to read dir ${JSON.stringify(directory)}: the directory contains no templates`);
   return chosen.map((templates) => machineConfigOf(templates, role, fill));
 }
 

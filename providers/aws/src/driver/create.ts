@@ -8,7 +8,7 @@ import { findById, findByTags, tagsOf } from './lookup.ts';
 import { formatProviderId } from './provider-id.ts';
 import { runInstancesInput } from './run-instances.ts';
 
-/** What the wait for a new VM to show takes its times from. */
+/** The clock for the wait until a new VM is visible. */
 export interface CreateOptions {
   readonly clock: Clock;
   readonly random: Random;

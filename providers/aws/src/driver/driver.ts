@@ -27,7 +27,7 @@ import { formatProviderId, instanceIdOf } from './provider-id.ts';
 import { NAME_TAG } from './run-instances.ts';
 import { volumeIdOf } from './volumes.ts';
 
-/** What the AWS driver needs of its surroundings. */
+/** The environment of the AWS driver. */
 export interface AwsDriverOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -217,7 +217,7 @@ async function idsToDelete(
   }
 }
 
-/** EC2 takes a termination back for nothing: once it has begun, the VM counts as gone. One that is gone is no error. */
+/** EC2 takes a termination back for nothing: once it has begun, the VM counts as gone. A missing resource is not an error. */
 async function terminate(ec2: Ec2, id: string, signal: AbortSignal): Promise<void> {
   try {
     await ec2.terminate(id, signal);

@@ -9,7 +9,7 @@ const REMEMBERED_MS = 60 * 60_000;
  */
 export class EndedInstances {
   readonly #clock: Clock;
-  /** By instance id, when it is forgotten; those that ended first are forgotten first. */
+  /** Expiry times by instance ID. The oldest entry expires first. */
   readonly #until = new Map<string, number>();
 
   constructor(clock: Clock) {

@@ -24,7 +24,7 @@ export const isAbsentInstance = (error: unknown): boolean =>
 /**
  * The machine code of an error of EC2. `otherwise` is for errors without a code of their own: the original reports most errors
  * as `Internal`, and those of `initialize` as `Uninitialized`. A throttle is `Unavailable`, because with the original's
- * `Internal` the machine would wait for minutes. A cancellation by the caller is reported as such.
+ * `Internal` the machine would wait for minutes. A cancellation by the caller gets the code Canceled.
  */
 export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: MachineCode = 'Internal'): MachineError {
   if (thrown instanceof MachineError) return thrown;

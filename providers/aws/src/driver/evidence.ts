@@ -8,7 +8,7 @@ import { instanceIdOf } from './provider-id.ts';
 /** EC2 keeps the newest 64 KiB of a console. */
 const CONSOLE_BYTES = 65_536;
 
-/** What EC2 can tell of a machine's VM. A console that is refused leaves the state. @throws what EC2 threw for the state */
+/** The evidence of EC2 about the VM of a machine. A console that is refused leaves the state. @throws what EC2 threw for the state */
 export async function reportEvidence(
   ec2: Ec2,
   { machine, signal }: OnMachine,
@@ -48,7 +48,7 @@ function describe(id: string, { State, StateReason, StateTransitionReason, Launc
   return `instance ${id} of zone ${Placement?.AvailabilityZone ?? '?'}${made} is ${State?.Name ?? 'in no known state'}${because}`;
 }
 
-/** Types that are not built on Nitro have only what the console was when the VM last started or stopped. */
+/** For types without Nitro, EC2 returns only the console output of the last start or stop. */
 async function consoleOf(ec2: Ec2, id: string, signal: AbortSignal): Promise<string> {
   try {
     return await ec2.console(id, true, signal);

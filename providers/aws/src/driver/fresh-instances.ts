@@ -2,7 +2,7 @@ import type { Machine } from '@mcm/api';
 import type { Clock } from '@mcm/kube';
 import type { Instance } from '../ec2/client.ts';
 
-/** What was seen so long ago may have changed. */
+/** An old result may be outdated. */
 const FRESH_MS = 60_000;
 
 /**
@@ -19,7 +19,7 @@ export class FreshInstances {
 
   put(machine: Machine, instance: Instance): void {
     const now = this.#clock.now().getTime();
-    // Those that were put first expire first.
+    // Entries expire in the order of insertion.
     for (const [uid, { until }] of this.#seen) {
       if (until > now) break;
       this.#seen.delete(uid);

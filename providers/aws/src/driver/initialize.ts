@@ -31,7 +31,7 @@ function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }:
   );
 }
 
-/** More than are wanted are no gap: none can be taken back by assigning, and one assigned twice holds no machine up. */
+/** Additional prefixes do not count as a gap. Assigning cannot remove them, and they do not delay the machine. */
 function prefixGaps(spec: AwsProviderSpec, instance: Instance): PrefixGap[] {
   return (instance.NetworkInterfaces ?? []).flatMap((networkInterface) => {
     const index = positionOf(spec, networkInterface);
@@ -78,7 +78,7 @@ export async function initializeInstance(
 ): Promise<void> {
   const { spec, signal } = request;
   try {
-    // The instance's own is that of its first interface: a second one that is on still counts.
+    // The value of the instance is the value of its first interface. An enabled check on a second interface also counts.
     const checked = instance.SourceDestCheck !== false || (instance.NetworkInterfaces ?? []).some(isChecked);
     if (spec.srcAndDstChecksEnabled === false && checked)
       await timed('instance_disable_source_dest_check', () =>

@@ -31,7 +31,7 @@ const nameOf = ({ Tags = [] }: Instance): string | undefined => Tags.find(({ Key
 export const listByTags = (ec2: Ec2, request: Request): Promise<readonly Instance[]> =>
   ec2.instances({ Filters: filters(request) }, request.signal);
 
-/** The VMs of a name among those of cluster and role. Concurrent look-ups share a request. @throws what EC2 threw */
+/** The VMs with a name and with the tags of cluster and role. Concurrent look-ups share a request. @throws what EC2 threw */
 export function findByTags(ec2: Ec2, request: Request, name: string): Promise<readonly Instance[]> {
   const keys = Object.keys(request.spec.tags ?? {});
   const shared = ec2.sharedLookup(

@@ -20,7 +20,7 @@ const annotated = z.object({
   Tenancy: z.string().optional(),
 });
 
-/** Where the VM is to stand: what the provider spec says, else what the Machine's annotation says. */
+/** The placement of the VM: from the provider spec, otherwise from the annotation of the Machine. */
 export function placementOf(spec: AwsProviderSpec, machine: Machine): Placement | undefined {
   if (spec.placement) {
     const { tenancy, affinity, groupId, hostId, partitionNumber } = spec.placement;

@@ -15,7 +15,7 @@ const INTERFACE_TYPES = ['interface', 'efa', 'efa-only'];
 const MARKET_TYPES = ['spot', 'capacity-block', 'interruptible-capacity-reservation'];
 
 /**
- * What is wrong with a provider spec and its Secret, in the original's words and order; undefined when nothing is.
+ * The errors of a provider spec and its Secret, in the words and order of the original; undefined without errors.
  * `ofSecret`: some of it is the Secret's.
  * @param secret undefined: only the provider spec is validated
  * Source: machine-controller-manager-provider-aws, pkg/aws/apis/validation.

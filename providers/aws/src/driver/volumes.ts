@@ -25,10 +25,10 @@ function inTreeId(id: string): string | undefined {
 
 const hasControl = (value: string): boolean => [...value].some((char) => char < ' ' || char === '\u007f');
 
-/** As Go's net/url checks the part before the host's `@`. */
+/** Checks the part before `@` as net/url of Go does. */
 const isUser = (user: string): boolean => /^[\w\-.~!$&'()*+,;=:%@]*$/.test(user);
 
-/** As Go's net/url checks a host: no blanks, and after a colon digits only. */
+/** Checks a host as net/url of Go does: no spaces, and only digits after a colon. */
 const isHost = (host: string): boolean => /^[^\s:<>"]*(:\d*)?$/.test(host);
 
 /** undefined where a percent sign is followed by anything but two hexadecimal digits. */

@@ -2,7 +2,7 @@ import { LearnedRate } from '@mcm/core/driver';
 import { type Clock, type Random, sleep } from '@mcm/kube';
 import { NoAnswer, Refusal } from './refusal.ts';
 
-/** Codes that say: too many calls. Those of Go's SDK v2 (aws/retry, DefaultThrottleErrorCodes) and of HTTP. */
+/** Codes that say: too many calls. Error codes of the Go SDK v2 (aws/retry, DefaultThrottleErrorCodes) and of HTTP. */
 const THROTTLES = new Set([
   'BandwidthLimitExceeded',
   'EC2ThrottledException',
@@ -61,7 +61,7 @@ export class Attempts {
 
   /**
    * @param repeatable Whether a call that may have been carried out may be sent again.
-   * @throws what the last attempt threw, or the signal's reason
+   * @throws the error of the last attempt, or the reason of the signal
    */
   async send<T>(action: string, repeatable: boolean, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
     const rate = this.#rateOf(action);

@@ -10,7 +10,7 @@ const PAIRS = [
   ['AWS_WEB_IDENTITY_TOKEN_FILE', 'AWS_ROLE_ARN'],
 ] as const;
 
-/** What moves the metadata service, which is asked where neither the Secret nor the environment holds keys. */
+/** The variables for the address of the metadata service, which provides keys if the Secret and the environment contain none. */
 function checkMetadataService(variables: Environment['variables']): void {
   const { AWS_EC2_METADATA_SERVICE_ENDPOINT: endpoint, AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE: mode } = variables;
   if (endpoint && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))

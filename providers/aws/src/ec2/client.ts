@@ -72,7 +72,7 @@ export class Ec2 {
     this.#imagesAsked = new SharedLookup(ask, ({ ImageId }) => ImageId, clock, 1);
   }
 
-  /** An image; remembered for a while, for what the driver reads of it never changes. Those who ask together ask once. */
+  /** An image. The result is cached, because the fields that the driver reads never change. Those who ask together ask once. */
   async image(id: string, signal: AbortSignal): Promise<Image | undefined> {
     const now = this.#clock.now().getTime();
     const known = this.#images.get(id);
@@ -131,7 +131,7 @@ export class Ec2 {
     );
   }
 
-  /** What the VM wrote to its console, the newest 64 KiB; `latest` asks for what it wrote until now, which not all types can. */
+  /** The newest 64 KiB of the console output of the VM. `latest` requests the current output, which not all types support. */
   async console(id: string, latest: boolean, signal: AbortSignal): Promise<string> {
     const command = new this.#sdk.GetConsoleOutputCommand({ InstanceId: id, ...(latest ? { Latest: true } : {}) });
     const send = () => this.#client.send(command, { abortSignal: signal });
@@ -164,7 +164,7 @@ export class Ec2 {
 /** More than this many accounts and regions at once, and those used least lately are forgotten. */
 const KEPT = 64;
 
-/** Clients by region and keys, kept: a new one a call would throw away connections, keys and what was learned of rates. */
+/** Clients by region and keys. They are reused, because a new client would lose connections, keys and learned rates. */
 export function ec2Clients(options: Ec2Options): (region: string, credentials: AwsCredentials) => Promise<Ec2> {
   const clients = new Map<string, Promise<Ec2>>();
   const requestHandler = createRequestHandler(options);
@@ -189,7 +189,7 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
 /** Loads the SDK ahead of the first call: it takes a third of a second that no reconcile should wait for. */
 export async function loadSdk(): Promise<void> {
   await loadEc2();
-  // What is left of it then is small, and any class may turn to a workload's identity.
+  // The remaining part is small, and any class may use a workload identity.
   await import('@aws-sdk/client-sts');
 }
 

@@ -10,7 +10,7 @@ export interface Keys {
   readonly expiration?: Date;
 }
 
-/** There are no keys to sign with, and no server was contacted. */
+/** The driver has no keys for a signature, and contacted no server. */
 export class NoKeys extends Error {
   override readonly name = 'NoKeys';
 }
@@ -51,7 +51,7 @@ export async function within<T>(clock: Clock, action: string, ask: (signal: Abor
   }
 }
 
-/** What STS gives. */
+/** The credentials from STS. */
 interface StsKeys {
   readonly AccessKeyId?: string | undefined;
   readonly SecretAccessKey?: string | undefined;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Keys } from './credentials.ts';
 import type { Environment } from './environment.ts';
 
-/** What is needed to ask the host or the container runtime for keys. */
+/** The inputs for requests of keys from the host or the container runtime. */
 export interface HostOptions {
   readonly clock: Clock;
   readonly connect: (origin: string) => Transport;

@@ -44,7 +44,7 @@ export const CREDENTIALS_REFUSED: ReadonlySet<string> = new Set([
   'UnauthorizedOperation',
 ]);
 
-/** No answer, or one that is none of EC2's. */
+/** No answer, or an answer that is not from EC2. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
   /** Whether the request may have been carried out. */

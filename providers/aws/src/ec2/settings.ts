@@ -10,7 +10,7 @@ import {
 import { ConfigError, type FlagValues } from '@mcm/kube';
 import type { SharedConfig } from './shared-config.ts';
 
-/** What the operator says of where AWS is; what is absent the SDK reads of environment and shared files. */
+/** The AWS endpoints in the settings of the operator. The SDK reads absent values from the environment and shared files. */
 export interface AwsSettings {
   readonly ec2Endpoint?: string;
   readonly stsEndpoint?: string;
@@ -22,7 +22,7 @@ export interface AwsSettings {
   readonly allowPlainHttp?: boolean;
 }
 
-/** Flags of the binary in addition to those of every machine controller. Each takes precedence over its variable. */
+/** Flags of the provider, in addition to the flags of every machine controller. Each takes precedence over its variable. */
 export const awsFlags = {
   'ec2-endpoint': endpointFlag('address of EC2; also AWS_ENDPOINT_URL_EC2 or AWS_ENDPOINT_URL'),
   'sts-endpoint': endpointFlag('address of STS, the token service; also AWS_ENDPOINT_URL_STS or AWS_ENDPOINT_URL'),

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { Environment } from './environment.ts';
 
-/** A section of a shared file: its settings, those of a nested group as `ec2.endpoint_url`. */
+/** The settings of a section of a shared file. A nested setting has a name such as `ec2.endpoint_url`. */
 export type Section = Readonly<Record<string, string>>;
 
-/** What the shared files say of the profile in use. */
+/** The settings of the current profile in the shared files. */
 export interface SharedConfig {
   /** Whether one of the files has it. */
   readonly hasProfile: boolean;
@@ -27,20 +27,20 @@ async function readFiles({ variables, readFile }: Environment): Promise<SharedFi
   };
 }
 
-/** What the files say of a profile; undefined: neither has it. Of a setting in both, that of the credentials file counts. */
+/** The settings of a profile in both files; undefined if no file contains it. The credentials file takes precedence. */
 function profileIn({ config, credentials }: SharedFiles, name: string): Section | undefined {
   const own = config.get(`profile ${name}`) ?? (name === 'default' ? config.get(name) : undefined);
   const kept = credentials.get(name);
   return own || kept ? { ...own, ...kept } : undefined;
 }
 
-/** The profiles of the shared configuration and credentials files; those that cannot be read are empty. */
+/** The profiles of the shared configuration and credentials files. An unreadable file counts as empty. */
 export async function readProfiles(environment: Environment): Promise<(name: string) => Section | undefined> {
   const files = await readFiles(environment);
   return (name) => profileIn(files, name);
 }
 
-/** Reads the shared configuration and credentials files as the SDK finds them; those that cannot be read are empty. */
+/** Reads the shared configuration and credentials files in the places of the SDK. An unreadable file counts as empty. */
 export async function readSharedConfig(environment: Environment): Promise<SharedConfig> {
   const files = await readFiles(environment);
   const own = profileIn(files, environment.variables.AWS_PROFILE || 'default');

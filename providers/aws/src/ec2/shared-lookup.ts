@@ -44,7 +44,7 @@ export class SharedLookup<T> {
     this.#answersTo = answersTo;
   }
 
-  /** Instances that answer to the value. Rejects with what the request threw, or with the signal's reason. */
+  /** Instances that answer to the value. Rejects with the error of the request, or with the reason of the signal. */
   find(value: string, signal: AbortSignal): Promise<readonly T[]> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<readonly T[]>();

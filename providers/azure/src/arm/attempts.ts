@@ -26,7 +26,7 @@ const FIRST_PAUSE_MS = 800;
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
- * Sends requests with tokens at the rate that Azure allows, and repeats those with temporary errors. Checks every answer: a
+ * Sends requests with tokens at the rate that Azure allows, and retries temporary errors. Checks every answer: a
  * refusal, a proxy's page and an incomplete answer are errors.
  */
 export class Attempts {
@@ -39,7 +39,7 @@ export class Attempts {
     this.#transport = options.connect(options.endpoint);
   }
 
-  /** @throws ArmError for a refusal, or what the transport threw */
+  /** @throws ArmError for a refusal, or the error of the transport */
   async send(request: ArmRequest, signal: AbortSignal): Promise<ArmAnswer> {
     const { clock, random } = this.#options;
     const rate = this.#rateOf(request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write');

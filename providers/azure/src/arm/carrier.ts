@@ -16,7 +16,7 @@ export interface Beginning {
   readonly operation?: { readonly path: string; readonly header: 'azure-asyncoperation' | 'location' };
 }
 
-/** A call of the SDK, and what the carrier sees of it: the SDK's pollers pass on none of this. */
+/** A call of the SDK with its context, which the pollers of the SDK do not pass on. */
 export interface Call {
   readonly signal: AbortSignal;
   /** Whether the first request of the call is a change that is followed to its end. */
@@ -29,7 +29,7 @@ export interface Call {
 /** The call that a request of the SDK belongs to. */
 export const calls = new AsyncLocalStorage<Call>();
 
-/** The versions that the original's driver asks for, in place of those that the SDK was generated from. */
+/** The API versions of the original driver, instead of the versions of the SDK. */
 const VERSIONS: readonly (readonly [path: RegExp, version: string])[] = [
   [/\/Microsoft\.Compute\/disks\//, '2023-04-02'],
   [/\/Microsoft\.Compute\//, '2023-07-01'],
@@ -58,7 +58,7 @@ export class Carrier implements HttpClient {
     this.#attempts = new Attempts(options);
   }
 
-  /** @throws ArmError, or what the transport threw */
+  /** @throws ArmError, or the error of the transport */
   async sendRequest(request: PipelineRequest): Promise<PipelineResponse> {
     const call = calls.getStore();
     if (!call) throw new Error(`${request.method} ${request.url}: the SDK sent a request outside of a call`);
@@ -119,7 +119,7 @@ export class Carrier implements HttpClient {
     return { state, ended, operation: { path: pathname + search, header } };
   }
 
-  /** What the SDK is given of an operation's answer: the status, as the carrier reads it. */
+  /** The part of the answer of an operation that the SDK gets: the status. */
   #ofOperation(request: PipelineRequest, header: string, answer: ArmAnswer): PipelineResponse {
     if (header === 'location') return toSdk(request, answer.status, answer.text);
     const { status = '' } = operation.safeParse(answer.body).data ?? {};

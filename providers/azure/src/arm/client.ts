@@ -29,7 +29,7 @@ export type Read<T> = (signal: AbortSignal) => Promise<T>;
 const KEPT = 16;
 const POLL_MS = 30_000;
 
-/** Azure's SDK over our own transport, and changes that take long. Throws `ArmError`, or what the transport threw. */
+/** Azure's SDK over our own transport, and changes that take long. Throws `ArmError`, or the error of the transport. */
 export class Arm {
   readonly #options: ArmOptions;
   readonly #carrier: Carrier;
@@ -110,7 +110,7 @@ export class Arm {
 
   /**
    * Reads what an address that Azure handed out holds; the address is its own credential, so no token goes with it.
-   * @throws Error for an address that is not of https, or an answer that is none
+   * @throws Error for an address without https, or an invalid answer
    */
   async read(address: string, signal: AbortSignal): Promise<string> {
     const { protocol, origin, pathname, search } = new URL(address);

@@ -9,7 +9,7 @@ import {
 import { type FlagValues, textFlag } from '@mcm/kube';
 import { CLOUD_NAMES, type CloudName } from './clouds.ts';
 
-/** What the operator says of where Azure is, for classes that name no cloud; absent: the public one. */
+/** The Azure endpoints in the settings of the operator, for classes without a cloud; absent: the public cloud. */
 export interface AzureSettings {
   /** Whose endpoint, login host and audience are taken. */
   readonly cloud?: CloudName;
@@ -23,7 +23,7 @@ export interface AzureSettings {
   readonly metadata?: string;
 }
 
-/** Flags of the binary in addition to those of every machine controller. Each takes precedence over its variable. */
+/** Flags of the provider, in addition to the flags of every machine controller. Each takes precedence over its variable. */
 export const azureFlags = {
   'azure-cloud': textFlag({
     placeholder: '<name>',
@@ -48,7 +48,7 @@ export const azureFlags = {
 
 /**
  * Reads flags and variables of the process.
- * @returns the driver's settings, and what is in force by what gave it
+ * @returns the settings of the driver, and the effective values by their source
  * @throws ConfigError with the setting and a hint
  */
 export function azureSettings(

@@ -97,7 +97,7 @@ async function assertionOf(
   return token;
 }
 
-/** What a certificate proves an application with. */
+/** The certificate and key of an application. */
 function signedAssertion(clientId: string, pem: string, audience: string, now: Date, random: Random): string {
   const { key, thumbprint } = validCertificate(pem, now);
   const from = Math.floor(now.getTime() / 1_000) - SKEW_S;

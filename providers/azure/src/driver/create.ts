@@ -59,7 +59,7 @@ const resumed = (session: Session, request: Create, counted: ObservedCall): Prom
     failed(session, request, counted, thrown),
   );
 
-/** There is no VM. @throws MachineError always, after cleaning up where there was no room for the VM */
+/** The VM does not exist. @throws MachineError always. If the cloud has no capacity, it first deletes the resources of the VM. */
 async function failed(session: Session, request: Create, counted: ObservedCall, thrown: unknown): Promise<never> {
   const { machine, signal } = request;
   const vm = machine.metadata.name;
@@ -75,7 +75,7 @@ async function failed(session: Session, request: Create, counted: ObservedCall, 
   throw new MachineError(error.code, [error.message, ...also].join('\n'), { cause: thrown });
 }
 
-/** Nothing that costs is left where there was no room for the VM. */
+/** If the cloud has no capacity for the VM, all billed resources are deleted. */
 async function cleanUp(
   session: Session,
   vm: string,
@@ -239,7 +239,7 @@ async function imageOf(
   }
 }
 
-/** The purchase plan of a marketplace image, its terms accepted; undefined where there is nothing to buy. */
+/** The purchase plan of a marketplace image, after its terms are accepted; undefined for an image without a plan. */
 async function planOf(session: Session, request: Create, counted: ObservedCall): Promise<Plan | undefined> {
   const { spec, machine, signal } = request;
   const { urn, skipMarketplaceAgreement } = spec.properties?.storageProfile?.imageReference ?? {};

@@ -67,7 +67,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
 
     delete: async (request) => {
       const { machine, spec, signal } = request;
-      // As the original: names are not told apart by their letters' case in Azure.
+      // Names in Azure are case-insensitive, as in the original.
       const mayGo = (tags: unknown): boolean => !isOthers(request, tags);
       const reported = `failed to create ResourceGroup access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}]`;
       await deleteVm(
@@ -115,7 +115,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
 
 /**
  * Opens the session of a request.
- * @param told The first words of the original's error, if there is no client for the call.
+ * @param told The first words of the error of the original if the client cannot be created.
  * @param whole Whether the original's error has no further words.
  */
 function opener(options: AzureDriverOptions) {

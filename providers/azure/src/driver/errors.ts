@@ -20,7 +20,7 @@ function indented(text: string): string {
   return value === undefined ? text : JSON.stringify(value, null, 2);
 }
 
-/** Whether Azure itself says that there is none: a 404 without its code comes from a proxy or a wrong endpoint. */
+/** Whether Azure reports that the resource does not exist. A 404 without an error code comes from a proxy or a wrong endpoint. */
 export const isAbsent = (thrown: unknown): boolean =>
   thrown instanceof ArmError && thrown.status === 404 && thrown.code !== '';
 

@@ -2,7 +2,7 @@ import type { InstanceViewStatus, VirtualMachineInstanceView } from '@azure/arm-
 import { type InstanceEvidence, wholeLines } from '@mcm/core/driver';
 import type { Session } from './session.ts';
 
-/** What Azure can tell of a VM. A console that is refused, or not kept, leaves the state. @throws what `Arm` throws for the state */
+/** The evidence of Azure about a VM. A console that is refused, or not kept, leaves the state. @throws what `Arm` throws for the state */
 export async function reportEvidence(session: Session, name: string, signal: AbortSignal): Promise<InstanceEvidence> {
   const view = await session.instanceView(name, signal);
   const state = describe(name, view);
@@ -25,7 +25,7 @@ function describe(name: string, { statuses: own, vmAgent }: VirtualMachineInstan
   return `virtual machine ${name}: ${parts.join('; ') || 'Azure returned no state'}`;
 }
 
-/** The SDK makes an invalid date of a text that is none. */
+/** The SDK returns an invalid Date for a text that is not a date. */
 const isDate = (time: Date | undefined): time is Date => time !== undefined && !Number.isNaN(time.getTime());
 
 const reported = (what: string, list: readonly InstanceViewStatus[] | undefined): string[] =>

@@ -45,7 +45,7 @@ function machineOf({ type, name }: Row): string {
     : '';
 }
 
-/** The control cluster that made a machine's VM, or what is left of it. */
+/** The control cluster that created the VM of a machine, or its remaining resources. */
 export function ownerOfMachine(rows: readonly Row[], machineName: string): { readonly owner?: string } {
   const row = rows.find((each) => each.owner && machineOf(each) === machineName);
   return typeof row?.owner === 'string' ? { owner: row.owner } : {};

@@ -54,7 +54,7 @@ export function checkPrincipal(principal: Principal): void {
 }
 
 /**
- * What no cloud can accept of the credentials.
+ * Errors in the credentials that no cloud accepts.
  * @param secrets Their names, `Secret n/a`
  * @param allowManaged Whether the controller allows managed identities
  */

@@ -69,7 +69,7 @@ async function groupExists(session: Session, signal: AbortSignal, counted: Obser
     return await counted('resource_group_exists', async () => {
       try {
         const status = await session.groupStatus(signal);
-        // Any other answer is none of this API's.
+        // Any other answer does not come from this API.
         if (status !== '204') throw new Error(`the cloud answered ${status}`);
         return true;
       } catch (thrown) {
@@ -135,7 +135,7 @@ function cascade(
   return update as VirtualMachineUpdate;
 }
 
-/** Deletes NIC and disks by their names, two at a time; all are tried. What is gone is no error. @throws MachineError */
+/** Deletes NIC and disks by their names, two at a time; all are tried. A missing resource is not an error. @throws MachineError */
 export async function deleteLeftOvers(
   session: Session,
   vm: string,

@@ -13,7 +13,7 @@ import { checkPrincipal, firstOf, principalOf } from './principal.ts';
 import { Remembered } from './remembered.ts';
 import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 
-/** What sessions are made with. Of the settings none counts for a class that names its cloud. */
+/** The inputs of a session. Of the settings none counts for a class that names its cloud. */
 export interface SessionOptions extends DriverContext, AzureSettings {
   readonly readFile: TokenOptions['readFile'];
   /** Value of the Authorization header, for clouds that want none of Microsoft's. */
@@ -29,7 +29,7 @@ const segment = (text: string): string =>
 
 type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
 
-/** What a principal keeps from one call to the next. */
+/** The state of a principal between calls. */
 interface Connection {
   readonly arm: Arm;
   readonly images: Remembered<VirtualMachineImage>;
@@ -78,7 +78,7 @@ export class Session {
     return this.arm.ask((options) => send(client, options), signal);
   }
 
-  /** A change to its end. Parameters as those of `Arm.run`. */
+  /** A change to its end. Same parameters as `Arm.run`. */
   async run<K extends keyof Clients, T>(
     kind: K,
     begin: (client: ClientOf<K>, options: CallOptions) => Poller<T>,
@@ -91,7 +91,7 @@ export class Session {
   readonly vm = (name: string) => (signal: AbortSignal) =>
     this.ask('compute', ({ virtualMachines }, options) => virtualMachines.get(this.group, name, options), signal);
 
-  /** What the VM's own agents and the platform say of it now. */
+  /** The current instance view: the reports of the platform and of the agents on the VM. */
   instanceView(name: string, signal: AbortSignal): Promise<VirtualMachineInstanceView> {
     return this.ask('compute', ({ virtualMachines: vms }, o) => vms.instanceView(this.group, name, o), signal);
   }
@@ -181,7 +181,7 @@ const OWN_CLOUD =
 /** Principals at once; those used least lately are forgotten. */
 const KEPT = 64;
 
-/** Clients by cloud and principal, kept with their tokens and with what was learned of rates. @throws WrongPrincipal */
+/** Clients by cloud and principal, with their tokens and learned rates. @throws WrongPrincipal */
 export function sessions(options: SessionOptions): (request: Request) => Session {
   const clients = new Map<string, Connection>();
   return ({ spec, credentials, log }) => {

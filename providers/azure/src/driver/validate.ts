@@ -10,7 +10,7 @@ const STORAGE = 'providerSpec.properties.storageProfile';
 
 export const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === '';
 
-/** The deprecated `machineSet`'s kind, before all else. @returns what is wrong with it, or undefined */
+/** The deprecated `machineSet`'s kind, before all else. @returns the error, or undefined */
 export function machineSetProblem({ properties }: AzureProviderSpec): string | undefined {
   const { machineSet } = properties ?? {};
   if (!machineSet || KINDS.includes(machineSet.kind ?? '')) return undefined;
@@ -24,7 +24,7 @@ export function machineSetProblem({ properties }: AzureProviderSpec): string | u
 }
 
 /**
- * What is wrong with a provider spec, in the original's words and order.
+ * The errors of a provider spec, in the words and order of the original.
  * Source: machine-controller-manager-provider-azure, pkg/azure/api/validation.
  */
 export function specProblems(spec: AzureProviderSpec): readonly string[] {
@@ -159,7 +159,7 @@ function checkTags(tags: AzureProviderSpec['tags'], errors: FieldErrors): void {
       errors.required(`${path}.${prefix}`, `Tag starting with ${prefix} must be set`);
 }
 
-/** What is wrong with a Secret, in the original's words and order. */
+/** The errors of a Secret, in the words and order of the original. */
 export function secretProblems(secret: AzureCredentials): readonly string[] {
   const errors = new FieldErrors();
   const missing = (...values: (string | undefined)[]): boolean => values.every(isBlank);

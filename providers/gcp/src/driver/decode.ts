@@ -7,7 +7,7 @@ import { secretProblems, specProblems } from './validate.ts';
 
 const PROVIDER = 'GCP';
 
-/** How the original begins what it says of a call. */
+/** The first words of errors of a call in the original. */
 export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'>): string {
   const name = machine?.metadata.name ?? '';
   if (call === 'create') return name === '' ? 'Create machines failed' : `Create machine "${name}" failed`;
@@ -67,7 +67,7 @@ function fail(input: SpecInput, step: string, inner: string, message: string, pl
 }
 
 /**
- * What no cloud could take of the credentials: the original's words, and the key where they do not name it.
+ * Errors in the credentials that no cloud accepts, in the words of the original, with the key.
  * @param secrets Where they stand, `Secret n/a`
  */
 export function accountProblems(credentials: GcpCredentials, secrets: string, rules: AccountRules): readonly string[] {

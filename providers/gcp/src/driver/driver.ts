@@ -201,7 +201,7 @@ async function listAll(calls: Calls, request: Request, session: Session): Promis
 
 const BEARER = 'Bearer ';
 
-/** Clients by account, kept with their tokens and with what was learned of rates. */
+/** Clients by account, with their tokens and learned rates. */
 function sessions(options: GcpDriverOptions): (request: Request) => Session {
   const { clock, connect, universe, version = '0.1.0' } = options;
   const endpoint = options.endpoint ?? `https://compute.${universe ?? PUBLIC_UNIVERSE}`;
@@ -242,7 +242,7 @@ const sameMarks = (spec: GcpProviderSpec, { tags }: Instance): boolean => {
   return ours.cluster === theirs.cluster && ours.role === theirs.role;
 };
 
-/** The instances of the class's cluster and role in its zone; none, unasked, when the class has no such tags. */
+/** The instances with the cluster and role of the class in its zone; empty without a request if the class lacks these tags. */
 async function find({ spec, signal }: Request, { gce, project, zone }: Session): Promise<readonly Instance[]> {
   const { cluster, role } = marksOf(spec.tags ?? []);
   if (cluster === undefined || role === undefined) return [];

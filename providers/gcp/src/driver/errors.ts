@@ -31,7 +31,7 @@ function isExhausted(thrown: unknown): boolean {
   return thrown.reported.includes('does not exist in zone') || thrown.reasons.includes('quotaExceeded');
 }
 
-/** The machine code of what a call threw; `Internal` is the original's word for all that has no other. */
+/** The machine code of the error of a call. The original uses `Internal` for all other errors. */
 export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, launches = false): MachineError {
   if (thrown instanceof MachineError) return thrown;
   if (signal.aborted && signal.reason instanceof MachineError) return signal.reason;
@@ -46,7 +46,7 @@ export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, la
   });
 }
 
-/** Of the keys themselves, or of what they may do; the machine code stays the original's `Internal`. */
+/** Errors of the keys or of their permissions. The machine code is `Internal`, as in the original. */
 const isCredentialsRefused = (thrown: unknown): boolean =>
   thrown instanceof TokenRefused ||
   (thrown instanceof Refusal &&

@@ -10,7 +10,7 @@ interface Place {
   readonly zone: string;
 }
 
-/** What Compute Engine can tell of a VM. A serial port that is refused leaves the state. @throws what the client throws for the state */
+/** The evidence of Compute Engine about a VM. A serial port that is refused leaves the state. @throws the error of the client for the state */
 export async function reportEvidence(
   { gce, project, zone }: Place,
   name: string,

@@ -2,7 +2,7 @@ import { endpointFlag, endpointsInForce, plainHttpFlag, SettingSources, type Var
 import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 import { type AllowedSources, readSources } from '../login/sources.ts';
 
-/** What the operator says of where Google's cloud is; absent: by default. */
+/** The endpoints in the settings of the operator; absent: the defaults. */
 export interface GcpSettings {
   /** Origin of the Compute API. */
   readonly endpoint?: string;
@@ -24,7 +24,7 @@ export interface GcpSettings {
   readonly awsVariables?: Variables;
 }
 
-/** Flags of the binary in addition to those of every machine controller. Each takes precedence over its variable. */
+/** Flags of the provider, in addition to the flags of every machine controller. Each takes precedence over its variable. */
 export const gcpFlags = {
   'compute-endpoint': endpointFlag(
     'address of the Compute API; only the path /compute/v1 is used; also GOOGLE_COMPUTE_CUSTOM_ENDPOINT',
@@ -59,7 +59,7 @@ const awsOf = (variables: Variables): Variables => Object.fromEntries(AWS.map((n
 
 /**
  * Reads flags and variables of the process.
- * @returns the driver's settings, and what is in force by what gave it
+ * @returns the settings of the driver, and the effective values by their source
  * @throws ConfigError with the setting and a hint
  */
 export function gcpSettings(

@@ -11,7 +11,7 @@ const INTERFACES = ['NVME', 'SCSI'];
 const MAINTENANCE = ['MIGRATE', 'TERMINATE'];
 
 /**
- * What is wrong with a provider spec, in the original's words and order.
+ * The errors of a provider spec, in the words and order of the original.
  * Source: machine-controller-manager-provider-gcp, pkg/gcp/validation.
  */
 export function specProblems(spec: GcpProviderSpec): readonly string[] {
@@ -98,7 +98,7 @@ function checkScheduling({ gpu, scheduling }: GcpProviderSpec, errors: FieldErro
     errors.forbidden(path, 'liveMigration is not allowed for VMs with gpu attached, use "TERMINATE" instead');
 }
 
-/** What is wrong with a Secret; undefined: the class refers to none. */
+/** The errors of a Secret; undefined if the class refers to no Secret. */
 export function secretProblems(secret: GcpCredentials | undefined): readonly string[] {
   if (!secret) return ['secret object that has been passed by the MCM is nil'];
   const { serviceAccountJSON, 'serviceaccount.json': alias, credentialsConfig, userData } = secret;

@@ -61,7 +61,7 @@ const pick =
 
 const ofOperation = pick('name', 'status', 'error');
 const INSTANCE = ['name', 'creationTimestamp', 'labels', 'tags', 'status', 'statusMessage', 'lastStartTimestamp'];
-/** Labels that are none are left out, where the SDK would refuse the whole listing. */
+/** Invalid labels are ignored, because the SDK would refuse the whole listing. */
 const ofInstance = (answer: object): object => {
   const { labels, ...rest } = pick(...INSTANCE)(answer) as { readonly labels?: unknown };
   const known = instance.shape.labels.safeParse(labels).data;
@@ -79,7 +79,7 @@ const ofPage = (page: object): object => {
   };
 };
 
-/** The part of Compute Engine's SDK that the driver uses. Throws `Refusal`, `SdkFailed`, or what the transport threw. */
+/** The part of Compute Engine's SDK that the driver uses. Throws `Refusal`, `SdkFailed`, or the error of the transport. */
 export class Gce {
   readonly #options: GceOptions;
   readonly #transport: Transport;
@@ -210,7 +210,7 @@ export class Gce {
 }
 
 interface Question {
-  /** Picks what the driver reads out of the answer. */
+  /** Selects the parts of the answer that the driver uses. */
   readonly pick: (answer: object) => object;
   readonly body?: object;
   readonly signal: AbortSignal;

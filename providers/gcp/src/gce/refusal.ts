@@ -29,7 +29,7 @@ export class Refusal extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** Google itself says that there is none: a 404 without its error comes from a proxy or a wrong endpoint. */
+  /** Google reports that the resource does not exist. A 404 without an error body comes from a proxy or a wrong endpoint. */
   get absent(): boolean {
     return this.status === 404 && (this.reported !== '' || this.reasons.length > 0);
   }

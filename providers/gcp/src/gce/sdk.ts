@@ -95,7 +95,7 @@ const authClient = {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What the SDK wrote, without the members that the driver has not given. */
+/** The JSON of the SDK, without members that the driver did not set. */
 function asGiven(written: unknown, given: unknown): unknown {
   if (Array.isArray(written) && Array.isArray(given)) return written.map((each, i) => asGiven(each, given[i]));
   if (!isObject(written) || !isObject(given)) return written;

@@ -79,7 +79,7 @@ function accountOf(secret: GcpCredentials, rules: AccountRules): Account {
   );
 }
 
-/** Credentials, and what the Secret and the operator say beside them. */
+/** Credentials, and the other settings of the Secret and the operator. */
 interface Given {
   readonly json: unknown;
   /** The key of the Secret. */

@@ -59,7 +59,7 @@ export interface ImpersonatedAccount {
 /** The identity of the driver at Google. */
 export type Account = ServiceAccount | ExternalAccount | HostAccount | ImpersonatedAccount;
 
-/** What the operator says of the accounts of Secrets. */
+/** The settings of the operator for accounts in Secrets. */
 export interface AccountRules {
   /** Domain of the cloud that the operator has chosen; absent: the public one, whatever the credentials say, as the original. */
   readonly universe?: string;

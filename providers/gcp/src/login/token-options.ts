@@ -4,7 +4,7 @@ import type { Clock, Transport } from '@mcm/kube';
 export interface TokenOptions {
   readonly clock: Clock;
   readonly connect: (origin: string) => Transport;
-  /** undefined: there is no such file. */
+  /** undefined: the file does not exist. */
   readonly readFile: (path: string) => Promise<string | undefined>;
   /** Where assertions of service accounts are exchanged in place of the key's `token_uri`: the operator's word, not the Secret's. */
   readonly tokenEndpoint?: string;

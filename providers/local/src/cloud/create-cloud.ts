@@ -19,7 +19,7 @@ import { Waiters } from './state/waiters.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import type { CloudStore } from './store/store.ts';
 
-/** What a local cloud is made of. */
+/** The parts of a local cloud. */
 export interface CloudOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -31,7 +31,7 @@ export interface CloudOptions {
   readonly zones?: readonly string[];
   readonly latencies?: Partial<Latencies>;
   readonly imagePolicy?: 'any' | 'registered';
-  /** What boots with an instance; default: nothing. */
+  /** The program that boots on an instance; default: none. */
   readonly host?: InstanceHost & Partial<KubeletControl>;
 }
 
@@ -55,7 +55,7 @@ export const DEFAULT_ZONES = ['local-a', 'local-b', 'local-c'] as const;
 const nothingBoots: InstanceHost = { boot: () => undefined, halt: () => Promise.resolve(), forget: () => undefined };
 
 /**
- * Starts a small cloud on what the store holds.
+ * Starts a small cloud with the objects of the store.
  * @throws {StoreError} when the store's content cannot be read.
  */
 export function createCloud(options: CloudOptions): Cloud {

@@ -3,7 +3,7 @@ import { type Cloud, type CloudOptions, createCloud } from './create-cloud.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { storedMemory } from './store/stored-memory.ts';
 
-/** What a local cloud in this process is made of. */
+/** The parts of a local cloud in this process. */
 export interface LocalCloudOptions extends Omit<CloudOptions, 'host'> {
   readonly kubelets: Pick<KubeletHostOptions, 'connect' | 'nodeCluster' | 'defaults'>;
 }

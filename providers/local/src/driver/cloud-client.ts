@@ -63,7 +63,7 @@ export class CloudClient {
     return this.#call('GET', `${one(id)}?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** What the instance wrote to its serial console, from the beginning of a line on. */
+  /** The output of the serial console of the instance, from the start of a line. */
   async console(id: string, signal: AbortSignal): Promise<string> {
     const { output } = await this.#call('GET', `${one(id)}/console`, consoleOutput, { signal });
     return output;

@@ -66,7 +66,7 @@ function folded(machineClass: MachineClass): MachineClass {
   return { ...machineClass, providerSpec: spec as Record<string, unknown> };
 }
 
-/** Upstream tells what is wrong with spec and Secret as `Internal`, and what is wrong with the kubeconfig without a code. */
+/** The original reports errors of spec and Secret as `Internal`, and errors of the kubeconfig without a code. */
 function decodePods(input: DriverInput): Decoded {
   const { kubeconfig, userData } = input.data;
   if (kubeconfig === undefined)

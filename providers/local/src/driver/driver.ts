@@ -28,7 +28,7 @@ export interface LocalDriverOptions {
   readonly connect: (endpoint: string) => Transport;
   /** For Secrets that name no endpoint or token of their own. */
   readonly defaults?: { readonly endpoint?: string; readonly token?: string };
-  /** For machines that are Pods; absent: there are none. */
+  /** Client for machines that are Pods; absent without Pods. */
   readonly pods?: Pick<PodBackendOptions, 'connectCluster' | 'random'>;
   /** Backend of classes whose Secret has no kubeconfig; default `cloud`. */
   readonly backend?: 'cloud' | 'pod';
@@ -210,7 +210,7 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
     const id = requireInstanceId(machine.spec.providerID);
     return repeatMisses(clock, signal, () => ignoreAbsent(cloud.get(id, signal)));
   }
-  // One miss is enough: creating with the same token finds what the listing did not show.
+  // One lookup is sufficient: a creation with the same token finds a VM that the listing did not contain.
   const [first, ...others] = await findUnrecorded(cloud, request);
   if (!first || others.length === 0) return first;
   const found = [first, ...others].map(described);

@@ -1,4 +1,4 @@
-/** Parsed JSON; undefined when the text is none. */
+/** Parsed JSON; undefined if the text is not JSON. */
 export function json(text: string): unknown {
   try {
     return JSON.parse(text);

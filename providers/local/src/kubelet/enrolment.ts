@@ -45,7 +45,7 @@ export class Enrolment {
     this.#options = options;
   }
 
-  /** Asks a config server for what a machine is to boot with. @throws what it answers */
+  /** Requests the boot configuration of a machine from a config server. @throws what it answers */
   firstConfig(pointer: ConfigPointer, signal: AbortSignal): Promise<IgnitionConfig> {
     return fetchFirstConfig(pointer, this.#options.connect, signal);
   }

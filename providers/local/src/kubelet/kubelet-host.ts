@@ -5,7 +5,7 @@ import { type Access, Enrolment, type EnrolmentOptions } from './enrolment.ts';
 import { HollowKubelet } from './kubelet.ts';
 import type { KubeletMemory } from './node/memory.ts';
 
-/** What runs the hollow kubelets of a cloud. */
+/** The host of the simulated kubelets of a cloud. */
 export interface KubeletHostOptions extends Pick<EnrolmentOptions, 'nodeCluster' | 'connect'> {
   readonly clock: Clock;
   readonly random: Random;

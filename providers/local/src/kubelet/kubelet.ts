@@ -121,7 +121,7 @@ export class HollowKubelet {
     this.#statics?.onChange(change);
   }
 
-  /** The node was selected for an update, or what is said of it has changed. */
+  /** The node was selected for an update, or its update condition changed. */
   onSelected(): void {
     this.#agent?.consider();
   }
@@ -169,7 +169,7 @@ export class HollowKubelet {
     this.#run(access, node);
   }
 
-  /** As Ignition does: nothing starts before the machine has its files, however long the config server takes. */
+  /** Nothing starts before the machine has its files, even if the config server is slow, as with Ignition. */
   async #firstBoot(): Promise<void> {
     const { console, instance, memory, enrolment } = this.#options;
     const { pointer } = this.#boot;

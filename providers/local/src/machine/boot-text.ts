@@ -1,4 +1,4 @@
 import { bytesOf, unpackedText } from '@mcm/core/driver';
 
-/** What a VM reads of its user data when it boots: as cloud-init does, it unpacks gzip. */
+/** The user data that a booting VM reads. As in cloud-init, gzip is decompressed. */
 export const bootText = (userData: Uint8Array): string => unpackedText(userData) ?? bytesOf(userData).toString('utf8');

@@ -7,7 +7,7 @@ export type InstanceState = 'pending' | 'running' | 'shutting-down' | 'terminate
 export interface Instance {
   readonly id: string;
   readonly name: string;
-  /** What its node says of it; absent: this provider's own form. Set by clouds of other providers that boot the same kubelets. */
+  /** The provider ID in the Node; absent: the format of this provider. Set by clouds of other providers that boot the same kubelets. */
   readonly providerId?: string;
   /** The creator's idempotency key: while the instance lives, creating with it again yields this instance. */
   readonly clientToken?: string;
@@ -29,7 +29,7 @@ export interface Instance {
   stateReason?: string;
   /** States that it left, newest last, for views that lag behind. */
   history: readonly { readonly state: InstanceState; readonly until: string }[];
-  /** What the machine wrote to its serial console. */
+  /** The output of the serial console of the machine. */
   console: string;
 }
 
@@ -67,7 +67,7 @@ export interface Quotas {
   readonly zoneCapacity?: Readonly<Record<string, number>>;
 }
 
-/** What an instance of a type gives its node. */
+/** The capacity of the node of an instance type. */
 export interface MachineType {
   readonly name: string;
   readonly cpus: number;
@@ -75,7 +75,7 @@ export interface MachineType {
   readonly gpus: number;
 }
 
-/** What a machine gets at power-on. */
+/** The inputs of a machine at power-on. */
 export interface BootOptions {
   /** The instance was running already when the cloud's own process started again. */
   readonly resumed: boolean;

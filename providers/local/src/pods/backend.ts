@@ -56,7 +56,7 @@ const services: ResourceDefinition<KubeObject> = {
 const LOOK_MS = 5_000;
 const LIMIT_MS = 600_000;
 /**
- * Delay before the first report of what a Pod waits for, because most are ready earlier. Later reports have the same interval.
+ * Delay before the first report about a waiting Pod, because most Pods are ready earlier. Later reports have the same interval.
  */
 const TELL_AFTER_MS = 15_000;
 const TELL_AGAIN_MS = 60_000;
@@ -85,7 +85,7 @@ export class PodBackend {
       return client.resource(kind, namespace).patch(body.metadata.name, patch, { signal, onRetryAfter: 'throw' });
     };
     try {
-      // A Pod that is being deleted takes what is applied to it, and goes all the same.
+      // A Pod that is being deleted accepts an apply, but is still deleted.
       const { metadata } = await apply(pods, podOf(machine, spec, namespace, ownerTags(request)));
       if (metadata.deletionTimestamp !== undefined)
         throw new MachineError('Aborted', `pod ${metadata.name} of an earlier machine is being deleted`);
@@ -99,7 +99,7 @@ export class PodBackend {
 
   /**
    * The machine's Pod. A Pod without its Secret or Service counts as missing until its creation was reported as complete. Then
-   * it is created again, which finds the Pod and adds the rest. The original adopts such a Pod, which never starts.
+   * it is created again, which finds the Pod and adds the rest. The original adopts this Pod, which never starts.
    */
   async status(request: OnMachine): Promise<FoundInstance> {
     const { machine, signal } = request;

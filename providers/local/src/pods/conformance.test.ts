@@ -25,7 +25,7 @@ async function openCloud(): Promise<World> {
     clock,
     connect: () => rig.transport,
     inventory: async () => {
-      await clock.advance(60_000); // what a Pod owned goes after it
+      await clock.advance(60_000); // objects of a Pod are deleted after the Pod
       return (await Promise.all(['pods', 'secrets', 'services'].map(names))).flat();
     },
     runUntil: (done, options) => clock.runUntil(done, options),
@@ -80,7 +80,7 @@ const target: ConformanceTarget = {
   listed: 12,
 };
 
-/** What does not concern Pods, and why the kit leaves it out. */
+/** Scenarios that do not apply to Pods, with the reason. */
 const SKIPPED: Readonly<Record<string, RegExp>> = {
   initialize: /no initialize/,
   'listing over all pages': /came on one page/,

@@ -4,10 +4,10 @@ import { isNotFound, KubeError } from '@mcm/kube';
 /** Refusals of a ResourceQuota come as 403 with these words. */
 const QUOTA = /exceeded quota/;
 
-/** Whether the API server itself says that there is none: a 404 without its words comes from a proxy or a wrong address. */
+/** Whether the API server reports that the object does not exist. A 404 without a Status comes from a proxy or a wrong address. */
 export const isAbsent = (thrown: unknown): boolean => isNotFound(thrown) && thrown.status.reason === 'NotFound';
 
-/** The answer, or undefined when there is no such object. */
+/** The answer, or undefined if the object does not exist. */
 export async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;

@@ -44,7 +44,7 @@ const pem = (base64: string): string => Buffer.from(base64, 'base64').toString('
 /**
  * How to reach the cluster of the Pods, from the text of a kubeconfig in a Secret. Nothing of it may lead outside the
  * Secret: no program is run, no file read. Its words are never repeated: they may be a key.
- * @throws MachineError `InvalidArgument` that names the key and what it must be
+ * @throws MachineError `InvalidArgument` with the key and its requirement
  */
 export function parseKubeconfig(text: string): ClusterConfig {
   const document = parseDocument(text, { prettyErrors: false });

@@ -70,7 +70,7 @@ export const podOf = (
   },
 });
 
-/** What belongs to a Pod goes with it. */
+/** The objects of a Pod are deleted with it. */
 const ownedBy = (pod: { readonly name: string; readonly uid: string }) => [
   { apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid, controller: true, blockOwnerDeletion: true },
 ];

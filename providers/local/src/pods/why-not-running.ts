@@ -3,7 +3,7 @@ import type { Pod } from '@mcm/kube';
 /** Longer messages of schedulers and registries repeat themselves. */
 const LONGEST = 300;
 
-/** The phase of a Pod, with what the scheduler or the kubelet says about why it is not another: `Pending: Unschedulable: 0/1 nodes …`. */
+/** The phase of a Pod, with the reason of the scheduler or the kubelet: `Pending: Unschedulable: 0/1 nodes …`. */
 export function whyNotRunning({ metadata, status }: Pod): string {
   const phase = status?.phase ?? 'Pending';
   if (metadata.deletionTimestamp) return `${phase}: it is being deleted`;
@@ -18,7 +18,7 @@ interface Waiting {
   readonly message?: unknown;
 }
 
-/** What the first container that does not run says of it. */
+/** The status of the first container that does not run. */
 const waitingOf = (containers: unknown): Waiting | undefined =>
   Array.isArray(containers)
     ? containers

@@ -13,11 +13,11 @@ interface ToldInstance {
   readonly [field: string]: unknown;
 }
 
-/** What an answer holds: a resource, a list, a console or an error, each with its own fields alone. */
+/** The content of an answer: a resource, a list, a console or an error. */
 interface ToldBody extends ToldInstance {
   readonly items: readonly ToldInstance[];
   readonly nextPageToken?: string;
-  /** Of a console: what the instance printed. */
+  /** The console output of an instance. */
   readonly output: string;
   readonly error: { readonly code: string; readonly message: string };
 }

@@ -39,7 +39,7 @@ export function podRig({ clock, plane, runs = true }: PodRigOptions): PodRig {
     clock,
     random: seededRandom(1),
   });
-  /** Plays the kubelet: what was applied runs. */
+  /** Simulates the kubelet: applied Pods become Running. */
   const kubelet = async ({ method, path }: TransportRequest): Promise<void> => {
     const [, namespace = '', name = ''] = /\/namespaces\/([^/]+)\/pods\/([^/?]+)\?/.exec(path) ?? [];
     if (!runs || method !== 'PATCH' || name === '') return;

@@ -4,7 +4,7 @@ import type { PackageIn } from './package-in.ts';
 
 const LICENCE = /^(licen[cs]e|copying|notice)/i;
 
-/** What one package says of itself, and the texts that have to go along with copies of it. */
+/** The metadata of one package, and its licence texts. */
 async function textOf({ folder }: PackageIn): Promise<readonly [name: string, text: string]> {
   const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
     readonly name: string;
@@ -13,11 +13,11 @@ async function textOf({ folder }: PackageIn): Promise<readonly [name: string, te
   };
   const files = (await readdir(folder)).filter((file) => LICENCE.test(file)).sort();
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
-  const heading = `${name} ${version} (${license ?? 'no licence named'})`;
+  const heading = `${name} ${version} (${license ?? 'no licence'})`;
   return [heading, [heading, '='.repeat(heading.length), ...texts.map((text) => text.trim())].join('\n\n')];
 }
 
-/** The licenses of all packages of others in a program, which go with every copy of it. Sorted by name. */
+/** The licenses of all third-party packages in a program, which go with every copy of it. Sorted by name. */
 export async function licenceTexts(packages: readonly PackageIn[]): Promise<string> {
   const texts = new Map(await Promise.all(packages.map(textOf)));
   return `${[...texts.keys()]

@@ -30,7 +30,7 @@ const component = (type: Component['type'], { name, version, license }: PackageJ
   ...(license === undefined ? {} : { licenses: [{ expression: license }] }),
 });
 
-/** Reads what is in a program. One component for each name and version, sorted. */
+/** Reads the packages in a program. One component for each name and version, sorted. */
 export async function componentsOf(packages: readonly PackageIn[]): Promise<readonly Component[]> {
   const all = new Map<string, Component>();
   for (const { folder } of packages) {

@@ -18,7 +18,7 @@ export async function krewManifest(folder: string, url: string): Promise<string>
     return parts ? [{ name, version: parts.version, os: parts.os, arch: parts.arch }] : [];
   });
   const versions = new Set(found.map(({ version }) => version));
-  if (versions.size !== 1) throw new Error(`${folder} must have archives of one version, found ${versions.size}`);
+  if (versions.size !== 1) throw new Error(`${folder} must contain archives of one version, found ${versions.size}`);
   const platforms = await Promise.all(
     found.map(async ({ name, os, arch }) => ({
       selector: { matchLabels: { os, arch } },

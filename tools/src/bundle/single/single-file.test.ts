@@ -101,5 +101,5 @@ test('the krew manifest has each archive with its checksum', async () => {
     },
   });
   await writeFile(join(release, 'mcm-v1.2.4-linux-amd64.tar.gz'), '');
-  await expect(krewManifest(release, 'x')).rejects.toThrow('must have archives of one version, found 2');
+  await expect(krewManifest(release, 'x')).rejects.toThrow('must contain archives of one version, found 2');
 });

@@ -13,7 +13,7 @@ export interface Draw {
 export function createDraw(random: Random): Draw {
   const int = (below: number): number => Math.floor(random.next() * below);
   const pick = <T>(list: readonly T[]): T => {
-    if (list.length === 0) throw new Error('an empty list has nothing to pick');
+    if (list.length === 0) throw new Error('cannot pick from an empty list');
     return list[int(list.length)] as T;
   };
   return {

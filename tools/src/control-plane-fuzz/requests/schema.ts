@@ -24,7 +24,7 @@ export interface Schema {
 export interface Schemas {
   /** The schema of a kind; empty where the documents have none. */
   of(apiVersion: string, kind: string): Schema;
-  /** Follows references; `name` is that of the last one followed. */
+  /** Follows references; `name` is the name of the last reference. */
   resolve(schema: Schema): { readonly schema: Schema; readonly name: string };
 }
 
@@ -40,7 +40,7 @@ export async function readSchemas(get: (path: string) => Promise<unknown>): Prom
   const all = new Map<string, Schema>();
   const kinds = new Map<string, Schema>();
   for (const { serverRelativeURL } of Object.values(index.paths)) {
-    // The hash in the URL is that of a moment: the document of a new kind changes it.
+    // The hash in the URL changes with each new kind.
     const document = (await get(serverRelativeURL.replace(/\?.*/, ''))) as Document;
     for (const [name, schema] of Object.entries(document.components?.schemas ?? {})) {
       all.set(`#/components/schemas/${name}`, schema);

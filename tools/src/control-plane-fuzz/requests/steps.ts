@@ -7,7 +7,7 @@ import type { Schemas } from './schema.ts';
 import type { Step } from './step.ts';
 import { makeValue } from './values.ts';
 
-/** What the steps of a case are drawn from. */
+/** The inputs for the steps of a case. */
 export interface Source {
   readonly draw: Draw;
   readonly schemas: Schemas;
@@ -15,8 +15,7 @@ export interface Source {
 }
 
 /**
- * Kinds that change what the server does with every other object, or whose objects a part of the real server
- * rewrites at any moment. Their requests say `dryRun=All`, so that cases stay independent.
+ * Kinds that change the behavior for all other objects, or whose objects the real server rewrites at any time. Their requests say `dryRun=All`, so that cases stay independent.
  */
 const GUARDED = /^(admissionregistration|apiregistration|apiextensions|flowcontrol)\.|\/(ServiceCIDR|IPAddress)$/;
 export const isGuarded = ({ apiVersion, kind }: Kind): boolean => GUARDED.test(`${apiVersion}/${kind}`);

@@ -43,7 +43,7 @@ export const QUANTITIES = [
   '0.0001',
   '12345678901234567890',
 ];
-/** What fits a field of this name, where any text would be refused at once. */
+/** A valid value for a field of this name, because an arbitrary text would be refused. */
 const BY_NAME: Readonly<Record<string, readonly string[]>> = {
   apiVersion: ['v1', 'apps/v1', 'example.dev/v1'],
   kind: ['Pod', 'Deployment', 'Node', 'Widget'],
@@ -79,7 +79,7 @@ const EDGES: readonly Json[] = [
   raw('9223372036854775808'),
 ]; // prettier-ignore
 
-/** A value that a field takes by its schema, though the server's other rules may refuse it. */
+/** A value that matches the schema of a field. Other rules of the server may refuse it. */
 export function makeValue(draw: Draw, schemas: Schemas, given: Schema, field: string, depth = 0): Json {
   const { schema, name } = schemas.resolve(given);
   if (schema.enum !== undefined && schema.enum.length > 0 && draw.chance(0.95)) return draw.pick(schema.enum);

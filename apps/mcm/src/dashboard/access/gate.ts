@@ -9,7 +9,7 @@ const ACCESS_PATH = '/dashboard';
 const SESSION_MS = 8 * 3_600_000;
 /** The limit of sessions, so that logins do not fill the memory. */
 const MOST_SESSIONS = 1_000;
-/** Longer bodies are no token. */
+/** A longer body is refused. */
 const MOST_BODY = 16_384;
 /** With this prefix, browsers accept the cookie only over HTTPS and from this host. */
 const COOKIE = '__Host-mcm-dashboard';
@@ -46,8 +46,8 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
 }
 
 /**
- * Asks the API server for each token (TokenReview) and whether its user may get `/dashboard` (SubjectAccessReview). A token
- * is the bearer token of a request, or that of a session. Clients on loopback have no exception.
+ * Asks the API server for each token (TokenReview) and whether its user may get `/dashboard` (SubjectAccessReview). A token is the bearer
+ * token of a request or of a session. Clients on loopback have no exception.
  */
 export function createGate(options: {
   readonly client: KubeClient;

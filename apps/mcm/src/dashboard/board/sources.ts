@@ -33,7 +33,7 @@ export interface Sources {
   readonly classes: Informer<MachineClass>;
   readonly events: Informer<EventObject>;
   readonly nodes: Informer<Node>;
-  /** Without the CRD it stays empty, which is no gap. */
+  /** Without the CRD the list stays empty, which is not reported. */
   readonly pools: Informer<MachineConfigPool>;
   /** Machines of a set, by the UID of the set. Costs their number. */
   machinesOf(setUid: string): readonly Machine[];

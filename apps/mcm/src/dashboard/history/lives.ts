@@ -21,7 +21,7 @@ interface Life {
   drain: DrainSample[];
 }
 
-/** What is known about the past of a machine. */
+/** The known history of a machine. */
 export interface Remembered {
   readonly row: MachineRow;
   readonly life: MachineLife;

@@ -12,7 +12,7 @@ interface Waiting {
 
 /**
  * Finds the successor of each machine that leaves, by the order of events within its deployment. A rollout may create the
- * successor first. The API has no such reference, so the result is a likely one.
+ * successor first. The API does not contain a reference to the successor, so the result is a guess.
  */
 export class Successors {
   readonly #newcomers = new Map<string, Waiting[]>();

@@ -39,12 +39,19 @@ export function deploymentRow(
   controllers: readonly ControllerHealth[],
 ): AssessedDeployment {
   const { metadata, spec, status } = deployment;
+<<<<<<< HEAD
   // While machines start, too few are available. That is no problem by itself.
   const reported = problemsOf(deployment).filter(({ type }) => type !== MachineDeploymentConditions.Available);
   const wait = reported.find(isIntendedWait);
   const problem = reported.find((condition) => condition !== wait);
   const own = stateOf(deployment, problem !== undefined, wait !== undefined);
   const held = NEEDING.includes(own) && !doesAct(controllers, MANAGER, metadata.name);
+=======
+  // While machines start, too few are available. This state alone is not a problem.
+  const [problem] = problemsOf(deployment).filter(({ type }) => type !== MachineDeploymentConditions.Available);
+  const own = stateOf(deployment, problem !== undefined);
+  const held = WAITING.includes(own) && !doesAct(controllers, MANAGER, metadata.name);
+>>>>>>> e04bf942 (Name the object in messages, and write comments as plain nouns)
   const base = held ? 'blocked' : own;
   const began = before === undefined ? (millisOf((problem ?? wait)?.lastTransitionTime) ?? now) : now;
   const since = before?.base === base ? before.row.since : began;

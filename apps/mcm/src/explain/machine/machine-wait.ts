@@ -128,7 +128,7 @@ function deadlineOf(
   holds: readonly string[],
 ): MachineWait['deadline'] {
   const settings = settingsOf(machine, defaults);
-  // As in the machine controller: a machine that is updated or joined late has more time.
+  // Same rule as in the machine controller: a machine that is updated or joined late has more time.
   const at = (since: string | undefined, deadline: Date, then: string) =>
     since === undefined || Number.isNaN(Date.parse(since)) ? undefined : { at: deadline, then };
   const from = (since: string | undefined, ms: number, then: string) => {

@@ -21,7 +21,7 @@ export function providerFor(name: string, data: DataDir): Provider {
 
 /**
  * The name of a provider, or the module of the driver that `--provider` names.
- * @throws {UserError} when there is no such driver
+ * @throws {UserError} if the driver does not exist
  */
 export const providerName = (text: string, from: string): string =>
   PROVIDERS.find((name) => name === text) ?? findDriver(text, from).module;

@@ -58,7 +58,7 @@ function installed(name: string, from: string): string | undefined {
 
 /**
  * Finds the driver of `--provider`: a file, a folder, or the name of an installed package.
- * @throws {UserError} when there is none
+ * @throws {UserError} if the folder contains no driver
  */
 export function findDriver(text: string, from: string): DriverPlace {
   const path = resolve(from, text);

@@ -3,7 +3,7 @@ import { seededRandom, VirtualClock } from '@mcm/kube';
 import { type AzureCredentials, type AzureProviderSpec, createAzureDriver, loadSdk } from '@mcm/provider-azure';
 import { refused, Stage, withSpec } from '../stage.ts';
 
-/** What the rows of the Azure scenarios share: a driver on its emulator, and a class to change. */
+/** The common parts of the Azure scenarios: a driver on its emulator, and a class to change. */
 
 // Modules load in real time, which a virtual clock does not see.
 await loadSdk();

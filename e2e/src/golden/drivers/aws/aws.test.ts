@@ -4,7 +4,7 @@ import { RULES } from './differences.ts';
 import { playCase } from './index.ts';
 
 /** Needed by recordings of made-up.test.ts. */
-const ELSEWHERE = ['a token host that fails is Unavailable'];
+const ELSEWHERE = ['a failure of the token host gets the code Unavailable'];
 
 let all: Played;
 beforeAll(async () => {
@@ -34,31 +34,31 @@ test('a rule covers what its row says, and nothing else', () => {
       'the count of calls',
       'the text',
     ],
-    'a terminated VM counts as deleted': ['one more request', 'the code', 'the count of calls', 'the response'],
-    'a call that its caller cancels is Canceled': [
+    'a terminated VM counts as deleted': ['one additional request', 'the code', 'the count of calls', 'the response'],
+    'a canceled call gets the code Canceled': [
       'another code',
-      'one more request',
+      'one additional request',
       'the count of calls',
       'the text',
     ],
-    'a call that exceeds its deadline is DeadlineExceeded': [
+    'a call after its deadline gets the code DeadlineExceeded': [
       'another code',
-      'one more request',
+      'one additional request',
       'the code',
       'the count of calls',
     ],
     'a lack of capacity is not retried within the call': [
       'a metric',
-      'one more request',
+      'one additional request',
       'the code',
       'the count of calls',
       'the last request',
       'the response',
     ],
-    'a provider spec is read as the API server stores it': [
+    'the provider spec is read in the form that the API server stores': [
       'a metric',
       'another code',
-      'one more request',
+      'one additional request',
       'the code',
       'the count of calls',
       'the first request',
@@ -66,10 +66,10 @@ test('a rule covers what its row says, and nothing else', () => {
       'the response',
       'the text',
     ],
-    'a throttled call is Unavailable': ['the count of calls'],
-    'an answer that does not come from EC2 is Internal': [
+    'a throttled call gets the code Unavailable': ['the count of calls'],
+    'an answer that is not from EC2 gets the code Internal': [
       'another code',
-      'one more request',
+      'one additional request',
       'the code',
       'the count of calls',
       'the text',

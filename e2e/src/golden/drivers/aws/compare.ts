@@ -73,7 +73,7 @@ function signersDiffer(
     const like = requests.find(({ action }) => action === request.action);
     const auth = like && 'auth' in like ? like.auth : defaultAuth(recorded);
     const [by, should] = [signer(request, auth), recordedSigner(auth)];
-    if (by !== should) return `${request.action} signed by ${by}, wanted ${should}`;
+    if (by !== should) return `${request.action} is signed by ${by}, expected ${should}`;
   }
   return undefined;
 }

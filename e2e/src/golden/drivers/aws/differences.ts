@@ -46,7 +46,7 @@ const isThrottledForATime = ({ recorded }: Situation): boolean =>
 
 /** The original stops after these requests, and our driver succeeds. */
 const triesOften: Rule = {
-  row: 'a throttled call is retried more often, and counts once',
+  row: 'the driver retries a throttled call more often, and counts it once',
   expect: (expected, situation) => {
     if (!isThrottledForATime(situation)) return undefined;
     const { errorCode, cloudError } = expected.result;
@@ -60,7 +60,7 @@ const triesOften: Rule = {
 const isNoAnswer = (action: string, body: string): boolean => !body.includes(`<${action}Response`);
 
 const noAnswer: Rule = {
-  row: 'an answer that does not come from EC2 is Internal',
+  row: 'an answer that is not from EC2 gets the code Internal',
   expect: (expected, situation) => {
     const odd = scriptOf(situation.recorded).find(
       ({ action, raw }) => raw?.http === 200 && isNoAnswer(action, raw.body),
@@ -125,7 +125,7 @@ const nextToken: Rule = {
 
 const COUNTS = ['api_request_duration_seconds_count', 'requests_total'];
 
-/** The original looks at the VM's own check alone, which is that of its first interface. */
+/** The original reads only the check of the VM, which is the check of its first interface. */
 const secondInterface: Rule = {
   row: 'the source/destination check is disabled on every interface',
   expect: (expected, situation) => {
@@ -222,7 +222,7 @@ const spotTags: Rule = {
 
 /** Of calls that follow one another: an image that was read is known, and so is the VM that was just made. */
 const readBefore: Rule = {
-  row: 'recent results are not read again',
+  row: 'the driver reuses recent results',
   expect: (expected, situation) => {
     const before = (situation.recorded.steps ?? []).slice(0, situation.index);
     const images = before.flatMap(({ requests }) => requests).filter(({ action }) => action === 'DescribeImages');
@@ -254,14 +254,20 @@ const isLoginDown = (_: ExpectedRequest, { step }: Situation): boolean => {
 
 /** Ways in which a call is meant to differ; each is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
-  specIsKeptOtherwise('a provider spec is read as the API server stores it', ['InvalidArgument', 'Internal']),
+  specIsKeptOtherwise('the provider spec is read in the form that the API server stores', [
+    'InvalidArgument',
+    'Internal',
+  ]),
   triesOften,
-  throttledIsUnavailable('a throttled call is Unavailable', isThrottling),
+  throttledIsUnavailable('a throttled call gets the code Unavailable', isThrottling),
   noAnswer,
-  endedByCaller('a call that its caller cancels is Canceled', callerEnd),
-  outlivesDeadline('a call that exceeds its deadline is DeadlineExceeded', ({ callerDeadlineMs }) => callerDeadlineMs),
+  endedByCaller('a canceled call gets the code Canceled', callerEnd),
+  outlivesDeadline(
+    'a call after its deadline gets the code DeadlineExceeded',
+    ({ callerDeadlineMs }) => callerDeadlineMs,
+  ),
   noSecondTry,
-  tokenHostIsDown('a token host that fails is Unavailable', isLogin, isLoginDown),
+  tokenHostIsDown('a failure of the token host gets the code Unavailable', isLogin, isLoginDown),
   nextToken,
   secondInterface,
   ownEntry,

@@ -20,7 +20,7 @@ const BASE = {
   AWS_SHARED_CREDENTIALS_FILE: '/nonexistent/credentials',
 };
 
-/** What the original's AWS driver sent and answered, case by case. */
+/** Requests and results of the original AWS driver, case by case. */
 export const awsDriver: GoldenSet = {
   name: 'drivers/aws',
   async *run(dir: string): AsyncIterable<Outcome> {
@@ -29,7 +29,7 @@ export const awsDriver: GoldenSet = {
   },
 };
 
-/** Plays a case. @returns the first difference; undefined: there is none */
+/** Plays a case. @returns the first difference, or undefined */
 export const playCase: PlayCase = (recorded, watch) => {
   const environment = { ...BASE, ...recorded.env };
   return inEnvironment(environment, () => playIn(environment, recorded, watch));

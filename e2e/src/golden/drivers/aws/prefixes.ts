@@ -14,7 +14,7 @@ interface Gap {
 interface Reading {
   /** An interface has the entry with its device index and network card. */
   readonly ownEntry: boolean;
-  /** More prefixes than wanted are no gap. */
+  /** Additional prefixes do not count as a gap. */
   readonly moreIsFine: boolean;
 }
 
@@ -42,7 +42,7 @@ function gapsOf(situation: Situation, reading: Reading): readonly Gap[] {
   });
 }
 
-/** The expectation with the gaps of one reading in place of those of another. */
+/** The expectation with the gaps of another reading. */
 function reread(row: string, from: Reading, to: Reading): Rule {
   return {
     row,

@@ -3,11 +3,11 @@ import { coverage, documentedRows, LONGEST_MS, missed, type Played, playAll } fr
 import { RULES } from './differences.ts';
 import { playCase } from './index.ts';
 
-/** Needed by recordings of another cloud, or by those of made-up.test.ts. */
+/** Needed by recordings of another cloud, or by the invented recordings in made-up.test.ts. */
 const ELSEWHERE = [
-  'a provider spec is read as the API server stores it',
-  'a token host that fails is Unavailable',
-  'a 404 without a code of the cloud is not an absence',
+  'the provider spec is read in the form that the API server stores',
+  'a failure of the token host gets the code Unavailable',
+  'a 404 without an error code of the cloud does not mean NotFound',
 ];
 
 let all: Played;
@@ -26,30 +26,30 @@ test('a change of any recording is seen, unless a rule covers it', () => {
 
 test('a rule covers what its row says, and nothing else', () => {
   expect(coverage(all)).toEqual({
-    'a call that exceeds its deadline is DeadlineExceeded + a field that only Azure sets is not sent': [
+    'a call after its deadline gets the code DeadlineExceeded + a field that only Azure sets is not sent': [
       'another code',
-      'one more request',
+      'one additional request',
       'the code',
       'the count of calls',
       'the last request',
     ],
     'a code in a header counts if the body is not JSON + a field that only Azure sets is not sent': [
-      'one more request',
+      'one additional request',
       'the count of calls',
     ],
     'a driver without initialize sends no call for it': ['another code', 'the code', 'the text'],
-    'a request that Azure throttles is Unavailable': ['the count of calls'],
-    'a request that Azure throttles is Unavailable + a field that only Azure sets is not sent': ['the count of calls'],
-    'only a user registers a resource provider + a field that only Azure sets is not sent': [
+    'a throttled request gets the code Unavailable': ['the count of calls'],
+    'a throttled request gets the code Unavailable + a field that only Azure sets is not sent': ['the count of calls'],
+    'the driver does not register resource providers + a field that only Azure sets is not sent': [
       'another code',
-      'one more request',
+      'one additional request',
       'the code',
       'the count of calls',
       'the last request',
       'the response',
-      'the words of the cloud',
+      'the text of the cloud',
     ],
-    "Input that ends the original's process is an error here": ['a metric', 'the count of calls'],
+    'input that ends the process of the original causes an error here': ['a metric', 'the count of calls'],
   });
 });
 

@@ -37,7 +37,7 @@ const inOrder = (lines: readonly Line[], from: number): readonly Line[] =>
         ...collapse(lines.slice(from).toSorted((a, b) => (a.text < b.text ? -1 : 1))),
       ];
 
-/** Where the part without an order begins in ours; -1: there is none. */
+/** The start of the unordered part in the calls of the driver; -1 without this part. */
 function unorderedFrom({ requests }: Expected, seen: readonly ScriptedRequest[]): number {
   const first = requests.find((each) => each.unordered === true);
   if (!first) return -1;

@@ -72,14 +72,14 @@ const imageUrn: Rule = {
 
 const UNREGISTERED = 'MissingSubscriptionRegistration';
 
-/** What the recorded cloud answers first, as text. */
+/** The first answer of the recorded cloud as text. */
 const answerTo = ({ recorded }: Situation, request: ExpectedRequest): string => {
   const { body, text } = firstReply(recorded.cloud, request) ?? {};
   return text ?? JSON.stringify(body ?? '');
 };
 
 const registration: Rule = {
-  row: 'only a user registers a resource provider',
+  row: 'the driver does not register resource providers',
   expect: (expected, situation) => {
     const isRefused = (each: ExpectedRequest): boolean => answerTo(situation, each).includes(UNREGISTERED);
     if (!expected.requests.some(isRefused)) return undefined;
@@ -124,7 +124,7 @@ const UPDATE = 'virtual_machine_update';
 
 /** The original compares the NIC's ARM id with its name, so that the NIC never counts as the machine's. */
 const ownNic: Rule = {
-  row: 'a NIC that would stay is deleted with its VM',
+  row: 'the driver deletes a NIC that would remain after its VM',
   expect: (expected, situation) => {
     const { requests, metrics } = expected;
     const read = requests.find((each) => each.method === 'GET' && isOfVm(each));
@@ -313,7 +313,7 @@ const DISK_VERSION = { 'api-version': '2023-04-02' };
 
 /** The original takes any 404 for the cloud's word; only one with a code is. */
 const nobodysNotFound: Rule = {
-  row: 'a 404 without a code of the cloud is not an absence',
+  row: 'a 404 without an error code of the cloud does not mean NotFound',
   expect: (expected, situation) => {
     const isNobodys = (each: ExpectedRequest): boolean => {
       const { status, headers = {}, body, text = '' } = firstReply(situation.recorded.cloud, each) ?? {};
@@ -331,10 +331,17 @@ const nobodysNotFound: Rule = {
 /** Ways in which a call is meant to differ; each is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
   methodIsAbsent('a driver without initialize sends no call for it', 'InitializeMachine'),
-  endsOriginal("Input that ends the original's process is an error here", ['InvalidArgument', 'Internal', 'NotFound']),
-  specIsKeptOtherwise('a provider spec is read as the API server stores it', ['InvalidArgument', 'Internal']),
-  throttledIsUnavailable('a request that Azure throttles is Unavailable', isThrottling),
-  outlivesDeadline('a call that exceeds its deadline is DeadlineExceeded', deadlineOf),
+  endsOriginal('input that ends the process of the original causes an error here', [
+    'InvalidArgument',
+    'Internal',
+    'NotFound',
+  ]),
+  specIsKeptOtherwise('the provider spec is read in the form that the API server stores', [
+    'InvalidArgument',
+    'Internal',
+  ]),
+  throttledIsUnavailable('a throttled request gets the code Unavailable', isThrottling),
+  outlivesDeadline('a call after its deadline gets the code DeadlineExceeded', deadlineOf),
   leftOvers,
   imageUrn,
   registration,
@@ -345,5 +352,5 @@ export const RULES: readonly Rule[] = [
   quotes,
   token,
   readOnlyFields,
-  tokenHostIsDown('a token host that fails is Unavailable', isLogin, isDown),
+  tokenHostIsDown('a failure of the token host gets the code Unavailable', isLogin, isDown),
 ];

@@ -13,7 +13,7 @@ import { RULES } from './differences.ts';
 const KEY = '<generated: ssh-rsa, 4096 bits, no comment, no newline>';
 const FILES: Readonly<Record<string, string>> = { 'golden-token-file': 'fake-federated-token\n' };
 
-/** What the original's Azure driver sent and answered, case by case. */
+/** Requests and results of the original Azure driver, case by case. */
 export const azureDriver: GoldenSet = {
   name: 'drivers/azure',
   async *run(dir: string): AsyncIterable<Outcome> {
@@ -21,7 +21,7 @@ export const azureDriver: GoldenSet = {
   },
 };
 
-/** Plays a case. @returns the first difference; undefined: there is none */
+/** Plays a case. @returns the first difference, or undefined */
 export const playCase: PlayCase = async (recorded, watch) => {
   // Modules load in real time, which a virtual clock does not see.
   await loadSdk();

@@ -47,7 +47,7 @@ const look = (insertion: ExpectedRequest, { recorded }: Situation): ExpectedRequ
 };
 
 const quota: Rule = {
-  row: 'quota refused at the insertion is ResourceExhausted',
+  row: 'a quota error at the insertion gets the code ResourceExhausted',
   expect: (expected, situation) => {
     const { errorCode, cloudError } = expected.result;
     const isQuota =
@@ -60,7 +60,7 @@ const quota: Rule = {
 
 /** A class is refused before anything else of it is looked at, once its provider spec makes sense. */
 const untagged: Rule = {
-  row: 'a class whose VMs no listing would find creates none',
+  row: 'a class without the tags for the listing creates no VM',
   expect: (expected, situation) => {
     const { tags = [] } = specOf(situation.recorded);
     const isCluster = (tag: string): boolean => tag.includes(CLUSTER);
@@ -86,7 +86,7 @@ const untagged: Rule = {
 const REPLAYS = 5;
 
 const doneAtOnce: Rule = {
-  row: 'a VM is verified if its operation completes at once',
+  row: 'the driver verifies a VM if its operation completes immediately',
   expect: (expected, situation) => {
     const insertion = expected.requests.find(isInsertion);
     if (situation.step.method !== 'CreateMachine' || !insertion) return undefined;
@@ -134,7 +134,7 @@ const SERVICES: Readonly<Record<string, string>> = {
   ListMachines: 'instance_list',
 };
 
-/** A service account whose key names a token host that is none of Google's. */
+/** A service account with a token host that does not belong to Google. */
 function foreignTokenHost({ secret }: RecordedCase): string | undefined {
   const text = secret?.serviceAccountJSON ?? secret?.['serviceaccount.json'] ?? secret?.credentialsConfig ?? '';
   try {
@@ -143,7 +143,7 @@ function foreignTokenHost({ secret }: RecordedCase): string | undefined {
     const { protocol, hostname } = new URL(account.token_uri);
     return protocol === 'https:' && `.${hostname}`.endsWith('.googleapis.com') ? undefined : account.token_uri;
   } catch {
-    return undefined; // the original says what is wrong with it
+    return undefined; // the original reports the error
   }
 }
 
@@ -207,14 +207,14 @@ const isDown = ({ method, host = '', path }: ExpectedRequest, { recorded }: Situ
 
 /** Ways in which a call is meant to differ; each is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
-  methodIsAbsent('an unsupported method of a driver is absent', 'InitializeMachine'),
-  endsOriginal("Input that ends the original's process is an error", ['Internal']),
-  specIsKeptOtherwise('a provider spec is read as the API server stores it', ['Internal']),
-  throttledIsUnavailable('a throttled request is Unavailable', isThrottling),
+  methodIsAbsent('the driver does not have the unsupported methods', 'InitializeMachine'),
+  endsOriginal('input that ends the process of the original causes an error', ['Internal']),
+  specIsKeptOtherwise('the provider spec is read in the form that the API server stores', ['Internal']),
+  throttledIsUnavailable('a throttled request gets the code Unavailable', isThrottling),
   quota,
   doneAtOnce,
   takenName,
-  tokenHostIsDown('a token host that fails is Unavailable', isLogin, isDown),
+  tokenHostIsDown('a failure of the token host gets the code Unavailable', isLogin, isDown),
   tokenHost,
   bigNumber,
   untagged,

@@ -3,8 +3,11 @@ import { coverage, documentedRows, LONGEST_MS, missed, type Played, playAll } fr
 import { RULES } from './differences.ts';
 import { playCase } from './index.ts';
 
-/** Needed by recordings of another cloud, or by those of made-up.test.ts. */
-const ELSEWHERE = ['a provider spec is read as the API server stores it', 'a token host that fails is Unavailable'];
+/** Needed by recordings of another cloud, or by the invented recordings in made-up.test.ts. */
+const ELSEWHERE = [
+  'the provider spec is read in the form that the API server stores',
+  'a failure of the token host gets the code Unavailable',
+];
 
 let all: Played;
 beforeAll(async () => {
@@ -22,39 +25,39 @@ test('a change of any recording is seen, unless a rule covers it', () => {
 
 test('a rule covers what its row says, and nothing else', () => {
   expect(coverage(all)).toEqual({
-    'a class whose VMs no listing would find creates none': [
+    'a class without the tags for the listing creates no VM': [
       'a metric',
-      'one more request',
+      'one additional request',
       'the code',
       'the count of calls',
       'the first request',
       'the last request',
       'the response',
     ],
-    'an unsupported method of a driver is absent': ['another code', 'the code', 'the text'],
-    'an existing VM with the name is checked': ['one more request'],
+    'the driver does not have the unsupported methods': ['another code', 'the code', 'the text'],
+    'an existing VM with the name is checked': ['one additional request'],
     'a number over 53 bits is refused': [
       'a metric',
-      'one more request',
+      'one additional request',
       'the code',
       'the count of calls',
       'the first request',
       'the last request',
       'the response',
     ],
-    'a throttled request is Unavailable': ['the count of calls'],
+    'a throttled request gets the code Unavailable': ['the count of calls'],
     'a token host outside of Google is refused': [
       'a metric',
-      'one more request',
+      'one additional request',
       'the code',
       'the count of calls',
       'the first request',
       'the last request',
       'the response',
     ],
-    'quota refused at the insertion is ResourceExhausted': ['the count of calls'],
+    'a quota error at the insertion gets the code ResourceExhausted': ['the count of calls'],
     'volumes are requested one at a time': ['the count of calls'],
-    "Input that ends the original's process is an error": ['a metric', 'the count of calls'],
+    'input that ends the process of the original causes an error': ['a metric', 'the count of calls'],
   });
 });
 

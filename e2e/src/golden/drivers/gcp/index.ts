@@ -14,7 +14,7 @@ import { RULES } from './differences.ts';
 const SUBJECT_TOKEN = 'fake-subject-token\n';
 const KEY_PLACE = '{{rsa-private-key}}';
 
-/** What the original's GCP driver sent and answered, case by case. */
+/** Requests and results of the original GCP driver, case by case. */
 export const gcpDriver: GoldenSet = {
   name: 'drivers/gcp',
   async *run(dir: string): AsyncIterable<Outcome> {
@@ -42,7 +42,7 @@ const withKey = (recorded: RecordedCase, key: string): RecordedCase => {
   return recorded.secret ? { ...recorded, secret: Object.fromEntries(entries) } : recorded;
 };
 
-/** Plays a case. @returns the first difference; undefined: there is none */
+/** Plays a case. @returns the first difference, or undefined */
 export const playCase: PlayCase = async (given, watch) => {
   const recorded = withKey(given, madeUpKey());
   const clock = new VirtualClock({ quietTurns: 4 });

@@ -23,7 +23,7 @@ export interface RawCase {
   readonly raw: unknown;
 }
 
-/** Reads a case. @returns what is wrong with one that cannot be read */
+/** Reads a case. @returns the error of an unreadable recording */
 export function parseCase(raw: unknown): RecordedCase | string {
   const parsed = recordedCase.safeParse(raw);
   return parsed.success ? parsed.data : `is not a recorded case: ${z.prettifyError(parsed.error)}`;

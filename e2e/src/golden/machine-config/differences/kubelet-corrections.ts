@@ -20,7 +20,7 @@ const stepsOf = (answer: unknown): readonly Fields[] => listOf(fieldsOf(answer).
 const nameOf = (pool: string, suffix: unknown): string =>
   `99-${pool}-generated-kubelet${suffix === '' ? '' : `-${String(suffix)}`}`;
 
-/** The original's names of what a KubeletConfig makes, by ours. */
+/** The names of the objects for a KubeletConfig in the original, by the names of this project. */
 function namesOf(ours: Fields, theirs: Fields | undefined): ReadonlyMap<unknown, string> {
   const suffix = fieldsOf(theirs?.annotations)[ConfigAnnotations.MachineConfigNameSuffix];
   const pools = Object.entries(suffixesOf(ours));
@@ -31,8 +31,8 @@ const ownerOf = (config: Fields): unknown => listOf(config.owners)[0]?.name;
 const byName = (a: Fields, b: Fields): number => (String(a.name) < String(b.name) ? -1 : 1);
 
 /**
- * Each pool has a suffix of its own, so that no object overwrites what another made. All of an answer counts with the
- * original's names in place of ours, but the MachineConfigs that the original has overwritten with another object's.
+ * Each pool has a suffix of its own, so that no object overwrites what another made. The whole answer is compared with the names of the
+ * original, except MachineConfigs that the original overwrote with another object.
  */
 const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isObject(actual)) return { expected, actual };

@@ -22,7 +22,7 @@ const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
 const STATE = 'machineconfiguration.openshift.io/state';
 const REASON = 'machineconfiguration.openshift.io/reason';
 
-/** What is wrong with our texts of degraded nodes, found out from the nodes. */
+/** The errors in the texts about degraded nodes, determined from the nodes. */
 function textProblems(value: unknown, nodes: readonly Fields[]): readonly string[] {
   if (Array.isArray(value)) return value.flatMap((entry) => textProblems(entry, nodes));
   if (!isObject(value)) return [];
@@ -44,7 +44,7 @@ function textProblems(value: unknown, nodes: readonly Fields[]): readonly string
     ...wrong.map((text) => `${text} is wrong`),
     ...(reason === right ? [] : [`reason is ${String(reason)}`]),
     ...(message === named.join(', ') ? [] : [`message is ${String(message)}`]),
-    ...(status !== 'True' && named.length > 0 ? ['nodes are named without cause'] : []),
+    ...(status !== 'True' && named.length > 0 ? ['the message names nodes without a reason'] : []),
   ];
 }
 

@@ -29,7 +29,7 @@ const withoutBytes: Correction = (_recorded, { expected, actual }) => {
   return { expected: rest, actual };
 };
 
-/** A number that JSON in JavaScript does not hold exactly changes the text that is hashed: all of it counts but such numbers. */
+/** JavaScript cannot represent some numbers of JSON exactly, which changes the hashed text. Only these numbers are ignored. */
 const exactNumbersOnly: Correction = ({ fn, input }, { expected, actual }) => {
   const inexact = /[:,[]-?\d{16,}/.test(JSON.stringify(input).replaceAll(/"(?:[^"\\]|\\.)*"/g, '""'));
   if (fn !== 'name' || !inexact) return { expected, actual };
@@ -85,7 +85,7 @@ function unknownExtensions({ config, extensions }: Fields): string | undefined {
   return config || unknown.length === 0 ? undefined : `invalid extensions found: [${unknown.join(' ')}]`;
 }
 
-/** A file without content is not marked to replace what is there, so that the result stays valid. */
+/** A file without content does not set overwrite, so that the result stays valid. */
 const withoutForcedOverwrite: Correction = (_recorded, compared) => {
   const files = (answer: unknown): unknown => {
     const merged = fieldsOf(fieldsOf(answer).machineConfig ?? answer);
@@ -206,10 +206,10 @@ const selectsPool = (selector: unknown, pool: unknown): boolean =>
   !isEmptySelector(selector) &&
   selectorMatches(selector, (fieldsOf(fieldsOf(pool).metadata).labels ?? {}) as Readonly<Record<string, string>>);
 
-/** What the original says of a pool that it does not render because of a config that was refused. */
+/** The condition of the original for a pool with a refused config. */
 const STOPPED = /^(KubeletConfig|ContainerRuntimeConfig) has not completed$/;
 
-/** The same content with its keys in another order is no change: nothing is written. */
+/** Another order of keys is not a change, so nothing is written. */
 const keyOrder: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'apply') return { expected, actual };
   const configOf = (one: unknown) => fieldsOf(fieldsOf(one).spec).config;
@@ -222,7 +222,7 @@ const keyOrder: Correction = ({ fn, input }, { expected, actual }) => {
   return reordered && same ? { expected: { ...fieldsOf(expected), modified: false }, actual } : { expected, actual };
 };
 
-/** What an application compares; Go writes fields that are not set. */
+/** The compared form; Go also writes unset fields. */
 function parts(metadata: unknown, spec: unknown): unknown {
   const { name, labels, annotations, ownerReferences } = fieldsOf(metadata);
   const zeros = { baseOSExtensionsContainerImage: '', fips: false, kernelType: '', osImageURL: '' };
@@ -240,7 +240,7 @@ const labelChanges: Correction = ({ fn, input }, { expected, actual }) => {
     const selector = fieldsOf(fieldsOf(pool).spec).machineConfigSelector;
     return isObject(selector) && selectorMatches(selector, labelsOf(input.old) as Record<string, string>);
   });
-  // The original wakes a pool for the labels of now, and ours those of before too; all others count.
+  // The original wakes the pools for the current labels only. This project also wakes the pools for the previous labels. All other pools are compared.
   const before = new Set(left.map((pool) => fieldsOf(fieldsOf(pool).metadata).name));
   const ours = [fieldsOf(actual).enqueued ?? []].flat().filter((name) => theirs.includes(name) || !before.has(name));
   return { expected: { enqueued: [...new Set(theirs)] }, actual: { enqueued: ours } };

@@ -1,17 +1,16 @@
 /**
- * How error texts are compared, for every function: all of a text counts but the words of a parser that is not rebuilt
- * here. What stands before these words always counts, and so does what they are about.
+ * The comparison of error texts for each function. Only the words of third-party parsers are ignored. The text before these words is always compared, as well as their subject.
  */
 interface TextRule {
   /** The parser whose words differ. */
   readonly parser: string;
-  /** What of a text of the original counts; undefined: the rule is not about it. */
+  /** The compared part of a text of the original; undefined: the rule does not apply. */
   readonly theirs: (text: string) => string | undefined;
   /** The same of our text. */
   readonly ours: (text: string) => string;
 }
 
-/** All of a text before what a pattern finds, without positions, with the mark that it was found. */
+/** The text before the match of a pattern, without positions, with a mark for the match. */
 const before =
   (pattern: RegExp) =>
   (text: string): string | undefined => {
@@ -31,7 +30,7 @@ const rule = (parser: string, theirs: RegExp, ours: RegExp): TextRule => ({
 });
 
 const REPORT = /\nReport: /;
-/** Messages of a JSON decoder; what is wrong with a config that was decoded has a path and exact words. */
+/** Messages of a JSON decoder. Errors in a decoded config have a path and an exact text. */
 const DECODER = /^(json: |invalid character |unexpected end of JSON)/;
 
 interface Entry {
@@ -75,7 +74,7 @@ const messagesOfV2 = (report: string): readonly string[] =>
 const isV2 = (text: string): boolean => /spec v2 failed/.test(text) && REPORT.test(text);
 const v2 = (text: string): string => JSON.stringify([headOf(text), messagesOfV2(reportOf(text))]);
 
-/** A config that is no JSON of the right types has one entry: what the decoder says of it. */
+/** A config with JSON of wrong types has one entry: the error of the decoder. */
 const isUndecoded = (text: string): boolean =>
   REPORT.test(text) && entriesOf(reportOf(text)).some(({ message }) => DECODER.test(message));
 const undecoded = (text: string): string => `${headOf(text)} with ${entriesOf(reportOf(text)).length} decoder error`;
@@ -97,7 +96,7 @@ const RULES: readonly TextRule[] = [
       /invalid value for IntOrString: (invalid value .*strconv|invalid type: )/.test(text)
         ? before(/invalid value for IntOrString/)(text)
         : undefined,
-    ours: (text) => (/neither a number nor a percentage/.test(text) ? 'maxUnavailable:<parser>' : text),
+    ours: (text) => (/which is neither a number nor a percentage/.test(text) ? 'maxUnavailable:<parser>' : text),
   },
   rule("Go's numbers", /strconv\./, /strconv\./),
   rule('gzip', GZIP, GZIP),

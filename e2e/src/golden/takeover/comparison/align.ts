@@ -3,9 +3,9 @@ import type { Pairing } from './match.ts';
 import type { Rule, Step } from './rules.ts';
 import { ABSENT, type Course, type Visit } from './sequences.ts';
 
-/** A recording looks every 0.2 to 0.5 s: what was over sooner may be missing in it. In seconds. */
+/** A recording has a state every 0.2 to 0.5 s, so shorter states may be missing. In seconds. */
 const BRIEF_S = 1;
-/** What steps weigh: one without a reason against one with, and against one that the recording may have missed. */
+/** The weights of differences in steps: without a reason, with a reason, or possibly missed by the recording. */
 const WEIGHT = { open: 1_000, excused: 1, free: 0.01 };
 
 interface Ends {
@@ -84,7 +84,7 @@ class LaneAlignment {
     return ['MachineDeployment', 'MachineSet'].includes(this.#task.ours.kind);
   }
 
-  /** Over so soon that the recording may have missed it; what it saw at another place it would have seen here too. */
+  /** So short that the recording may have missed it, unless it recorded the same state elsewhere. */
   #isBrief({ value, from, to }: Visit): boolean {
     return to - from < BRIEF_S && (this.#isCounted || !this.#wanted.some((visit) => visit.value === value));
   }
@@ -98,7 +98,7 @@ class LaneAlignment {
   #alone(ours: string | undefined, theirs: string | undefined, rest: Pairing): Pairing {
     const rule = this.#excuse(ours, theirs);
     if (rule) return excused(rest, rule);
-    const path = `${this.#task.lane} (${ours === undefined ? `missing: ${theirs}` : `one too many: ${ours}`})`;
+    const path = `${this.#task.lane} (${ours === undefined ? `missing: ${theirs}` : `an additional write: ${ours}`})`;
     const difference: Difference = { path, ours: inOrder(this.#mine), theirs: inOrder(this.#wanted) };
     return { ...rest, cost: rest.cost + WEIGHT.open, open: [difference, ...rest.open] };
   }

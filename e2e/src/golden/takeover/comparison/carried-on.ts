@@ -21,20 +21,20 @@ export function carriedOn(leaving: readonly Recorded[]): readonly Rule[] {
   return [
     {
       row: ROW,
-      what: 'sets and deployments no longer count the machines that were leaving',
+      what: 'sets and deployments no longer count the deleted machines',
       kinds: ['MachineSet', 'MachineDeployment'],
       excuses: ({ path, ours, theirs }) => COUNTS.test(path) && isCountedLess(theirs, ours),
     },
     {
       row: ROW,
-      what: 'a rollout whose last machine has left is complete',
+      what: 'a rollout is complete after its last machine is deleted',
       kinds: ['MachineDeployment'],
       excuses: ({ path }, sides) =>
         PROGRESS.test(path) && sides.ours.get('.status.conditions[Progressing].reason') === 'NewMachineSetAvailable',
     },
     {
       row: ROW,
-      what: 'a class that no machine uses any more is free',
+      what: 'a class without machines loses its finalizer',
       kinds: ['MachineClass'],
       excuses: ({ path, ours, theirs }, sides) =>
         FINALIZER.test(path) &&
@@ -44,7 +44,7 @@ export function carriedOn(leaving: readonly Recorded[]): readonly Rule[] {
     },
     {
       row: ROW,
-      what: 'marks of nodes during a rollout are gone',
+      what: 'the rollout marks of nodes are removed',
       kinds: ['Node'],
       excuses: ({ path, ours, theirs }) => ROLLOUT_MARK.test(path) && ours === undefined && theirs === 'true',
     },

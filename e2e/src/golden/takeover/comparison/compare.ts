@@ -4,7 +4,7 @@ import { type Difference, differences, inWords, type Picture, pictureOf } from '
 import { matchAll, type Pairing } from './match.ts';
 import type { Rule } from './rules.ts';
 
-/** What came of a comparison. */
+/** The result of a comparison. */
 export interface Verdict {
   /** Where they differ without a rule that says so; one line an object at most. */
   readonly problems: readonly string[];
@@ -20,10 +20,10 @@ export interface Side {
 
 /** Maximum number of reported differences of an object. */
 const TOLD = 4;
-/** What a difference without a rule weighs against one with. */
+/** The weight of a difference without a rule, relative to one with a rule. */
 const OPEN = 1_000;
 
-/** Holds what we have against what the original had: by the contract and not by names. */
+/** Compares the result with the original by the contract, not by names. */
 export function compare(ours: Side, theirs: Side, rules: readonly Rule[]): Verdict {
   const problems: string[] = [];
   const used = new Set<Rule>();
@@ -38,7 +38,7 @@ export function compare(ours: Side, theirs: Side, rules: readonly Rule[]): Verdi
         problems.push(`${kind} ${nameOf(wanted)}: ${pairing.open.slice(0, TOLD).map(inWords).join('; ')}`);
     }
     for (const wanted of match.missing) problems.push(`${kind} ${nameOf(wanted)} is missing`);
-    for (const extra of match.extra) problems.push(`${kind} ${nameOf(extra)} is one too many`);
+    for (const extra of match.extra) problems.push(`${kind} ${nameOf(extra)} does not exist in the recording`);
   }
   return { problems, used };
 }

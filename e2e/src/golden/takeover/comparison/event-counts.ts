@@ -6,7 +6,7 @@ import type { Recorded } from '../recordings/recording.ts';
 /** A difference between the events of two histories that is meant, with its row in `docs/compatibility/differences.md`. */
 export interface EventRule {
   readonly row: string;
-  /** What differs, and why that is no more than the row says. */
+  /** The difference, and why it equals the row of the table. */
   readonly what: string;
   excuses(difference: EventDifference): boolean;
 }
@@ -32,8 +32,8 @@ export const EVENT_RULES: readonly EventRule[] = [
     excuses: ({ kind, theirs }) => kind === 'Machine' && theirs === 0,
   },
   {
-    row: 'A mark that is not acted upon',
-    what: 'a machine that is named for deletion and stays has an event',
+    row: 'A deletion mark without effect',
+    what: 'a machine that was named for deletion but is kept gets an event',
     excuses: ({ reason, theirs }) => reason === 'ScaleInPending' && theirs === 0,
   },
 ];

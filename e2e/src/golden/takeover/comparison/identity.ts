@@ -44,8 +44,7 @@ const versionIn = ({ objects }: State, { metadata: { name, uid } }: Recorded): R
 };
 
 /**
- * What a machine's place in the order of deletion hangs on, when the original made its choice: among equals the choice is
- * free. What users and sets wrote for the choice may first show together with it; the phase is the one before it.
+ * The sort keys of the deletion order at the choice of the original. The choice between equal machines is free. Marks of users and sets may appear together with the choice. The phase is the phase before it.
  */
 function rankOf(machine: Recorded, { before, shown }: Farewell): string {
   const earlier = versionIn(before, machine) ?? machine;
@@ -94,7 +93,7 @@ export function lost(states: readonly State[], { machines, objects, vms, uids }:
       const farewell = farewellTo(other, states);
       return farewell !== undefined && rankOf(other, farewell) === rankOf(machine, farewell);
     });
-    if (equal < 0) problems.push(`Machine ${name} is gone, the original kept it`);
+    if (equal < 0) problems.push(`Machine ${name} no longer exists, but the original kept it`);
     else spare.splice(equal, 1);
   }
   return problems;
@@ -112,7 +111,8 @@ function changedUnder(
   const problems: string[] = [];
   if (providerID && now?.spec?.providerID !== providerID)
     problems.push(`Machine ${name} has the providerID ${now?.spec?.providerID}, not ${providerID}`);
-  if (providerID && !vms.has(name)) problems.push(`the VM of machine ${name} no longer exists, the original kept it`);
+  if (providerID && !vms.has(name))
+    problems.push(`the VM of machine ${name} no longer exists, but the original kept it`);
   const node = recorded.metadata.labels?.node;
   if (node && providerID && recordedNodeIsGone(node, objects, now))
     problems.push(`Node ${node} of machine ${name} no longer exists`);

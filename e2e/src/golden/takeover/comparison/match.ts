@@ -1,9 +1,9 @@
 import type { Difference } from '../recordings/picture.ts';
 import type { Rule } from './rules.ts';
 
-/** What came of holding two things against each other. */
+/** The result of a comparison of two values. */
 export interface Pairing {
-  /** The less the more alike. */
+  /** A smaller value means that both are more similar. */
   readonly cost: number;
   /** Differences without a reason. */
   readonly open: readonly Difference[];

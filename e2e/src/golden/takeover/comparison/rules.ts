@@ -5,7 +5,7 @@ import { ABSENT, type Course } from './sequences.ts';
 export interface Rule {
   /** First cell of its row. */
   readonly row: string;
-  /** What differs, and why that is no more than the row says. */
+  /** The difference, and why it equals the row of the table. */
   readonly what: string;
   readonly kinds: readonly string[];
   /** Whether this difference between two objects is the one that the row describes. */
@@ -36,7 +36,7 @@ const PACE = 'Steps of a creation, a deletion, a drain';
 const NODE_FINALIZER = 'node.machine.sapcloud.io/machine-controller';
 const REVISION = '.metadata.annotations.deployment.kubernetes.io/revision';
 const SYNCED = '.metadata.annotations.node.machine.sapcloud.io/last-applied-anno-labels-taints';
-/** What the controllers bring to a Node from its machine: labels, annotations, and the record of them. */
+/** The labels and annotations that the controllers copy from a machine to its Node, and the record of them. */
 const FROM_MACHINE = /^\.metadata\.(labels|annotations)\.|^\.spec\.taints/;
 const SELECTED_FOR = '.metadata.annotations.node.machine.sapcloud.io/selected-for-template';
 const CLASS_OF_NODE = '.metadata.annotations.node.machine.sapcloud.io/machine-class';
@@ -46,13 +46,13 @@ const NUMBERS = '.metadata.annotations.node.machine.sapcloud.io/next-machine-num
 const IN_PLACE = '.status.conditions[InPlaceUpdate]';
 const TERMINATING = '.status.conditions[Terminating]';
 const OPERATION = '.status.lastOperation';
-/** What ours says before the text of a step: what it waits for. */
+/** The reason for a wait that mcm writes before the text of a step. */
 const WAITING = /^(\w+ \w+ )?Waiting: .*\. (?=[A-Z])/;
 /** Steps of a deletion that the original writes down one by one, and ours when they last. */
 const STEP_OF_DELETION =
   /^Delete Processing (Deleting machine from cloud provider$|.*(Now, getting VM Status|Initiate node drain|Delete Volume Attachments|Initiate VM deletion|Initiate node object deletion|Initiate machine object finalizer removal)$)/;
 const PHASE = '.status.currentStatus.phase';
-/** What is written when a machine becomes `Failed`. */
+/** The writes when a machine becomes `Failed`. */
 const FAILURE = /^(Create|HealthCheck|InPlaceUpdate) Failed /;
 const BIRTH = new Set(['Pending', 'Create Processing Creating machine on cloud provider']);
 
@@ -72,14 +72,14 @@ const times = ({ lanes }: Course, lane: string): number => lanes.get(lane)?.leng
 export const RULES: readonly Rule[] = [
   {
     row: "A blocked step's text",
-    what: "what holds it back stands before the step's text",
+    what: 'the reason for the wait precedes the text of the step',
     kinds: ['Machine', 'MachineSet', 'MachineDeployment'],
     excuses: ({ path, ours, theirs }) => path.endsWith('.description') && isWaiting(ours, theirs),
     excusesStep: ({ lane, ours, theirs }) => lane === OPERATION && isWaiting(ours, theirs),
   },
   {
     row: 'Condition `Terminating` of a Node',
-    what: 'a machine that failed is not being scaled down',
+    what: 'a Failed machine has no reason ScaleDown',
     kinds: ['Node'],
     excuses: ({ path, ours, theirs }) =>
       path === `${TERMINATING}.reason` && ours === 'Unhealthy' && theirs === 'ScaleDown',
@@ -88,14 +88,14 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'Finalizer of a Node',
-    what: 'it is there from the first look at a machine that has joined',
+    what: 'the finalizer is set when the controller first sees the joined machine',
     kinds: ['Node'],
     excuses: ({ path, ours, theirs }) => isFinalizer(path) && ours === NODE_FINALIZER && theirs === undefined,
     excusesStep: ({ lane, ours, theirs }) => isFinalizer(lane) && ours === NODE_FINALIZER && theirs === undefined,
   },
   {
     row: 'Finalizer of a Node with nothing to drain',
-    what: 'it goes with the cordon',
+    what: 'the finalizer is removed together with the cordon',
     kinds: ['Node'],
     excuses: ({ path, ours, theirs }, sides) =>
       isFinalizer(path) && theirs === NODE_FINALIZER && ours === undefined && isLeaving(sides.ours),
@@ -103,21 +103,21 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'Names of machines',
-    what: 'a set counts the names that it gave to machines',
+    what: 'a set numbers the names of its machines',
     kinds: ['MachineSet'],
     excuses: ({ path, theirs }) => path === NUMBERS && theirs === undefined,
     excusesStep: ({ lane, theirs }) => lane === NUMBERS && theirs === undefined,
   },
   {
     row: 'Annotation `machine-class` of a Node',
-    what: "a Node has its machine's class",
+    what: 'a Node has the class of its machine',
     kinds: ['Node'],
     excuses: ({ path, theirs }) => path === CLASS_OF_NODE && theirs === undefined,
     excusesStep: ({ lane, theirs }) => lane === CLASS_OF_NODE && theirs === undefined,
   },
   {
     row: 'Failed machines',
-    what: 'a machine that failed while another is being replaced waits for its turn',
+    what: 'a machine that fails during another replacement is replaced later',
     kinds: ['Machine'],
     excusesStep: ({ lane, ours, theirs }, courses) =>
       theirs === undefined &&
@@ -127,28 +127,28 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'Annotation `node.machine.sapcloud.io/deleted-for-health` of a Machine',
-    what: 'a machine that had failed when it was deleted is marked',
+    what: 'a deleted machine that was Failed gets the annotation',
     kinds: ['Machine'],
     excuses: ({ path, theirs }) => path === DELETED_FOR_HEALTH && theirs === undefined,
     excusesStep: ({ lane, theirs }) => lane === DELETED_FOR_HEALTH && theirs === undefined,
   },
   {
     row: 'Annotation `node.machine.sapcloud.io/replacement` of a Machine',
-    what: 'a replacement machine is marked',
+    what: 'a replacement machine gets the annotation',
     kinds: ['Machine'],
     excuses: ({ path, theirs }) => path === REPLACEMENT && theirs === undefined,
     excusesStep: ({ lane, theirs }) => lane === REPLACEMENT && theirs === undefined,
   },
   {
     row: 'Finalizer and priority of a Machine',
-    what: 'the priority is in the body that creates the machine',
+    what: 'the priority is set in the create request',
     kinds: ['Machine'],
     excuses: ({ path, ours, theirs }) =>
       path.endsWith('.machinepriority.machine.sapcloud.io') && ours === '3' && theirs === undefined,
   },
   {
     row: 'Annotation `revision-history`',
-    what: 'a change that keeps the revision adds none',
+    what: 'a change without a new revision adds no revision',
     kinds: ['MachineSet'],
     excuses: ({ path, ours, theirs }, sides) =>
       path.endsWith('deployment.kubernetes.io/revision-history') &&
@@ -157,14 +157,14 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'In-place: another template during an update',
-    what: 'which template a node was selected for',
+    what: 'the template that was current when the node was selected',
     kinds: ['Node'],
     excuses: ({ path, theirs }) => path === SELECTED_FOR && theirs === undefined,
     excusesStep: ({ lane, theirs }) => lane === SELECTED_FOR && theirs === undefined,
   },
   {
     row: PACE,
-    what: 'a step of a deletion that is over at once is not written down by itself',
+    what: 'a deletion step that ends immediately is not written to the status',
     kinds: ['Machine'],
     excusesStep: ({ lane, ours, theirs }, courses) =>
       lane === OPERATION &&
@@ -174,13 +174,13 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: PACE,
-    what: 'the original may see a node before it looks at its machine again',
+    what: 'the original may see a node before the next reconcile of its machine',
     kinds: ['Machine'],
     excusesStep: ({ ours, theirs }) => ours !== undefined && BIRTH.has(ours) && theirs === undefined,
   },
   {
     row: PACE,
-    what: 'a node without a second reconcile by the original has no marks of its machine',
+    what: 'the original sets the marks of a node only at the second reconcile',
     kinds: ['Node'],
     excuses: ({ path, theirs }, sides) =>
       FROM_MACHINE.test(path) && theirs === undefined && sides.ours.has(SYNCED) && !sides.theirs.has(SYNCED),

@@ -11,7 +11,7 @@ export interface Visit {
   readonly to: number;
 }
 
-/** What became of one thing over time: its values one after another, by lane. */
+/** The values of one object over time, by lane. */
 export interface Course {
   readonly name: string;
   readonly kind: string;

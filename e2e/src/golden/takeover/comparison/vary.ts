@@ -22,7 +22,7 @@ export const changing =
     return JSON.stringify(raw);
   };
 
-/** Every machine twice, and every count with it: for histories in which all machines of a set fare alike. */
+/** Doubles all machines and counts, for histories in which all machines of a set behave in the same way. */
 export const widened: Change = (text) => {
   const wide = text
     .replaceAll(

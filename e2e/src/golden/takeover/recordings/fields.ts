@@ -10,7 +10,7 @@ export const conditionsOf = (object: KubeObject | undefined): readonly Condition
   return isFields(status) && Array.isArray(status.conditions) ? (status.conditions as Condition[]) : [];
 };
 
-/** What a machine's controller did last with it. */
+/** The last operation of a machine. */
 export const operationOf = ({ status }: Recorded): Fields | undefined =>
   isFields(status) && isFields(status.lastOperation) ? status.lastOperation : undefined;
 

@@ -24,7 +24,7 @@ export const KINDS = [
 ] as readonly Definition[];
 export const EVENTS = events as Definition;
 
-/** @throws Error that names the kind and those that are known */
+/** @throws Error with the kind and the known kinds */
 export function definitionOf(kind: string): Definition {
   const found = KINDS.find((definition) => definition.kind === kind);
   if (!found)
@@ -32,5 +32,5 @@ export function definitionOf(kind: string): Definition {
   return found;
 }
 
-/** Owners come before what they own. */
+/** Owners come before their dependents. */
 export const placeOf = (kind: string): number => KINDS.findIndex((definition) => definition.kind === kind);

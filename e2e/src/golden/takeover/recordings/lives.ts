@@ -25,7 +25,7 @@ export interface Life {
   readonly goneAt: number | undefined;
 }
 
-/** What a recording saw. */
+/** The states in a recording. */
 export function livesIn(states: readonly State[]): readonly Life[] {
   const lives = new Map<string, { kind: string; versions: Version[]; goneAt: number | undefined }>();
   for (const { at, objects } of states) {

@@ -25,7 +25,7 @@ const NOT_CONTRACT = new Set([
   'capacity',
   'allocatable',
 ]);
-/** Lists whose order says nothing, and the fields that tell their items apart. */
+/** Lists without a meaningful order, and the fields that identify their items. */
 const SETS: Readonly<Record<string, readonly string[]>> = {
   conditions: ['type'],
   taints: ['key', 'effect'],

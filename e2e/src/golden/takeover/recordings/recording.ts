@@ -30,7 +30,7 @@ export type Recorded = KubeObject & { readonly [field: string]: unknown };
 export interface State {
   /** Seconds since the start. */
   readonly at: number;
-  /** What the user did last. */
+  /** The last action of the user. */
   readonly after: string;
   readonly objects: ReadonlyMap<string, Recorded>;
   readonly events: readonly Recorded[];
@@ -52,17 +52,17 @@ export interface Section {
 
 const keyOf = ({ kind, metadata: { name } }: KubeObject): string => `${kind}/${name}`;
 
-/** Reads all recordings of a folder. @throws Error that names the file and what is wrong with it */
+/** Reads all recordings of a folder. @throws Error with the file and the problem */
 export async function readHistories(dir: string): Promise<readonly History[]> {
   const files = (await readdir(dir)).filter((name) => name.endsWith('.json')).sort();
-  if (files.length === 0) throw new Error(`${dir} holds no recording (*.json)`);
+  if (files.length === 0) throw new Error(`${dir} contains no recording (*.json)`);
   return Promise.all(files.map(async (file) => parseHistory(file, await readFile(join(dir, file), 'utf8'))));
 }
 
-/** Reads one recording. @throws Error that names the file and what is wrong with it */
+/** Reads one recording. @throws Error with the file and the problem */
 export function parseHistory(file: string, text: string): History {
   const parsed = recording.safeParse(parseJson(file, text));
-  if (!parsed.success) throw new Error(`${file} is no recording of a take-over: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new Error(`${file} is not a recording of a take-over: ${z.prettifyError(parsed.error)}`);
   const objects = new Map<string, Recorded>();
   const events = new Map<string, Recorded>();
   const states = parsed.data.states.map(({ at, after, changed, gone }): State => {
@@ -77,7 +77,7 @@ function parseJson(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`${file} is no JSON`, { cause: error });
+    throw new Error(`${file} is not JSON`, { cause: error });
   }
 }
 
@@ -86,7 +86,7 @@ function namespaceOf(file: string, states: readonly State[]): string {
     .flatMap(({ objects }) => [...objects.values()])
     .filter(({ apiVersion, metadata: { namespace } }) => apiVersion?.startsWith('machine.sapcloud.io/') && namespace);
   const [first, ...others] = new Set(ours.map(({ metadata }) => metadata.namespace ?? ''));
-  if (!first) throw new Error(`${file} holds no object of machine.sapcloud.io in a namespace`);
+  if (!first) throw new Error(`${file} contains no object of machine.sapcloud.io in a namespace`);
   if (others.length > 0) throw new Error(`${file} has machines in more than one namespace: ${[first, ...others]}`);
   return first;
 }

@@ -9,7 +9,7 @@ const STATELESS = new Set(['Secret', 'MachineClass']);
 /** Steps of a deletion after which the VM is gone. */
 const VM_GONE = /VM deletion was successful|[Nn]ode object deletion|finalizer removal/;
 
-/** UIDs here by those of the recording. */
+/** UIDs of this run by the UIDs of the recording. */
 export type Uids = Map<string, string>;
 
 const ownersHere = (owners: readonly OwnerReference[], uids: Uids): OwnerReference[] =>
@@ -54,7 +54,7 @@ export async function load(stage: Stage, { objects, at }: State): Promise<Uids> 
   return uids;
 }
 
-/** A machine that changed its set is older than its owner, which had no UID here yet when it was made. */
+/** A machine that moved to another set is older than its owner, whose UID did not exist at the creation of the machine. */
 async function settleOwners(stage: Stage, objects: readonly Recorded[], uids: Uids): Promise<void> {
   for (const { kind, metadata } of objects) {
     const owners = metadata.ownerReferences ?? [];

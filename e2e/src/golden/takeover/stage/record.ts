@@ -2,7 +2,7 @@ import type { KubeObject } from '@mcm/kube';
 import type { Recorded } from '../recordings/recording.ts';
 import type { Stage } from './stage.ts';
 
-/** Something that a user does, and what the recording says of it. */
+/** An action of a user, and its record. */
 export interface Deed {
   /** Seconds since the start. */
   readonly at: number;

@@ -70,7 +70,7 @@ export class Stage {
     this.observer = new Observer(() => (clock.now().getTime() - zero) / 1_000, lens);
   }
 
-  /** An empty stage whose clock is that of the recording. */
+  /** An empty stage with the clock of the recording. */
   static async open({ states, namespace }: History, options: StageOptions = {}): Promise<Stage> {
     const zero = beginningOf(states[0]);
     const clock = new VirtualClock({ start: new Date(zero - 1_000) });
@@ -151,7 +151,7 @@ export class Stage {
     const manager = client('machine-controller-manager');
     const { signal } = this.#stop;
     const environment = { control: manager, target: manager, namespace, runtime };
-    const ended = this.#fails('a controller ended by itself');
+    const ended = this.#fails('a controller ended unexpectedly');
     void runManager(environment, {}, signal).ended.catch(ended);
     const control = client('machine-controller');
     const controller = buildMachineController({

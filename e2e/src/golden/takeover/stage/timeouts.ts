@@ -2,7 +2,7 @@ import { Annotations, type Machine, type MachineDeployment, parseDurationMs } fr
 import type { KubeObject } from '@mcm/kube';
 import { DEFAULTS, millis } from './stage.ts';
 
-/** What runs out is done with shortly before: what came of it must not be seen. In milliseconds. */
+/** The action is replayed shortly before its timeout, so that the timeout has no effect. In milliseconds. */
 const MARGIN_MS = 1_000;
 const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOff']);
 const IN_PLACE: ReadonlySet<string> = new Set(['InPlaceUpdating', 'InPlaceUpdateSuccessful']);

@@ -45,7 +45,7 @@ describe('failed updates', () => {
   };
   const SILENT: UpdateState = { ...FAILED, marks: ['candidate', 'selected'] };
   const REST =
-    '. A late success counts. After the health timeout, the machine is replaced, unless the timeout is disabled. A corrected template starts another update.';
+    '. mcm also accepts a late success. After the health timeout, the machine is replaced, unless the timeout is disabled. A corrected template starts another update.';
   const said = (message: string): Condition =>
     ({ type: 'RolloutBlocked', status: 'True', reason: 'InPlaceUpdateFailed', message }) as Condition;
 

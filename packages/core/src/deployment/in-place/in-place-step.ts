@@ -62,7 +62,7 @@ function failedUpdates(
     type: ROLLOUT_BLOCKED,
     status: 'True',
     reason: 'InPlaceUpdateFailed',
-    message: `Updates in place failed: ${reported.join(', ')}${more}. A late success counts. After the health timeout, the machine is replaced, unless the timeout is disabled. A corrected template starts another update.`,
+    message: `Updates in place failed: ${reported.join(', ')}${more}. mcm also accepts a late success. After the health timeout, the machine is replaced, unless the timeout is disabled. A corrected template starts another update.`,
   };
 }
 
@@ -105,7 +105,7 @@ export function inPlaceStep(view: View): Step {
     unavailable: limits.unavailable,
     ...shareOf(view),
     manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
-    // Outside of its windows an update completes what it began, and begins nothing.
+    // Outside of its windows, an update completes started machines and starts no others.
     ...(view.closed ? { repairsFirst: true } : {}),
     nodeOf: nodeOf ?? (() => undefined),
     postponed: new Set(view.postponed.map(({ machine }) => machine)),

@@ -14,10 +14,14 @@ export type RecreateStep =
 export function planRecreate({ current, old }: Sizes, replicas: number): RecreateStep {
   const active = old.filter(isActive);
   if (active.length > 0) {
-    return { kind: 'resize', resize: new Map(active.map((size) => [size.name, 0])), because: 'old machines go first' };
+    return {
+      kind: 'resize',
+      resize: new Map(active.map((size) => [size.name, 0])),
+      because: 'deleting old machines before new ones are created',
+    };
   }
   const left = old.reduce((total, size: SetSize) => total + size.actual, 0);
-  if (left > 0) return { kind: 'wait', because: `${left} old machines are not gone yet` };
+  if (left > 0) return { kind: 'wait', because: `${left} old machines still exist` };
   if (current === undefined) return { kind: 'create', because: 'no old machine is left' };
   if (current.replicas !== replicas) {
     return {

@@ -107,10 +107,10 @@ function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefi
   const { current, old } = splitSets(deployment, sets);
   const replicas = deployment.spec.replicas ?? 0;
   if (replicas !== request.to)
-    return `spec.replicas is ${replicas} and not ${request.to}: it was changed after the request`;
+    return `spec.replicas is ${replicas} and not ${request.to}: the field changed after the request`;
   const before = replicasBefore(snapshot);
   if (before !== undefined && before !== request.from) {
-    return `it expects ${request.from} replicas, and there were ${before}; read the deployment again`;
+    return `the request expects ${request.from} replicas, and there were ${before}; read the deployment again`;
   }
   if (old.some((set) => (set.spec.replicas ?? 0) > 0 || machinesOf(set).length > 0)) {
     return 'a rollout is in progress; try again when the condition Progressing has the reason NewMachineSetAvailable';

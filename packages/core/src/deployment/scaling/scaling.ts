@@ -12,13 +12,13 @@ import {
   sum,
 } from '../state/size.ts';
 
-/** What a scaling is measured against. */
+/** The base of a scaling. */
 export interface ScaleTarget extends GrowthRule {
   readonly limits: Limits;
   readonly strategy: string | undefined;
   /** `status.replicas` of the deployment: replaces a missing max-replicas annotation. */
   readonly statusReplicas: number;
-  /** Whether the rollout is paused: then sizes follow what the user asks for, and nothing else. */
+  /** True if the rollout is paused. Then the sizes follow only the replicas of the user. */
   readonly paused?: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface Scaling {
 
 /**
  * Whether the deployment's replicas were changed since its sets were last scaled (docs/compatibility/rules-deployments.md §1.11). A template change wins
- * over a change of replicas made together with it: without a current set this is no scaling event.
+ * over a change of replicas made together with it: without a current set, the change is not a scaling event.
  */
 export function isScalingEvent(sizes: Sizes, replicas: number): boolean {
   if (sizes.current === undefined) return false;
@@ -49,7 +49,7 @@ export const isSaturated = (current: SetSize | undefined, replicas: number): boo
 
 const newestFirst = (a: SetSize, b: SetSize): number => oldestSizeFirst(b, a);
 
-/** Half away from zero, for what is never negative. */
+/** Rounds half up; the value is never negative. */
 const round = (value: number): number => Math.floor(value + 0.5);
 
 /** The same during a pause, in which a template without a set gets none. */
@@ -73,16 +73,16 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const stands = paused && !isRescaled(active, replicas);
   // A limit that was lowered is kept to by those who scale by it: the surge of updates in place is their own.
   if (stands && (!rolls || sum(active, (size) => size.replicas) <= replicas + limits.annotatedSurge)) {
-    return { resize: new Map(), annotate, because: 'paused: no set changes its size' };
+    return { resize: new Map(), annotate, because: 'the rollout is paused: the sets keep their sizes' };
   }
   if (isSaturated(sizes.current, replicas)) {
     const resize = new Map(sizes.old.filter(isActive).map((size) => [size.name, 0]));
     return { resize, annotate: [], because: 'all replicas belong to the current set' };
   }
   // Without new annotations every later pass would see a scaling event again and the rollout stood still (BUG-5).
-  // During a pause the strategy moves nothing: what the user asks for is shared out here.
+  // During a pause the strategy changes no sizes, so this function distributes the replicas of the user.
   if (!rolls && !paused) {
-    return { resize: new Map(), annotate, because: 'the strategy sets the sizes itself' };
+    return { resize: new Map(), annotate, because: 'the strategy of the rollout sets the sizes of the sets' };
   }
   const toAdd = allowedOf(target) - sum(active, (size) => size.replicas);
   if (toAdd < 0) return { resize: shareOut(active, target, toAdd), annotate, because: 'in proportion' };
@@ -94,7 +94,7 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   return addTo(growing, toAdd, roomFor(sizes, target), target);
 }
 
-/** One active set, or none: it takes all replicas, but for what its template must not get yet. */
+/** With at most one active set, this set takes all replicas that its template may have. */
 function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarget): Scaling {
   const { replicas, ceiling, good } = target;
   const proven = sizes.old.find(({ name }) => name === good);
@@ -128,7 +128,7 @@ function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): 
 const allowedOf = ({ replicas, limits }: ScaleTarget): number => (replicas > 0 ? replicas + limits.annotatedSurge : 0);
 
 /**
- * Machines that may be added now. Terminating machines still count, and those that are about to terminate. The rollout adds the
+ * Machines that may be added now. Terminating machines count, including machines whose deletion was just sent. The rollout adds the
  * delayed machines after their deletion.
  */
 const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>

@@ -16,7 +16,7 @@ export interface TimedTrigger extends Trigger {
   readonly time: string;
 }
 
-/** What the annotation trigger-deletion-by-mcm asks for. */
+/** The content of the annotation trigger-deletion-by-mcm. */
 export interface TriggerPlan {
   /** Annotations of the deployment to write; null removes. Empty: nothing to write. */
   readonly annotations: Readonly<Record<string, string | null>>;
@@ -37,7 +37,7 @@ const printTriggers = (triggers: readonly TimedTrigger[]): string =>
 const after = (time: number | undefined, now: Date): string =>
   formatTime(time === undefined ? now : new Date(Math.max(now.getTime(), time + SECOND_MS)));
 
-/** What decides which time a machine is marked with. */
+/** The inputs for the time in the mark of a machine. */
 interface MarkTimes {
   /** Of its entry in the list. */
   readonly entry: string;
@@ -70,7 +70,7 @@ function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly
  * every second (ODD-8).
  *
  * @param machines The deployment's own machines by name: names of any other machine are dropped (ODD-14).
- * @param isElsewhere Whether a name is that of a machine that is not this deployment's.
+ * @param isElsewhere Returns true if a machine with the name exists outside of this deployment.
  * @param coveredFor End of the time that an earlier reduction covers for the machine's set, in milliseconds since 1970.
  * Undefined: the replicas are reduced for this name.
  */
@@ -124,7 +124,7 @@ export function planTriggers(
   };
 }
 
-/** What can be a machine's name; an empty entry is none. */
+/** The pattern of machine names. An empty entry does not match. */
 const NAME = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/;
 
 const rubbish = (text: string): string[] =>

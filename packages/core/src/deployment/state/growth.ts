@@ -4,9 +4,9 @@ import { isActive, oldestSizeFirst, type SetSize, type Sizes, steadyAvailable, s
 export interface GrowthRule {
   /** `spec.replicas` of the deployment. */
   readonly replicas: number;
-  /** What the current set may not exceed, because its template is not proven; absent: nothing holds it back. */
+  /** The limit of the current set while its template is not proven; absent: no limit. */
   readonly ceiling?: number;
-  /** The last good set: it takes what the current set may not; absent: there is none. */
+  /** The last good set, which gets the replicas that the current set may not have; absent if it does not exist. */
   readonly good?: string;
 }
 

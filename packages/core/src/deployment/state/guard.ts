@@ -5,7 +5,7 @@ export class PlanRefused extends Error {
   override readonly name = 'PlanRefused';
 }
 
-/** What a plan must keep to. */
+/** The limits of a plan. */
 export interface PlanBounds {
   readonly replicas: number;
   readonly surge: number;

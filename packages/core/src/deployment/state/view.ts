@@ -236,5 +236,5 @@ const selectedBy =
 export const hasMachines = ({ set, counts }: CountedSet): boolean =>
   counts.replicas > 0 || (set.spec.replicas ?? 0) > 0;
 
-/** Returns true if machines of an older template exist. The creation of a deployment is no rollout. */
+/** Returns true if machines of an older template exist. The creation of a deployment does not count as a rollout. */
 export const rolling = (old: readonly CountedSet[]): boolean => old.some(hasMachines);

@@ -6,7 +6,7 @@ const SETTLES_S = 20;
 
 /**
  * While a deployment is paused, no rollout creates or deletes a machine. Every set keeps its size until the user scales
- * or resumes, after any change of template, machines and manager. Replacements within a set are no rollout.
+ * or resumes, after any change of template, machines and manager. Replacements within a set do not count as a rollout.
  */
 export class PauseVerifier {
   readonly #world: World;

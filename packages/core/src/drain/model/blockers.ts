@@ -37,7 +37,7 @@ export function heldBlocker(
   const left = going.slice(0, 3).map(nameOf).join(', ');
   const more = going.length > 3 ? ` and ${going.length - 3} more` : '';
   const budgets = [...new Set(going.flatMap((pod) => pod.budgets.map(({ key }) => key)))];
-  const what = policy === 'Quarantine' ? 'keeps the node cordoned until it ends' : 'keeps waiting for it';
+  const what = policy === 'Quarantine' ? 'keeps the node cordoned until the pod ends' : 'continues to wait for the pod';
   return {
     text: `drain timeout expired with pod ${left}${more} left; undrainable policy ${policy} ${what}${policyProblem ? `; ${policyProblem}` : ''}`,
     failed: true,

@@ -80,7 +80,7 @@ export interface VolumeMove {
   readonly detachedAt?: Date;
 }
 
-/** What this process remembers of a drain. A new process starts without it, which costs only waiting times. */
+/** The state of a drain in the memory of this process. A new process starts without it, which costs only waiting times. */
 export interface DrainMemory {
   /** By pod uid. */
   readonly attempts: ReadonlyMap<string, Attempt>;
@@ -90,7 +90,7 @@ export interface DrainMemory {
   readonly emptySince?: Date;
   /** UIDs of the VolumeAttachments that were deleted after a forced drain. */
   readonly detachRequested?: ReadonlySet<string>;
-  /** When this process last wrote what the drain waits for. */
+  /** The last time at which this process wrote the blockers of the drain. */
   readonly reportedAt?: Date;
   /** Causes that an event has reported, see `Blocker`. */
   readonly reported?: ReadonlySet<string>;
@@ -121,7 +121,7 @@ export interface AttachRoom {
   readonly driverOf: ReadonlyMap<string, string>;
 }
 
-/** What a drain cannot read, with the reason as a clause. */
+/** The kinds that a drain cannot read, with the reason as a clause. */
 export interface UnseenByDrain {
   /** Pods, so the pods on the node are unknown. */
   readonly pods?: string;
@@ -142,7 +142,7 @@ export interface DrainObservation {
   readonly attach?: AttachRoom;
   /** Whether the cluster has VolumeAttachments. */
   readonly tracksVolumes: boolean;
-  /** What this process may not read, as clauses; absent: nothing. */
+  /** The missing read permissions of this process, as clauses; absent if it has all. */
   readonly unseen?: UnseenByDrain;
   /** The watch of pods was interrupted, so pods can exist that the cache does not have. */
   readonly podsUnproven?: true;

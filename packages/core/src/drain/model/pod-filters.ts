@@ -13,7 +13,7 @@ const mirrorPod: PodFilter = (pod) =>
   pod.mirror ? { pod: 'stay', because: 'a static pod: only its kubelet can end it' } : undefined;
 
 const daemonSetPod: PodFilter = (pod) =>
-  pod.ownerKind === 'DaemonSet' ? { pod: 'stay', because: 'a DaemonSet would only start it again' } : undefined;
+  pod.ownerKind === 'DaemonSet' ? { pod: 'stay', because: 'its DaemonSet would start it again' } : undefined;
 
 const leavingPod: PodFilter = (pod) =>
   pod.dueAt ? { pod: 'leaving', because: 'it is already being deleted' } : undefined;
@@ -22,10 +22,12 @@ const completedPod: PodFilter = (pod) =>
   pod.phase === 'Succeeded' || pod.phase === 'Failed' ? { pod: 'evict', because: 'it has ended' } : undefined;
 
 const barePod: PodFilter = (pod) =>
-  pod.ownerKind === undefined ? { pod: 'evict', because: 'nothing will start it again, but the node goes' } : undefined;
+  pod.ownerKind === undefined
+    ? { pod: 'evict', because: 'no controller starts it again, but its node is deleted' }
+    : undefined;
 
 const localStoragePod: PodFilter = (pod) =>
-  pod.localStorage ? { pod: 'evict', because: 'its local data goes with the node' } : undefined;
+  pod.localStorage ? { pod: 'evict', because: 'its local data is lost with the node' } : undefined;
 
 /** In the order of their evaluation. */
 export const POD_FILTERS: readonly PodFilter[] = [
@@ -43,5 +45,5 @@ export function verdictOf(pod: DrainPod, filters: readonly PodFilter[] = POD_FIL
     const verdict = filter(pod);
     if (verdict) return verdict;
   }
-  return { pod: 'evict', because: 'its controller will start it elsewhere' };
+  return { pod: 'evict', because: 'its controller starts it on another node' };
 }

@@ -7,7 +7,7 @@ const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + 
 const attachedHere = (o: DrainObservation, volumes: readonly string[]): boolean =>
   o.attachments.some(({ volume }) => volumes.includes(volume));
 
-/** What a move waits for. `by`: until when it keeps its place in the window; absent: unknown. */
+/** The next step of a move. `by`: until when it keeps its place in the window; absent: unknown. */
 export interface MoveStage {
   readonly at: 'pod' | 'detach' | 'attach';
   readonly since?: Date;
@@ -15,7 +15,7 @@ export interface MoveStage {
 }
 
 /**
- * What a moving pod with volumes waits for; undefined: it has arrived, or does not return. A pod that does not end
+ * The next step of a moving pod with volumes; undefined if the move is complete or the pod does not return. A pod that does not end
  * keeps its place only as long as its volumes would, so it does not delay the others until the end of the drain.
  */
 function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage | undefined {
@@ -29,7 +29,7 @@ function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage 
   return { at: 'attach', since: detachedAt, by: later(detachedAt, o.reattachTimeoutMs) };
 }
 
-/** The moves that occupy a place in the window at `now`, with what each waits for. */
+/** The moves that occupy a place in the window at `now`, with the reason for the wait of each. */
 export function movesUnderWay(
   o: DrainObservation,
   now: Date,

@@ -3,7 +3,7 @@ import { type Machine, type MachineClass, machineClasses, type NodeCondition } f
 import type { ConfigMap, Draft } from '@mcm/kube';
 import { type Known, scrub } from '../secrets/evidence-text.ts';
 
-/** What the driver reported about the VM of a failed machine. */
+/** The report of the driver about the VM of a failed machine. */
 export interface InstanceEvidence {
   /** State of the VM in the words of the cloud, with its reason. */
   readonly state?: string;
@@ -25,7 +25,7 @@ export interface EvidenceParts {
   readonly machineClass: MachineClass | undefined;
   readonly failure: Failure;
   readonly instance: InstanceEvidence | undefined;
-  /** What could not be determined, one sentence each. */
+  /** Unknown values, one sentence each. */
   readonly gaps: readonly string[];
   readonly known: Known;
 }

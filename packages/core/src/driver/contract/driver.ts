@@ -37,7 +37,7 @@ export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, C
    */
   readonly userData: Uint8Array;
   /**
-   * Reports in a few words what a long creation waits for. The status of the Machine shows the text until the call
+   * Reports in a few words the reason why a creation takes long. The status of the Machine shows the text until the call
    * ends.
    */
   readonly waitsFor?: (what: string) => void;

@@ -29,6 +29,6 @@ export function checkClass<Spec, Credentials>(
   if (secretKeysOf(machineClass).length === 0)
     return text.includes('secretRef') ? problems : [noSecret(machineClass), ...problems];
   if (data[USER_DATA_KEY] !== undefined || text.includes(USER_DATA_KEY)) return problems;
-  const noUserData = `secretRef: ${secretNames(machineClass)} has no key userData, without which no VM can be made; add it`;
+  const noUserData = `secretRef: ${secretNames(machineClass)} has no key userData, which is required for a VM; add the key`;
   return [noUserData, ...problems];
 }

@@ -191,7 +191,7 @@ async function create<Spec, Credentials>(
   });
   // The bootstrap token took requests to the target cluster, during which the Lease may have been lost.
   await confirmLeader(fence, 'create');
-  // As a text by mistake, a Buffer is the user data itself, which the redaction finds. A plain array would be a list of numbers.
+  // If a Buffer is printed by mistake, its text is the user data, which the redaction removes. A plain array would be a list of numbers.
   const userData = bytesOf(rendered);
   const waitsFor = (cause: string): void =>
     onWaiting?.(redact(cause, { ...secrets.hidden, [USER_DATA_KEY]: userData }));

@@ -63,7 +63,7 @@ async function findSibling<Spec, Credentials>(
       const attempt = { ...request, credentials: decodeInput(driver, input).credentials };
       await driver.status?.(attempt);
       const fields = { machine: machine.metadata.name, class: machineClass.metadata.name, by: other.metadata.name };
-      log.warn('Credentials of the class refused; using those of another class', fields);
+      log.warn('Credentials of the class refused; using the credentials of another class', fields);
       return { request: attempt, secrets };
     } catch (thrown) {
       if (request.signal.aborted) throw thrown;

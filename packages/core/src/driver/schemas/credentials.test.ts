@@ -63,7 +63,7 @@ test('credentials must be text; keys that no driver reads need not', () => {
     readSecrets(machineClass(), ['test/s'], () => secret('s', { token: GZIP, other: GZIP }), reads);
   expect(found((key) => key === 'token')).toMatchObject({
     data: {},
-    problems: ['data.token of Secret test/s is no UTF-8 text; store the base64 of text there'],
+    problems: ['data.token of Secret test/s is not UTF-8 text; store the base64 of a text in this key'],
   });
   expect(found(() => false).problems).toEqual([]);
 });

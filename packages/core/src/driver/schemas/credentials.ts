@@ -61,7 +61,7 @@ function decode(secret: Secret): Decoded {
 }
 
 const notText = (key: string, { metadata: { namespace, name } }: Secret): string =>
-  `data.${key} of Secret ${namespace}/${name} is no UTF-8 text; store the base64 of text there`;
+  `data.${key} of Secret ${namespace}/${name} is not UTF-8 text; store the base64 of a text in this key`;
 
 const versions = new WeakMap<Secret, string>();
 

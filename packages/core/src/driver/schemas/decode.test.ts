@@ -48,6 +48,6 @@ test('a key may be missing in either of two Secrets', () => {
 test('a class without a Secret gets one event with the hint', () => {
   const { secretRef: _, ...rest } = classOf({});
   expect(() => decodeInput(driver, { call: 'create', machineClass: rest as MachineClass, data: {} })).toThrow(
-    /^secretRef: MachineClass small names no Secret; name one with userData and credentials$/,
+    /^secretRef: MachineClass small refers to no Secret; add a Secret with userData and credentials$/,
   );
 });

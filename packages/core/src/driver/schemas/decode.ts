@@ -33,12 +33,12 @@ const secretProblem =
     const [key] = path;
     if (key !== undefined && data[String(key)] === undefined)
       return `data${pathText(path)} of Secret ${secrets} is missing; add it`;
-    return `data${pathText(path)} of Secret ${secrets}: ${message}; correct it there`;
+    return `data${pathText(path)} of Secret ${secrets}: ${message}; correct the key in the Secret`;
   };
 
 /** The error of a class without a Secret that needs one. */
 export const noSecret = ({ metadata }: MachineClass): string =>
-  `secretRef: MachineClass ${metadata.name} names no Secret; name one with userData and credentials`;
+  `secretRef: MachineClass ${metadata.name} refers to no Secret; add a Secret with userData and credentials`;
 
 /**
  * Parses the provider spec of a class by a driver's schema.

@@ -48,7 +48,7 @@ export function referenceText({ provider, providerSpec, secret }: DriverReferenc
     '## `providerSpec` of a MachineClass',
     table(['Field', 'Type', 'Meaning'], rowsOf(providerSpec)),
     '## Keys of its Secrets',
-    '`credentialsSecretRef` is laid over `secretRef`; values are base64 in `data`.',
+    'Keys of `credentialsSecretRef` take precedence over keys of `secretRef`. Values are base64 in `data`.',
     table(['Key', 'Type', 'Meaning'], rowsOf(secret)),
   ]
     .join('\n\n')

@@ -164,7 +164,7 @@ function without(text: string, pieces: readonly string[]): string {
 const RUN = /(?:[\w+/=-]|%[0-9a-f]{2}){24,}/gi;
 const WINDOW = 16;
 
-/** What a run would be in base64: servers cut what they echo, so a part of a secret is looked for as well. */
+/** The base64 forms of a run of bytes. The search includes parts of a secret, because servers truncate echoed texts. */
 const plain = (run: string): string =>
   run
     .replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
@@ -230,7 +230,7 @@ export function redact(text: string, secrets: Secrets): string {
 
 /** Headers with credentials. */
 const CONFIDENTIAL = /^(authorization|proxy-authorization|cookie|x-amz-security-token)$/i;
-/** Shorter words of a header are no secrets: schemes, names of parameters, dates. */
+/** Shorter words of a header are not secrets: schemes, names of parameters, dates. */
 const SHORTEST_WORD = 12;
 const NO_SECRET = /^AWS4-HMAC-SHA256$|^SignedHeaders=/;
 /** Form fields of a token endpoint. */

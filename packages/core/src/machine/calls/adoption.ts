@@ -17,8 +17,7 @@ export interface AdoptionOptions {
  * Looks for the VM of a machine that has none on record. Another controller may have created one and stopped before it
  * recorded the VM. Or the Machine object was created again under its name. A VM that another machine has on record, or
  * that is kept for analysis, is not adopted.
- * @throws MachineError `NotFound`: there is none; `Aborted`: there is one that is about to end; otherwise the error of
- * the driver
+ * @throws MachineError `NotFound`: no VM exists; `Aborted`: a VM exists but is being deleted; otherwise the error of the driver
  */
 export async function findUnrecorded(
   machine: Machine,

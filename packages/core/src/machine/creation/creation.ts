@@ -32,7 +32,7 @@ export function planCreation(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * The last operation says what a long first creation waits for. The phase stays empty, as in the original. The original's
+ * The last operation contains the reason why a first creation takes long. The phase stays empty, as in the original. The original's
  * orphan collection needs this to distinguish a VM in creation from an orphan.
  */
 function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: RunningCall, now: Date): Plan {
@@ -66,7 +66,7 @@ function planVm(o: MachineObservation, now: Date): Plan {
   }
   if (!last.outcome.ok)
     return planShortage(o, now) ?? planRetry(o, last, createBackoff(o, last.outcome.error), creationFailed, now);
-  if (!created) return act('finding the VM of the record', { do: 'call', call: 'create' });
+  if (!created) return act('finding the VM in the record of the machine', { do: 'call', call: 'create' });
   if (o.hasTarget && isStale(o.nodeOfCreated, created, o)) {
     return act(`Node ${created.nodeName} belongs to an earlier VM`, { do: 'call', call: 'delete' });
   }

@@ -33,5 +33,5 @@ export const isCreation = ({ actions }: Plan): boolean =>
 /** Removes the note before the first call that may create a VM. After a crash in between, the VM is unknown. */
 export function withoutNote(o: MachineObservation, plan: Plan): Plan {
   if (!isCreation(plan) || !isNoted(o.machine)) return plan;
-  return act('its VM is about to be created', { do: 'annotate', annotations: { [Annotations.NoCreateCall]: null } });
+  return act('its VM will be created next', { do: 'annotate', annotations: { [Annotations.NoCreateCall]: null } });
 }

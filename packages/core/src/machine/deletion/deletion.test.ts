@@ -78,7 +78,7 @@ test('a pod that was bound before the cordon is drained, with or without the fin
 test.each<[row: string, observation: MachineObservation, actions: string[]]>([
   ['S-D3 an empty node: its VM goes', see(dying(terminating(T1))), ['call delete']],
   [
-    'S-D15 the VM is gone: its Node goes',
+    'S-D15 the VM no longer exists: its Node goes',
     see(dying(terminating(T4)), {
       calls: { last: { kind: 'delete', at: NOON, outcome: { ok: true }, failures: 0, inputs: 'i' } },
     }),
@@ -117,7 +117,7 @@ test.each<[row: string, observation: MachineObservation, actions: string[]]>([
     ['call delete'],
   ],
   [
-    'incident 20: the VM is gone, a volume is attached: the Node is out of service',
+    'incident 20: the VM no longer exists, a volume is attached: the Node is out of service',
     see(dying(terminating(T3)), { drain: attachedBy('live'), calls: vmGone }),
     ['markOutOfService'],
   ],

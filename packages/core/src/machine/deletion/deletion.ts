@@ -294,7 +294,7 @@ const vmNote = (o: MachineObservation): string =>
       : 'Skipping drain as nodeName is not a valid one for machine.';
 
 /**
- * Detaches volumes that are still attached after the VM is gone, because of a forced drain or of pods that stay.
+ * Detaches volumes that are still attached after the VM no longer exists, because of a forced drain or of pods that stay.
  *
  * The VM can no longer write to them. The taint `out-of-service` makes Kubernetes detach them at once instead of after six
  * minutes, and mcm deletes their attachments. The Node stays until then, because it carries the taint. (The original
@@ -302,7 +302,7 @@ const vmNote = (o: MachineObservation): string =>
  */
 function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
   const { node, drain, calls, machine, settings } = o;
-  // A volume that the kubelet reported as in use is not in use, because the VM is gone.
+  // A volume that the kubelet reported as in use is not in use, because the VM no longer exists.
   const attachments = drain?.attachments.filter(({ inUse }) => !inUse) ?? [];
   if (!o.hasTarget || !node || !drain || attachments.length === 0) return undefined;
   const goneAt = calls.last?.kind === 'delete' ? calls.last.at : millis(machine.status?.lastOperation?.lastUpdateTime);
@@ -325,11 +325,12 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
 
 /**
  * Deletes the Node after the VM, then the machine. In another order, a running kubelet would register the Node again. The
- * Node of a kept VM stays cordoned. The orphan collection deletes it after the VM is gone.
+ * Node of a kept VM stays cordoned. The orphan collection deletes it after the VM no longer exists.
  */
 function planEnd(o: MachineObservation): Plan {
   if (isVmKept(o.machine)) return act('its VM is kept for an investigation', { do: 'removeFinalizer' });
   const held = o.node?.metadata.finalizers?.includes(Finalizers.Node);
-  if (o.node && (held || !o.node.metadata.deletionTimestamp)) return act('the VM is gone', { do: 'releaseNode' });
+  if (o.node && (held || !o.node.metadata.deletionTimestamp))
+    return act('the VM no longer exists', { do: 'releaseNode' });
   return act('all resources of the machine are deleted', { do: 'removeFinalizer' });
 }

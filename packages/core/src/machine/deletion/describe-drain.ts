@@ -8,7 +8,7 @@ import type { Action } from '../model/plan.ts';
 import type { Operation } from '../model/status.ts';
 import { at, operation, say } from './deletion-status.ts';
 
-/** The shortest time between two status writes about what a drain waits for. */
+/** The shortest time between two status writes about the blockers of a drain. */
 const REPORT_DRAIN_EVERY_MS = 5_000;
 
 /** If the remaining pods end within this time, the status is not updated when their blockers are gone. */

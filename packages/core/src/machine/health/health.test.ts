@@ -305,35 +305,35 @@ test.each<[what: string, machine: Machine, node: Node | undefined, reason: strin
     given({ phase: 'Running' }),
     node({ conditions: sick }),
     'NodeUnhealthy',
-    'It is unhealthy: Ready is False. It is marked Failed if this lasts 10m0s',
+    'It is unhealthy: Ready is False. It becomes Failed if this lasts 10m0s',
   ],
   [
     'a node that may stay unhealthy',
     given({ phase: 'Running', spec: { disableHealthTimeout: true } }),
     node({ conditions: readonly }),
     'NodeUnhealthy',
-    'It is unhealthy: ReadonlyFilesystem is True. It is not marked Failed, because spec.disableHealthTimeout is true',
+    'It is unhealthy: ReadonlyFilesystem is True. It does not become Failed, because spec.disableHealthTimeout is true',
   ],
   [
     'a node that is gone',
     given({ phase: 'Running' }),
     undefined,
     'NodeMissing',
-    'Node fakeNode-0 went missing. It is marked Failed if this lasts 10m0s',
+    'Node fakeNode-0 went missing. It becomes Failed if this lasts 10m0s',
   ],
   [
     'unhealthy for too long',
     given({ phase: 'Unknown', since: -15, conditions: sick }),
     node({ conditions: sick }),
     'HealthTimeout',
-    'It has been unhealthy for 10m0s and is Failed: Ready is False',
+    'The machine has been unhealthy for 10m0s and is Failed: Ready is False',
   ],
   [
     'its node missing for too long',
     given({ phase: 'Unknown', since: -15 }),
     undefined,
     'HealthTimeout',
-    'It has been unhealthy for 10m0s and is Failed: Node fakeNode-0 went missing',
+    'The machine has been unhealthy for 10m0s and is Failed: Node fakeNode-0 went missing',
   ],
   [
     'an update in place that has failed for too long, on a node that is well',
@@ -344,7 +344,7 @@ test.each<[what: string, machine: Machine, node: Node | undefined, reason: strin
     }),
     node(),
     'HealthTimeout',
-    'It has been unhealthy for 10m0s and is Failed: Machine machine-0 failed to update: no room',
+    'The machine has been unhealthy for 10m0s and is Failed: Machine machine-0 failed to update: no room',
   ],
   [
     'heard of again',
@@ -380,7 +380,7 @@ test.each<[what: string, node: Node | undefined, message: string]>([
   const { event } = planHealth(observe(m, n), new Date(NOON.getTime() + 21 * 60_000));
   expect(event).toMatchObject({
     reason: 'FailedToJoin',
-    message: `It did not join within 20m0s of its creation and is Failed: ${message}`,
+    message: `The machine did not join within 20m0s of its creation and is Failed: ${message}`,
   });
 });
 

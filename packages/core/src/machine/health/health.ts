@@ -125,7 +125,7 @@ function checkHealth(o: MachineObservation, base: MachineStatus | undefined, now
 }
 
 /**
- * Whether the machine is Failed because its in-place update did not end. Its healthy Node is no sign of recovery. In the
+ * Whether the machine is Failed because its in-place update did not end. A healthy Node does not mean that the machine has recovered. In the
  * original, the next health check may make the machine Running again while it is still selected and cordoned.
  */
 function failedInPlace({ machine, node }: MachineObservation): boolean {
@@ -196,7 +196,7 @@ const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     base,
     now,
     `Machine ${nameOf(o)} is unhealthy - changing MachinePhase to Unknown. Node conditions: ${printConditions(base?.conditions ?? [])}`,
-    { reason: 'NodeUnhealthy', message: `It is unhealthy: ${ailments(o, base?.conditions)}. ${prospect(o)}` },
+    { reason: 'NodeUnhealthy', message: `The machine is unhealthy: ${ailments(o, base?.conditions)}. ${prospect(o)}` },
   );
 
 /** The unhealthy conditions of the Node. Users read events, so the event omits the other conditions of the description. */
@@ -206,8 +206,8 @@ const ailments = ({ settings }: MachineObservation, conditions: Parameters<typeo
 /** What happens next if the machine stays unhealthy. */
 const prospect = ({ settings }: MachineObservation): string =>
   settings.healthTimeoutDisabled
-    ? 'It is not marked Failed, because spec.disableHealthTimeout is true'
-    : `It is marked Failed if this lasts ${formatDurationMs(settings.healthTimeoutMs)}`;
+    ? 'It does not become Failed, because spec.disableHealthTimeout is true'
+    : `It becomes Failed if this lasts ${formatDurationMs(settings.healthTimeoutMs)}`;
 
 function toUnknown(
   o: MachineObservation,
@@ -280,7 +280,7 @@ const earliest = (a: Date, b: Date | undefined): Date => (b && b < a ? b : a);
 
 function neverJoined(o: MachineObservation, now: Date): HealthPlan {
   const description = `Machine ${nameOf(o)} failed to join the cluster in ${formatDurationMs(o.settings.creationTimeoutMs)} minutes.`;
-  const message = `It did not join within ${formatDurationMs(o.settings.creationTimeoutMs)} of its creation and is Failed: ${missingForJoin(o)}`;
+  const message = `The machine did not join within ${formatDurationMs(o.settings.creationTimeoutMs)} of its creation and is Failed: ${missingForJoin(o)}`;
   return toFailed(o, now, description, { reason: 'FailedToJoin', message });
 }
 
@@ -326,7 +326,7 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
   const conditions = printConditions(o.machine.status?.conditions ?? []);
   const description = `Machine ${nameOf(o)} health checks failing since last ${formatDurationMs(o.settings.healthTimeoutMs)} minutes. Updating machine phase to Failed. Node Conditions: ${conditions}`;
   const said = o.cloudSays === undefined ? '' : `. ${o.cloudSays}`;
-  const message = `It has been unhealthy for ${formatDurationMs(o.settings.healthTimeoutMs)} and is Failed: ${lastingConditions(o)}${said}`;
+  const message = `The machine has been unhealthy for ${formatDurationMs(o.settings.healthTimeoutMs)} and is Failed: ${lastingConditions(o)}${said}`;
   return toFailed(o, now, description, { reason: 'HealthTimeout', message });
 }
 

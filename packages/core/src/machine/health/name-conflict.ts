@@ -17,7 +17,7 @@ const LET_BE_MS = 60_000;
  * - Or a VM of a lost `create` call registered it and is gone. The kubelet of the machine's VM then uses that Node, and
  *   the machine would never join.
  *
- * The cloud distinguishes the last two cases: one lookup for each such Node tells the VM of the machine. Before the join
+ * The cloud distinguishes the last two cases: one lookup for each Node returns the VM of the machine. Before the join
  * the lookup runs at once, because the VM may still boot. A kubelet that finds no Node registers one. A kubelet that
  * already uses a Node does not register again after the Node is deleted.
  * @returns undefined without a conflict

@@ -49,7 +49,7 @@ export const probeIntervalMs = ({ timeoutMs }: Pick<ReachabilityTimings, 'timeou
 const staleAfterMs = (timings: ReachabilityTimings): number =>
   Math.max(timings.timeoutMs, 2 * probeIntervalMs(timings));
 
-/** What is remembered between checks. Instants are milliseconds of the monotonic clock. */
+/** The state between two checks. Instants are milliseconds of the monotonic clock. */
 export interface Reachability {
   /** The start of the first failed probe. */
   readonly downSince?: number;
@@ -188,7 +188,7 @@ export class ReachabilityCheck {
     this.#settlesAt = this.#options.clock.monotonic() + SETTLE_MS;
   }
 
-  /** The clusters that do not answer. An open watch is no proof, because requests may fail independently. */
+  /** The clusters that do not answer. An open watch does not prove that the server is reachable, because requests may fail independently. */
   async #failures(startedAt: number): Promise<readonly string[]> {
     const { probes, namespace } = this.#options;
     const limitMs = this.#limitMs(startedAt);

@@ -22,7 +22,7 @@ const LONGEST_PAUSE_MS = 60_000;
 /** A read of the Node counts as fresh for this long. It is longer than a request takes. */
 const FRESH_MS = 60_000;
 
-/** What must happen before a write: the time that must pass, or a read of the Node. */
+/** The condition for a write: a delay, or a read of the Node. */
 export type Damping = { readonly until: Date } | 'read';
 
 /**

@@ -16,7 +16,7 @@ export interface KeepingState {
   readonly kept?: KeptVm;
 }
 
-/** What this process remembers of one machine between reconciles. A restart loses it, which costs time but never a VM. */
+/** The state of one machine in the memory of this process between reconciles. A restart loses it, which costs time but never a VM. */
 export interface MachineMemory {
   drain: DrainMemory;
   /** UID of the deleted Node. Without it, a stale cache would make mcm use that Node again. */

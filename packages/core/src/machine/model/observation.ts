@@ -44,7 +44,7 @@ export type CallOutcome =
 export interface RunningCall {
   readonly kind: CallKind;
   readonly since: Date;
-  /** What the driver waits for, as the driver reported it. */
+  /** The reason for a wait, as reported by the driver. */
   readonly waitsFor?: string;
   /** The call ignores its abort signal: its deadline and grace period have passed. No other call starts before it ends. */
   readonly overdue?: SettledCall;
@@ -61,7 +61,7 @@ export interface SettledCall {
   readonly inputs: string;
 }
 
-/** What this process remembers of its calls for one machine. A new process starts without it. */
+/** The calls of this process for one machine. A new process starts without it. */
 export interface CallMemory {
   readonly running?: RunningCall;
   readonly last?: SettledCall;

@@ -16,7 +16,7 @@ export type Action =
   /** Writes the provider ID, the node label and the priority in one request. */
   | { readonly do: 'record'; readonly instance: Instance }
   | { readonly do: 'labelNode'; readonly nodeName: string }
-  /** `reportsDrain`: the status says what the drain waits for. The memory stores the time of the write. */
+  /** `reportsDrain`: the status contains the blockers of the drain. The memory stores the time of the write. */
   | {
       readonly do: 'writeStatus';
       readonly status: MachineStatus;

@@ -65,7 +65,9 @@ export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWind
   if (freeze === undefined && shut === undefined) return undefined;
   const time = opening(all, at);
   const until =
-    time === undefined ? 'its windows and freezes never allow it together' : `it may continue at ${printed(time)}`;
+    time === undefined
+      ? 'the windows and freezes never allow the rollout at the same time'
+      : `the rollout may continue at ${printed(time)}`;
   const because =
     freeze === undefined
       ? `waiting: no window is open (${(shut?.windows ?? []).map(({ text }) => text).join('; ')}); ${until}`

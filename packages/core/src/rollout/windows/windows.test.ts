@@ -76,7 +76,7 @@ describe('freezes', () => {
     expect(stateAt('2026-12-19T23:00:00Z', rules)).toBe('open');
     expect(stateAt('2026-12-20T00:00:00Z', rules)).toBe('InFreeze 2027-01-04T22:00');
     expect(closedWindow([rules], new Date('2026-12-20T00:00:00Z'))?.because).toBe(
-      'waiting: frozen until 2027-01-04T06:00:00Z (end of the year); it may continue at 2027-01-04T22:00:00Z',
+      'waiting: frozen until 2027-01-04T06:00:00Z (end of the year); the rollout may continue at 2027-01-04T22:00:00Z',
     );
   });
 

@@ -124,7 +124,7 @@ export class Rig {
     this.#stop = new AbortController();
     const transport = this.writes.wrap(wrap(withKnownProbes(handlerTransport(keeping(plane.fetch)))));
     const client = this.#client(USER_AGENT, transport);
-    // As in production. Tests that count requests can ignore the probes.
+    // Same value as in production. Tests that count requests can ignore the probes.
     const probe = this.#client('reachability', transport);
     const { clock, log } = this;
     const random = seededRandom(seed);

@@ -69,7 +69,7 @@ export class OrphanDrains {
     return waitsFor === undefined;
   }
 
-  /** Returns what the drain waits for; undefined: nothing. */
+  /** Returns the reason why the drain waits, or undefined. */
   async #step(
     vm: ListedInstance,
     seen: Node,

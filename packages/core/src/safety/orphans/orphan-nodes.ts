@@ -76,10 +76,10 @@ export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): 
   if (isReady(node)) return passing('it is Ready');
   const { providerID } = node.spec;
   if (!providerID) return { because: 'it has no spec.providerID to look up in the cloud' };
-  if (ageMs(node, now) < minAgeMs) return passing('it is too young');
+  if (ageMs(node, now) < minAgeMs) return passing('it is younger than the minimum age');
   if (!firstSeen || now.getTime() - firstSeen.getTime() < confirmAfterMs)
     return passing('it was not in this state for long enough');
-  if (!listings.has(key)) return { because: `its MachineClass ${key} is gone, so the VM cannot be looked up` };
+  if (!listings.has(key)) return { because: `its MachineClass ${key} no longer exists, so mcm cannot look up the VM` };
   for (const [other, listing] of listings) {
     if (!listing || listing.startedAt <= firstSeen) return passing(`MachineClass ${other} has not been listed since`);
     const listed = listing.vms.some((vm) => vm.machineName === name || mayBeInstance(vm.providerId, providerID));

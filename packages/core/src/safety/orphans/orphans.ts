@@ -34,7 +34,7 @@ const NODES_KEY: Key = 'nodes';
 
 /** Results for orphan VMs in events. */
 const DELETED = 'it is deleted';
-const DRAINED = 'it is drained, then deleted';
+const DRAINED = 'it is drained and then deleted';
 const QUARANTINED = 'it is in quarantine';
 
 const saysAmbiguous = (machine: Machine): boolean =>

@@ -126,7 +126,7 @@ export class OvershootReconciler {
       signal,
     );
     if (!marked) return;
-    const because = machines < upper ? `it has ${machines} machines` : 'its annotation asks for it';
+    const because = machines < upper ? `it has ${machines} machines` : 'the annotation of the MachineSet requests it';
     this.#context.recorder.event(
       set,
       'Normal',

@@ -249,7 +249,7 @@ export class MachineWriter {
     return this.#context.machines.store.get(`${written.metadata.namespace ?? ''}/${written.metadata.name}`) ?? written;
   }
 
-  /** Patches many machines, continues after failures, and throws the first one. A machine that is gone is no failure. */
+  /** Patches many machines, continues after failures, and throws the first one. A missing machine does not count as a failure. */
   async patchAll(
     patches: readonly { readonly machine: Machine; readonly body: MachineChange }[],
     signal: AbortSignal,

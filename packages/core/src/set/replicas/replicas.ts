@@ -70,13 +70,13 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   if (missing > 0) {
     if (isFrozen(set)) return nothing(`${missing} missing, but the set is frozen`);
     if (set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined) {
-      return nothing(`${missing} missing, but the set creates none during an in-place update`);
+      return nothing(`${missing} missing, but the set creates no machines during an in-place update`);
     }
     if (snapshot.lacksClass) {
       return nothing(`${missing} missing, but MachineClass "${set.spec.template.spec.class.name}" does not exist`);
     }
     const create = Math.min(missing, BURST, snapshot.room ?? missing);
-    if (create <= 0) return nothing(`${missing} missing, but machines that still terminate count towards the surge`);
+    if (create <= 0) return nothing(`${missing} missing, but terminating machines count towards the surge`);
     return { create, doomed: [], because: `${missing} of ${wanted} missing` };
   }
   // The set deletes named machines first to remove the surplus, even if unnamed ones have a lower priority.

@@ -106,7 +106,7 @@ class CertificateKeeper {
     if (serving && serving.cert !== this.#served) {
       this.#o.use({ cert: serving.cert, key: serving.key });
       this.#served = serving.cert;
-      this.#o.log.info(`Serving ${this.#purpose} with a certificate of our own`, {
+      this.#o.log.info(`Serving ${this.#purpose} with a self-signed certificate`, {
         names: serving.names,
         until: serving.until.toISOString(),
       });

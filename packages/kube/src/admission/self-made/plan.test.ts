@@ -27,7 +27,7 @@ test('over ten years no client gets a certificate that it does not trust, even i
   let state = EMPTY;
   let now = NOON;
   let changes = 0;
-  /** What was published, and when. */
+  /** The published authorities and their times. */
   const published: { at: number; certs: readonly string[] }[] = [];
   const wrong: string[] = [];
   const must = (holds: boolean | undefined, what: string) => {

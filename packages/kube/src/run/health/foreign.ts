@@ -37,7 +37,8 @@ function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHe
 export function foreignRefusal({ socket, headers }: Arrived): ForeignRefusal | undefined {
   if (!isLoopback(socket.remoteAddress)) return undefined;
   const hostname = urlOf(`http://${headers.host ?? ''}`)?.hostname ?? '';
-  if (!isOwnName(hostname)) return { status: 421, body: 'over loopback, use localhost or an IP address as the host\n' };
-  if (!isOwnPage(headers)) return { status: 403, body: 'pages of other origins may not send requests here\n' };
+  if (!isOwnName(hostname))
+    return { status: 421, body: 'for requests over loopback, use localhost or an IP address as the host\n' };
+  if (!isOwnPage(headers)) return { status: 403, body: 'requests of pages with another origin are refused\n' };
   return undefined;
 }

@@ -85,7 +85,7 @@ const listen = (server: Server, { host, port, flag }: ServingAddress): Promise<v
       reject(
         new ConfigError(
           busy
-            ? `${flag}: ${port} on ${host} is in use; choose another`
+            ? `${flag}: ${port} on ${host} is in use; use another port`
             : `--bind-address ${host}, ${flag} ${port}: cannot listen there: ${error.message}`,
         ),
       );

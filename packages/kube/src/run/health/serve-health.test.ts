@@ -145,7 +145,7 @@ test('the error for a secure port in use names it, and the plain port is closed'
   const address = other.address();
   const taken = typeof address === 'object' && address !== null ? address.port : 0;
   const port = await freePort();
-  const wanted = `--secure-port: ${taken} on 127.0.0.1 is in use; choose another`;
+  const wanted = `--secure-port: ${taken} on 127.0.0.1 is in use; use another port`;
   await expect(serve(`--port=${port}`, `--secure-port=${taken}`)).rejects.toThrow(wanted);
   await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow();
 });

@@ -81,7 +81,7 @@ test.each([
   const server = await place();
   const [sentence, ...others] = await reportedOf(server);
   expect(others).toEqual([]);
-  expect(sentence).toContain('api-server control: the control API server is not reached: ');
+  expect(sentence).toContain('api-server control: the control API server cannot be reached: ');
   expect(sentence).toContain(words);
   expect(sentence).toContain(`; the address is ${server}, from --target-kubeconfig=k (GET /version: `);
 });

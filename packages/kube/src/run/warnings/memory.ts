@@ -34,7 +34,7 @@ export function checkMemory(
   );
   return heap < FULL * heapLimit
     ? undefined
-    : `its memory is used up: ${of(heap, heapLimit)} of its heap are in use; ${HINT}`;
+    : `its memory is full: ${of(heap, heapLimit)} of its heap are in use; ${HINT}`;
 }
 
 function assess(warnings: Warnings, subject: string, share: number, sentence: () => string): void {

@@ -210,7 +210,7 @@ test('a standby warns while another version leads', () => {
   const warnings = new Warnings(log, createMetrics().meters);
   const own = { name: 'demo', version: '2.0.0' };
   compareVersions(own, 'old-pod', '1.0.0', warnings);
-  expect(log.lines[0]?.message).toMatch(/^old-pod leads with version 1.0.0, this standby has 2.0.0/);
+  expect(log.lines[0]?.message).toMatch(/^the leader old-pod has version 1.0.0, this standby has 2.0.0/);
   compareVersions(own, 'new-pod', '2.0.0', warnings);
   expect(warnings.list()).toEqual([]);
   compareVersions(own, 'a-client-go-candidate', undefined, warnings);

@@ -38,7 +38,7 @@ export class AnswerWatcher {
     this.#warnings = warnings;
     this.#skew = meters.gauge({
       name: 'apiserver_clock_skew_seconds',
-      help: "Minimum difference of the API server's clock to ours, from its last answer. Negative: it is behind",
+      help: 'Minimum difference between the clock of the API server and the clock of this machine, from its last answer. Negative: it is behind',
       labels: ['cluster'],
     });
     this.#refusals = meters.counter({

@@ -31,7 +31,7 @@ export function explainRefusal(incident: Case): string {
   }
   const names = new Set(sources.map(({ metadata }) => metadata.name));
   const gone = formerSources.filter((name) => !names.has(name));
-  const hint = gone.length > 0 ? `; gone since then: ${gone.join(', ')}` : '';
+  const hint = gone.length > 0 ? `; deleted since then: ${gone.join(', ')}` : '';
   return (
     `render reconciliation error: machineconfig ${JSON.stringify(rendered.metadata.name)} cannot follow ${from}: ` +
     refusal.message +

@@ -40,8 +40,8 @@ export interface ConfigGate {
 type NodeConfig = KubeletConfig | ContainerRuntimeConfig;
 
 /**
- * Checks the KubeletConfigs and ContainerRuntimeConfigs of a pool. A config with an empty selector belongs to no pool. In the original such a config
- * stops every pool, and a refused one stops all of its pools, without a message.
+ * Checks the KubeletConfigs and ContainerRuntimeConfigs of a pool. A config with an empty selector belongs to no pool. In the original,
+ * an unprocessed config stops every pool, and a refused config stops all of its pools without a message.
  */
 export function nodeConfigGate(
   pool: MachineConfigPool,

@@ -22,7 +22,7 @@ const actions = z
   .min(1)
   .max(10)
   .refine((list) => list.length === 1 || !list.some(({ type }) => alone.includes(type)), {
-    message: 'None and Reboot stand alone',
+    message: 'None and Reboot cannot be combined with other actions',
   });
 
 /** The actions that a user requires after changes, as `spec.nodeDisruptionPolicy` of the original's MachineConfiguration. */

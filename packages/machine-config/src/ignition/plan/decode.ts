@@ -6,7 +6,7 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError';
   /** Path of the value: `$.storage.files.0.mode`. */
   readonly path: string;
-  /** What the value must be. */
+  /** The requirement for the value. */
   readonly detail: string;
   constructor(path: string, detail: string) {
     super(`error at ${path}: ${detail}`);

@@ -54,7 +54,7 @@ export function planOf(schema: z.ZodType): Plan {
   if (schema instanceof z.ZodString) return { kind: 'string' };
   if (schema instanceof z.ZodNumber) return { kind: 'integer' };
   if (schema instanceof z.ZodBoolean) return { kind: 'boolean' };
-  throw new Error(`no plan for a schema of type ${schema.def.type}`);
+  throw new Error(`no decoder for a schema of type ${schema.def.type}`);
 }
 
 const fieldsOf = (schema: z.ZodObject): readonly FieldPlan[] =>

@@ -26,7 +26,7 @@ export function checkMaxUnavailable({ metadata, spec }: MachineConfigPool): MaxU
   const parsed = parseIntOrPercent(value);
   const what = `spec.maxUnavailable of MachineConfigPool ${metadata.name} is ${JSON.stringify(value)}`;
   const refused = (why: string) => ({ problem: `${what}, ${why}: no node gets a target${HINT_MARK}${HINT}` });
-  if (!parsed) return refused('neither a number nor a percentage');
+  if (!parsed) return refused('which is neither a number nor a percentage');
   if (parsed.value < 0) return refused('less than 0');
   if (parsed.kind === 'percent' && parsed.value > WHOLE) return refused('more than 100%');
   if (parsed.value > 0) return {};

@@ -45,24 +45,24 @@ export const faultRule = z
     message: 'must contain at least one of error, timeout, latency, stale, kubelet',
   });
 
-/** A fault that can be ordered: which calls it befalls, and what it does to them. */
+/** A fault rule: the calls that it matches, and its effect on them. */
 export type FaultRule = z.infer<typeof faultRule>;
 
-/** A fault that was ordered, and what it has done since. */
+/** An active fault rule, and the number of its effects. */
 export interface OrderedFault extends FaultRule {
   readonly id: string;
   /** How many times it has acted. */
   acted: number;
 }
 
-/** What a request is about, for matching. */
+/** The subject of a request, for matching. */
 export interface FaultSubject {
   readonly zone?: string | undefined;
   readonly machineType?: string | undefined;
   readonly name?: string | undefined;
 }
 
-/** What the matching rules together do to one request. */
+/** The combined effect of the matching rules on one request. */
 export interface FaultDecision {
   readonly latencyMs: number;
   readonly staleMs: number;
@@ -95,7 +95,7 @@ export class Faults {
     return [...this.#rules.values()];
   }
 
-  /** False when there is no such rule. */
+  /** False if the rule does not exist. */
   cancel(id: string): boolean {
     return this.#rules.delete(id);
   }
@@ -159,7 +159,7 @@ function failureOf(rule: OrderedFault): Pick<FaultDecision, 'error' | 'timeoutMs
 function matches(rule: OrderedFault, operation: string, subject: FaultSubject): boolean {
   const [noun] = operation.split('.');
   if (rule.operation !== '*' && rule.operation !== operation && rule.operation !== `${noun}.*`) return false;
-  // What a machine does at boot is no request: it must be named.
+  // The boot of a machine is not a request, so the rule must name it.
   if (operation === 'instances.boot' && rule.operation !== operation) return false;
   if (rule.zone !== undefined && rule.zone !== subject.zone) return false;
   if (rule.machineType !== undefined && rule.machineType !== subject.machineType) return false;

@@ -15,7 +15,7 @@ export interface Latencies {
 
 export const NO_LATENCY: Latencies = { bootMs: 0, shutdownMs: 0, volumeMs: 0, apiMs: 0 };
 
-/** What the parts of the cloud share. */
+/** The common context of the parts of the cloud. */
 export interface CloudContext {
   readonly clock: Clock;
   readonly random: Random;

@@ -91,7 +91,7 @@ async function prepareCreate(c: Context, parts: InstanceRouteParts): Promise<Pre
   };
 }
 
-/** Names what the request is about, so that faults for a zone or a name match; an unknown id is left to the work. */
+/** Determines the subject of the request, so that faults for a zone or a name match. The handler refuses an unknown ID. */
 function onInstance(c: Context, parts: InstanceRouteParts, work: Prepared['work']): Prepared {
   const instance = parts.state.instances.get(idOf(c));
   if (!instance) return { instance: idOf(c), work };

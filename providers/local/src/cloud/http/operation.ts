@@ -18,7 +18,7 @@ export interface WorkContext {
   readonly signal: AbortSignal;
 }
 
-/** A request whose input is checked: what it is about, and the work itself. */
+/** A request with valid input: its subject and its handler. */
 export interface Prepared {
   readonly subject?: FaultSubject;
   readonly instance?: string;
@@ -102,7 +102,7 @@ async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<voi
   }
 }
 
-/** An error that is none of the cloud's own is a defect: it is logged, the caller learns no more than that. */
+/** An unexpected error is a bug. It is logged, and the caller gets only a general message. */
 export function toCloudError(thrown: unknown, log: Logger): CloudError {
   if (thrown instanceof CloudError) return thrown;
   log.error('A request failed with an unexpected error', {

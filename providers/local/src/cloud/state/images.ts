@@ -3,7 +3,7 @@ import { CloudError, notFound } from '../context/errors.ts';
 import { type CloudContext, makeId } from '../context/settings.ts';
 import type { CloudState } from './state.ts';
 
-/** What instances boot from. Found by id or by name. */
+/** The images of instances. Found by id or by name. */
 export class Images {
   readonly #context: CloudContext;
   readonly #state: CloudState;

@@ -9,7 +9,7 @@ import { mergeTags } from './tags.ts';
 import type { Volumes } from './volumes.ts';
 import type { Waiters } from './waiters.ts';
 
-/** What a caller asks for; the API has checked types and sizes. */
+/** The requested instance. The API has checked types and sizes. */
 export interface InstanceRequest {
   readonly name: string;
   readonly clientToken?: string;

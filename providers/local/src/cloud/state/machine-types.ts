@@ -15,7 +15,7 @@ export const machineTypeNames: readonly string[] = Object.keys(CATALOG);
 
 /**
  * The shape of a machine type: one of the catalog, or `custom-<cpus>-<GiB>`.
- * @throws {CloudError} InvalidParameter with what is allowed.
+ * @throws {CloudError} InvalidParameter with the allowed values.
  */
 export function machineType(name: string): MachineType {
   const known = Object.hasOwn(CATALOG, name) ? CATALOG[name] : undefined;

@@ -2,7 +2,7 @@ import { CloudError } from '../context/errors.ts';
 import { machineType } from './machine-types.ts';
 import type { CloudState } from './state.ts';
 
-/** What a new instance would take. */
+/** The resources of a new instance. */
 export interface Demand {
   readonly zone: string;
   readonly cpus: number;

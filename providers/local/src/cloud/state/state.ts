@@ -2,8 +2,8 @@ import type { Image, Instance, Quotas, Volume } from '../../machine/model.ts';
 import type { CloudStore } from '../store/store.ts';
 
 /**
- * Everything the cloud knows, in memory, written through to the store. Objects are changed in place and then saved;
- * what `save…` has returned for is durable.
+ * Everything the cloud knows, in memory, written through to the store. Objects are changed in place and then saved. A change is durable
+ * after `save…` returned.
  */
 export class CloudState {
   readonly instances = new Map<string, Instance>();
@@ -29,7 +29,7 @@ export class CloudState {
     else if (kind === 'quotas') this.quotas = body as Quotas;
   }
 
-  /** What `work` saves is durable together; used where one change touches several objects. */
+  /** All saves of `work` are one transaction, for changes of several objects. */
   atomically(work: () => void): void {
     this.#store.atomically(work);
   }

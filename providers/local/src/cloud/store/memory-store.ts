@@ -1,6 +1,6 @@
 import type { CloudStore, StoredRow } from './store.ts';
 
-/** A store that lasts as long as the object. A second cloud started on it sees what the first one left. */
+/** A store that lasts as long as the object. A second cloud on the same store sees the objects of the first one. */
 export class MemoryStore implements CloudStore {
   readonly #rows = new Map<string, { readonly kind: string; readonly id: string; readonly json: string }>();
 

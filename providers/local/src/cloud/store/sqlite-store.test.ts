@@ -32,7 +32,7 @@ test('what was put is there at the next start, what was removed is not', () => {
 test('a process that was killed leaves a store that opens', () => {
   const first = openSqliteStore(dir);
   first.put('instance', 'i-1', {});
-  // What a SIGKILL leaves: file and write-ahead log, nothing checkpointed.
+  // The files after a SIGKILL: database and write-ahead log without a checkpoint.
   const copy = mkdtempSync(join(tmpdir(), 'killed '));
   for (const name of ['cloud.sqlite', 'cloud.sqlite-wal'])
     writeFileSync(join(copy, name), readFileSync(join(dir, name)));

@@ -14,7 +14,7 @@ const MAGIC = 'SQLite format 3\0';
 
 /**
  * Opens or makes the store in a folder. Nothing in a foreign, damaged, or busy store is touched.
- * @throws {StoreError} with one sentence that says what is wrong and what to do.
+ * @throws {StoreError} with the problem and the fix in one sentence.
  */
 export function openSqliteStore(dir: string): CloudStore {
   const file = join(dir, FILE);

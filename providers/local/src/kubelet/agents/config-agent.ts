@@ -39,7 +39,7 @@ const CONFIG_MS = 1_000;
 export const REBOOT_MS = 2_000;
 const FAILURE = 'requested by the local cloud API';
 
-/** What the image of a machine has before any config comes. */
+/** The files in the image of a machine before the first config. */
 export const NEW_MACHINE: StoredMachine = {
   disk: {
     '/etc/hostname': { kind: 'file', content: '', mode: 0o644 },

@@ -20,7 +20,7 @@ export interface LeaseRenewerOptions {
   readonly outage: { failed(error: unknown): void; worked(): void };
   /** The Lease works again after it had run out: others may have declared the node dead. */
   readonly onRecovered: () => void;
-  /** There is no Lease any more; yields the uid of the Node, or undefined when that is gone too. */
+  /** The Lease no longer exists. Returns the uid of the Node, or undefined if the Node does not exist. */
   readonly findNode: () => Promise<string | undefined>;
 }
 

@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '@mcm/kube';
 
-/** What is on its way when the power goes gets this long to be answered; then it is cut off. */
+/** At power-off, open requests get this time for their answers. Then they are aborted. */
 const ANSWER_GRACE_MS = 5_000;
 
 /** Thrown by waits of a life that has ended; ends whatever was waiting. */

@@ -7,7 +7,7 @@ export interface KubeletCertificate {
   readonly key: string;
 }
 
-/** What of a kubelet outlives the cloud's process. */
+/** The state of a kubelet that is kept after the end of the cloud process. */
 export interface KubeletState {
   /** The API server has accepted its bootstrap token, which may be deleted from then on. */
   readonly enrolled?: boolean;
@@ -27,7 +27,7 @@ export interface KubeletMemory {
   remove(instanceId: string): void;
 }
 
-/** What of a machine's disk outlives the cloud's process. */
+/** The content of the disk of a machine that is kept after the end of the cloud process. */
 export interface StoredMachine {
   readonly disk: DiskImage;
   readonly boots: number;

@@ -5,7 +5,7 @@ import type { Instance, MachineType } from '../../machine/model.ts';
 import { formatProviderId } from '../../spec/provider-id.ts';
 import type { BootConfig } from './user-data.ts';
 
-/** What `kubectl get nodes` shows as the version. */
+/** The version in `kubectl get nodes`. */
 export const KUBELET_VERSION = 'v1.36.0-hollow';
 const REGION = 'local';
 const MAX_PODS = '110';
@@ -90,7 +90,7 @@ function nodeInfo({ id, image, createdAt }: Instance): Record<string, string> {
   };
 }
 
-/** Type, what it is when all is well, and the kubelet's own reasons and words for either. */
+/** The type, its healthy status, and the reasons and messages of the kubelet for both statuses. */
 const STANDARD: readonly (readonly [type: string, reason: string, message: string])[] = [
   ['MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
   ['DiskPressure', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],

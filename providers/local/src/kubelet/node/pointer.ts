@@ -27,7 +27,7 @@ export const pointerSchema = z.looseObject({
     .optional(),
 });
 
-/** The first config that is pointed to; undefined: there is none. @throws DataUrlError for a CA that cannot be read */
+/** The URL of the first referenced config, or undefined. @throws DataUrlError for a CA that cannot be read */
 export function pointerOf({ config, security }: z.infer<typeof pointerSchema>): ConfigPointer | undefined {
   const target = config?.replace ?? config?.merge?.[0];
   if (!target) return undefined;

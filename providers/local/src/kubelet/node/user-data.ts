@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type KubeletBehaviour, kubeletBehaviour } from '../../machine/behaviour.ts';
 import { type ConfigPointer, pointerOf, pointerSchema } from './pointer.ts';
 
-/** What a machine's user data tells its kubelet. */
+/** The settings of a kubelet in the user data of its machine. */
 export interface BootConfig {
   /** URL of the API server; absent: the one that the cloud's process was started with. */
   readonly server?: string;

@@ -3,12 +3,12 @@ import type { KubeletBehaviour } from '../../machine/behaviour.ts';
 import { parseDuration } from '../../values/duration.ts';
 import { MIRROR_ANNOTATION, PodAnnotations } from './project-pod.ts';
 
-/** What a kubelet does next about one pod of its node. */
+/** The next step of a kubelet for one pod of its node. */
 export type PodStep =
   | { readonly do: 'nothing' }
   /** Nothing before this time (milliseconds). */
   | { readonly do: 'wait'; readonly until: number }
-  /** Start the containers: phase Running, ready or not yet. */
+  /** Start the containers: phase Running, with or without readiness. */
   | { readonly do: 'start'; readonly ready: boolean }
   | { readonly do: 'becomeReady' }
   /** The containers ended by themselves. */

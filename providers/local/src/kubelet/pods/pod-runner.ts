@@ -34,7 +34,7 @@ const MAX_RETRY_MS = 30_000;
 /** The state of a deleted container: killed by SIGKILL or ended on SIGTERM. */
 const TOLD_TO_END = { phase: 'Failed', exitCode: 137 } as const;
 
-/** Runs the pods of one node. One request at a time for each pod; the next step follows from what the watch tells. */
+/** Runs the pods of one node. One request at a time for each pod. The next step follows from the next watch event. */
 export class PodRunner {
   readonly #options: PodRunnerOptions;
   readonly #pods = new Map<string, Tracked>();

@@ -15,7 +15,7 @@ export const PodAnnotations = {
 export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 const KEPT_ANNOTATIONS: readonly string[] = [...Object.values(PodAnnotations), MIRROR_ANNOTATION];
 
-/** What a kubelet needs of a pod, and no more: the process may hold tens of thousands of them. */
+/** The parts of a pod that a kubelet needs, because the process may contain tens of thousands of pods. */
 export function projectPod(pod: Pod): Pod {
   const { metadata, spec, status } = pod;
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds } =

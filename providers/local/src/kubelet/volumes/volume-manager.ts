@@ -17,7 +17,7 @@ export interface VolumeManagerOptions {
   /** The shared copy of all nodes, started only when a pod has a claim. */
   readonly nodes: () => Informer<Node>;
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /** Volumes in use, or what is attached, have changed. */
+  /** The used or attached volumes changed. */
   readonly onChange: () => void;
 }
 
@@ -31,8 +31,8 @@ interface Claim {
 }
 
 /**
- * The volumes that the node's pods use (`status.volumesInUse`, which delays a detach). Also whether those of a pod are attached
- * (`status.volumesAttached`), because its containers start only then.
+ * The volumes that the node's pods use (`status.volumesInUse`, which delays a detach). Also checks whether the volumes of a pod are
+ * attached (`status.volumesAttached`), because its containers start only then.
  */
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;
@@ -127,6 +127,6 @@ const claimsOf = (pod: Pod): string[] =>
     persistentVolumeClaim ? [`${pod.metadata.namespace}/${persistentVolumeClaim.claimName}`] : [],
   );
 
-/** As the attach/detach controller names CSI volumes; others are not attached by it. */
+/** The name of a CSI volume in the attach/detach controller, which attaches only CSI volumes. */
 const uniqueName = ({ spec }: PersistentVolume): string =>
   spec.csi ? `kubernetes.io/csi/${spec.csi.driver}^${spec.csi.volumeHandle}` : '';

@@ -62,7 +62,7 @@ export interface DriverInvoker {
   classOf(machine: Machine): MachineClass | undefined;
   /** The problems of a class and its Secrets that can be found without the cloud, one sentence each. */
   check(machineClass: MachineClass): readonly string[];
-  /** The fields of a class without an effect, one sentence each with the most similar known name. They are no error. */
+  /** The fields of a class without an effect, one sentence each with the most similar known name. They do not count as an error. */
   unknownFields(machineClass: MachineClass): readonly string[];
   /** The bytes of the class's user data; undefined if there are none. */
   userDataOf(machine: Machine): Uint8Array | undefined;
@@ -125,7 +125,7 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
   /** Checked before each call that changes the cloud. Absent: no other process can lead. */
   readonly fence?: Fence;
-  /** The control cluster of this process, see `OWNER_TAG`. Absent or undefined: VMs have no such tag. */
+  /** The control cluster of this process, see `OWNER_TAG`. Absent or undefined: VMs do not have this tag. */
   readonly owner?: (() => string | undefined) | undefined;
   /** Control clusters that this one replaces; absent: none. */
   readonly formerOwners?: readonly string[] | undefined;
