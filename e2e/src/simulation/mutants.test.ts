@@ -276,11 +276,7 @@ const makesNew = rollsOn(async (client, all) => {
 test.each([
   ['deleted', takesOld, /^workers-.* was deleted, of .* although the rollout is paused$/],
   ['made', makesNew, /^one-more-[0-9]+ was made, of .* although the rollout is paused$/],
-<<<<<<< HEAD
 ] as const)('a machine that is %s alalthough the rollout is paused is reported', async (_, defect, reported) => {
-=======
-] as const)('a machine that is %s although the rollout is paused is reported', async (_, defect, reported) => {
->>>>>>> e04bf942 (Name the object in messages, and write comments as plain nouns)
   const end = new AbortController();
   const [healthy, broken] = await verified({ kubelets: { joinDelay: 10_000 } }, defect, async (world) => {
     const verifier = HoldVerifier.watch(world, pauseHold(), end.signal);

@@ -12,14 +12,7 @@ export interface Rule {
 const PICKED = /:3[0-2]\d{3}(?=\/)/g;
 const withoutPicked = (value: unknown): unknown => (typeof value === 'string' ? value.replace(PICKED, ':0') : value);
 
-<<<<<<< HEAD
-/** How far two answers to one request can be apart. */
-=======
-const stepOf = ({ case: { steps }, step }: Difference) => steps[step];
-const messageOf = ({ expected: { body } }: Difference): string => (isJsonObject(body) ? String(body.message) : '');
-
 /** The largest difference of time between two answers to one request. */
->>>>>>> e04bf942 (Name the object in messages, and write comments as plain nouns)
 const CLOCKS_MS = 60_000;
 
 /** The rules, each as narrow as its reason. */
@@ -55,22 +48,6 @@ const rules: readonly Rule[] = [
           Math.abs(Date.parse(String(expected)) - Date.parse(String(actual))) <= CLOCKS_MS,
       ),
   },
-<<<<<<< HEAD
-=======
-  {
-    name: 'a whole number with an exponent or a fraction',
-    reason: 'The plane reads 1e3 and 5.0 as the integers 1000 and 5. Go refuses them in an integer field.',
-    matches: (difference) =>
-      difference.expected.status === 400 &&
-      /cannot unmarshal number \S*[.e]\S* into Go struct field .* of type u?int/.test(messageOf(difference)) &&
-      /[:[,]-?\d+(\.\d+)?e\d|[:[,]-?\d+\.0/i.test(stepOf(difference)?.text ?? ''),
-  },
-  {
-    name: 'a field given twice, the second time as null',
-    reason: 'The plane removes the value of the field. Go keeps the first value of a number or a string.',
-    matches: (difference) => NULL_AGAIN.test(stepOf(difference)?.text ?? ''),
-  },
->>>>>>> e04bf942 (Name the object in messages, and write comments as plain nouns)
 ];
 
 export const ruleOf = (difference: Difference): Rule | undefined => rules.find((rule) => rule.matches(difference));

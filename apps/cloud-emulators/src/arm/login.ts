@@ -33,7 +33,6 @@ interface LoginOptions {
   readonly cloud?: AzureCloud;
 }
 
-<<<<<<< HEAD
 const LOGIN = /^\/([^/]+)\/(oauth2\/v2\.0\/token|v2\.0\/\.well-known\/openid-configuration)$/;
 const IMDS = '/metadata/identity/oauth2/token';
 
@@ -53,10 +52,7 @@ const wrongAudience = (cloud: AzureCloud | undefined, scope: string): TransportR
         `AADSTS500011: The resource principal named ${scope} was not found in the tenant.`,
       );
 
-/** The answer of the login service; undefined for a path that is none of its own. */
-=======
 /** The answer of the login service; undefined for an unknown path. */
->>>>>>> e04bf942 (Name the object in messages, and write comments as plain nouns)
 export function answerLogin(
   path: string,
   body: string,

@@ -50,7 +50,7 @@ test('several files, a directory and standard input are read in this order, and 
   const objects = await readObjects([first, join(folder, 'dir'), '-'], {}, stdin);
   expect(names(objects)).toEqual(['first', 'b', 'from-', 'stdin']);
   expect(names(await readObjects([join(folder, 'dir')], { recursive: true }))).toEqual(['b', 'a']);
-  await expect(readObjects(['-', '-'], {}, stdin)).rejects.toThrow('- can be given only once');
+  await expect(readObjects(['-', '-'], {}, stdin)).rejects.toThrow('standard input (-) can be given only once');
 });
 
 test('a List is the objects in it', async () => {

@@ -110,7 +110,8 @@ export async function readObjects(
   reading: Reading = {},
   stdin: NodeJS.ReadableStream = process.stdin,
 ): Promise<readonly KubeObject[]> {
-  if (paths.filter((path) => path === STDIN).length > 1) throw new UserError('- can be given only once');
+  if (paths.filter((path) => path === STDIN).length > 1)
+    throw new UserError('standard input (-) can be given only once');
   const sources = (await Promise.all(paths.map((path) => sourcesOf(path, stdin, reading)))).flat();
   return sources.flatMap(({ name, text }) =>
     inFile(name, () => documentsOf(text)).flatMap((document) => objectOf({ name, text: document })),

@@ -153,7 +153,7 @@ export class HoldVerifier {
       const isFilling = from > 0 && this.#active().length === 1 && to <= (this.#replicas ?? 0);
       const completes = this.#hold.completes && this.#total() <= (this.#replicas ?? 0);
       const scaled = to > from ? this.#more || isFilling || completes : this.#fewer;
-      if (from !== to && !scaled) this.#violate(`set ${name} went from ${from} to ${to}`);
+      if (from !== to && !scaled) this.#violate(`set ${name} was scaled from ${from} to ${to}`);
     }
     this.#rest();
   }
@@ -170,7 +170,7 @@ export class HoldVerifier {
     if (!set || !this.#isHeld()) return;
     const alive = this.#aliveOf(set);
     const of = `of ${set.metadata.name}, which had ${alive} of ${sizeOf(set)}`;
-    if (!before && !isGoing(object) && alive > sizeOf(set)) this.#violate(`${name} was made, ${of}`);
+    if (!before && !isGoing(object) && alive > sizeOf(set)) this.#violate(`${name} was created, ${of}`);
     if (before && !isGoing(before) && isGoing(object) && alive < sizeOf(set) && this.#isHealthy(before)) {
       this.#violate(`${name} was deleted, ${of}`);
     }

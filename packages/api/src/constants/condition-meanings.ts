@@ -161,11 +161,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   RolloutWaiting: {
     means:
-<<<<<<< HEAD
-      'The rollout waits for its window, for the end of a freeze, or for nodes that postpone it. Absent otherwise. Not in the original.',
-=======
-      'The rollout waits for its window, or for the end of a freeze. Without this problem, the condition is absent. The original does not have this condition.',
->>>>>>> e04bf942 (Name the object in messages, and write comments as plain nouns)
+      'The rollout waits for its window, for the end of a freeze, or for nodes that postpone it. Without this problem, the condition is absent. The original does not have this condition.',
     reasons: {
       OutsideWindow: {
         status: 'True',

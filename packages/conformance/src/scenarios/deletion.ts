@@ -67,10 +67,7 @@ export const deletion: readonly Scenario[] = [
       for (const what of ['deletion of an orphan by name and provider ID', 'the repeated deletion'])
         await isGone(stage, what, stage.process().invoker.delete(orphan));
       const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);
-      expect(
-        !listed,
-        'after the deletion of an orphan without the UID of its Machine, a VM is listed',
-      );
+      expect(!listed, 'after the deletion of an orphan without the UID of its Machine, a VM is listed');
       const left = (await stage.inventory()).filter((each) => !before.has(each));
       expect(left.length === 0, `after the deletion of an orphan, ${left.join(', ')} is left`);
     },

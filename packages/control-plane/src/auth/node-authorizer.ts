@@ -8,7 +8,7 @@ const NO: Verdict = { allowed: false, reason: '' };
 const YES: Verdict = { allowed: true, reason: '' };
 const refuse = (reason: string): Verdict => ({ allowed: false, reason });
 
-/** What every node may do that asks for no relation between it and an object (the node role). */
+/** Permissions of every node without a relation to an object (the node role). */
 const NODE_RULES: readonly PolicyRule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   {

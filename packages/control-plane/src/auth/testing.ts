@@ -1,6 +1,6 @@
 import type { ControlPlane } from '../plane.ts';
 
-/** JSON of an answer that tests look into: `?.` goes down any path, and what stands at its end the assertion tells. */
+/** JSON of an answer in tests. `?.` reads any path, and the assertion checks the value. */
 interface Loose {
   readonly [key: string]: Loose;
 }

@@ -6,7 +6,7 @@ export interface DerValue {
   readonly content: Buffer;
 }
 
-/** What is read is no DER. */
+/** The input is not valid DER. */
 export class DerError extends Error {
   override readonly name = 'DerError';
 }

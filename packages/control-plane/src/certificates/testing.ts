@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyPair } from './authority.ts';
 import * as der from './der.ts';
 
-/** What a signing request of a test says. */
+/** The content of a signing request in a test. */
 export interface DraftRequest {
   readonly commonName: string;
   readonly organizations?: readonly string[];

@@ -36,7 +36,7 @@ import { statefulSetController } from './workloads/stateful-set/index.ts';
 export type { ControllerEnvironment } from './runtime/controller.ts';
 export type { EvictionRules } from './runtime/eviction-rules.ts';
 
-/** All controllers. Those that watch every kind are last, because they share the caches of the others. */
+/** All controllers. Controllers that watch every kind are last, because they share the caches of the others. */
 const CONTROLLERS: readonly Controller[] = [
   disruption,
   scheduler,

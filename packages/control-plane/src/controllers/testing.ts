@@ -101,7 +101,7 @@ export class TestPlane {
     return this.must('PATCH', path, patch, 'application/merge-patch+json');
   }
 
-  /** The objects of a list, without those of the Service `default/kubernetes`, which every cluster has. */
+  /** The objects of a list, without the objects of the Service `default/kubernetes`, which every cluster has. */
   async list(path: string): Promise<ApiObject[]> {
     const all = (await this.must('GET', path)).items as ApiObject[];
     return all.filter(

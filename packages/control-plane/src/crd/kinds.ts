@@ -84,7 +84,7 @@ function deprecation(spec: Fields, version: Fields, names: Fields): string | und
   return best === undefined ? `${full(name)} is deprecated` : `${full(name)} is deprecated; use ${full(best)}`;
 }
 
-/** The names that a CRD has been granted, or those that it asks for while its status has none. */
+/** The accepted names of a CRD, or the requested names while its status has none. */
 function namesOf(crd: ApiObject): Fields {
   const accepted = record(record(crd.status).acceptedNames);
   return text(accepted.plural) === '' || text(accepted.kind) === '' ? record(record(crd.spec).names) : accepted;

@@ -24,7 +24,7 @@ interface Place {
   readonly path: string;
   /** The maximum number of occurrences of the schema in an object. */
   readonly cardinality: number;
-  /** The list or map whose items cannot be matched with the old object; undefined: there is none. */
+  /** The list or map whose items cannot be matched with the old object, or undefined. */
   readonly uncorrelatable: string | undefined;
   readonly isResource: boolean;
 }

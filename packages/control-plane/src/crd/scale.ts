@@ -24,11 +24,11 @@ const goType = (value: unknown): string =>
 
 interface Found {
   readonly value?: unknown;
-  /** Why there is none, in the words of Go's accessors. */
+  /** The reason why the value is missing, in the words of the Go accessors. */
   readonly problem?: string;
 }
 
-/** What stands at a simple JSON path (`.spec.replicas`), which must be of this type where there is something. */
+/** The value at a simple JSON path (`.spec.replicas`), which must have this type if it exists. */
 function valueAt(object: ApiObject, path: string, type: 'int64' | 'string'): Found {
   const fields = path.replace(/^\./, '').split('.');
   let value: unknown = object;
@@ -58,7 +58,7 @@ function replicasCauses(object: ApiObject, path: string): StatusCause[] {
 }
 
 /**
- * What the scale of a custom kind says of an object: its numbers are numbers of replicas, its selector is a text. A write of the status has its
+ * The scale of a custom object: its replicas are numbers, and its selector is a string. A write of the status has its
  * part of it looked at.
  */
 export function scaleCauses(

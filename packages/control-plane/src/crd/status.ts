@@ -140,7 +140,7 @@ function storedVersions(crd: ApiObject): string[] {
   return name === '' || stored.includes(name) ? stored : [...stored, name];
 }
 
-/** The status of a CRD right after it was written: no names are accepted yet, but its storage version is stored. */
+/** The status of a new CRD: no names are accepted yet, but the storage version is recorded. */
 export function initialCrdStatus(crd: ApiObject): CrdStatus {
   return { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: storedVersions(crd) };
 }

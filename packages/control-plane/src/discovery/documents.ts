@@ -32,7 +32,7 @@ const connect = (kind: string): Omit<SubresourceFacts, 'name'> => ({
 });
 const ALL_METHODS = ['create', 'delete', 'get', 'patch', 'update'];
 
-/** Verbs and kinds of subresources that are no part of their object. */
+/** Verbs and kinds of subresources with their own kind. */
 const SUBRESOURCES: Readonly<Record<string, Omit<SubresourceFacts, 'name'>>> = {
   'pods/attach': connect('PodAttachOptions'),
   'pods/binding': { verbs: ['create'], kind: { group: '', version: 'v1', kind: 'Binding' } },
@@ -130,7 +130,7 @@ function legacyEntries(kind: KindDefinition): Record<string, unknown>[] {
     verbs: verbsOf(kind),
     ...(kind.shortNames === undefined || kind.shortNames.length === 0 ? {} : { shortNames: kind.shortNames }),
     ...(kind.categories === undefined || kind.categories.length === 0 ? {} : { categories: kind.categories }),
-    // What is listed and cannot be watched is stored nowhere.
+    // Kinds that can be listed but not watched are not stored.
     ...(verbsOf(kind).includes('watch') ? { storageVersionHash: storageVersionHash(kind) } : {}),
   };
   const parts = subresourcesOf(kind).map((part) => ({

@@ -10,7 +10,7 @@ import { tokenRequestKind } from './token-request.ts';
 /** Every kind that is served without a CustomResourceDefinition. */
 export const builtinKinds: readonly KindDefinition[] = [...coreKinds, ...workloadKinds, ...clusterKinds];
 
-/** Kinds that are no resource of their own: bodies and answers of subresources, options of requests. */
+/** Kinds without their own resource: bodies and answers of subresources, options of requests. */
 export const bodyKinds: readonly KindDefinition[] = [
   defineReview({ group: 'policy', kind: 'Eviction', plural: 'evictions', namespaced: true }),
   defineReview({ group: 'autoscaling', kind: 'Scale', plural: 'scales', namespaced: true }),

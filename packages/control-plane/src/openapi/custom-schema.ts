@@ -14,7 +14,7 @@ const FLAGS = [
   'x-kubernetes-preserve-unknown-fields',
 ] as const;
 
-/** What a published schema of a custom kind says beyond the CRD. */
+/** The parts of a published schema of a custom kind that are not in the CRD. */
 export interface Published {
   /** OpenAPI v2: what its clients would read wrongly is left out. */
   readonly isV2: boolean;
@@ -50,7 +50,7 @@ function everySchema(schema: Json, change: (schema: JsonObject) => JsonObject): 
 export const publishedSchema = (schema: Json, { isV2, resourceFields }: Published): Json =>
   everySchema(schema, (one) => {
     const made = { ...one };
-    // Clients that write protobuf send each boolean of a CRD. As in the real server, only true ones are published.
+    // Clients that write protobuf send each boolean of a CRD. As in the real server, only true values are published.
     for (const word of FLAGS) if (made[word] === false) delete made[word];
     if (!isV2 && isTrue(made, 'x-kubernetes-int-or-string') && !saysEither(made)) made.anyOf = structuredClone(EITHER);
     // In OpenAPI v2 kubectl would refuse unknown fields where it knows some.

@@ -24,7 +24,7 @@ function withoutNulls(value: unknown): Json {
 }
 
 /**
- * RFC 7386. The result shares what the patch does not touch with `target`; `target` itself stays as it is.
+ * RFC 7386. The result shares unchanged parts with `target`. `target` itself is not changed.
  * @throws StatusError 400 when the patch is not an object.
  */
 export function applyMergePatch(target: JsonObject, patch: JsonObject): JsonObject {

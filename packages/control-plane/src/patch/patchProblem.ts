@@ -9,7 +9,7 @@ const stepsOf = (pointer: string): string[] =>
 
 const isContainer = (value: unknown): value is JsonObject | unknown[] => isRecord(value) || Array.isArray(value);
 
-/** What holds the last step of a pointer, and that step. */
+/** The parent of the target of a JSON pointer, and the last step. */
 function find(document: JsonObject, pointer: string): { holder: JsonObject | unknown[] | undefined; last: string } {
   const steps = stepsOf(pointer);
   const last = steps.pop() ?? '';

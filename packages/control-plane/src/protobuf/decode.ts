@@ -239,7 +239,7 @@ function dropEmptyMeta(meta: Fields): void {
 
 /**
  * Decodes a body of `application/vnd.kubernetes.protobuf`. Go's clients write every scalar field, also empty ones. The defaulting of the
- * kind removes those that JSON would omit.
+ * kind removes values that JSON would omit.
  * @throws StatusError 400 when the bytes are not a valid message, or of a kind without known field numbers
  */
 export function decodeProtobuf(

@@ -83,7 +83,7 @@ function sampleOf(type: string, depth: number): unknown {
   const value: Record<string, unknown> = {};
   if (depth > WALK_DEPTH) return value;
   for (const [name, field] of Object.entries(fields)) {
-    // The type of an object is in the envelope, and that of an object within another is nowhere.
+    // The envelope contains the type of an object. Nested objects have no type.
     if ('metadata' in fields && (name === 'apiVersion' || name === 'kind')) continue;
     value[name] = sampleOf(field, depth + 1);
   }

@@ -1,9 +1,9 @@
 import { messageFields } from './messages.ts';
 
-/** What every body of `application/vnd.kubernetes.protobuf` starts with. */
+/** The prefix of every body of `application/vnd.kubernetes.protobuf`. */
 export const MAGIC = Uint8Array.from([0x6b, 0x38, 0x73, 0x00]);
 
-/** What is wrong with a body that does not start so; undefined: it does. */
+/** The error of a body without this prefix, or undefined. */
 export function envelopeProblem(body: Uint8Array): string | undefined {
   if (body.length === 0) return 'empty data';
   if (MAGIC.every((byte, at) => body[at] === byte)) return undefined;
@@ -23,7 +23,7 @@ function messageOf(apiVersion: string, kind: string): string {
   return `${(group ?? '').split('.')[0]}.${version}.${kind}`;
 }
 
-/** The message of a kind, or of the items of its lists, which are all alike and in no table; undefined: it has none. */
+/** The message of a kind, or of the items of its lists, which all have the same structure; undefined if it has none. */
 export function formOf(apiVersion: string, kind: string): { message: string; isList: boolean } | undefined {
   const message = messageOf(apiVersion, kind);
   if (messageFields(message) !== undefined) return { message, isList: false };

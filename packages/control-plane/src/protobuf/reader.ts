@@ -1,4 +1,4 @@
-/** Why a body is no protobuf message. */
+/** The error of a body that is not a protobuf message. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }

@@ -11,7 +11,7 @@ export class WireWriter {
     return this.#bytes.length - this.#at;
   }
 
-  /** The bytes written: those of this writer, not to be written on afterwards. */
+  /** The written bytes, which belong to this writer and must not be changed. */
   finish(): Uint8Array {
     return this.#bytes.subarray(this.#at);
   }

@@ -5,7 +5,7 @@ import type { Registry } from '../resources/registry.ts';
 /** How long kube-apiserver keeps events by default (`--event-ttl`), in milliseconds. */
 export const EVENT_TTL_MS = 3_600_000;
 
-/** Events written within so many milliseconds of each other go together, as those that share one of etcd's leases do. */
+/** Events that are written within this time expire together, as events that share a lease of etcd. */
 const SHARED_MS = 60_000;
 const RESOURCE = '/events';
 
@@ -14,7 +14,7 @@ interface Key {
   readonly name: string;
 }
 
-/** Events by the last of the milliseconds in which they may have been written, oldest first. What it holds grows with the events, not with their writes. */
+/** Events by the last of the milliseconds in which they may have been written, oldest first. Its size depends on the number of events, not of writes. */
 class Batches {
   readonly #batches = new Map<number, Map<string, Key>>();
   readonly #batchOf = new Map<string, number>();
@@ -46,7 +46,7 @@ class Batches {
     return this.#batches.size === 0 ? undefined : Math.min(...this.#batches.keys());
   }
 
-  /** Forgets a batch and tells what was in it. */
+  /** Removes a batch and returns its content. */
   take(end: number): readonly Key[] {
     const keys = [...(this.#batches.get(end)?.values() ?? [])];
     for (const key of keys) this.forget(key);
@@ -76,7 +76,7 @@ export function expireEvents(registry: Registry, ttlMs: number): () => void {
   const batches = new Batches();
   let timer: Timer | undefined;
 
-  /** What is written later ends later: a timer that is set stands. */
+  /** Later events expire later, so a running timer does not change. */
   const schedule = (): void => {
     if (timer !== undefined) return;
     const oldest = batches.oldest();
@@ -92,7 +92,7 @@ export function expireEvents(registry: Registry, ttlMs: number): () => void {
       due.push(...batches.take(end));
     }
     for (const key of due) remove(key);
-    // Those that there was no room to remove are still there.
+    // Events that could not be removed because of a full disk still exist.
     store.settled().catch(() => {
       for (const key of due) batches.note(key, clock.now().getTime());
       schedule();

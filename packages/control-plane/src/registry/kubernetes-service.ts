@@ -170,7 +170,7 @@ class KubernetesService {
   }
 
   /**
-   * Creates the object if there is none, and returns the stored one. The uid comes from the time, so the sequence of random numbers of
+   * Creates the object if it does not exist, and returns the stored object. The uid comes from the time, so the sequence of random numbers of
    * a test does not depend on these objects.
    */
   async #ensure(object: ApiObject): Promise<ApiObject> {

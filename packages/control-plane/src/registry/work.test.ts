@@ -30,7 +30,7 @@ async function readsOfAnEviction(others: number): Promise<number> {
   await using plane = await TestPlane.start('disruption');
   for (const app of ['first', 'second']) await makeApp(plane, app);
   for (let i = 0; i < others; i++) {
-    // They share a label with the pods; the other one tells them apart.
+    // They share a label with the pods. The other label distinguishes them.
     const spec = { minAvailable: 1, selector: { matchLabels: { tier: 'web', app: `other-${i}` } } };
     await plane.must('POST', BUDGETS, { metadata: { name: `other-${i}` }, spec });
   }

@@ -53,7 +53,7 @@ export class Reinvocation {
   }
 }
 
-/** The webhooks or policies that a plugin calls again: those with reinvocation that ran before a change. */
+/** The webhooks or policies that a plugin calls again: they have reinvocation and ran before a change. */
 export class Repeats {
   readonly #reinvocation: Reinvocation;
   #ran = new Set<object>();

@@ -42,7 +42,7 @@ export class ServedKind {
     return this.kind.schema === undefined ? undefined : compileSchema(this.kind.schema, { celRules: false });
   }
 
-  /** The text of an object in this version, as its readers see it. Those of a subresource see the stored one. */
+  /** The text of an object in this version, as its readers see it. Columns of a subresource get the stored object. */
   textOf(record: StoredRecord, subresource = ''): string {
     const text = this.storedTextOf(record);
     return subresource === '' ? (this.kind.shownAs?.(text) ?? text) : text;
@@ -89,7 +89,7 @@ function compareVersions(a: string, b: string): number {
 /** Called with the added, changed and removed kinds. */
 export type KindListener = (touched: ReadonlySet<KindDefinition>) => void;
 
-/** All served kinds: the built-in ones, and those of CRDs, which can change. */
+/** All served kinds: built-in kinds, and kinds of CRDs, which can change. */
 export class KindRegistry {
   readonly #served = new Map<string, ServedKind>();
   readonly #byKind = new Map<string, ServedKind>();
@@ -152,7 +152,7 @@ export class KindRegistry {
     return group;
   }
 
-  /** Built-in groups in their order, then those of CRDs by name. */
+  /** Built-in groups in their order, then groups of CRDs by name. */
   groups(): readonly ServedGroup[] {
     if (this.#groups === undefined) {
       const names = [...this.#byGroup.keys()];

@@ -234,7 +234,7 @@ function givenToDelete(read: (field: string) => unknown, dryRun: readonly string
   return given;
 }
 
-/** Preconditions of a delete without a body. For a collection, the version is also that of the list. */
+/** Preconditions of a delete without a body. For a collection, the version also applies to the list. */
 function preconditionsOf(query: URLSearchParams): JsonObject | undefined {
   const [uid, resourceVersion] = [query.get('uid'), query.get('resourceVersion')];
   if (!uid && !resourceVersion) return undefined;

@@ -49,7 +49,7 @@ export interface BoundObject {
   readonly node?: { readonly name: string; readonly uid?: string };
 }
 
-/** What a service account token states. */
+/** The claims of a service account token. */
 export interface TokenFacts {
   readonly account: ApiObject;
   readonly audiences: readonly string[];
@@ -147,7 +147,7 @@ export class Registry {
     this.#lacking.add(record);
   }
 
-  /** Whether a write that changes nothing makes a version all the same: what is stored gains the defaults that were read. */
+  /** Whether a write without changes creates a version, because the stored object gets the defaults. */
   isWrittenAnyway(record: StoredRecord): boolean {
     return this.#lacking.has(record);
   }
@@ -166,7 +166,7 @@ export class Registry {
     return { object: converted, gained: stringifyJson(converted) !== before };
   }
 
-  /** Removes what a record holds. Watches and the answer get it under the revision of the deletion. */
+  /** Removes the content of a record. Watches and the answer get it under the revision of the deletion. */
   remove(served: ServedKind, record: StoredRecord): StoredRecord {
     const { namespace, name, labels, fields } = record;
     return this.store.delete(served.resource, {

@@ -269,7 +269,7 @@ export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | '
   }
 }
 
-/** The error for a time that is no text. The converter leaves times to their own decoder. */
+/** The error for a time that is not a string. The converter leaves times to their own decoder. */
 export const noTime = (value: unknown): string =>
   `json: cannot unmarshal ${goKind(value)} into Go value of type string`;
 

@@ -2,7 +2,7 @@ import type { Json } from '../apimachinery/objects/object.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target } from './registry.ts';
 
-/** A request to a subresource that is no plain part of its object. */
+/** A request to a subresource with its own body or answer. */
 export interface SubresourceRequest {
   readonly registry: Registry;
   readonly target: Target;
@@ -14,12 +14,12 @@ export interface SubresourceRequest {
   /** Media type of the body, without parameters. */
   readonly contentType: string;
   body(): Promise<Uint8Array>;
-  /** The body as plain JSON. `kindName` names what is expected, in refusals. */
+  /** The body as plain JSON. `kindName` is the expected kind in errors. */
   readBody(kindName: string): Promise<{ plain: Record<string, unknown>; bytes: Uint8Array }>;
   options(kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions', applying?: boolean): WriteOptions;
 }
 
-/** What it is answered: JSON text, or a value that becomes it. */
+/** The answer: JSON text, or a value that is converted to JSON. */
 export interface SubresourceAnswer {
   readonly status: number;
   readonly text?: string;

@@ -21,12 +21,12 @@ export interface CompiledSchema {
   /** The same without mutating, for strict field validation. */
   unknownFields(object: ApiObject): string[];
   /**
-   * Structural defaults; a null where the schema is not nullable takes the default or is dropped, but for `keepNulls` (server-side apply).
+   * Structural defaults; a null in a field that is not nullable takes the default or is dropped, except with `keepNulls` (server-side apply).
    * Mutates.
    */
   setDefaults(object: ApiObject, options?: { readonly keepNulls?: boolean }): void;
   /**
-   * Types, formats, limits, required fields, enums, then what the `scale` gave, list keys, CEL rules (transition rules with `old`): the
+   * Types, formats, limits, required fields, enums, then errors of `scale`, list keys, CEL rules (transition rules with `old`): the
    * order of kube-apiserver's causes. `warn` gets what rules say of values that stood there before.
    */
   validate(

@@ -9,7 +9,7 @@ const DATE_TIME = /^(\d{4}-\d{2}-\d{2})t(\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:z|([
 const GO_DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
 /** A number and a word somewhere in the text: a unit, or what begins as the long form of one. */
 const WORD_DURATION = /\d\s*(?:(?:ns|us|µs|ms|s|m|h|hr|d|w|wk)(?![A-Za-zµ])|nano|micro|milli|sec|min|hour|day|week)/i;
-/** As Go's `net.ParseMAC`: 6, 8 or 20 bytes in pairs, in fours, or in one. */
+/** Accepts the formats of Go's `net.ParseMAC`: 6, 8 or 20 bytes, in groups of two or four digits. */
 const MAC =
   /^(?:[0-9a-f]{2}(?:(?::[0-9a-f]{2}){5}|(?:-[0-9a-f]{2}){5}|(?::[0-9a-f]{2}){7}|(?:-[0-9a-f]{2}){7}|(?::[0-9a-f]{2}){19}|(?:-[0-9a-f]{2}){19})|[0-9a-f]{4}(?:(?:\.[0-9a-f]{4}){2}|(?:\.[0-9a-f]{4}){3}|(?:\.[0-9a-f]{4}){9})|[0-9a-f]{12}|[0-9a-f]{16}|[0-9a-f]{40})$/i;
 const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;

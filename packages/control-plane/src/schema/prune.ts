@@ -5,7 +5,7 @@ const RESOURCE_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);
 
 /**
  * Finds the fields of `value` that the schema does not know, and drops them unless `keep` is set.
- * A node that preserves unknown fields keeps what it has no property for, yet its known properties are pruned inside.
+ * A node with x-kubernetes-preserve-unknown-fields keeps unknown properties, but its known properties are pruned inside.
  * `resource` marks an object that is a whole resource: its apiVersion, kind and metadata are always known.
  */
 export function pruneValue(

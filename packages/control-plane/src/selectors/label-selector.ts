@@ -213,7 +213,7 @@ export function parseLabelSelector(text: string): LabelSelector | undefined {
   return (labels) => requirements.every((requirement) => holds(requirement, labels));
 }
 
-/** What a requirement says of the label, by which the matches are found. Comparisons of numbers need it at least. */
+/** The condition of a requirement on the label, for the lookup in the index. Comparisons of numbers need it at least. */
 function demandOf({ key, operator, values }: Requirement): Demand {
   const field = `${LABEL}${key}`;
   switch (operator) {
@@ -234,7 +234,7 @@ function demandOf({ key, operator, values }: Requirement): Demand {
 }
 
 /**
- * What every match of a query's `labelSelector` is, by which the matches are found.
+ * The conditions that every match of a `labelSelector` fulfills, for the lookup in the index.
  * @throws StatusError 400 as `parseLabelSelector`
  */
 export const labelDemands = (text: string): Demand[] => new Parser(text).parse().map(demandOf);
@@ -270,7 +270,7 @@ function requirementsOf({ matchLabels, matchExpressions }: SelectorObject): Requ
   return requirements;
 }
 
-/** What every match of a selector is, by which the matches are found. */
+/** The conditions that every match of a selector fulfills, for the lookup in the index. */
 export const selectorDemands = (selector: SelectorObject): Demand[] => (requirementsOf(selector) ?? []).map(demandOf);
 
 /** The `LabelSelector` of a spec (matchLabels, matchExpressions). An absent one matches nothing, an empty one everything. */

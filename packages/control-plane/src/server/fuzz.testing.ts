@@ -17,7 +17,7 @@ export interface Sent {
   readonly body: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** What is there before, and what requests are mutations of. */
+/** The initial objects, and the base of mutated requests. */
 export const samples = JSON.parse(
   readFileSync(new URL('../../testdata/fuzz/samples.json', import.meta.url), 'utf8'),
 ) as {
@@ -25,7 +25,7 @@ export const samples = JSON.parse(
   readonly collections: readonly Collection[];
 };
 
-/** What goes into requests. Never a key with a backslash: V8 misreads some of those. */
+/** The parts of requests. Never a key with a backslash: V8 misreads some of those. */
 export const values = JSON.parse(
   readFileSync(new URL('../../testdata/fuzz/values.json', import.meta.url), 'utf8'),
 ) as Record<'texts' | 'keys' | 'words' | 'tokens' | 'queryKeys' | 'accepts' | 'otherTypes', readonly string[]>;
@@ -99,7 +99,7 @@ function rename(root: unknown, name: string): void {
   if (typeof metadata === 'object' && metadata !== null) Object.assign(metadata, { name });
 }
 
-/** The text of a value with texts put in place of marks, since many of them are no values. */
+/** The text of a value where marks are replaced by texts, because many of these texts are not values. */
 function mutate(base: unknown, mutations: readonly Mutation[]): string {
   const holder = { root: structuredClone(base) };
   const put: [string, string][] = [];
@@ -275,7 +275,7 @@ function yamlOf(text: string): string {
   try {
     return stringify(JSON.parse(text));
   } catch (error) {
-    // Text that is no JSON is sent as it is: flow style reads it, or refuses it.
+    // Text that is not JSON is sent unchanged. The parser accepts it as YAML flow style or refuses it.
     if (error instanceof SyntaxError) return text;
     throw error;
   }

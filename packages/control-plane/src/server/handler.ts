@@ -59,7 +59,7 @@ const SELECTING: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollecti
 /** Verbs and subresources that last as long as their client wants. */
 const LASTING: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
-/** A duration that is none is refused before anything else is looked at; a watch does not read it. @throws StatusError 400 */
+/** An invalid duration is refused before all other checks. A watch does not read the duration. @throws StatusError 400 */
 function checkTimeout(request: ServerRequest, info: RequestInfo): void {
   const asked = request.query.get('timeout') ?? '';
   if (asked === '' || parseDuration(asked) !== undefined) return;

@@ -1,7 +1,7 @@
 import type { ServerRequest, ServerResponse } from '../apimachinery/http/exchange.ts';
 import { answerPlain, pageNotFound } from './answer.ts';
 
-/** What a server does at its start, under the names that the real one has for it. All of it is done before the first request. */
+/** The start hooks of a server, with the names of the real server. All of it is done before the first request. */
 const STARTED = [
   'start-apiserver-admission-initializer',
   'start-apiextensions-informers',
@@ -26,8 +26,7 @@ const CHECKS: Readonly<Record<string, readonly string[]>> = {
 export const isHealth = (first: string): boolean => Object.hasOwn(CHECKS, first);
 
 /**
- * Answers `/healthz`, `/livez` and `/readyz`, whole or one check of them. A server that answers is well: there is no state in which it would
- * refuse. `verbose` and `exclude` are those of the real server.
+ * Answers `/healthz`, `/livez` and `/readyz`, whole or one check of them. A server that answers is healthy. No check can fail. `verbose` and `exclude` work as in the real server.
  */
 export function answerHealth(request: ServerRequest, [first = '', ...rest]: readonly string[]): ServerResponse {
   const checks = CHECKS[first] ?? [];

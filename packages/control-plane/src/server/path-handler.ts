@@ -18,7 +18,7 @@ import { answerHealth, healthPaths, isHealth } from './health.ts';
 import type { RequestMetrics } from './metrics/request-metrics.ts';
 import type { RequestInfo } from './request-info.ts';
 
-/** What `/version` answers: the server whose behavior this is. */
+/** The answer of `/version`: the version of the imitated server. */
 const VERSION = {
   major: '1',
   minor: '36',
@@ -143,13 +143,13 @@ function documentsOf(registry: Registry): ApiDocuments {
   return known;
 }
 
-/** An answer whose form depends on what the client accepts. */
+/** An answer whose format depends on the Accept header. */
 function inFormOf(answer: ServerResponse, etag: string): ServerResponse {
   const vary = answer.headers.vary === undefined ? 'Accept' : 'Accept, Accept-Encoding';
   return { ...answer, headers: { ...answer.headers, etag, vary } };
 }
 
-/** As JSON, or as the protobuf message that clients with Go's libraries ask for. */
+/** The document as JSON, or as the protobuf message that Go clients request. */
 function openApiV2(request: ServerRequest, all: ApiDocuments): ServerResponse {
   const mediaType = pickMediaType(request, ['application/json', ...V2_PROTOBUF_NAMES]);
   if (mediaType === undefined) return { status: 406, headers: { vary: 'Accept' }, body: '' };

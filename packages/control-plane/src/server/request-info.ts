@@ -1,6 +1,6 @@
 import { badRequest } from '../apimachinery/errors/errors.ts';
 
-/** What a path names. */
+/** The parts of a path. */
 export interface RequestInfo {
   readonly isResource: boolean;
   /** Decoded, without empty segments. */

@@ -93,7 +93,7 @@ export class ResourceHandler {
       name: info.name,
       subresource: info.subresource,
     };
-    // The router refuses unknown subresources and formats before the warning. Custom kinds have no such router.
+    // The router refuses unknown subresources and formats before the warning. Custom kinds do not have this router.
     const routed = kind.custom || (info.subresource === '' && reachesHandler(request));
     if (kind.deprecationWarning !== undefined && routed) call.warn(kind.deprecationWarning);
     const context: Context = { request, info, served, target, call };

@@ -2,7 +2,7 @@ import type { ServerRequest, ServerResponse } from '../apimachinery/http/exchang
 import { type InProcessRequest, inProcess, piecesOf, textOf } from '../apimachinery/http/in-process.ts';
 import { warningHeader } from '../apimachinery/http/warnings.ts';
 
-/** A request of a client in this process; `createClient` of `@mcm/kube` sends such ones. */
+/** A request of a client in this process, such as `createClient` of `@mcm/kube`. */
 export interface PlaneRequest {
   readonly method: string;
   /** Path and query, e.g. `/api/v1/nodes?limit=500`. */
@@ -17,7 +17,7 @@ export interface PlaneResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   text(): Promise<string>;
-  /** As it comes; null where there is none. */
+  /** The unchanged body, or null. */
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
@@ -27,7 +27,7 @@ const encoder = new TextEncoder();
 const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
-/** Rejects as soon as the signal aborts, even though the handler works on. */
+/** Rejects as soon as the signal aborts, although the handler continues. */
 function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
@@ -78,8 +78,7 @@ function answerOf(response: ServerResponse, method: string, signal: AbortSignal)
 }
 
 /**
- * What `fetch` does, without the platform's requests, responses and streams, which cost a client in the same process more than
- * the answer does.
+ * Works as `fetch`, but without the Request, Response and streams of the platform, which are slow for a client in the same process.
  */
 export function transportTo(
   handle: (request: ServerRequest) => Promise<ServerResponse>,

@@ -19,7 +19,7 @@ export function verbOf(request: ServerRequest, info: RequestInfo): string {
       return info.name === '' ? 'list' : 'get';
     }
     default:
-      // OPTIONS, CONNECT and TRACE are no verbs of resources.
+      // OPTIONS, CONNECT and TRACE are not verbs of resources.
       return '';
   }
 }

@@ -50,7 +50,7 @@ export const meetsOne = (record: StoredRecord, demand: Demand): boolean =>
 export const meets = (record: StoredRecord, where: readonly Demand[]): boolean =>
   where.every((demand) => meetsOne(record, demand));
 
-/** The only value of a field that all requirements allow together; undefined if there is none or several. */
+/** The only value of a field that all requirements allow together; undefined if not exactly one exists. */
 export function pinned(where: readonly Demand[], field: string): string | undefined {
   for (const demand of where) {
     if (demand.field !== field) continue;

@@ -217,7 +217,7 @@ export class FileStore extends MemoryStore {
 
   /**
    * Opens or creates the store of a data folder. `onFailure` is called once when the file can no longer be written. After that, no write is
-   * acknowledged. A full disk is not such a failure: writes are refused until there is space.
+   * acknowledged. A full disk does not stop the store. It refuses writes until space is free.
    * @throws StoreError when another process has the lock, or when the file is foreign, damaged or newer
    */
   static open(dir: string, clock: Clock, options: FileStoreOptions = {}): FileStore {

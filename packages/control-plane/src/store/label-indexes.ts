@@ -40,7 +40,7 @@ export class LabelIndexes {
     const carriers = this.#labels.get(label);
     if (carriers instanceof RecordIndex) return carriers;
     const index = new RecordIndex(`${LABEL}${label}`);
-    // No record has the label, so there is nothing to keep.
+    // No record has the label, so its index is removed.
     if (carriers === undefined) return index;
     for (const key of carriers) {
       const record = recordOf(key);

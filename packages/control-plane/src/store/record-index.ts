@@ -5,7 +5,7 @@ import type { StoredRecord } from './record.ts';
 /** The smallest character: the keys after a key start with it. */
 const AFTER_KEY = '\u0000';
 
-/** Keys of records: those in any of the trees, or (not `inside`) in none of them. */
+/** Keys of records that are in any of the trees, or (not `inside`) in none of them. */
 export interface KeySet {
   readonly trees: readonly OrderedKeys[];
   readonly inside: boolean;

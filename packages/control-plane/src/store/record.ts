@@ -1,5 +1,5 @@
 /**
- * What is kept of one object. The JSON text is the truth: reads and watches send it as it is, writers parse it (and so
+ * The stored data of one object. The JSON text is the truth: reads and watches send it as it is, writers parse it (and so
  * get a copy of their own). Labels and selectable fields are held next to it, so that selecting costs no parsing.
  */
 export interface StoredRecord {

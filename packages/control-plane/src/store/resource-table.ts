@@ -164,7 +164,7 @@ export class ResourceTable {
     }
   }
 
-  /** The matching records at a revision: among those that match now, and those that have changed since. */
+  /** The matching records at a revision, found among current matches and later changes. */
   *#foundAt(revision: number, history: History, options: PageOptions): Generator<StoredRecord> {
     const { where = [] } = options;
     const namespace = namespaceOf(options);

@@ -75,7 +75,7 @@ export interface Store {
   put(resource: string, draft: RecordDraft): StoredRecord;
   /** Removes an object; `render` returns its last state with the revision of the deletion. */
   delete(resource: string, draft: RecordDraft): StoredRecord;
-  /** Resolves when all earlier writes are durable. @throws StorageFullError when there was no space; the writes did not happen */
+  /** Resolves when all earlier writes are durable. @throws StorageFullError if the disk is full; the writes did not happen */
   settled(): Promise<void>;
   /**
    * Changes after `revision`, oldest first; undefined when they are no longer known. With demands: all whose record or previous
@@ -98,7 +98,7 @@ export interface StoreSnapshot {
   readonly objects: readonly { readonly resource: string; readonly record: StoredRecord }[];
 }
 
-/** There is no space for these writes, and none of them happened. Later writes are accepted when there is space. */
+/** The disk is full, so none of these writes happened. Later writes are accepted when there is space. */
 export class StorageFullError extends StatusError {
   constructor(reason: string) {
     super({

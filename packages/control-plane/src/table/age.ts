@@ -26,7 +26,7 @@ export function humanDuration(milliseconds: number): string {
 const pair = (big: number, bigUnit: string, small: number, smallUnit: string): string =>
   small === 0 ? `${big}${bigUnit}` : `${big}${bigUnit}${small}${smallUnit}`;
 
-/** The age of an RFC 3339 time at `now`; `<unknown>` when there is none, `<invalid>` when it is none. */
+/** The age of an RFC 3339 time at `now`; `<unknown>` without a time, `<invalid>` for an invalid time. */
 export function ageOf(time: unknown, now: Date): string {
   if (time === undefined || time === null || time === '') return '<unknown>';
   if (typeof time !== 'string') return '<invalid>';

@@ -14,7 +14,7 @@ type Step =
   | { readonly kind: 'filter'; readonly test: (item: unknown) => boolean }
   | { readonly kind: 'union'; readonly steps: readonly Step[] };
 
-/** Why a text is no JSON path of the Kubernetes dialect. */
+/** The error of a text that is not a JSON path of the Kubernetes dialect. */
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError';
 }
@@ -231,7 +231,7 @@ function walkArray(value: readonly unknown[], step: Step): unknown[] {
 /**
  * Compiles a JSON path as kubectl and CRD columns write it (`.spec.size`, `.status.conditions[?(@.type=="Ready")].status`).
  * The result gives every value that the path finds in an object, and none of a path that meets too many.
- * @throws JsonPathError when the text is no such path.
+ * @throws JsonPathError if the text is not a valid path.
  */
 export function compileJsonPath(text: string): (object: unknown) => unknown[] {
   const trimmed = text.trim();

@@ -145,7 +145,7 @@ export const POOL_CONDITIONS = {
   },
   RolloutWaiting: {
     means:
-      'The rollout waits for a window, for the end of a freeze, or for nodes that postpone it. Not in the original.',
+      'The rollout waits for a window, for the end of a freeze, or for nodes that postpone it. The original does not have this condition.',
     reasons: {
       '': { status: 'False', means: 'The rollout may continue.' },
       OutsideWindow: { status: 'True', means: 'No window of the pool is open.', help: OPEN_UNTIL },

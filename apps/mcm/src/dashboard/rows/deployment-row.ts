@@ -39,19 +39,12 @@ export function deploymentRow(
   controllers: readonly ControllerHealth[],
 ): AssessedDeployment {
   const { metadata, spec, status } = deployment;
-<<<<<<< HEAD
-  // While machines start, too few are available. That is no problem by itself.
+  // While machines start, too few are available. This state alone is not a problem.
   const reported = problemsOf(deployment).filter(({ type }) => type !== MachineDeploymentConditions.Available);
   const wait = reported.find(isIntendedWait);
   const problem = reported.find((condition) => condition !== wait);
   const own = stateOf(deployment, problem !== undefined, wait !== undefined);
   const held = NEEDING.includes(own) && !doesAct(controllers, MANAGER, metadata.name);
-=======
-  // While machines start, too few are available. This state alone is not a problem.
-  const [problem] = problemsOf(deployment).filter(({ type }) => type !== MachineDeploymentConditions.Available);
-  const own = stateOf(deployment, problem !== undefined);
-  const held = WAITING.includes(own) && !doesAct(controllers, MANAGER, metadata.name);
->>>>>>> e04bf942 (Name the object in messages, and write comments as plain nouns)
   const base = held ? 'blocked' : own;
   const began = before === undefined ? (millisOf((problem ?? wait)?.lastTransitionTime) ?? now) : now;
   const since = before?.base === base ? before.row.since : began;
@@ -69,7 +62,7 @@ export function deploymentRow(
     available: availableReplicas,
     old: Math.max(0, replicas - updatedReplicas),
     state: failed ? 'failed' : base,
-    why: brieflyVisible(held ? `${MANAGER} does not act for it` : textOf(problem ?? wait)),
+    why: brieflyVisible(held ? `${MANAGER} is not working on it` : textOf(problem ?? wait)),
     since,
   };
   return { row, base, risesAt: failed ? undefined : failsAt };

@@ -111,7 +111,7 @@ const priorityOf = (priorityClass: ApiObject): Priority => ({
 
 const IS_GLOBAL_DEFAULT = markedBy(({ globalDefault }) => globalDefault === true);
 
-/** What a pod without a class gets: the lowest of the classes that are the default, or zero. */
+/** The priority of a pod without a class: the lowest default class, or zero. */
 function defaultPriority(registry: Registry): Priority {
   let found: Priority | undefined;
   for (const priorityClass of lookupMarked(registry, 'scheduling.k8s.io/v1', 'PriorityClass', IS_GLOBAL_DEFAULT)) {

@@ -127,7 +127,7 @@ export function serviceAddresses(registry: Registry): AdmissionPlugin {
 const isPicked = (uid: string, index: number, ports: number, given: number): boolean =>
   Array.from({ length: ports + 2 }, (_, attempt) => nodePort(uid, index, attempt)).includes(given);
 
-/** Claims the node ports of a service. Those that the server has picked are picked again when another service has them. */
+/** Claims the node ports of a service. If another service has a picked address or port, the server picks another one. */
 function claimPorts(kind: KindDefinition, service: ApiObject, name: string, isFree: (thing: string) => boolean): void {
   const spec = look(service, 'spec');
   const { uid = '' } = service.metadata;

@@ -46,7 +46,7 @@ function* broken(type: string, item: Plain, usage: Usage): Generator<string> {
   yield* ratios(type, item, usage);
 }
 
-/** What of a limit range a pod breaks, in the words of LimitRanger. */
+/** The violations of a limit range by a pod, in the words of LimitRanger. */
 export function* podProblems(pod: ApiObject, range: ApiObject): Generator<string> {
   const spec = look(pod, 'spec');
   for (const item of items(look(range, 'spec'), 'limits')) {
@@ -66,7 +66,7 @@ export function* podProblems(pod: ApiObject, range: ApiObject): Generator<string
   }
 }
 
-/** What of a limit range a claim breaks. A claim has no limits, only what it asks for. */
+/** The violations of a limit range by a claim. A claim has only requests and no limits. */
 export function* claimProblems(claim: ApiObject, range: ApiObject): Generator<string> {
   const requests = amountsOf(look(claim, 'spec', 'resources', 'requests'));
   for (const item of items(look(range, 'spec'), 'limits')) {

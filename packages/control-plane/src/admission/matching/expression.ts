@@ -22,7 +22,7 @@ const TYPES: Partial<Record<(typeof NAMES)[number], CelType>> = {
 };
 const DECLARATIONS: readonly Declaration[] = NAMES.map((name) => ({ name, type: TYPES[name] ?? DYN }));
 
-/** What expressions are evaluated over. Every part is made when an expression first asks for it. */
+/** The variables of expressions. Every part is made when an expression first asks for it. */
 export interface Scope {
   readonly object: () => unknown;
   readonly oldObject: () => unknown;
@@ -34,7 +34,7 @@ export interface Scope {
   readonly variables?: LiteralMap;
 }
 
-/** The result of an expression, or why there is none. */
+/** The result of an expression, or its error. */
 export type Outcome =
   | { readonly value: unknown }
   | { readonly error: string /** Without the expression. */; readonly why: string };
@@ -115,7 +115,7 @@ export class LazyVariables extends LiteralMap {
   }
 }
 
-/** What match conditions say of a request: all hold, one does not, or (none failing) an error. */
+/** The result of match conditions for a request: all are true, one is false, or an error. */
 export function conditionsHold(conditions: readonly Expression[], scope: Scope): boolean | { readonly error: string } {
   const errors: string[] = [];
   for (const condition of conditions) {

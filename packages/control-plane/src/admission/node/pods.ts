@@ -79,7 +79,7 @@ function checkOwnership(registry: Registry, node: string, attributes: AdmissionA
   refuse(`${whose} pods with spec.nodeName set to itself`);
 }
 
-/** What a node may do with pods: its own only. */
+/** Permissions of a node for pods: only pods on this node. */
 export function checkPod(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {
   const { subresource } = attributes;
   if (subresource === 'status') checkStatus(node, attributes, refuse);

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** What the volumes of a pod refer to, by the field that says so, in the order in which it is looked for. */
+/** The references of the volumes of a pod, by field, in the order of the checks. */
 const VOLUMES: readonly (readonly [field: string, what: string])[] = [
   ['configMap', 'configmaps (via configmap volumes)'],
   ['secret', 'secrets (via secret volumes)'],

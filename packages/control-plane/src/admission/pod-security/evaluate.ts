@@ -24,7 +24,7 @@ const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.windowsHostProcess, ALWAYS],
 ];
 
-/** What restricted adds, and since when. */
+/** The additional checks of restricted, with their first version. */
 const RESTRICTED: readonly (readonly [check: Check, since: number])[] = [
   [restricted.allowPrivilegeEscalation, 8],
   [restricted.capabilitiesRestricted, 22],
@@ -35,7 +35,7 @@ const RESTRICTED: readonly (readonly [check: Check, since: number])[] = [
   [restricted.seccompRestricted, 19],
 ];
 
-/** What of a pod the standard does not allow, baseline first. @see kubernetes.io Pod Security Standards */
+/** The violations of a pod, baseline first. @see kubernetes.io Pod Security Standards */
 export function violations(pod: PodLike, { level, minor: asked }: Standard): Violation[] {
   if (level === 'privileged') return [];
   const minor = asked === 'latest' ? NEWEST : Math.min(asked, NEWEST);

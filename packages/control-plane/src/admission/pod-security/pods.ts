@@ -27,7 +27,7 @@ export function templateOf(resource: string, object: ApiObject): PodLike | undef
   return isPlain(template.spec) ? podOf(template) : undefined;
 }
 
-/** Whether an update changes what the standards look at: containers come, go or run another image. */
+/** Whether an update changes fields that the standards check: added or removed containers, or another image. */
 export function isSignificant(pod: ApiObject, old: ApiObject): boolean {
   const [next, before] = [look(pod, 'spec'), look(old, 'spec')];
   for (const field of ['containers', 'initContainers']) {

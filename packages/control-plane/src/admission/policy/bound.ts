@@ -21,7 +21,7 @@ const GROUP = 'admissionregistration.k8s.io';
 /** When a written policy begins to hold. */
 const REFRESH_MS = 100;
 
-/** Policies of one sort with their bindings, found by what a request is about. */
+/** Policies of one kind with their bindings, indexed by the resource of a request. */
 export class BoundPolicies<P extends PolicyBase> {
   readonly #registry: Registry;
   readonly #policies: GuardIndex<P>;
@@ -48,14 +48,14 @@ export class BoundPolicies<P extends PolicyBase> {
     return this.#bindings.isEmpty;
   }
 
-  /** Those that a request passes to, in the order of their names. */
+  /** The webhooks or policies that match a request, in the order of their names. */
   applicable(attributes: AdmissionAttributes): Bound<P>[] {
     return this.#about(attributes).filter(
       ({ policy, binding }) => this.#passes(policy.matches, attributes) && this.#passes(binding.matches, attributes),
     );
   }
 
-  /** What expressions see of a request. */
+  /** The variables of expressions for a request. */
   scope(attributes: AdmissionAttributes, as: ServedKind): Scope {
     const { object, old, namespace } = attributes;
     let request: Record<string, unknown> | undefined;

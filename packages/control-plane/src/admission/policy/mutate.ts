@@ -11,7 +11,7 @@ import { CelRuntimeError, isMap } from '../../schema/cel/runtime/values.ts';
 import type { Scope } from '../matching/expression.ts';
 import type { Mutation } from './policy.ts';
 
-/** Why a mutation could not be made. The failure policy decides what comes of it. */
+/** Why a mutation could not be made. The failure policy decides the result. */
 export class MutationError extends Error {
   override readonly name = 'MutationError';
 }
@@ -67,7 +67,7 @@ function applyConfiguration(object: ApiObject, value: unknown, structure: Served
   return layOver(object, configuration, kind);
 }
 
-/** By what structure a configuration is laid over an object. Of what requests carry the real server knows that of Bindings alone. */
+/** By what structure a configuration is laid over an object. For subresources, the real server knows only the body of Bindings. */
 function structureOf(of: ServedKind | CarriedKind): ServedKind['kind'] {
   if (of instanceof ServedKind) return of.kind;
   if (of.kind === CARRIED_BINDING.kind.kind) return CARRIED_BINDING.kind;

@@ -16,7 +16,7 @@ export class ParamsError extends Error {
 
 /**
  * The objects that a binding gives to its policy, one evaluation for each; `[null]` for a policy without parameters.
- * @param namespace that of the request
+ * @param namespace the namespace of the request
  */
 export function paramsOf(
   registry: Registry,

@@ -11,7 +11,7 @@ import { counts } from './scopes.ts';
 import { sumOf, usageOf } from './usage.ts';
 
 const QUOTAS = '/resourcequotas';
-/** What a container must say when a quota counts it. */
+/** The requests and limits that a container must set if a quota counts them. */
 const COMPUTE: Readonly<Record<string, readonly ['requests' | 'limits', string]>> = {
   cpu: ['requests', 'cpu'],
   memory: ['requests', 'memory'],
@@ -27,7 +27,7 @@ const UPDATABLE = new Set(['/pods', '/services', '/persistentvolumeclaims']);
 const listed = (amounts: Amounts, names: readonly string[]): string =>
   names.map((name) => `${name}=${showAmount(amounts.get(name))}`).join(',');
 
-/** What a request adds to the use of its namespace; nothing of it is less than before. */
+/** The increase of the usage of a namespace by a request. Values never decrease. */
 function increaseOf({ operation, object, old, served: { kind } }: AdmissionAttributes): Amounts {
   if (object === undefined) return new Map();
   const usage = usageOf(kind.group, kind.plural, object);
@@ -41,7 +41,7 @@ function increaseOf({ operation, object, old, served: { kind } }: AdmissionAttri
   return usage;
 }
 
-/** What a quota needs to know of a pod's containers and they do not say: `cpu for: a,b; limits.memory for: a`. */
+/** The missing requests and limits of containers that a quota requires: `cpu for: a,b; limits.memory for: a`. */
 function unsaid(pod: ApiObject, hard: Amounts): string {
   const spec = look(pod, 'spec');
   const containers: Plain[] = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
@@ -121,7 +121,7 @@ export const resourceQuota = (registry: Registry): AdmissionPlugin => ({
   name: 'ResourceQuota',
   validate(attributes) {
     const { served, subresource, operation } = attributes;
-    // Where there is no quota in the whole cluster, nothing is looked for.
+    // If the cluster has no quota, the plugin does not search.
     if (registry.store.count(QUOTAS) === 0 || !served.kind.namespaced || subresource !== '') return undefined;
     if (operation === 'CREATE' || (operation === 'UPDATE' && UPDATABLE.has(served.resource))) {
       charge(registry, attributes);

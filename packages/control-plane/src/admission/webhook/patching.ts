@@ -66,7 +66,7 @@ export class Patching {
 
   /**
    * Applies the patch of a webhook. The result is parsed like a request body: unknown fields are removed, and defaults are set.
-   * Undefined: there is no patch.
+   * Undefined: no patch.
    * @throws WebhookFailure for an invalid patch; StatusError 500 for one that cannot be applied
    */
   apply(attributes: AdmissionAttributes, { hook, as }: Invocation, verdict: Verdict): Patched | undefined {

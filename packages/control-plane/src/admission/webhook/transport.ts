@@ -27,7 +27,7 @@ const REPLY_LIMIT = 10 * 1024 * 1024;
 
 const agents = new Map<string, Agent>();
 
-/** Like Go, trusts each certificate of the bundle, also one that is no authority, such as the certificate of the webhook itself. */
+/** As in Go, each certificate of the bundle is trusted, including certificates that are not an authority. */
 const trusting = (caBundle: string | undefined) =>
   caBundle === undefined ? {} : { ca: caBundle, allowPartialTrustChain: true };
 

@@ -32,7 +32,7 @@ export function jsonProblem(text: string): string {
   }
 }
 
-/** What Go expected where the text went wrong, as far as the character before tells. */
+/** The expectation of Go at the error, as far as the previous character determines it. */
 function jsonContext(text: string, at: number): string {
   const before = text.slice(0, at).trimEnd().at(-1);
   switch (before) {

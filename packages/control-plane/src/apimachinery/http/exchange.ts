@@ -5,7 +5,7 @@ export interface ServerRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   header(name: string): string | undefined;
-  /** All values of a header, one for each time that it was sent. What comes by `fetch` is split at its commas: there they are joined. */
+  /** All values of a header, one for each time that it was sent. Values from `fetch` are split at commas, because `fetch` joins them. */
   headerValues(name: string): readonly string[];
   /** Names of headers (in lower case) that begin so. */
   headerNames(prefix: string): string[];
@@ -15,7 +15,7 @@ export interface ServerRequest {
   readonly signal: AbortSignal;
   /** Came from inside the process: without credentials it is the administrator's. */
   readonly trusted: boolean;
-  /** What a TLS client certificate that our CA has signed says of its owner. */
+  /** The user in a TLS client certificate of this CA. */
   readonly certificate?: { readonly commonName: string; readonly organizations: readonly string[] } | undefined;
 }
 

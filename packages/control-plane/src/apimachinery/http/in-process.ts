@@ -46,7 +46,7 @@ export function textOf({ body }: ServerResponse): string {
 /**
  * The pieces of a streamed answer, as they were written: a watch writes one event at a time. Ends with the stream; the end of the
  * loop, or the signal, ends the stream.
- * @throws TypeError for an answer that is no stream; when it is read, the signal's reason once it aborts
+ * @throws TypeError for an answer that is not a stream; reads throw the reason of an aborted signal
  */
 export function piecesOf({ body }: ServerResponse, signal: AbortSignal): AsyncIterableIterator<Uint8Array> {
   if (typeof body !== 'function') throw new TypeError('the answer is no stream');

@@ -13,7 +13,7 @@ export class Warnings {
   #written = 0;
   #cutting = false;
 
-  /** `out` is kept up to date: what the answer tells. */
+  /** `out` always contains the warnings of the answer. */
   constructor(out: string[]) {
     this.#out = out;
   }

@@ -2,10 +2,10 @@ import { cloneJson, isRecord } from './json-value.ts';
 import type { Plain } from './plain.ts';
 
 /**
- * Fields of a body that were given as an empty list or map, by their object. The stored form omits such fields, as the types of
- * the real server do. During a request, the server distinguishes `[]` and `{}` from absent fields: refusals print them, and
- * some defaults do not replace them. They are kept outside of the objects, so that no other code reads them. Only objects with
- * such a field have an entry, so other bodies cost nothing.
+ * Fields of a body that were given as an empty list or map, by their object. The stored form omits empty fields, as the types of the real
+ * server do. During a request, the server distinguishes `[]` and `{}` from absent fields: refusals print them, and
+ * some defaults do not replace them. They are kept outside of the objects, so that no other code reads them. Only kinds with these fields
+ * have an entry, so other bodies have no extra cost.
  */
 const noted = new WeakMap<Plain, Readonly<Plain>>();
 

@@ -56,7 +56,7 @@ export interface StrategyContext {
 
 /**
  * The rules of one kind as data: its names, its schema, and how its objects are prepared and validated.
- * Each built-in kind, or small family of kinds, has a file with such a value. A CRD version is converted to one.
+ * Each built-in kind, or small family of kinds, has a file with this value. A CRD version is converted to one.
  */
 export interface KindDefinition {
   readonly group: string;

@@ -24,7 +24,7 @@ export function deepestBracket(text: string): string | undefined {
   return undefined;
 }
 
-/** What begins another level of a block on the same line. */
+/** The start of another level of a block on the same line. */
 const NESTING: ReadonlySet<string> = new Set(['-', '?']);
 const TAB = 9;
 const BLANK = 32;

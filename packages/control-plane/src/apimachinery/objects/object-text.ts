@@ -1,7 +1,7 @@
 import { parseJson, stringifyJson } from './json.ts';
 import type { ApiObject, ObjectMeta } from './object.ts';
 
-/** Metadata in the order of the Go struct, without what is empty. */
+/** Metadata in the order of the Go struct, without empty fields. */
 const META_ORDER: readonly (keyof ObjectMeta)[] = [
   'name',
   'generateName',

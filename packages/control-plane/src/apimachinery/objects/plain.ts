@@ -23,19 +23,19 @@ export function look(parent: unknown, ...path: readonly string[]): Plain {
   return isPlain(value) ? value : {};
 }
 
-/** The list of objects in this field; empty when there is none. */
+/** The list of objects in this field; empty if it is absent. */
 export function items(parent: unknown, field: string): Plain[] {
   const value = isPlain(parent) ? parent[field] : undefined;
   return Array.isArray(value) ? value.filter(isPlain) : [];
 }
 
-/** The list of strings in this field; empty when there is none. */
+/** The list of strings in this field; empty if it is absent. */
 export function strings(parent: unknown, field: string): string[] {
   const value = isPlain(parent) ? parent[field] : undefined;
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-/** The string in this field; '' when there is none. */
+/** The string in this field; '' if it is absent. */
 export function text(parent: unknown, field: string): string {
   const value = isPlain(parent) ? parent[field] : undefined;
   return typeof value === 'string' ? value : '';
@@ -47,7 +47,7 @@ export function number(parent: unknown, field: string): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** The map of strings in this field; empty when there is none. */
+/** The map of strings in this field; empty if it is absent. */
 export function labels(parent: unknown, field: string): Record<string, string> {
   return look(parent, field) as Record<string, string>;
 }

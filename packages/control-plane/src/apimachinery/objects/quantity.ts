@@ -23,7 +23,7 @@ function divideUp(value: bigint, by: bigint): bigint {
   return value % by === 0n ? quotient : quotient + 1n;
 }
 
-/** Reads a quantity such as `100m`, `1.5Gi` or `1e3`; undefined when it is none. */
+/** Reads a quantity such as `100m`, `1.5Gi` or `1e3`; undefined if it is invalid. */
 export function parseQuantity(text: string): Quantity | undefined {
   const match = PATTERN.exec(text);
   if (match === null) return undefined;
@@ -79,7 +79,7 @@ export function formatQuantity({ nanos, format }: Quantity): string {
 
 const canonical = new Map<string, string>();
 
-/** The canonical form of a quantity's text; undefined when it is none. The few texts that occur are remembered. */
+/** The canonical form of a quantity's text; undefined if it is invalid. The few texts that occur are remembered. */
 export function canonicalQuantity(text: string): string | undefined {
   const known = canonical.get(text);
   if (known !== undefined) return known;
@@ -90,7 +90,7 @@ export function canonicalQuantity(text: string): string | undefined {
   return written;
 }
 
-/** Nanos of a quantity's text; 0 for what is none. */
+/** Nanos of a quantity; 0 for an invalid text. */
 export const quantityNanos = (text: unknown): bigint =>
   (typeof text === 'number' || typeof text === 'string' ? parseQuantity(String(text))?.nanos : undefined) ?? 0n;
 

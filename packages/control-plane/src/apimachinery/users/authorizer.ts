@@ -13,7 +13,7 @@ export interface Access {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
-  /** What a list, watch or deletecollection demands of fields; absent: nothing. */
+  /** The field requirements of a list, watch or deletecollection; absent: none. */
   readonly fields?: readonly FieldDemand[];
 }
 

@@ -20,7 +20,7 @@ export function joinErrors(errors: readonly string[]): string {
   return distinct.length === 1 ? (distinct[0] ?? '') : `[${distinct.join(', ')}]`;
 }
 
-/** What a user may do, with the roles that could not be found. */
+/** The rules of a user, with the roles that could not be found. */
 export interface OwnedRules {
   readonly rules: readonly PolicyRule[];
   readonly errors: readonly string[];
@@ -56,7 +56,7 @@ export class RbacAuthorizer {
     return { rules, errors };
   }
 
-  /** The rules of the role that a binding refers to; undefined: there is none. */
+  /** The rules of the role that a binding refers to; undefined if the role does not exist. */
   rulesOfRole(role: { kind: string; name: string }, namespace: string): readonly PolicyRule[] | undefined {
     return this.#index.rules({ role, namespace });
   }

@@ -21,7 +21,7 @@ const POLICIES: Resource = {
 /** Types that a policy is checked for at most; a policy for more of them is written with wildcards in mind. */
 const MAX_TYPES = 10;
 
-/** The kinds that the rules of a policy name one by one. What is named by wildcards is not checked. */
+/** The kinds that the rules of a policy name one by one. Resources in wildcards are not checked. */
 function kindsOf(policy: ApiObject, kinds: readonly KindDefinition[]): KindDefinition[] {
   const rules = items(look(policy, 'spec', 'matchConstraints'), 'resourceRules');
   const found = rules.flatMap((rule) =>
@@ -53,7 +53,7 @@ function expressionsOf(policy: ApiObject): [field: string, expression: string][]
   );
 }
 
-/** What is wrong with a policy's expressions when they are read with the types of the kinds that it is about. */
+/** The type errors of the expressions of a policy for its matched kinds. */
 export function typeWarnings(policy: ApiObject, kinds: readonly KindDefinition[]): Plain[] {
   const about = kindsOf(policy, kinds).map((kind) => ({ kind, declarations: declarationsFor(kind) }));
   return expressionsOf(policy).flatMap(([fieldRef, expression]) => {

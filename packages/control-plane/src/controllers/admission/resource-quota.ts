@@ -32,7 +32,7 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   const pods = informer(PODS);
   const watched = new Set<string>();
 
-  /** What the objects of a namespace take together, of what a quota counts. */
+  /** The total usage of a namespace for the resources of a quota. */
   const use = async (quota: ApiObject, names: readonly string[]): Promise<Record<string, string>> => {
     const counted = new Set(names.map(countedBy));
     const resources = directory.deletable().filter((resource) => counted.has(qualified(resource)));
@@ -51,7 +51,7 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   const work = queue(async (key) => {
     if (quotas.get(key) === undefined) return;
     work.addAfter(key, RESYNC_MS);
-    // Read before the objects are counted, so that what is charged meanwhile is a conflict and everything is counted again.
+    // Read before the objects are counted. A charge in between causes a conflict and another count.
     const quota = await allowing(api.get(QUOTAS, splitKey(key)), 404);
     if (quota === undefined) return;
     const hard = Object.fromEntries(

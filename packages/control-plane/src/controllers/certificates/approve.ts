@@ -35,7 +35,7 @@ function kubeletRequest(request: ApiObject): SigningRequest | undefined {
     checkKubeletClient(parsed, usages);
     return parsed;
   } catch {
-    // An invalid request is not approved automatically. The signer reports what is wrong with it.
+    // An invalid request is not approved automatically. The signer reports the error of the request.
     return undefined;
   }
 }

@@ -11,13 +11,13 @@ const HOUR_MS = 60 * 60 * 1000;
 const ANSWERED_MS = HOUR_MS;
 const PENDING_MS = 24 * HOUR_MS;
 
-/** When the certificate of a request ends, in milliseconds since the epoch; never when there is none that can be read. */
+/** Expiry of the certificate of a request in milliseconds since the epoch; Infinity without a readable certificate. */
 function endOfCertificate(request: ApiObject): number {
   const pem = Buffer.from(text(look(request, 'status'), 'certificate'), 'base64');
   try {
     return Date.parse(new X509Certificate(pem).validTo);
   } catch {
-    // A signer of another name may write an invalid certificate. Such a request is deleted by its age alone.
+    // A signer of another name may write an invalid certificate. A request without a valid certificate is deleted only by its age.
     return Number.POSITIVE_INFINITY;
   }
 }

@@ -10,7 +10,7 @@ const MANAGER = 'api-priority-and-fairness-config-consumer-v1';
 
 const levelOf = (schema: ApiObject): string => text(look(schema, 'spec', 'priorityLevelConfiguration'), 'name');
 
-/** What a schema says of its level: whether it hangs in the air. */
+/** The condition Dangling of a schema: whether its level exists. */
 function danglingCondition(schema: ApiObject, isThere: boolean): Plain {
   const about = `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(levelOf(schema))}`;
   return isThere

@@ -19,7 +19,7 @@ const dataOf = (secret: ApiObject, key: string): string =>
 
 const NAME = /^bootstrap-token-([a-z0-9]{6})$/;
 
-/** When a bootstrap token ends, in milliseconds since the epoch: never without a time, at once with one that is none. */
+/** Expiry of a bootstrap token in milliseconds since the epoch. Without a time it never expires, and with an invalid time it has expired. */
 function expirationOf(secret: ApiObject): number {
   const expiration = dataOf(secret, 'expiration');
   if (expiration === '') return Number.POSITIVE_INFINITY;

@@ -5,7 +5,7 @@ import { isDying, isReady, scaled, timestamp } from '../runtime/objects.ts';
 /** How long an evicted pod may take to begin its deletion before the budget gets its disruption back. */
 const DELETION_TIMEOUT_MS = 2 * 60 * 1000;
 
-/** What a budget's status is worked out from. */
+/** The inputs for the status of a budget. */
 export interface BudgetView {
   readonly budget: ApiObject;
   /** All pods that its selector matches. */

@@ -4,7 +4,7 @@ import { type Api, allowing, hasCode } from '../runtime/api.ts';
 import type { Directory } from '../runtime/directory.ts';
 import { describes, FOREGROUND, type Graph, type GraphNode, isElsewhere, ORPHAN, waitsForDependents } from './graph.ts';
 
-/** What the owners of an object amount to. */
+/** The combined state of the owners of an object. */
 interface Owners {
   readonly solid: readonly OwnerReference[];
   readonly dangling: readonly OwnerReference[];
@@ -95,7 +95,7 @@ export class Collector {
     return this.#delete(node, latest, finalizers.includes(FOREGROUND) ? 'Foreground' : 'Background');
   }
 
-  /** What has become of the owners; undefined while nothing can be said of one of them. */
+  /** The states of the owners; undefined while the state of one owner is unknown. */
   async #classify(node: GraphNode, references: readonly OwnerReference[]): Promise<Owners | undefined> {
     const solid: OwnerReference[] = [];
     const dangling: OwnerReference[] = [];
@@ -138,7 +138,7 @@ export class Collector {
     return 'absent';
   }
 
-  /** Looks again at what has owners of a kind that was not served. */
+  /** Checks objects again whose owners have a kind that was not served. */
   retry(): void {
     const uids = [...this.#unresolved];
     this.#unresolved.clear();

@@ -26,7 +26,7 @@ const apiVersionOf = ({ group, version }: ServedResource): string => (group === 
 export const isElsewhere = (owner: GraphNode, dependent: GraphNode): boolean =>
   owner.namespace !== '' && owner.namespace !== dependent.namespace;
 
-/** Whether a reference says of an owner what it is: one with the same uid may have another name or version. */
+/** Whether a reference matches the identity of an owner. A reference with the same uid may have another name or version. */
 export const describes = (reference: OwnerReference, { resource, name }: GraphNode): boolean =>
   reference.kind === resource.kind && reference.name === name && reference.apiVersion === apiVersionOf(resource);
 

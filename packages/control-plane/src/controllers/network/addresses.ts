@@ -61,7 +61,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Keeps an IPAddress for each address of a service, as kube-apiserver's allocator does. Restores those that a client deleted.
+ * Keeps an IPAddress for each address of a service, as kube-apiserver's allocator does. Restores addresses that a client deleted.
  * @see kubernetes pkg/registry/core/service/ipallocator
  */
 export const serviceAddressObjects: Controller = { name: 'service-addresses', setup };

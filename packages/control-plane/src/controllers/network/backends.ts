@@ -3,7 +3,7 @@ import { items, look, number, type Plain, strings, text } from '../../apimachine
 import { selectorOf } from '../../selectors/label-selector.ts';
 import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 
-/** A service whose endpoints a controller keeps: one that selects pods, and is no mere name of something outside. */
+/** A service whose endpoints are maintained by a controller: it has a selector and is not of type ExternalName. */
 export const selectsPods = (service: ApiObject): boolean =>
   look(service, 'spec').type !== 'ExternalName' && Object.keys(look(service, 'spec', 'selector')).length > 0;
 

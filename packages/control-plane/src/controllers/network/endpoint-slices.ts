@@ -95,7 +95,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
     const service = services.get(key);
     if (service === undefined) times.forget(key);
     const known = slicesOf(key).filter((slice) => !isDying(slice));
-    // Slices go with their service, which owns them; those of a service that selects no more are left as they are.
+    // Slices are deleted with their service, which owns them. If a service loses its selector, its slices stay unchanged.
     if (service === undefined || isDying(service) || !selectsPods(service)) return;
     const { namespace } = splitKey(key);
     const nodeOf = (pod: ApiObject) => nodes.get(text(look(pod, 'spec'), 'nodeName'));

@@ -25,12 +25,12 @@ const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 const SELF = 'endpoint-controller';
 const HEADLESS = 'service.kubernetes.io/headless';
 
-/** How many addresses endpoints hold at most, and what they are annotated with when there are more. */
+/** The maximum number of addresses in endpoints, and the annotation if it is exceeded. */
 const MOST = 1000;
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 
 /**
- * Cuts what is too much (`truncateEndpoints`): unready addresses first, and from each subset by its part of the whole, rounded up.
+ * Truncates endpoints (`truncateEndpoints`): unready addresses first, and from each subset in proportion to its size, rounded up.
  * Whether anything was cut.
  */
 export function truncate(subsets: readonly Plain[]): { subsets: Plain[]; isCut: boolean } {
@@ -123,7 +123,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const pods = informer(PODS);
   const podsIn = pods.index((pod) => [namespaceOf(pod)]);
   const times = new TriggerTimes();
-  /** Those that were written meanwhile: their next change brings them back. */
+  /** Endpoints with a newer version are skipped, because their event triggers another sync. */
   const refused = new Set<string>();
 
   const work = queue(async (key) => {

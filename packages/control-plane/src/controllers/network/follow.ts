@@ -5,7 +5,7 @@ import type { Informer } from '../runtime/informer.ts';
 import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 import { addressesOf, selectsPods } from './backends.ts';
 
-/** What of a pod its services' endpoints show. */
+/** The fields of a pod in the endpoints of its services. */
 const facts = (pod: ApiObject): unknown => [
   pod.metadata.labels,
   addressesOf(pod),

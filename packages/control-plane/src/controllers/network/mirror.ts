@@ -21,7 +21,7 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 /** How many addresses of a subset are mirrored. */
 const MOST = 1000;
 
-/** Endpoints as slices: what each holds, and what could not be taken over. */
+/** Endpoints as slices: the content of each, and addresses that could not be copied. */
 export interface Mirrored {
   readonly contents: readonly SliceContent[];
   readonly invalid: number;
@@ -55,7 +55,7 @@ export function mirror(endpoints: ApiObject): Mirrored {
     const seen = new Map<string, Plain>();
     for (const address of all('notReadyAddresses')) seen.set(text(address, 'ip'), endpointOf(address, false));
     for (const address of all('addresses')) {
-      // Ready is what is ready anywhere.
+      // An address is ready if it is ready in any subset.
       seen.delete(text(address, 'ip'));
       seen.set(text(address, 'ip'), endpointOf(address, true));
     }
@@ -74,7 +74,7 @@ export function mirror(endpoints: ApiObject): Mirrored {
   return { contents, invalid, skipped };
 }
 
-/** Labels and annotations of a mirrored slice: those of its Endpoints, and whose it is. */
+/** Labels and annotations of a mirrored slice: copied from its Endpoints, with the manager and the service. */
 function metadataOf(endpoints: ApiObject): { labels: Record<string, string>; annotations: Record<string, string> } {
   const { name = '', labels, annotations = {} } = endpoints.metadata;
   const kept = Object.entries(annotations).filter(([key]) => key !== TRIGGER_TIME && key !== LAST_APPLIED);

@@ -5,7 +5,7 @@ import { items, type Plain } from '../../apimachinery/objects/plain.ts';
 /** Endpoints of one slice at most. */
 const MOST = 100;
 
-/** What a slice should hold; of a group, all endpoints that have the same ports at the same numbers. */
+/** The desired content of a slice. A group contains all endpoints with the same ports and numbers. */
 export interface SliceContent {
   readonly addressType: string;
   readonly ports: readonly Plain[];
@@ -29,7 +29,7 @@ interface Draft {
 const groupId = (addressType: unknown, ports: readonly Plain[]): string => JSON.stringify([addressType, ports]);
 const idOf = ({ addresses, targetRef }: Plain): string => JSON.stringify([addresses, targetRef]);
 
-/** The endpoints that a slice keeps, as they are now; they are taken out of what is still to be placed. */
+/** The current endpoints that a slice keeps. They are removed from the endpoints to place. */
 function draftOf(slice: ApiObject, left: Map<string, Plain>, hasLabels: boolean): Draft {
   let isChanged = !hasLabels;
   const endpoints: Plain[] = [];
@@ -53,7 +53,7 @@ function fill(endpoints: Plain[], left: Map<string, Plain>): void {
 
 const fullestFirst = (a: Draft, b: Draft): number => b.endpoints.length - a.endpoints.length;
 
-/** One group over the slices that it has: what stands stays where it is, what is new goes first into slices that are written anyway. */
+/** Distributes one group over its slices. Existing endpoints stay, and new endpoints first fill slices that are written anyway. */
 function planGroup(group: SliceContent, drafts: readonly Draft[], left: Map<string, Plain>): SliceContent[] {
   for (const draft of drafts
     .filter(({ isChanged, endpoints }) => isChanged && endpoints.length > 0)

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { transitionOf } from '../runtime/objects.ts';
 
-/** What endpoints are annotated with: when the change happened that they show, so that delays can be measured. */
+/** The annotation of endpoints with the time of the last change, which allows to measure delays. */
 export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
 interface Known {
@@ -14,8 +14,8 @@ export class TriggerTimes {
   readonly #known = new Map<string, Known>();
 
   /**
-   * The earliest change since the last call: of a pod's readiness, or the making of the service. The time of a service that is new here
-   * is that of its making; undefined: nothing changed by itself.
+   * The earliest change since the last call: of a pod's readiness, or the making of the service. For a new service, the time is its
+   * creation time. Undefined: no change to report.
    */
   changeOf(key: string, service: ApiObject, pods: readonly ApiObject[]): Date | undefined {
     const made = new Date(service.metadata.creationTimestamp ?? 0).getTime();

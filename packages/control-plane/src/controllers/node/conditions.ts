@@ -2,7 +2,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { conditionOf } from '../runtime/objects.ts';
 
-/** What a kubelet reports; `NetworkUnavailable` is others' matter. */
+/** The conditions that a kubelet reports, without `NetworkUnavailable`. */
 const WATCHED_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
 /** Status of the condition `Ready` of a node. Undefined if the kubelet has never reported it. */

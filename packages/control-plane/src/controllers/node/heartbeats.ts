@@ -59,7 +59,7 @@ export class Heartbeats {
   /** The nodes whose round has come by now; they leave it. */
   due(now: number): readonly string[] {
     const due: string[] = [];
-    // As many rounds at most as a grace period has.
+    // At most the number of rounds in a grace period.
     for (const [round, nodes] of this.#rounds) {
       if (round * this.#roundMs > now) continue;
       due.push(...nodes);

@@ -31,8 +31,8 @@ type Context = Pick<ControllerContext, 'api' | 'clock' | 'queue' | 'evictionRule
 
 /**
  * Finds unreachable nodes, and taints nodes that are not ready, so that their pods are evicted. The rate of taints depends on the
- * state of the zone, and is zero when every zone is unreachable. A round checks only nodes that changed or are overdue. Without
- * such nodes there are no rounds.
+ * state of the zone, and is zero when every zone is unreachable. A round checks only nodes that changed or are overdue. Without nodes of
+ * this kind no rounds run.
  */
 export class NodeMonitor {
   readonly #context: Context;

@@ -48,7 +48,7 @@ function changed(
 }
 
 /**
- * The taints with those that keep new pods off a node, as its conditions and its cordon ask for them; undefined when it has them.
+ * The taints of a node including the NoSchedule taints for its conditions and its cordon; undefined if the node already has them.
  * `now`: RFC 3339, for the time at which a taint was added.
  */
 export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefined {

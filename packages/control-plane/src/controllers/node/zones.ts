@@ -44,9 +44,9 @@ export function evictionRate(state: ZoneState, { ready, notReady }: ZoneCount, r
   return ready + notReady > rules.largeClusterSizeThreshold ? rules.secondaryNodeEvictionRate : 0;
 }
 
-/** What follows for the rates of all zones. */
+/** The resulting rates of all zones. */
 export interface Disruption {
-  /** `enter`: all zones are lost, so it is rather this controller that is; `leave`: some of them are back. */
+  /** `enter`: all zones are lost, so the network of the controller is the likely cause; `leave`: some zones recovered. */
   readonly change: 'enter' | 'leave' | 'none';
   readonly states: ReadonlyMap<string, ZoneState>;
   /** The new rate of zones whose state has changed. */

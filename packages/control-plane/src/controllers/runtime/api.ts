@@ -5,7 +5,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain } from '../../apimachinery/objects/plain.ts';
 import type { Status } from '../../apimachinery/objects/status.ts';
 
-/** What the controllers need of the control plane: its own handler, called as its administrator. */
+/** The access of the controllers to the control plane: its handler with administrator rights. */
 export interface PlaneClient {
   handle(request: ServerRequest): Promise<ServerResponse>;
 }
@@ -86,7 +86,7 @@ export class Api {
     this.#userAgent = userAgent;
   }
 
-  /** The same in the name of another program, to which what it writes belongs. */
+  /** The same API with the user agent of another program, which then owns the written fields. */
   as(userAgent: string): Api {
     return new Api(this.#client, userAgent);
   }
@@ -106,7 +106,7 @@ export class Api {
     return this.#client.handle(inProcess({ method, target: path, headers, body: text, signal }));
   }
 
-  /** @throws ApiError when the answer is no success */
+  /** @throws ApiError if the request fails */
   async call<T>(path: string, method = 'GET', body?: unknown, contentType?: string): Promise<T> {
     const response = await this.send(path, method, body, contentType);
     const answer: unknown = parseJson(textOf(response));

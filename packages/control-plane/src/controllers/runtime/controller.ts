@@ -13,7 +13,7 @@ import { CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS } from './resources.ts';
 /** Makes a token of a service account that lasts as long as the object that it is bound to. */
 type AccountTokenMaker = (account: ApiObject, bound: BoundObject) => string | undefined;
 
-/** What the controllers run with. */
+/** The environment of the controllers. */
 export interface ControllerEnvironment {
   readonly client: PlaneClient;
   readonly clock: Clock;
@@ -31,7 +31,7 @@ export interface ControllerEnvironment {
   readonly onError?: (controller: string, key: string, error: unknown) => void;
 }
 
-/** What one controller gets: the API, shared caches, and queues that end with the control plane. */
+/** The inputs of one controller: the API, shared caches, and queues that stop with the control plane. */
 export interface ControllerContext {
   readonly api: Api;
   readonly clock: Clock;
@@ -47,7 +47,7 @@ export interface ControllerContext {
   readonly metadataInformer: (resource: Resource) => Informer;
   /** Ends a shared cache whose resource is no longer served. */
   readonly drop: (resource: Resource) => void;
-  /** What is served, custom resources included. */
+  /** The served resources, including custom resources. */
   readonly directory: Directory;
   readonly queue: (work: (key: string) => Promise<void>) => WorkQueue;
   /** Tells events in the name of a component, e.g. `replicaset-controller`. */
@@ -62,7 +62,7 @@ export interface Controller {
   readonly setup: (context: ControllerContext) => void;
 }
 
-/** What is kept of the kinds that there are most of. */
+/** The cached parts of the most frequent kinds. */
 const PROJECTIONS: ReadonlyMap<Resource, Projection> = new Map([
   [PODS, slimPod],
   [NODES, slimNode],

@@ -87,7 +87,7 @@ export class Directory {
     this.#listeners.add(listener);
   }
 
-  /** Reads again whenever a CRD changes what is served. */
+  /** Reads the list again after each change of a CRD. */
   follow(definitions: Informer): void {
     definitions.onChange(({ object, old, type }) => {
       if (type === 'deleted' || servedNames(object) !== servedNames(old)) void this.refresh();
@@ -104,7 +104,7 @@ export class Directory {
     try {
       await this.#reading;
     } catch {
-      // The next change, or this timer, reads again; what is known stays meanwhile.
+      // The next change or this timer triggers another read. Until then, the known list stays.
       this.#clock.setTimeout(() => void this.refresh(), 1000);
     } finally {
       this.#reading = undefined;

@@ -117,7 +117,7 @@ export class EventWriter {
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
   }
 
-  /** Writes an event of `events.k8s.io`, for components that use this API. Such events are not combined. */
+  /** Writes an event of `events.k8s.io`, for components that use this API. These events are not combined. */
   announce(
     component: string,
     subject: EventSubject,

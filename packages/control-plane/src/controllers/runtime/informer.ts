@@ -4,7 +4,7 @@ import { parseJson } from '../../apimachinery/objects/json.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { type Api, ApiError, pathOf, type Resource, succeeded } from './api.ts';
 
-/** What happened to an object. `old` is the state before, where there was one. */
+/** The type of a change of an object. `old` is the state before, where there was one. */
 export interface Change {
   readonly type: 'added' | 'updated' | 'deleted';
   readonly object: ApiObject;
@@ -40,7 +40,7 @@ interface WatchEvent {
 /** How long after a failed list or watch the next one starts. */
 const RETRY_MS = 1000;
 
-/** What an informer keeps of an object. */
+/** The parts of an object that an informer stores. */
 export type Projection = (object: ApiObject) => ApiObject;
 
 /** Everything but the metadata is forgotten: enough for owners and finalizers. */
@@ -49,13 +49,13 @@ export const metadataOnly: Projection = ({ apiVersion, kind, metadata }) => {
   return { apiVersion, kind, metadata: rest };
 };
 
-/** Drops what no controller looks at. */
+/** Removes fields that no controller reads. */
 export const withoutManagedFields: Projection = (object) => {
   delete object.metadata.managedFields;
   return object;
 };
 
-/** Of a container, what decides where its pod may run and what it costs. */
+/** The fields of a container for scheduling and quotas. */
 const slimContainer = ({
   name,
   ports,
@@ -79,7 +79,7 @@ export const slimPod: Projection = (pod) => {
   return pod;
 };
 
-/** A node without what is only shown to people; real ones name every image that they have pulled. */
+/** A node without fields for users, such as the list of pulled images. */
 export const slimNode: Projection = (node) => {
   delete node.metadata.managedFields;
   const status = node['status'] as Record<string, unknown> | undefined;
@@ -176,7 +176,7 @@ export class Informer {
   async #list(): Promise<string> {
     const answer = await this.#api.call<ListAnswer>(pathOf(this.resource));
     const seen = new Set<string>();
-    // Items of a list do not say what they are; events and owner references have to.
+    // Items of a list have no kind, but events and owner references need it.
     const { apiVersion } = answer;
     const kind = answer.kind.replace(/List$/, '');
     for (const listed of answer.items) {

@@ -29,7 +29,7 @@ export const isTerminal = (pod: ApiObject): boolean => phaseOf(pod) === 'Succeed
 /** Whether a pod runs or will run: neither ended nor being deleted. */
 export const isActive = (pod: ApiObject): boolean => !isTerminal(pod) && !isDying(pod);
 
-/** When a condition became what it is; undefined when it does not say. */
+/** The last transition time of a condition, or undefined. */
 export function transitionOf(object: ApiObject, type: string): Date | undefined {
   const time = conditionOf(object, type)?.lastTransitionTime;
   return typeof time === 'string' ? new Date(time) : undefined;
@@ -39,7 +39,7 @@ export const namespaceOf = (object: ApiObject): string => object.metadata.namesp
 
 export const nodeNameOf = (pod: ApiObject): string => text(look(pod, 'spec'), 'nodeName');
 
-/** What a number or a percentage amounts to, of `total`. */
+/** The value of a number or a percentage of `total`. */
 export function scaled(value: unknown, total: number, roundUp: boolean): number {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || !/^\d+%$/.test(value)) return 0;
@@ -57,7 +57,7 @@ export const ownerReference = (owner: ApiObject): OwnerReference => ({
   blockOwnerDeletion: true,
 });
 
-/** Labels as a merge patch sets them: those that are no longer wanted go. */
+/** Labels as a merge patch, which removes unwanted labels. */
 export const labelPatch = (
   known: Readonly<Record<string, string>> | undefined,
   wanted: Readonly<Record<string, string>>,

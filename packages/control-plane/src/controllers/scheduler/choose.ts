@@ -12,7 +12,7 @@ export type Decision = { readonly node: ApiObject } | { readonly why: string };
 const TAKEN =
   'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod';
 
-/** What a pod's unbound claims mean for its place. */
+/** The effect of the unbound claims of a pod on the choice of its node. */
 export interface VolumeChoice {
   /** Another pod has a claim that only one may have. */
   readonly isTaken?: boolean;
@@ -21,7 +21,7 @@ export interface VolumeChoice {
   readonly canBind?: (node: ApiObject) => boolean;
 }
 
-/** The node with the fewest pods of those that can take the pod. */
+/** The feasible node with the fewest pods. */
 export function chooseNode(
   pod: ApiObject,
   nodes: Iterable<ApiObject>,

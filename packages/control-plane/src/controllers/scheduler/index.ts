@@ -26,7 +26,7 @@ const isPending = (pod: ApiObject): boolean =>
   text(look(pod, 'spec'), 'schedulerName') === SCHEDULER &&
   items(look(pod, 'spec'), 'schedulingGates').length === 0;
 
-/** What of a node the scheduler looks at: a heartbeat changes none of it. */
+/** The fields of a node that the scheduler reads. A heartbeat does not change them. */
 const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.spec, old.spec) &&
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
@@ -146,7 +146,7 @@ function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: Work
       if (had) retry(pods, waiting, work);
     } else if (node !== '') {
       const relabelled = old !== undefined && !jsonEquals(object.metadata.labels, old.metadata.labels);
-      // A terminating pod counts as such from now on. It triggers no retry, because its resources are not free yet.
+      // The pod counts as terminating from now on. It triggers no retry, because its resources are not free yet.
       const goes = old !== undefined && isDying(object) && !isDying(old);
       if (relabelled || goes || (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node)) usage.remove(uid);
       usage.put(object, node);

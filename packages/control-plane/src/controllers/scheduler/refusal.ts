@@ -30,7 +30,7 @@ const preemption = (pod: ApiObject, nodes: number, refusals: readonly Refusal[])
   return available(nodes, outlooks);
 };
 
-/** What kube-scheduler says of a pod that none of the nodes takes, preemption (which would find no victims) included. */
+/** The message of kube-scheduler for a pod that fits no node, including preemption without victims. */
 export function unschedulableMessage(pod: ApiObject, refusals: readonly Refusal[]): string {
   const nodes = refusals.length;
   if (nodes === 0) return 'no nodes available to schedule pods';
@@ -41,6 +41,6 @@ export function unschedulableMessage(pod: ApiObject, refusals: readonly Refusal[
   return `${why} no new claims to deallocate, preemption: ${preemption(pod, nodes, refusals)}`;
 }
 
-/** What it says when a pod is refused before any node is looked at. */
+/** The message if a pod is refused before any node is checked. */
 export const blockedMessage = (nodes: number, why: string): string =>
   nodes === 0 ? 'no nodes available to schedule pods' : `0/${nodes} nodes are available: ${why}. not found`;

@@ -15,7 +15,7 @@ function add(to: Map<string, number>, amounts: Readonly<Record<string, unknown>>
 
 const known = new WeakMap<ApiObject, Amounts>();
 
-/** What a pod asks for: the sum of its containers, or its largest init container, plus overhead; and one place. */
+/** The requests of a pod: the sum of its containers, or its largest init container, plus overhead, and one pod. */
 export function requestsOf(pod: ApiObject): Amounts {
   const found = known.get(pod);
   if (found !== undefined) return found;
@@ -36,7 +36,7 @@ export function requestsOf(pod: ApiObject): Amounts {
   return sum;
 }
 
-/** What a node offers; a node that does not say is taken to have room. */
+/** The allocatable resources of a node. A node without them has no limits. */
 export function allocatableOf(node: ApiObject): Amounts {
   const found = known.get(node);
   if (found !== undefined) return found;
@@ -54,7 +54,7 @@ interface Place {
 
 /** The requests for each resource on each node. Pods are added and removed as they change. */
 export class Usage {
-  /** The same pods, by what they look like. */
+  /** Equal pods, grouped by their fields. */
   readonly neighbours = new Neighbours();
   readonly #nodes = new Map<string, Map<string, number>>();
   readonly #pods = new Map<string, Place>();

@@ -17,9 +17,9 @@ export interface VolumeCaches {
   readonly classes: Informer;
 }
 
-/** What a pod's claims mean for its place. */
+/** The effect of the claims of a pod on the choice of its node. */
 export interface VolumeNeeds {
-  /** Why the pod cannot go anywhere yet. */
+  /** The reason why the pod cannot be scheduled yet. */
   readonly blocked: string | undefined;
   /** Volumes whose node affinity must hold. */
   readonly volumes: readonly ApiObject[];

@@ -14,7 +14,7 @@ export function revisionOf({ revision }: ApiObject): bigint {
   return typeof revision === 'bigint' || Number.isSafeInteger(revision) ? BigInt(revision as bigint | number) : 0n;
 }
 
-/** As JSON holds it: a bigint only where a double would lose digits. */
+/** The JSON number: a bigint only if a double would lose digits. */
 const asJson = (revision: bigint): number | bigint => exactInteger(revision.toString(), Number(revision));
 
 const createdAt = ({ metadata }: ApiObject): number => new Date(metadata.creationTimestamp ?? 0).getTime();
@@ -24,12 +24,12 @@ const byRevision = (a: ApiObject, b: ApiObject): number =>
   createdAt(a) - createdAt(b) ||
   ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
 
-/** What a revision keeps: a patch that puts the template back, as `kubectl rollout undo` sends it. */
+/** The data of a revision: a patch that restores the template, as `kubectl rollout undo` sends it. */
 const dataOf = (set: ApiObject): Plain => ({
   spec: { template: { ...look(set, 'spec', 'template'), $patch: 'replace' } },
 });
 
-/** What a set's template is called, by its hash; another name for each time that the hash turned out to be taken. */
+/** The name of the template of a set, from its hash. Each collision produces another name. */
 function hashOf(set: ApiObject): string {
   const collisions = number(look(set, 'status'), 'collisionCount') ?? 0;
   return templateHash(collisions === 0 ? look(set, 'spec', 'template') : [look(set, 'spec', 'template'), collisions]);
@@ -39,9 +39,9 @@ function hashOf(set: ApiObject): string {
 export interface Revisions {
   /** The one of its template. */
   readonly current: ApiObject;
-  /** Those of the same template that are too many: of one template there is one revision. */
+  /** Duplicate revisions of the same template, because each template has one revision. */
   readonly duplicates: readonly ApiObject[];
-  /** Those of other templates, the oldest first. */
+  /** Revisions of other templates, oldest first. */
   readonly old: readonly ApiObject[];
 }
 
@@ -99,7 +99,7 @@ export class RevisionHistory {
     } catch (error) {
       if (!hasCode(error, 409)) throw error;
       const there = await this.#api.get(CONTROLLER_REVISIONS, { namespace, name });
-      // Made a moment ago, and not in the cache yet.
+      // Created by this controller, but not in the cache yet.
       if (jsonEquals(there.data, data)) return there;
       await this.#collide(set);
       throw error;
@@ -113,7 +113,7 @@ export class RevisionHistory {
     await allowing(this.#api.patch(this.#owners, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
 
-  /** The template that a revision keeps; undefined when there is no such revision (yet). */
+  /** The template of a revision; undefined if the revision does not exist. */
   templateOf(namespace: string, name: string): Plain | undefined {
     const revision = this.#revisions.get(`${namespace}/${name}`);
     if (revision === undefined) return undefined;

@@ -65,7 +65,7 @@ function restartsOf(pod: ApiObject): readonly [number, number] {
 
 const PHASES = ['Pending', 'Unknown', 'Running'];
 
-/** What says that a pod is the lesser loss: the smaller of the first difference goes first. `crowd`: how many of its kind a node has. */
+/** The order of pods for deletion: the pod with the smaller value at the first difference is deleted first. `crowd`: how many of its kind a node has. */
 function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): readonly number[] {
   const state = [nodeNameOf(pod) === '' ? 0 : 1, PHASES.indexOf(phaseOf(pod)), isReady(pod) ? 1 : 0];
   if (crowd === undefined) return state;
@@ -115,7 +115,7 @@ function sortByWorth(
 
 /**
  * Pods in the order in which a set of replicas gives them up (`ActivePodsWithRanks`). `now`: ages are compared roughly, without it to
- * the second. `related`: those that count as its kind on a node.
+ * the second. `related`: pods that count as the same kind on a node.
  */
 export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonly ApiObject[] = pods): ApiObject[] {
   const crowd = new Map<string, number>();
@@ -133,14 +133,13 @@ const dying = (pod: ApiObject): ApiObject => ({
 });
 
 /**
- * The pods of owners as a controller knows them: those in the cache, and what it did itself that the cache has not seen
- * yet. So no pod is made twice because a watch is late.
+ * The pods of owners: the cache, and own creations and deletions that the cache does not show yet. So no pod is made twice because a watch is late.
  */
 export class OwnedPods {
   readonly #api: Api;
   readonly #of: (uid: string) => ApiObject[];
   readonly #pods: Informer;
-  /** Made and not yet seen, by owner; deleted and not yet seen to be dying. */
+  /** Own creations and deletions that the cache does not show yet, by owner. */
   readonly #made = new Map<string, Map<string, ApiObject>>();
   readonly #deleted = new Set<string>();
 
@@ -163,7 +162,7 @@ export class OwnedPods {
     });
   }
 
-  /** All pods of an owner, dying and ended ones as well; those that it deleted are dying, seen or not. */
+  /** All pods of an owner, including terminating and finished ones. A pod that the controller deleted counts as terminating before the watch shows it. */
   all(owner: ApiObject): ApiObject[] {
     const { uid = '' } = owner.metadata;
     const pods = [...this.#of(uid), ...(this.#made.get(uid)?.values() ?? [])];
@@ -171,7 +170,7 @@ export class OwnedPods {
     return pods.map((pod) => (!isDying(pod) && this.#deleted.has(pod.metadata.uid ?? '') ? dying(pod) : pod));
   }
 
-  /** Those that run or will run. */
+  /** Pods that run or will run. */
   active(owner: ApiObject): ApiObject[] {
     return this.all(owner).filter((pod) => isActive(pod) && !this.#deleted.has(pod.metadata.uid ?? ''));
   }
@@ -226,7 +225,7 @@ export class OwnedPods {
     if (cached === undefined || cached.metadata.uid !== uid || isDying(cached)) this.#deleted.delete(uid);
   }
 
-  /** What is known of an owner that has gone is forgotten. */
+  /** The state of a deleted owner is removed. */
   forget(uid: string): void {
     this.#made.delete(uid);
   }
@@ -242,7 +241,7 @@ const BURST = 500;
 
 /**
  * Does the same thing several times, in batches that double, and stops after a batch in which one failed (`slowStartBatch`).
- * @throws what the first of those threw
+ * @throws the error of the first failed request
  */
 export async function inBatches(
   count: number,

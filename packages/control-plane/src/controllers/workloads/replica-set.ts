@@ -21,7 +21,7 @@ import {
 
 const REPLICA_FAILURE = 'ReplicaFailure';
 
-/** Which of two kinds that are kept alike. */
+/** ReplicaSet or ReplicationController, which have the same logic. */
 interface ReplicaKind {
   readonly resource: Resource;
   readonly kind: string;
@@ -29,7 +29,7 @@ interface ReplicaKind {
   readonly countsTerminating: boolean;
 }
 
-/** What kept a set from having its pods; undefined: nothing. */
+/** The error that prevents a set from creating its pods, or undefined. */
 interface ReplicaFailure {
   readonly reason: 'FailedCreate' | 'FailedDelete';
   readonly message: string;

@@ -1,6 +1,6 @@
 const MAX = 2n ** 63n - 1n;
 
-/** A revision's number, which has 64 bits; undefined for a text that is none (Go's `strconv.ParseInt`). */
+/** The number of a revision with 64 bits; undefined for an invalid text (`strconv.ParseInt` in Go). */
 export function parseRevision(text: string | undefined): bigint | undefined {
   if (text === undefined || !/^[-+]?\d+$/.test(text)) return undefined;
   const value = BigInt(text.replace('+', ''));

@@ -33,7 +33,7 @@ function parseSix(text: string): Address | undefined {
   return { bytes, strict: four?.strict ?? true };
 }
 
-/** Reads an address as forgivingly as the real server; undefined when it is none. */
+/** Reads an address as forgivingly as the real server; undefined if it is invalid. */
 export const parseAddress = (text: string): Address | undefined =>
   text.includes(':') ? parseSix(text) : parseFour(text);
 
@@ -54,13 +54,13 @@ function formatSix(bytes: readonly number[]): string {
   return start === -1 ? text(groups) : `${text(groups.slice(0, start))}::${text(groups.slice(start + length))}`;
 }
 
-/** The one way to write an address; an IPv4 address in IPv6 as that of IPv4. */
+/** The canonical form of an address. An IPv4-mapped IPv6 address becomes an IPv4 address. */
 function format(address: Address): string {
   if (address.bytes.length === 4) return address.bytes.join('.');
   return isMapped(address) ? address.bytes.slice(12).join('.') : formatSix(address.bytes);
 }
 
-/** Why a text is no address, for fields older than the strict rules (1.36 holds new values to them). [] when fine. */
+/** The error of an invalid address in fields that are older than the strict rules (1.36 applies them to new values). [] when fine. */
 export function ipProblems(text: string): string[] {
   const address = parseAddress(text);
   if (address === undefined) return [INVALID_IP];
@@ -68,7 +68,7 @@ export function ipProblems(text: string): string[] {
   return isMapped(address) ? ['must not be an IPv4-mapped IPv6 address'] : [];
 }
 
-/** What is said of an address that is taken and not written as it should be. */
+/** The warning about a valid address that is not in canonical form. */
 export function ipWarnings(field: string, text: string): string[] {
   const address = parseAddress(text);
   if (address === undefined) return [];
@@ -114,7 +114,7 @@ export const holdsRange = (outer: Range, inner: Range): boolean =>
   inner.bits >= outer.bits &&
   same(masked(inner.address.bytes, outer.bits), network(outer).bytes);
 
-/** Why a text is no range, for fields older than the strict rules. [] when fine. */
+/** The error of an invalid range in fields that are older than the strict rules. [] when fine. */
 export function cidrProblems(text: string): string[] {
   const range = parseCidr(text);
   if (range === undefined) return [INVALID_CIDR];
@@ -142,7 +142,7 @@ export function strictIpProblems(text: string): string[] {
 
 const formatCidr = (range: Range): string => `${format(network(range))}/${range.bits}`;
 
-/** What is said of a range that is taken and not written as it should be. */
+/** The warning about a valid range that is not in canonical form. */
 export function cidrWarnings(field: string, text: string): string[] {
   const range = parseCidr(text);
   if (range === undefined) return [];

@@ -3,7 +3,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { definitionSchema } from '../../resources/schemas.ts';
 import { roundTrip } from '../../resources/shape.ts';
 
-/** What is particular to one built-in kind; the rest follows from it. */
+/** The special properties of one built-in kind. All other properties are derived. */
 export interface BuiltinKind
   extends Partial<Omit<KindDefinition, 'group' | 'kind' | 'plural' | 'namespaced' | 'schema' | 'custom'>> {
   readonly group: string;

@@ -3,7 +3,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { Plain } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 
-/** What a kind adds to the generic behavior. */
+/** The additions of a kind to the generic behavior. */
 export type Strategy = Pick<
   KindDefinition,
   | 'setDefaults'

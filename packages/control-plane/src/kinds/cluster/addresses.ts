@@ -68,7 +68,7 @@ function parentCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** An address that is taken, named by itself; what has it stays (`ValidateIPAddress`). */
+/** An allocated address as an object. Its parent reference is immutable (`ValidateIPAddress`). */
 export const ipAddressStrategy: Strategy = {
   validateName: strictIpProblems,
   validate: parentCauses,

@@ -58,7 +58,7 @@ function serviceCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** What this server serves itself is there at once. */
+/** APIs of this server are available immediately. */
 const localCondition = (now: Date): Plain => ({
   type: 'Available',
   status: 'True',

@@ -27,7 +27,7 @@ function defaultWebhook(webhook: Plain, mutating: boolean): void {
   if (isPlain(service)) service.port ??= 443;
 }
 
-/** What webhooks and policies have in common. */
+/** The common parts of webhooks and policies. */
 function presets(holder: Plain): void {
   holder.failurePolicy ??= 'Fail';
   holder.matchPolicy ??= 'Equivalent';

@@ -64,7 +64,7 @@ export function shownAt(object: ApiObject, path: string, otherwise: string): str
   return value === undefined || value === null || value === '' ? otherwise : String(value);
 }
 
-/** The number at a path; 0 when there is none. */
+/** The number at a path; 0 if it is absent. */
 export function countAt(object: ApiObject, path: string): number | bigint {
   const text = shownAt(object, path, '0');
   return exactInteger(text, Number(text));

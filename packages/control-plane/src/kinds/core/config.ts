@@ -34,7 +34,7 @@ function sizeOf(object: ApiObject, field: string): number {
   return size;
 }
 
-/** What an object with `immutable: true` may no longer change. */
+/** The immutable fields of an object with `immutable: true`. */
 function frozenCauses(object: ApiObject, old: ApiObject, fields: readonly string[]): StatusCause[] {
   if (old.immutable !== true) return [];
   const causes: StatusCause[] = [];
@@ -76,7 +76,7 @@ const NEEDED_KEYS: Readonly<Record<string, readonly string[]>> = {
 
 const ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
 
-/** Why a text is no JSON object, in the words of Go's decoder as far as its first character tells. */
+/** The error of a text that is not a JSON object, in the words of the Go decoder. */
 function jsonProblem(content: Buffer): string | undefined {
   try {
     const value: unknown = JSON.parse(content.toString('utf8'));

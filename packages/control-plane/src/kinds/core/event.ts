@@ -82,7 +82,7 @@ function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {
 
 const LONGEST_NOTE = 1024;
 
-/** What an event says of its writer and of what was done: name, most characters, and its name in the core group. */
+/** Fields of an event about its reporter and action: name, maximum length, and name in the core group. */
 const DETAILS: readonly (readonly [name: string, limit: number, core: string])[] = [
   ['reportingController', Number.MAX_SAFE_INTEGER, 'reportingComponent'],
   ['reportingInstance', 128, 'reportingInstance'],
@@ -117,7 +117,7 @@ function seriesCauses({ series }: ApiObject): StatusCause[] {
   ];
 }
 
-/** What an event of the new API says in other fields, with its name in the core group. */
+/** Fields of an event in the new API, with their names in the core group. */
 const OLD_FIELDS: readonly (readonly [string, string])[] = [
   ['deprecatedFirstTimestamp', 'firstTimestamp'],
   ['deprecatedLastTimestamp', 'lastTimestamp'],
@@ -138,7 +138,7 @@ function eventCauses(event: ApiObject): StatusCause[] {
   return causes;
 }
 
-/** What of an event of the new API never changes, in the order of the server and under the names of the core group. */
+/** The immutable fields of an event of the new API, in the order of the server, with the names of the core group. */
 const FROZEN: readonly (readonly [string, string])[] = [
   ['regarding', 'involvedObject'],
   // The server asks for the reason twice.

@@ -7,12 +7,12 @@ import { limitRangeCauses } from './quota.ts';
 
 const AMOUNTS = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'];
 
-/** What `target` does not name is taken from `source`. */
+/** Values that are missing in `target` come from `source`. */
 function complete(item: Plain, target: string, source: string): void {
   for (const [name, value] of Object.entries(look(item, source))) child(item, target)[name] ??= value;
 }
 
-/** Containers without limits get the most that they may have, and request what they are limited to, or the least. */
+/** Containers without limits get the maximum. Containers without requests get their limit, or the minimum. */
 export const limitRangeStrategy = strategy({
   setDefaults(object: ApiObject): void {
     for (const item of items(look(object, 'spec'), 'limits')) {

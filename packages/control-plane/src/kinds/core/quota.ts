@@ -246,7 +246,7 @@ function rangeOf(findings: Findings, name: string, range: Range, at: string): vo
   }
 }
 
-/** What a limit range has to keep to (`ValidateLimitRange`). */
+/** The rules for a limit range (`ValidateLimitRange`). */
 export function limitRangeCauses(object: ApiObject): StatusCause[] {
   const findings = new Findings();
   const seen = new Set<string>();

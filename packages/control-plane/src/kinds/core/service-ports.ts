@@ -43,7 +43,7 @@ export const nodePort = (uid: string, index: number, attempt = 0): number | unde
 const notInRange = `provided port is not in the valid range. The range of valid ports is ${PORT_RANGE}`;
 const isInRange = (port: number): boolean => port >= FIRST_NODE_PORT && port < FIRST_NODE_PORT + NODE_PORTS;
 
-/** The ready ranges of services. That of the cluster is always ready. */
+/** The ready ranges of services. The allocator of cluster IPs is always ready. */
 function readyRanges(stored: StrategyContext['stored']): readonly string[] {
   const ranges = (stored?.(SERVICE_RANGES) ?? []).filter(
     ({ metadata, status }) =>
@@ -66,7 +66,7 @@ function addressProblem(address: string, stored: StrategyContext['stored']): str
   return readyRanges(stored).some(isUsable) ? undefined : 'the provided network does not match the current range';
 }
 
-/** Allocates the addresses of a service, or validates those that it names. */
+/** Allocates the addresses of a service, or validates its requested addresses. */
 export function allocateAddresses(
   service: ApiObject,
   { dryRun, stored }: StrategyContext,
@@ -183,7 +183,7 @@ function allocateHealthPort(spec: Plain, ports: NodePorts): void {
 }
 
 /**
- * Allocates the node ports of a service, or validates those that it names. @throws StatusError 500 when the health check
+ * Allocates the node ports of a service, or validates its requested ports. @throws StatusError 500 when the health check
  * port is outside of the range
  */
 export function allocateNodePorts(

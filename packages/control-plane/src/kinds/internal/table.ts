@@ -1,6 +1,6 @@
 /**
- * Internal structures of the server for some kinds, with their fields in order. Refusals of an immutable field end with a diff of
- * two such values.
+ * Internal structures of the server for some kinds, with their fields in order. Errors of an immutable field end with a diff of two of
+ * these values.
  *
  * A row is `Structure: Field:type …`. `Field:type=name` has the name in the API if it differs in more than the case, and `=-` if
  * the API has the field elsewhere. Types:

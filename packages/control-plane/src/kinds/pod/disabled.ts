@@ -7,7 +7,7 @@ type Hooks = Pick<KindDefinition, 'prepareForCreate' | 'prepareForUpdate'>;
 /** Sources of a projected volume whose features are off by default in the real server. */
 const DISABLED_SOURCES = ['clusterTrustBundle', 'podCertificate'];
 
-/** Takes out what the real server drops because its feature is off by default. */
+/** Removes fields that the real server drops, because their feature is disabled by default. */
 function dropDisabled(spec: Plain): void {
   for (const list of ['initContainers', 'containers', 'ephemeralContainers']) {
     for (const container of items(spec, list)) {

@@ -10,7 +10,7 @@ import { followAddress, keepGenerations, podStatusCauses, roundStatus } from './
 import { podUpdateCauses } from './update.ts';
 import { podCauses } from './validate.ts';
 
-/** What a change may do, by the subresource that it comes through. */
+/** The allowed changes of each subresource. */
 const UPDATES: Readonly<Record<string, (pod: ApiObject, old: ApiObject) => StatusCause[]>> = {
   '': podUpdateCauses,
   ephemeralcontainers: ephemeralCauses,

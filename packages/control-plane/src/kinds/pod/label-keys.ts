@@ -6,7 +6,7 @@ const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution';
 
 const OPERATORS = { matchLabelKeys: 'In', mismatchLabelKeys: 'NotIn' } as const;
 
-/** Adds to a selector what the pod's own labels say under the keys that the holder lists. Without a selector nothing is selected. */
+/** Adds the labels of the pod with the listed keys to a selector. Without a selector nothing is selected. */
 function merge(holder: Plain, own: Readonly<Record<string, string>>, lists: readonly (keyof typeof OPERATORS)[]): void {
   const selector = holder.labelSelector;
   if (!isPlain(selector)) return;
@@ -19,8 +19,7 @@ function merge(holder: Plain, own: Readonly<Record<string, string>>, lists: read
 }
 
 /**
- * What `matchLabelKeys` and `mismatchLabelKeys` of a new pod mean is written into its selectors, so that later changes of its labels do
- * not move it. Templates keep the keys alone.
+ * `matchLabelKeys` and `mismatchLabelKeys` of a new pod are written into its selectors, so that later label changes have no effect. Templates keep the keys alone.
  * @see kubernetes pkg/registry/core/pod `mutatePodAffinity`, `mutateTopologySpreadConstraints`
  */
 export function mergeLabelKeys(pod: ApiObject): void {

@@ -35,7 +35,7 @@ export function tolerationCauses(tolerations: readonly Plain[], path: string): S
   return findings.causes;
 }
 
-/** What a container added to a running pod may not have. */
+/** Fields that a container must not have if it is added to a running pod. */
 const NOT_EPHEMERAL = [
   'ports',
   'livenessProbe',
@@ -47,7 +47,7 @@ const NOT_EPHEMERAL = [
   'restartPolicy',
   'restartPolicyRules',
 ];
-/** Those of them that count as soon as they are there. */
+/** Gates that count as soon as they are present. */
 const COUNT_EMPTY: ReadonlySet<string> = new Set(['livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle']);
 
 function isGiven(container: Plain, field: string): boolean {
@@ -83,7 +83,7 @@ function ephemeralFindings(findings: Findings, spec: Plain, at: string, context:
   }
 }
 
-/** The ports of a pod on the network of its node are those of the node. A template may leave them open: the pod gets them. */
+/** A pod with hostNetwork uses the ports of its node. A template may leave them open: the pod gets them. */
 function hostNetworkFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.hostNetwork !== true) return;
   const isPod = path === 'spec';
@@ -193,7 +193,7 @@ function restFindings(findings: Findings, spec: Plain, path: string): void {
   if (os === 'windows') windowsFindings(findings, spec, path);
 }
 
-/** What only Linux knows. */
+/** Fields that are only valid on Linux. */
 function windowsFindings(findings: Findings, spec: Plain, path: string): void {
   const why = 'cannot be set for a windows pod';
   for (const field of ['hostPID', 'hostIPC', 'shareProcessNamespace']) {
@@ -255,7 +255,7 @@ export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCa
   return findings.causes;
 }
 
-/** What a pod may not have that a template may: an image with spaces around it. */
+/** Invalid in a pod but valid in a template: an image with spaces around it. */
 function imageCauses(spec: Plain, path: string): StatusCause[] {
   const findings = new Findings();
   for (const list of ['containers', 'initContainers']) {

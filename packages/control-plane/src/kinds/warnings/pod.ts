@@ -160,7 +160,7 @@ function podAffinityWarnings(spec: Plain, at: string): string[] {
   });
 }
 
-/** What is said of pods that are fine and unwise: `at` is the path of the pod or the template, '' or ending in a dot. */
+/** Warnings about valid pods. `at` is the path of the pod or the template: '' or with a dot at the end. */
 export function podTemplateWarnings(template: unknown, at: string): string[] {
   const spec = look(template, 'spec');
   const here = `${at}spec`;
@@ -198,7 +198,7 @@ export function podTemplateWarnings(template: unknown, at: string): string[] {
   ];
 }
 
-/** A name that becomes one of hosts; `where`: what it is used in. */
+/** A name that becomes a host name; `where`: the place of its use. */
 export function nameWarnings(object: ApiObject, where: string): string[] {
   const problems = labelProblems(object.metadata.name ?? '');
   if (problems.length === 0) return [];

@@ -1,6 +1,6 @@
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** Volume plugins that are gone: the field of the API, what the server calls it, and what it says. */
+/** Removed volume plugins: the field of the API, its name in the server, and the warning. */
 const GONE: readonly (readonly [string, string, string])[] = [
   ['photonPersistentDisk', 'photonPersistentDisk', 'deprecated in v1.11, non-functional in v1.16+'],
   ['gitRepo', 'gitRepo', 'deprecated in v1.11, and disabled by default in v1.33+'],

@@ -170,7 +170,7 @@ const MAX_INT64 = 2n ** 63n - 1n;
 
 /**
  * The template's generation is a number of the server's own that clients see as an annotation; 0 where a body has none.
- * @throws DecodeError when the annotation is no such number
+ * @throws DecodeError if the annotation is not a valid number
  */
 function templateGeneration(object: ApiObject): number {
   const given = object.metadata.annotations?.[TEMPLATE_GENERATION] ?? '0';

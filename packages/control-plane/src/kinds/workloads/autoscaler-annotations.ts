@@ -283,7 +283,7 @@ export function fieldsIn(annotations: Annotations | undefined): AnnotatedFields 
     try {
       return JSON.parse(given);
     } catch {
-      return undefined; // As in Go: an annotation that is no JSON has no effect.
+      return undefined; // As in Go, an annotation that is not JSON has no effect.
     }
   };
   const list = (key: string): Plain[] | undefined => {

@@ -141,7 +141,7 @@ export const autoscalerV1Strategy = {
       if ((fieldsIn(object.metadata.annotations).metrics ?? []).length === 0) {
         child(object, 'spec').targetCPUUtilizationPercentage ??= DEFAULT_CPU_PERCENT;
       }
-      // The server writes the annotations itself, so a client also owns those of its other fields.
+      // The server writes the annotations, so the owner of a field also owns its annotation.
       Object.assign(object, decode(encode(object)));
     },
     prepareForCreate: prepare,

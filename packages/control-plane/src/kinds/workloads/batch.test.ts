@@ -3,7 +3,7 @@ import { startTestPlane } from '../../testing.ts';
 
 const JOBS = '/apis/batch/v1/namespaces/default/jobs';
 
-/** The names of the labels of a new job that is given these labels, and those of its pods. */
+/** The label names of a new job with these labels, and of its pods. */
 async function labelsOf(own: object | undefined, pods: object | undefined): Promise<string[]> {
   const setup = await startTestPlane();
   const template = {

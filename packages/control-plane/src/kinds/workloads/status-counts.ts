@@ -4,7 +4,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look, number } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 
-/** What the status of a workload counts, in the order in which kube-apiserver looks at the fields. */
+/** The counts in the status of a workload, in the order of the checks of kube-apiserver. */
 export interface StatusCounts {
   /** None of these is negative. */
   readonly fields: readonly string[];
@@ -29,7 +29,7 @@ function collisionCauses(status: unknown, old: unknown): StatusCause[] {
   return [invalidValue('status.collisionCount', count ?? 0, 'cannot be decremented')];
 }
 
-/** What is wrong with the counts of a workload's new status. */
+/** The errors of the counts in the new status of a workload. */
 export const statusCountCauses =
   ({ fields, partsOfReplicas = [], ready, collisions = false }: StatusCounts) =>
   (object: ApiObject, old: ApiObject): StatusCause[] => {

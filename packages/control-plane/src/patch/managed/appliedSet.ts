@@ -73,7 +73,7 @@ export class AppliedReader {
     this.scope = scope;
   }
 
-  /** The paths that the configuration claims. What does not fit the schema is in `errors`. */
+  /** The paths that the configuration claims. `errors` contains the mismatches with the schema. */
   read(object: Record<string, unknown>, node: SchemaNode | undefined): FieldSet {
     return this.readMap(object, node, '', { isResource: true, depth: 0, top: [] });
   }

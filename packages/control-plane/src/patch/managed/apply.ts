@@ -85,7 +85,7 @@ function relevant(applied: ApiObject): ApiObject {
   return copy;
 }
 
-/** The fields of a new object. A built-in kind itself removes those that a creation may not set. */
+/** The fields of a new object. A built-in kind removes fields that a creation must not set. */
 function made(applied: ApiObject, { subresource, kind }: ApplyInput): ApiObject {
   if (subresource !== '' || !kind.custom || kind.subresources?.status !== true) return applied;
   const { status: _status, ...rest } = applied;

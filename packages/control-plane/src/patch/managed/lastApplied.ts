@@ -28,7 +28,7 @@ function lastApplied(live: ApiObject): Record<string, unknown> | undefined {
 }
 
 /**
- * The fields that kubectl may take without force: those that it set by client-side apply, if their value is unchanged.
+ * The fields that kubectl may take over without force: unchanged fields of client-side apply.
  */
 export function takeableFields(live: ApiObject, node: SchemaNode | undefined, scope: Scope): FieldSet {
   const object = lastApplied(live);

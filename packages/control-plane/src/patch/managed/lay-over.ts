@@ -24,7 +24,7 @@ function atomics(value: unknown, node: SchemaNode | undefined, path: string, isR
   return [...own, ...below];
 }
 
-/** What keeps a partial object from being laid over one of its kind: what does not fit the schema, and what is atomic. */
+/** The reasons why a partial object cannot be merged over another one: mismatches with the schema, and atomic values. */
 export function typedProblems(
   partial: ApiObject,
   kind: KindDefinition,

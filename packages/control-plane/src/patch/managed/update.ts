@@ -61,7 +61,7 @@ export function scopeOf(kind: KindDefinition, subresource: string): Scope {
 }
 
 /**
- * The effective entries: those of the client if it sent any, else the stored ones. `[{}]` clears them all.
+ * The effective entries: the entries of the client, or the stored entries if the client sent none. `[{}]` clears them all.
  * Writes to a subresource never change them directly.
  */
 function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>): readonly ManagedFieldsEntry[] {
@@ -128,7 +128,7 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   // The real server cannot compare an object whose patch has changed its kind.
   if (kind.custom && updated.kind !== kind.kind) return [];
   const areOfKind = given.every((entry) => isOfKind(entry, kind));
-  // Other versions of a built-in kind lose their managers. Those of a custom kind are an error, after which the object has no managers.
+  // Other versions of a built-in kind lose their managers. Invalid entries of a custom kind are an error. The object then has no managers.
   if (kind.custom && !areOfKind) return [];
   const entries = areOfKind ? given : given.filter((entry) => isOfKind(entry, kind));
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);

@@ -43,6 +43,6 @@ export function lookUp(node: SchemaNode | undefined, name: string): Field {
 export function lookUpList(node: SchemaNode | undefined, name: string): Field {
   const field = lookUp(node, name);
   if (field.node === undefined || field.node.types[0] === 'array') return field;
-  // The real server names the kind of the object instead of that of the field.
+  // The real server reports the kind of the object instead of the kind of the field.
   throw patchError('expected slice or array type, but got: struct');
 }

@@ -58,7 +58,7 @@ function sorted(items: readonly unknown[], order: readonly unknown[], mergeKey: 
   return areMaps ? [...kept, ...items.filter(isDeleted)] : kept;
 }
 
-/** Splits items into those of a list, and others. */
+/** Splits items into items of a list and other items. */
 function split(items: readonly unknown[], list: readonly unknown[], mergeKey: string): [unknown[], unknown[]] {
   if (mergeKey !== '') {
     requireKeys(items, mergeKey);

@@ -23,7 +23,7 @@ function carriedKind(name: string): ServedKind {
   return served;
 }
 
-/** As what admission sees a body of this kind. */
+/** The kind in which admission sees a body. */
 export const carried = ({ kind: { group, version, kind } }: ServedKind): CarriedKind => ({ group, version, kind });
 
 export const CARRIED_BINDING = carriedKind('Binding');
@@ -36,7 +36,7 @@ const shown = (apiVersion: string, kind: string): string => {
   return `(${version ?? group}.${kind})`;
 };
 
-/** Reads what admission has made. What cannot be read is an error of the server: no client has sent it. @throws StatusError 500 */
+/** Reads what admission has made. An unreadable object is an error of the server, because no client sent it. @throws StatusError 500 */
 function readAs(made: ApiObject, served: ServedKind): readonly string[] {
   try {
     return normalize(made, served);
@@ -47,8 +47,8 @@ function readAs(made: ApiObject, served: ServedKind): readonly string[] {
 }
 
 /**
- * What an admission plugin has made of a body, as one of its kind is read.
- * @throws StatusError 500 for what is none, in the words of the real server
+ * The body after an admission plugin, decoded as its kind.
+ * @throws StatusError 500 for an invalid body, in the words of the real server
  */
 export function readCarried(made: ApiObject, { carries, object }: AdmissionAttributes): ApiObject {
   if (carries === undefined || jsonEquals(made, object)) return made;
@@ -68,7 +68,7 @@ export function readCarried(made: ApiObject, { carries, object }: AdmissionAttri
 }
 
 /**
- * What admission has made of an object, read as a body of its kind. What names no kind or version has that of `apiVersion`, in which it was shown.
+ * The object after admission, decoded as its kind. An object without kind or version has the version of `apiVersion`.
  * `strict`: it may hold no unknown fields.
  * @throws StatusError 500
  */

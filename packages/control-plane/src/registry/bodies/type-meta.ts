@@ -5,7 +5,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
 import { unrecognized } from './body.ts';
 
-/** Why an object of one type is none of another, in the scheme's words. */
+/** The error of an object with the wrong type, in the words of the scheme. */
 export function unconvertible(apiVersion: string, name: string, { kind }: ServedKind, kinds: KindRegistry): string {
   // The scheme knows no custom kinds.
   if (kinds.byKind(apiVersion, name)?.kind.custom !== false) {
@@ -40,7 +40,7 @@ export function parseApiVersion(apiVersion: string): { readonly group: string; r
 
 const joined = (group: string, version: string): string => (group === '' ? version : `${group}/${version}`);
 
-/** apiVersion and kind must be those of the URL. Fills them in where a built-in kind may leave them out. */
+/** apiVersion and kind must match the URL. Fills them in where a built-in kind may leave them out. */
 export function checkType(
   body: Record<string, unknown>,
   served: ServedKind,
@@ -95,7 +95,7 @@ function checkCustomVersion(
   }
 }
 
-/** 422 of a custom object that says another kind or version than that of the URL. */
+/** 422 of a custom object whose kind or version differs from the URL. */
 function otherType(
   body: Record<string, unknown>,
   { group, version, name }: { readonly group: string; readonly version: string; readonly name: string },

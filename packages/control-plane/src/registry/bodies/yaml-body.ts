@@ -5,7 +5,7 @@ import { isRecord, put } from '../../apimachinery/objects/json-value.ts';
 import { yamlExcess } from '../../apimachinery/objects/nesting.ts';
 import { goTags, yaml } from '../../apimachinery/objects/yaml.ts';
 
-/** Converts integers as `parseJson` does: only those that a double cannot represent are bigints. */
+/** Converts integers as `parseJson` does: only numbers that a double cannot represent are bigints. */
 function withNumbers(value: unknown): unknown {
   if (typeof value === 'bigint') return exactInteger(value.toString(), Number(value));
   // In the conversion to JSON, a whole float loses its exponent and becomes an integer.

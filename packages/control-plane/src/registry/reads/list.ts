@@ -75,9 +75,9 @@ interface ContinueToken {
   readonly v: 'meta.k8s.io/v1';
   readonly rv: number;
   readonly start: string;
-  /** The number of remaining records, so that the next page need not count them. The real server has no such field. */
+  /** The number of remaining records, so that the next page need not count them. The real server does not have this field. */
   readonly left?: number;
-  /** When the version was read, in milliseconds. The real server needs no such field, because its storage compacts versions by time. */
+  /** When the version was read, in milliseconds. The real server does not need this field, because its storage compacts versions by time. */
   readonly at?: number;
 }
 

@@ -23,7 +23,7 @@ interface Condition {
 
 const SUPPORTED = ['Node', '<empty>'].map((kind) => JSON.stringify(kind)).join(', ');
 
-/** Validates a Binding. The errors are not those of an invalid object. @throws StatusError 400 or 500 */
+/** Validates a Binding. The errors differ from the errors of an invalid object. @throws StatusError 400 or 500 */
 function check({ metadata, target }: Binding, name: string): void {
   if (metadata.name !== name) throw badRequest('name in URL does not match name in Binding object');
   const { kind = '', name: node = '' } = target ?? {};

@@ -7,7 +7,7 @@ import type { Registry } from '../../resources/registry.ts';
 /** `.spec.replicas` → `['spec', 'replicas']`. */
 export const steps = (path: string): string[] => path.split('.').filter((step) => step !== '');
 
-/** What stands at a path of an object; undefined: nothing. */
+/** The value at a path of an object, or undefined. */
 export function read(object: ApiObject, path: string): unknown {
   let value: unknown = object;
   for (const step of steps(path)) {

@@ -48,7 +48,7 @@ export async function admitScale(review: ScaleReview, live: ApiObject, wanted: A
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
     metadata: { ...wanted.metadata, namespace: target.namespace },
-    // Go always writes the replicas of a status, but those of a spec only if they are not zero.
+    // Go always writes the replicas of a status, but the replicas of a spec only if they are not zero.
     spec: (spec.replicas ?? 0) === 0 ? {} : spec,
     status: { replicas: 0, ...((wanted.status ?? {}) as object) },
   };

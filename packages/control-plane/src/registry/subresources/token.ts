@@ -37,7 +37,7 @@ interface Spec {
 
 const NO_TOKEN = { token: '', expirationTimestamp: null };
 
-/** What a token can be bound to: it ends with that object. Pods and secrets are of the account's namespace. */
+/** The object that a token is bound to. The token becomes invalid with this object. Pods and secrets are of the account's namespace. */
 const BINDABLE: Readonly<Record<string, { readonly plural: string; readonly namespaced: boolean }>> = {
   Pod: { plural: 'pods', namespaced: true },
   Secret: { plural: 'secrets', namespaced: true },
@@ -99,7 +99,7 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
   return { status: 201, body: body as Json };
 }
 
-/** A uid in the body must be that of the account. @throws StatusError 409 */
+/** A uid in the body must equal the uid of the account. @throws StatusError 409 */
 function checkUid(request: ApiObject, account: ApiObject, { name }: SubresourceRequest['target']): void {
   const { uid: given = '' } = request.metadata;
   const { uid = '' } = account.metadata;
@@ -174,7 +174,7 @@ function sentRequest({ registry, target }: SubresourceRequest, decoded: ApiObjec
   return object;
 }
 
-/** A name in the body must be that of the account. */
+/** A name in the body must equal the name of the account. */
 function checkName({ metadata }: ApiObject, { name }: SubresourceRequest['target']): void {
   const given = metadata.name ?? '';
   if (given === '' || given === name) return;

@@ -29,7 +29,7 @@ function generateName(prefix: string, random: () => number): string {
   return start + Array.from({ length: SUFFIX_LENGTH }, letter).join('');
 }
 
-/** The namespace of the body must be that of the path. A missing one is set, and for a cluster-scoped kind it is removed. */
+/** The namespace of the body must equal the namespace of the path. A missing one is set, and for a cluster-scoped kind it is removed. */
 export function matchNamespace(object: ApiObject, target: Target): void {
   const { metadata } = object;
   if (!target.served.kind.namespaced) {

@@ -7,7 +7,7 @@ import { deleteObject } from './delete.ts';
 const isNotFound = (error: unknown): boolean => error instanceof StatusError && error.status.code === 404;
 
 /**
- * Deletes what a list shows: one page if it has a limit, else everything. Without a limit the real server lists in large pages, so that a
+ * Deletes the objects of a list: one page if the request has a limit, otherwise all. Without a limit the real server lists in large pages, so that a
  * version means exactly that one, as it does for every page.
  * @returns the objects as they were listed
  * @throws StatusError of the list, or of the first delete that is refused

@@ -299,7 +299,7 @@ export function metaUpdateCauses(
   return [...general, ...change, ...looks];
 }
 
-/** Warnings about the finalizers of an accepted custom object: all of them, or those that an update added. */
+/** Warnings about the finalizers of an accepted custom object: all finalizers, or only finalizers that an update added. */
 export function finalizerWarnings(meta: ObjectMeta, old: ObjectMeta | undefined): string[] {
   const before = new Set(old?.finalizers ?? []);
   const warnings: string[] = [];

@@ -106,7 +106,7 @@ export const invalidPatch = (shown: string, why: string): StatusError => {
 
 const TYPE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** What a refusal of a patched object needs. */
+/** The inputs for an error about a patched object. */
 interface PatchFacts {
   /** The text of a strategic merge patch; undefined for other types. */
   readonly strategic: (() => string) | undefined;

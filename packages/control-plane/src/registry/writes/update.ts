@@ -25,7 +25,7 @@ import { schemaCauses } from './schema-causes.ts';
 /** Creates the new object from the stored one. */
 export interface Transformation {
   /**
-   * Returns the new object; it may mutate `live`, but not `old`. `live` is undefined if there is no object (only with `mayCreate`).
+   * Returns the new object; it may mutate `live`, but not `old`. `live` is undefined if the object does not exist (only with `mayCreate`).
    */
   readonly next: (live: ApiObject, old: ApiObject) => ApiObject | Promise<ApiObject>;
   /** Returns the object to create if there is none. */

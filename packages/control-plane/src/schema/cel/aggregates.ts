@@ -17,7 +17,7 @@ export class MessageValue extends LiteralMap {
 /** The type of a structure by its name. */
 export const messageType = (name: string): CelType => opaque(name);
 
-/** `Object` and what is below it, and the operations of a JSON patch: the types that the expressions of mutations make. */
+/** `Object`, its nested types, and the operations of a JSON patch: the types that expressions of mutations create. */
 export const isMutationType = (name: string): boolean => name === 'JSONPatch' || /^Object(\.|$)/.test(name);
 
 const PATCH_FIELDS: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);

@@ -80,7 +80,7 @@ function checkPredicate(scope: Scope, expr: Comprehension, args: readonly Compil
     scope.issue(expr.args[0]?.at ?? expr.at, notBool(predicate.type));
     return;
   }
-  // The others are conditionals: what is added to, and the same without it.
+  // The other macros are conditionals with and without the added item.
   const sum = printType(expr.macro === 'exists_one' ? INT : result);
   scope.issue(
     expr.at,

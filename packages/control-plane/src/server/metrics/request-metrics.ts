@@ -36,7 +36,7 @@ function* family(name: string, type: string, help: string, samples: Iterable<str
   yield* samples;
 }
 
-/** What the path of a request names. */
+/** The resource in the path of a request. */
 interface Named {
   /** The verb of authorization. */
   readonly verb: string;

@@ -146,9 +146,9 @@ describe('an accepted request', () => {
 
 describe('a refused request', () => {
   test.each<[why: string, given: Case, replicas: number | undefined]>([
-    ['spec.replicas is 1 and not 2: it was changed after the request', { replicas: 1 }, undefined],
+    ['spec.replicas is 1 and not 2: the field changed after the request', { replicas: 1 }, undefined],
     [
-      'spec.replicas is 0 and not 2: it was changed after the request',
+      'spec.replicas is 0 and not 2: the field changed after the request',
       { replicas: undefined, sets: [current('')] },
       undefined,
     ],

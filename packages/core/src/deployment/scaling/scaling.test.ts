@@ -50,7 +50,7 @@ test('without a pause an update in place moves its machines by itself', () => {
     { current: size('new', 1, 4), old: [size('old', 3, 4)] },
     { ...IN_PLACE, paused: false, replicas: 2 },
   );
-  expect([[...resize], because]).toEqual([[], 'the strategy sets the sizes itself']);
+  expect([[...resize], because]).toEqual([[], 'the strategy of the rollout sets the sizes of the sets']);
   expect(annotate).toEqual(['old', 'new']);
 });
 

@@ -10,7 +10,7 @@ export const attachmentName = (handle: string, driver: string, node: string): st
 /** The unique name of a CSI volume in the status of nodes. */
 export const volumeId = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
-/** Whether several nodes may attach a volume at the same time. A volume without access modes has no such limit. */
+/** Whether several nodes may attach a volume at the same time. A volume without access modes has no limit of nodes. */
 export function isShared(volume: ApiObject): boolean {
   const modes = strings(look(volume, 'spec'), 'accessModes');
   return modes.length === 0 || modes.includes('ReadWriteMany') || modes.includes('ReadOnlyMany');

@@ -13,7 +13,7 @@ const PRE_RESIZE = 'volume.alpha.kubernetes.io/pre-resize-capacity';
 export const hasAnnotation = ({ metadata }: ApiObject, name: string): boolean =>
   metadata.annotations?.[name] !== undefined;
 
-/** What a volume keeps of the claim that has it. */
+/** The reference of a volume to its claim. */
 export const referenceTo = (claim: ApiObject): Plain => ({
   apiVersion: 'v1',
   kind: 'PersistentVolumeClaim',
@@ -107,7 +107,7 @@ function boundStatus(claim: ApiObject, phase: string, volume: ApiObject): Plain 
   const status = look(claim, 'status');
   const { accessModes, capacity, volumeAttributesClassName } = look(volume, 'spec');
   const patch: Plain = jsonEquals(status.accessModes, accessModes) ? {} : { accessModes };
-  // What a bound claim says of its size may differ on purpose, while its file system grows.
+  // The size of a bound claim may differ while its file system is resized.
   if (phaseOf(claim) === phase) return patch;
   const size = volume.metadata.annotations?.[PRE_RESIZE];
   patch.phase = phase;

@@ -32,7 +32,7 @@ export interface ClaimView {
   readonly claim: ApiObject;
   /** The volume that the claim names. */
   readonly named: ApiObject | undefined;
-  /** Volumes for a claim without a name: those that are promised to it, and free ones of its class unless `delayed`. */
+  /** Volumes for a claim without a volume name: volumes with a claimRef to it, and free volumes of its class unless `delayed`. */
   readonly candidates: readonly ApiObject[];
   /** Whether the scheduler chooses the volume, because its class waits for the first pod. */
   readonly delayed: boolean;

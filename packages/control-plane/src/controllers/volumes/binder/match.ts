@@ -41,7 +41,7 @@ export const isFor = (volume: ApiObject, claim: ApiObject): boolean => {
 const storageOf = (amounts: unknown): bigint => quantityNanos(look({ amounts }, 'amounts').storage);
 const sizeOf = (volume: ApiObject): bigint => storageOf(look(volume, 'spec').capacity);
 
-/** What a claim asks for, in nanobytes. */
+/** The requested size of a claim in nanobytes. */
 export const requestOf = (claim: ApiObject): bigint => storageOf(look(claim, 'spec', 'resources').requests);
 
 const modeOf = (object: ApiObject): unknown => look(object, 'spec').volumeMode ?? 'Filesystem';
@@ -94,8 +94,8 @@ function isBetter(a: ApiObject, b: ApiObject): boolean {
 }
 
 /**
- * The volume for a claim that names none: one that is promised to it, else the smallest free one. With `promisedOnly` nothing but
- * the former, as for claims that wait for a pod.
+ * The volume for a claim that names none: one that is promised to it, else the smallest free one. With `promisedOnly`, only volumes with
+ * a claimRef, as for claims that wait for a pod.
  * @see FindMatchingVolume of k8s.io/component-helpers
  */
 export function findVolume(

@@ -10,7 +10,7 @@ import { classOfClaim } from './match.ts';
 /** The provisioner whose volumes are folders of the node: the only one that runs inside the controllers. */
 export const HOST_PATH = 'kubernetes.io/host-path';
 export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
-/** Keeps a volume that was made here until what is behind it has gone. */
+/** Keeps a volume of a built-in provisioner until its storage is deleted. */
 export const DELETION_FINALIZER = 'kubernetes.io/pv-controller';
 const PROVISIONERS = ['volume.beta.kubernetes.io/storage-provisioner', 'volume.kubernetes.io/storage-provisioner'];
 
@@ -29,7 +29,7 @@ const MIGRATED: Readonly<Record<string, string>> = {
 export const isExternal = (provisioner: string): boolean =>
   !provisioner.startsWith('kubernetes.io/') || Object.hasOwn(MIGRATED, provisioner);
 
-/** What provisioning works with. */
+/** The inputs for provisioning. */
 export interface Provisioning {
   readonly api: Api;
   readonly writer: BindingWriter;

@@ -7,7 +7,7 @@ import { VOLUMES } from '../../runtime/resources.ts';
 import type { BindingWriter } from './bind.ts';
 import { DELETION_FINALIZER, HOST_PATH, isExternal, PROVISIONED_BY } from './provision.ts';
 
-/** What reclaiming works with. */
+/** The inputs for reclaiming. */
 export interface Reclaiming {
   readonly api: Api;
   readonly writer: BindingWriter;
@@ -51,7 +51,7 @@ async function recycle({ writer, tell, users }: Reclaiming, volume: ApiObject, f
   return writer.unbind(volume);
 }
 
-/** Deletes a volume whose deleter runs here; those of external provisioners are theirs. */
+/** Deletes a volume of a built-in provisioner. External provisioners delete their own volumes. */
 async function remove({ api, writer }: Reclaiming, volume: ApiObject, fail: Fail): Promise<void> {
   const { annotations = {}, finalizers = [], name = '', resourceVersion } = volume.metadata;
   const provisioner = annotations[PROVISIONED_BY] ?? '';

@@ -14,7 +14,7 @@ import { FailedPods } from './failed-pods.ts';
 import { HASH_LABEL, placementOn } from './node.ts';
 import { type DaemonView, planPlacement, planUpdate, viewOf } from './plan.ts';
 
-/** What of a node decides where daemons go: heartbeats change none of it. */
+/** The fields of a node that decide on daemon pods. Heartbeats do not change them. */
 const sameForDaemons = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
   jsonEquals(look(node, 'spec').taints, look(old, 'spec').taints);

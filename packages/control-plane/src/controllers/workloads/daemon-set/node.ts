@@ -32,7 +32,7 @@ function tolerationsOf(spec: Plain): Plain[] {
   return [...own, ...all.filter((daemons) => !own.includes(daemons))];
 }
 
-/** The number of the template that a set has come to, in the form of a label; undefined where the annotation is none. */
+/** The template generation of a set as a label value; undefined if the annotation is invalid. */
 function generationOf(set: ApiObject): string | undefined {
   const value = set.metadata.annotations?.[GENERATION] ?? '';
   return /^[+-]?\d+$/.test(value) ? BigInt(value.replace('+', '')).toString() : undefined;
@@ -53,7 +53,7 @@ export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
   meta.labels = generation === undefined ? labels : { ...labels, [GENERATION_LABEL]: generation };
   const spec = child(pod, 'spec');
   const affinity = child(child(spec, 'affinity'), 'nodeAffinity');
-  // Which nodes the template asks for was looked at already: what is left to say is which of them this pod is for.
+  // The node affinity of the template was already checked, so only the node of this pod is set.
   const matchFields = [{ key: 'metadata.name', operator: 'In', values: [node] }];
   affinity.requiredDuringSchedulingIgnoredDuringExecution = { nodeSelectorTerms: [{ matchFields }] };
   spec.tolerations = tolerationsOf(spec);

@@ -4,12 +4,12 @@ import { isDying, isReady, isTerminal, nodeNameOf, phaseOf, scaled } from '../..
 import { availability, minReadySecondsOf } from '../pods.ts';
 import { HASH_LABEL, isUpdated, type Placement, placementOn, targetOf } from './node.ts';
 
-/** A set, its pods by the node that they are meant for, and what the set wants of each node. */
+/** A set, its pods by node, and the decision of the set for each node. */
 export interface DaemonView {
   readonly set: ApiObject;
   /** Of the set's template. */
   readonly hash: string;
-  /** Without pods that have ended and been deleted. A finalizer may keep such a pod, but the set no longer counts it. */
+  /** Without pods that have ended and been deleted. A finalizer may keep the pod, but the set no longer counts it. */
   readonly podsOn: ReadonlyMap<string, readonly ApiObject[]>;
   readonly placements: ReadonlyMap<string, Placement>;
   readonly now: Date;

@@ -68,7 +68,7 @@ export function decide(view: DeploymentView): Step {
   return { kind: 'roll out' };
 }
 
-/** The differences between the current set and its deployment; undefined: there are none. */
+/** The differences between the current set and its deployment; undefined without differences. */
 function changeOf(deployment: ApiObject, fresh: ApiObject, revision: bigint): SetChange | undefined {
   const annotations = missingAnnotations(deployment, fresh.metadata.annotations ?? {}, revision);
   const wanted = number(look(deployment, 'spec'), 'minReadySeconds') ?? 0;

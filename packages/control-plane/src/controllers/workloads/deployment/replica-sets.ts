@@ -25,7 +25,7 @@ export const OWN_ANNOTATIONS: ReadonlySet<string> = new Set([
   ROLLBACK,
 ]);
 
-/** A template without the label that tells sets apart. */
+/** A template without the label pod-template-hash. */
 export function bareTemplate(object: ApiObject): Plain {
   const template = copyJson(look(object, 'spec', 'template'));
   const labels = look(template, 'metadata', 'labels');

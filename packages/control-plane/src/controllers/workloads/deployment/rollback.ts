@@ -17,13 +17,13 @@ export interface Rollback {
 export const rollbackOf = ({ metadata: { annotations = {} } }: ApiObject): bigint | undefined =>
   parseRevision(annotations[ROLLBACK]);
 
-/** The second highest revision of some sets; 0 when there is none. */
+/** The second highest revision of the sets; 0 with fewer than two sets. */
 function lastRevision(sets: readonly ApiObject[]): bigint {
   const [, last = 0n] = sets.map(revisionOf).sort((a, b) => compareRevisions(b, a));
   return last;
 }
 
-/** What a deployment takes over from the set that it goes back to, and what it keeps of its own (`SetDeploymentAnnotationsTo`). */
+/** The annotations that a deployment copies from the set of a rollback, and its own annotations that it keeps (`SetDeploymentAnnotationsTo`). */
 function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject): Record<string, string> {
   const isOwn = (name: string): boolean => OWN_ANNOTATIONS.has(name);
   return Object.fromEntries([

@@ -18,7 +18,7 @@ const availableOf = (set: ApiObject): number => number(look(set, 'status'), 'ava
 const createdAt = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
 const nameOf = (set: ApiObject): string => set.metadata.name ?? '';
 
-/** What a set's annotations say of its deployment's size. */
+/** The size of the deployment in the annotations of a set. */
 export function sizeAnnotations(deployment: ApiObject): Record<string, string> {
   const replicas = replicasOf(deployment);
   return { [DESIRED]: String(replicas), [MAX]: String(replicas + bounds(deployment).surge) };
@@ -61,7 +61,7 @@ function largestFirst(sets: readonly ApiObject[], newer: boolean): ApiObject[] {
   });
 }
 
-/** What is added or taken away is shared out among all sets with pods, by their size; the largest takes the rest. */
+/** A change of the size is distributed over all sets with pods in proportion to their size. The largest set gets the rest. */
 function proportional(deployment: ApiObject, active: readonly ApiObject[]): Scaling[] {
   const wanted = replicasOf(deployment);
   const allowed = wanted > 0 ? wanted + bounds(deployment).surge : 0;

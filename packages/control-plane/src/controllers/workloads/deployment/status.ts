@@ -47,7 +47,7 @@ const countOf = (status: Plain, field: string): number => number(status, field) 
 const total = (sets: readonly ApiObject[], field: string): number =>
   sets.reduce((sum, set) => sum + countOf(look(set, 'status'), field), 0);
 
-/** Whether a status with these counts is that of a rollout that is done. */
+/** Whether the counts of a status mean that the rollout is complete. */
 export function isComplete(deployment: ApiObject, status: Plain): boolean {
   const wanted = replicasOf(deployment);
   return (
@@ -76,7 +76,7 @@ function isOverdue(deployment: ApiObject, progress: Plain | undefined, now: Date
   return new Date(text(progress, 'lastUpdateTime')).getTime() + deadline < now.getTime();
 }
 
-/** When an unfinished rollout has to be looked at for its deadline; undefined when there is none to come. */
+/** The time of the next check of the progress deadline; undefined without a deadline. */
 export function progressCheckAt(deployment: ApiObject, status: Plain): Date | undefined {
   const progress = progressOf(look(deployment, 'status'));
   const deadline = deadlineOf(deployment);
@@ -186,7 +186,7 @@ function withFailures(
   );
 }
 
-/** What a pause or its end says of the progress; undefined when that stands already (`checkPausedConditions`). */
+/** The condition Progressing for a pause or its end; undefined if it already exists (`checkPausedConditions`). */
 export function pausedCondition(deployment: ApiObject): ConditionFacts | undefined {
   if (deadlineOf(deployment) === undefined) return undefined;
   const current = progressOf(look(deployment, 'status'));

@@ -46,7 +46,7 @@ export function hasPlace(job: ApiObject, pod: ApiObject): boolean {
   return !isIndexed(job) || (indexOf(pod) ?? completions) < completions;
 }
 
-/** What has become of a job's pods: numbers written down before, and those that are new. */
+/** The finished pods of a job: the numbers in the status, and new ones. */
 export interface JobCount {
   readonly active: readonly ApiObject[];
   readonly terminating: number;
@@ -61,7 +61,7 @@ export interface JobCount {
   readonly failedIndexes: ReadonlySet<number> | undefined;
   readonly newlyFailed: readonly ApiObject[];
   readonly newlySucceeded: readonly ApiObject[];
-  /** The last failed pod of an index that has no successor yet: it tells the next one how often it was tried. */
+  /** The last failed pod of an index without a successor. It contains the number of attempts. */
   readonly lastFailed: ReadonlyMap<number, ApiObject>;
 }
 
@@ -86,7 +86,7 @@ function lastFailedOf(failed: readonly ApiObject[], settled: (index: number) => 
   return last;
 }
 
-/** What the status says of pods, in two parts: those that still carry the finalizer, and the number of those that no longer do. */
+/** The finished pods in the status: pods that still have the finalizer, and the number of pods without it. */
 function notedIn(status: Plain, list: 'succeeded' | 'failed', tracked: ReadonlySet<string>): [string[], number] {
   const noted = strings(look(status, 'uncountedTerminatedPods'), list);
   const kept = noted.filter((uid) => tracked.has(uid));

@@ -3,7 +3,7 @@ import { items, look, number, type Plain, text } from '../../../apimachinery/obj
 import { hasFailed, isIndexed, type JobCount, restartsOf } from './count.ts';
 import { assessFailure, assessSuccess } from './policy.ts';
 
-/** What an end of a job is called for. */
+/** The reason for the end of a job. */
 export interface End {
   readonly type: 'SuccessCriteriaMet' | 'FailureTarget';
   readonly reason: string;
@@ -53,7 +53,7 @@ function endByIndexes(job: ApiObject, { failedIndexes, succeededIndexes }: JobCo
   return isDone && failedIndexes.size > 0 ? failure('FailedIndexes', 'Job has failed indexes') : undefined;
 }
 
-/** Whether a job has come to its end, and which; pods may still have to go. What was said before stands. */
+/** Whether a job has come to its end, and which; pods may still have to go. An earlier condition is kept. */
 export function endOf(job: ApiObject, count: JobCount, pods: readonly ApiObject[], now: Date): End | undefined {
   for (const type of ['SuccessCriteriaMet', 'FailureTarget'] as const) {
     const said = conditionOf(job, type);

@@ -21,7 +21,7 @@ export function parseIndexes(text: string, end: number): Set<number> {
   return indexes;
 }
 
-/** Numbers as the status writes them: `1,3-5`; two in a row stand apart. */
+/** Numbers in the format of the status: `1,3-5`. Two consecutive numbers are separate. */
 export function formatIndexes(indexes: ReadonlySet<number>): string {
   const sorted = [...indexes].sort((a, b) => a - b);
   const parts: string[] = [];

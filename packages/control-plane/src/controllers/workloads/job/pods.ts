@@ -8,7 +8,7 @@ import { assessFailure } from './policy.ts';
 
 const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
 
-/** What a generated name keeps of its base, whose end tells the index. */
+/** The part of the base in a generated name. The index is at the end of the base. */
 const LONGEST_BASE = 58;
 
 function generateName(job: string, index: number): string {

@@ -2,7 +2,7 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, number, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { parseIndexes } from './indexes.ts';
 
-/** What a job's failure policy says of a failed pod. */
+/** The action of the failure policy of a job for a failed pod. */
 export interface Verdict {
   /** Whether it counts towards the limits. */
   readonly counts: boolean;

@@ -62,7 +62,7 @@ export function statefulPod(set: ApiObject, ordinal: number, template: Plain, re
   };
 }
 
-/** Labels that a pod of this number must have and has not: its identity, but for its revision. */
+/** Missing identity labels of a pod with this ordinal, without the label of the revision. */
 export function missingIdentity(set: ApiObject, pod: ApiObject): Record<string, string> {
   const { name = '', labels = {} } = pod.metadata;
   const wanted = { [POD_NAME_LABEL]: name, [INDEX_LABEL]: String(ordinalOf(set, pod)) };

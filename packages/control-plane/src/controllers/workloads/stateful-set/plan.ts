@@ -4,7 +4,7 @@ import { isDying, isReady, isTerminal, phaseOf } from '../../runtime/objects.ts'
 import { availability, minReadySecondsOf, replicasOf } from '../pods.ts';
 import { firstOrdinal, inRange, ordinalOf, revisionOfPod } from './identity.ts';
 
-/** What a set's next step is. */
+/** The next step of a set. */
 export interface StatefulPlan {
   /** Numbers of pods to make, with the revision to make each from. */
   readonly create: readonly { readonly ordinal: number; readonly revision: string }[];
@@ -66,7 +66,7 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
       return { create, delete: gone };
     }
   }
-  // All at once, what is missing or has ended holds nothing else up.
+  // In parallel mode, missing or finished pods do not delay other pods.
   if (inOrder && (waits || create.length > 0)) return { create, delete: gone };
 
   const condemned = pods

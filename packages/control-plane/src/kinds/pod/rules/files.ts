@@ -18,7 +18,7 @@ export function fileRefFindings(findings: Findings, ref: unknown, at: string): v
   }
 }
 
-/** The volume of such a variable is an empty directory of the pod (`validateFileKeyRefVolumes`). */
+/** The volume of a variable from a file is an emptyDir of the pod (`validateFileKeyRefVolumes`). */
 export function fileVolumeFindings(findings: Findings, spec: Plain, path: string): void {
   const volumes = new Map(items(spec, 'volumes').map((volume) => [text(volume, 'name'), volume]));
   for (const list of ['initContainers', 'containers', 'ephemeralContainers']) {

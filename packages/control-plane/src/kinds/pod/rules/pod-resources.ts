@@ -35,7 +35,7 @@ function raise(sums: Sums, others: Sums): void {
   }
 }
 
-/** What the containers of a pod need together; an init container runs together with those before it that restart always. */
+/** The total requests of a pod. An init container runs together with earlier init containers that always restart. */
 function sumOf(spec: Plain, list: 'requests' | 'limits'): Sums {
   const amounts = (container: Plain): Plain => look(container, 'resources', list);
   let sums = items(spec, 'containers').reduce<Sums>((all, each) => added(all, amounts(each)), new Map());

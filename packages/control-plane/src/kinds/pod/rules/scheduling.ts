@@ -190,7 +190,7 @@ export function spreadFindings(findings: Findings, spec: Plain, at: string): voi
   }
 }
 
-/** What tolerations have to keep to (`ValidateTolerations`). */
+/** The rules for tolerations (`ValidateTolerations`). */
 export function tolerationFindings(findings: Findings, tolerations: readonly Plain[], path: string): void {
   for (const [index, toleration] of tolerations.entries()) {
     const at = `${path}[${index}]`;

@@ -55,7 +55,7 @@ function claimNameFindings(findings: Findings, name: string, podName: string, at
 }
 
 /**
- * Rules of a pod's volumes. Returns the names of those that are good enough to be mounted.
+ * Rules of a pod's volumes. Returns the names of valid volumes, which can be mounted.
  * @param podName of a pod, not of a template: claims are named after it
  */
 export function volumeFindings(findings: Findings, spec: Plain, path: string, podName = ''): Set<string> {

@@ -3,7 +3,7 @@ import type { SchemaNode } from '../../../schema/model/node.ts';
 import { itemKeys } from './fieldPath.ts';
 import { fieldType, isAnyScalar, isScalar } from './types.ts';
 
-/** Whether a value, without what is in it, has the type that the schema gives. */
+/** Whether a value has the type of the schema, without a check of its content. */
 function fits(value: unknown, node: SchemaNode): boolean {
   if (node.intOrString) return true;
   switch (node.types[0]) {

@@ -8,7 +8,7 @@ const PATH_CHECK = opaque('kubernetes.authorization.PathCheck');
 const GROUP_CHECK = opaque('kubernetes.authorization.GroupCheck');
 const DECISION = opaque('kubernetes.authorization.Decision');
 
-/** What an expression asks the authorizer: a path, or a resource. */
+/** A check of the authorizer in an expression: a path or a resource. */
 export interface AccessQuestion {
   readonly verb: string;
   readonly path: string;
@@ -128,7 +128,7 @@ export const authorizationLibrary: readonly Overload[] = [
   method('name', [RESOURCE_CHECK, STRING], RESOURCE_CHECK, (of: Check, name: string) =>
     of.with(RESOURCE_NAME, { name }),
   ),
-  // RBAC looks at no selectors; they only narrow what the node authorizer allows.
+  // RBAC ignores selectors. They only limit the permissions of the node authorizer.
   method('fieldSelector', [RESOURCE_CHECK, STRING], RESOURCE_CHECK, (of: Check) => of),
   method('labelSelector', [RESOURCE_CHECK, STRING], RESOURCE_CHECK, (of: Check) => of),
   method('check', [PATH_CHECK, STRING], DECISION, check),

@@ -12,7 +12,7 @@ export class Ip implements Opaque {
     this.value = value;
   }
 
-  /** Whether the first bits are those of `prefix`. */
+  /** Whether the first bits equal `prefix`. */
   private starts(prefix: bigint, bits: number): boolean {
     return this.value >> BigInt((this.family === 4 ? 32 : 128) - bits) === prefix;
   }

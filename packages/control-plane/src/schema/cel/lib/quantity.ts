@@ -25,7 +25,7 @@ export class Quantity implements Opaque {
     return this.nano > 0n ? 1 : this.nano < 0n ? -1 : 0;
   }
 
-  /** The int that it is; undefined when it is none of 64 bits. */
+  /** The value as an int; undefined if it does not fit 64 bits. */
   asInteger(): bigint | undefined {
     if (this.nano % UNIT !== 0n) return undefined;
     const value = this.nano / UNIT;
@@ -57,7 +57,7 @@ export class Quantity implements Opaque {
   }
 }
 
-/** Parses a quantity such as `1.5Gi`, `100m` or `12e6`; undefined when the text is none. */
+/** Parses a quantity such as `1.5Gi`, `100m` or `12e6`; undefined if the text is invalid. */
 export function parseQuantity(text: string): Quantity | undefined {
   const parts = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d{1,3})?$/.exec(text);
   if (parts === null) return undefined;

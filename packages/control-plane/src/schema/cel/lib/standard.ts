@@ -336,7 +336,7 @@ const times: Overload[] = [
   ...spans.map(([name, unit]) => method(name, [DURATION], INT, (span: Duration) => span.nanos / unit)),
 ];
 
-/** What every CEL expression may call. */
+/** The standard functions of CEL. */
 export const standardLibrary: readonly Overload[] = [
   ...arithmetic,
   ...relations,

@@ -8,7 +8,7 @@ import { noOverload } from './no-overload.ts';
 export const sizeOfResult = (name: string, args: readonly Compiled[]): number =>
   name === 'string' && args[0]?.type.kind === 'dyn' ? args[0].size : resultSize(name, args);
 
-/** Calls the overload that fits the values; with one candidate there is nothing to choose. */
+/** Calls the overload that fits the values; with one candidate, the choice is skipped. */
 export function invocation(overloads: readonly Overload[], args: readonly Compiled[]): Run {
   const runs = args.map((arg) => arg.run);
   const [only] = overloads;

@@ -20,7 +20,7 @@ const shortCircuit =
     throw failure;
   };
 
-/** What is said of an operand of `&&` and `||` that is none. */
+/** The error of an operand of `&&` and `||` that is not a bool. */
 export const notBool = (type: CelType): string => `expected type 'bool' but found '${printType(type)}'`;
 
 /** Plans `&&` and `||`. */

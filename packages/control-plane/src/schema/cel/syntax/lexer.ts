@@ -54,7 +54,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '?': '?',
 };
 
-/** Splits an expression into words. Throws CelCompileError on what is none. */
+/** Splits an expression into words. Throws CelCompileError for an invalid token. */
 export function tokenize(source: string): Token[] {
   const tokens: Token[] = [];
   let at = 0;

@@ -73,7 +73,7 @@ const LISTING = new Set('isSorted sum min max'.split(' '));
 const EQUALITY = new Set('_==_ _!=_ _<_ _<=_ _>_ _>=_'.split(' '));
 const SETS = new Set('sets.contains sets.intersects sets.equivalent'.split(' '));
 
-/** The cost of a call without its arguments. Receivers come first. Sizes and factors are those of cel-go and of the Kubernetes libraries. */
+/** The cost of a call without its arguments. Receivers come first. Sizes and factors are from cel-go and the Kubernetes libraries. */
 export function callCost(name: string, args: readonly Sized[], isSized: (at: number) => boolean): number {
   if (name === 'matches' || name === 'find' || name === 'findAll') {
     return 1 + Math.ceil((sizeAt(args, 0) + 1) * TRAVERSAL) * Math.ceil(Math.max(1, sizeAt(args, 1)) * REGEX);

@@ -72,7 +72,7 @@ export function candidates(overloads: readonly Overload[], args: readonly CelTyp
   return found;
 }
 
-/** The common type of both; dyn if there is none. */
+/** The common type of both; otherwise dyn. */
 export function join(a: CelType, b: CelType): CelType {
   if (a.kind === 'dyn' || b.kind === 'dyn') return DYN;
   if (assignable(a, b, new Map()) && assignable(b, a, new Map())) return a;
