@@ -12,7 +12,7 @@ const metadataOf = (name: string): ApiObject['metadata'] => ({
 /** Queues, hand size and length limit of a level that lets wait. */
 type Queuing = readonly [queues: number, handSize: number, queueLengthLimit: number];
 
-/** Limited priority levels: shares, lendable percent, queues. Without queues, excess requests are refused. */
+/** Limited priority levels: shares, percent that can be lent, queues. Without queues, excess requests are refused. */
 const LEVELS: readonly (readonly [name: string, shares: number, lendable: number, queuing?: Queuing])[] = [
   ['leader-election', 10, 0, [16, 4, 50]],
   ['node-high', 40, 25, [64, 6, 50]],
@@ -73,7 +73,7 @@ const leases = (verbs: readonly string[]): object => resourceRule('coordination.
 interface Flow {
   readonly level: string;
   readonly precedence: number;
-  /** The distinguisher of requests within a flow; absent: none. */
+  /** The key that separates requests within a flow; absent: none. */
   readonly by?: 'ByUser' | 'ByNamespace';
   readonly subjects: readonly object[];
   readonly requests: object;
