@@ -69,7 +69,7 @@ describe('mcm up', () => {
     const second = mcm(['up', '--no-tty'], { cwd: used, program });
     await second.line(/^ready: 3 machines Running/);
     fleet = await fleetOf(join(used, '.mcm'));
-    // The fleet is there at once; a controller tells of it when it leads.
+    // The fleet exists from the start. A controller reports it as leader.
     await expect.poll(() => missingMetrics(join(used, '.mcm', 'logs')), { timeout: PATIENCE_MS }).toEqual([]);
     expect(Object.keys(fleet)).toHaveLength(3);
     second.child.kill('SIGKILL');

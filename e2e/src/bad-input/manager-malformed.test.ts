@@ -23,7 +23,7 @@ import { expect, test } from 'vitest';
 
 const NAMESPACE = 'default';
 
-/** CRDs that let in everything. */
+/** CRDs that accept every object. */
 const OPEN = crds.map(({ spec, ...crd }) => {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   const versions = spec.versions.map(({ subresources, ...version }) => {

@@ -104,7 +104,7 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
 
   test.each(sample.keys)('a Secret whose %s is empty is refused, and the key is named', async (key) => {
     const odd = invokerOf(sample, { ...secret, [key]: '' });
-    // Some keys hold documents, which are read when they are needed; the cloud is not asked all the same.
+    // Some keys contain documents, which are read only when needed, but without a request to the cloud.
     const asked = await odd.list(classOf(sample, spec)).then(
       () => 'it works',
       (thrown: unknown) => String(thrown),

@@ -29,7 +29,7 @@ const VERSION = Buffer.from('"resourceVersion":"');
 const NEWLINE = 10;
 const QUOTE = 34;
 
-/** Reads one watch: notes when each change came, and whether versions only go up. */
+/** Reads one watch. Records the time of each change, and whether versions only increase. */
 class Watcher {
   seen = 0;
   misplaced = 0;
@@ -77,7 +77,7 @@ function openWatch(options: RequestOptions, take: (chunk: Buffer) => void): Prom
   });
 }
 
-/** Lets many watchers follow one kind while it is changed at a steady rate. */
+/** Opens many watches of one kind while it changes at a constant rate. */
 export async function watchFanOut(plane: PlaneProcess): Promise<FanOut> {
   const connections = await plane.connect(WRITERS);
   const [first] = connections;

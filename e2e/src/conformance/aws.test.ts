@@ -71,7 +71,7 @@ describe.skipIf(!server)('on moto', () => {
           // Of several filters of one name it takes the last: the listing asks for `tag-key` of the cluster and of the role.
           'the listing excludes VMs of other clusters',
         ],
-        // It tells all on one page.
+        // Its listing has only one page.
         skipped: ['listing over all pages'],
       },
     );

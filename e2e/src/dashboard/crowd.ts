@@ -74,7 +74,7 @@ export async function addCrowd(client: KubeClient, bands: readonly Band[], rando
   return names;
 }
 
-/** Makes both controllers look alive. */
+/** Renews the Leases of both controllers. */
 export async function addLeases(client: KubeClient): Promise<void> {
   for (const name of ['machine-controller-manager', 'machine-controller']) {
     const renewTime = new Date().toISOString().replace('Z', '000Z');

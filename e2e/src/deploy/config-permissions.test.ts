@@ -185,7 +185,7 @@ test('nothing is refused to the machine-config-controller, and all that it may d
       spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] },
     } as never);
     await clock.advance(60_000);
-    // Edits of generated MachineConfigs are undone; configs of nodes come and go; older renders are pruned.
+    // Reverts edits of generated MachineConfigs, creates and deletes configs of nodes, and prunes old rendered MachineConfigs.
     await admin.resource(machineConfigs).patch('00-worker', { type: 'merge', body: { spec: { config: null } } });
     const spec = { machineConfigPoolSelector: { matchLabels: { of: 'workers' } } };
     await admin

@@ -22,7 +22,7 @@ const sources = sourcesUnder('packages', 'apps', 'providers', 'tools')
   .map(({ text }) => text)
   .join('\n');
 
-/** Keys with a prefix of ours. A version of an API group looks like one. */
+/** Keys with a prefix of this project. A version of an API group looks like one. */
 const OWN_KEY =
   /(?<![\w./-])(?:[a-z0-9-]+\.)*(?:machine\.sapcloud\.io|machineconfiguration\.openshift\.io)\/[\w.-]*\w/g;
 const isApiVersion = (key: string): boolean => /\/v\d+(alpha|beta)?\d*$/.test(key);

@@ -33,7 +33,7 @@ const anchorsOf = (text: string): Set<string> =>
     [...text.replaceAll(/```[\s\S]*?```/g, '').matchAll(/^#+\s+(.*)$/gm)].map(([, heading = '']) => anchor(heading)),
   );
 
-/** The error of a link of a page; undefined for a valid link. Addresses of others are not asked. */
+/** The error of a link of a page; undefined for a valid link. Other hosts are not contacted. */
 function problem(page: string, link: string): string | undefined {
   if (/^[a-z]+:/.test(link)) return undefined;
   const [path = '', fragment] = link.split('#', 2);

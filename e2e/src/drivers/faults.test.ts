@@ -4,7 +4,7 @@ import type { FleetProvider } from './fleet.ts';
 import { aws, azure, gcp } from './providers.ts';
 import { wired } from './wired.ts';
 
-/** Clouds that are slow or take few calls: a creation takes its time, and then it is done, once. */
+/** Slow or throttling clouds: a creation takes long, but succeeds exactly once. */
 
 let back: () => void;
 beforeAll(async () => {

@@ -97,7 +97,7 @@ test('incident 19: gcp: disks are deleted with the instance, also after a manual
   await expect(stage.delete()).rejects.toMatchObject({ code: 'NotFound' });
   expect(left()).toEqual([]);
 
-  // Made half: the operation failed, the instance and its disk are there all the same.
+  // A partial creation: the operation failed, but the instance and its disk exist.
   cloud.faults.order({ on: '^POST instances$', failOperation: { code: 'INTERNAL_ERROR', leave: true } });
   await expect(stage.create({ name: 'm-2' })).rejects.toMatchObject({ code: 'Internal' });
   expect(left()).toEqual(['disk m-2', 'instance m-2']);

@@ -6,7 +6,7 @@ export interface Binary {
   readonly pid: number;
   /** The output after `ready`; rejects with the last line of the log if the program ends earlier. */
   readonly ready: Promise<string>;
-  /** Resolves when it is gone: its exit code (or the signal that ended it), and the last line of its log. */
+  /** Resolves after its end, with its exit code or signal, and the last line of its log. */
   readonly ended: Promise<{ readonly code: number | string; readonly lastLine: string }>;
   kill(signal: NodeJS.Signals): void;
 }

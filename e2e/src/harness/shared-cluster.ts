@@ -22,7 +22,7 @@ interface Answer {
     | null;
 }
 
-/** Kept alive by the cluster itself, which makes them again. */
+/** Objects that the cluster creates again after a deletion. */
 const ITS_OWN =
   /\/namespaces\/kube-system\/(leases|serviceaccounts|configmaps)\/|\/(apiservices|ipaddresses)\/|\/(kubernetes|default|kube-root-ca\.crt|system:[^/]*)$/;
 /** They have a finalizer of the API server's, which empties them. */
@@ -43,7 +43,7 @@ async function read(fetch: Fetch, path: string): Promise<Answer> {
     const text = await answer.text();
     if (answer.ok) return JSON.parse(text);
     if (answer.status === 404) return {}; // A kind that went since it was listed.
-    // A kind that came, or goes, a moment ago.
+    // A kind that was just created or is being deleted.
     if (answer.status !== 429 || looks === LOOKS) throw new Error(`GET ${path}: ${text}`);
     await sleep(realClock, LOOK_EVERY_MS);
   }
@@ -80,7 +80,7 @@ async function remove(fetch: Fetch, { path, finalizers }: Found): Promise<void> 
 
 /** A cluster that runs, as a test found it. */
 export interface SharedCluster {
-  /** Deletes all that came since, and waits until it is gone. */
+  /** Deletes all newer objects, and waits until they no longer exist. */
   restore(): Promise<void>;
 }
 

@@ -91,7 +91,7 @@ describe.skipIf(!hasKubectl)('kubectl makes and waits', () => {
     );
     const deletion = cluster.run('wait --for=delete pod/waited --timeout=20s');
     await cluster.run('delete pod waited --force --grace-period=0');
-    // It may have gone before the wait began.
+    // The object may have been deleted before the wait started.
     expect(['', 'pod/waited condition met', 'pod/waited deleted']).toContain(await deletion);
     expect(await cluster.refused('wait --for=condition=Ready pod/waited --timeout=1s')).toContain('NotFound');
   });

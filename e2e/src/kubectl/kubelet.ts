@@ -42,7 +42,7 @@ export const addNode = (
     },
   });
 
-/** Says that a node lives, as its kubelet does every ten seconds. */
+/** Renews the Lease of a node, as its kubelet does every ten seconds. */
 export async function renewLease(plane: Pick<ApiServer, 'fetch'>, node: string): Promise<void> {
   const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
   const spec = {

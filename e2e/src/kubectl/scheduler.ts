@@ -107,7 +107,7 @@ export async function playScheduler(server: Pick<ApiServer, 'fetch'>, signal: Ab
       });
     }
   };
-  /** After any change of pods or nodes all that wait are looked at; while they are, changes count as one. */
+  /** Each change of pods or nodes triggers a check of all pending pods. Changes during a check are combined. */
   let again = false;
   let placing = false;
   const changed = async (): Promise<void> => {

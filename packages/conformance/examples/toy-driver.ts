@@ -136,7 +136,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // no JSON, so none of the answers that the schemas know
+    return undefined; // not JSON, so it does not match the schemas of the answers
   }
 }
 

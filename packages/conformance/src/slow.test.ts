@@ -28,7 +28,7 @@ const target = (openCloud: () => World, make: CreateDriver = createDriver as Cre
   volumes: [],
 });
 
-/** More runs find no more. Each takes seconds. */
+/** More runs do not find more differences. Each takes seconds. */
 const RUNS = 3;
 const SKIPPED = ["no adoption of another control cluster's VM", 'initialize'];
 

@@ -6,7 +6,7 @@ export interface Binary {
   readonly folder: string;
   /** Module whose start is the program, from the package's folder. */
   readonly entry: string;
-  /** How other programs ask for it: `import.meta.resolve`. */
+  /** How other programs find it: `import.meta.resolve`. */
   readonly specifier: string;
   /** Folders of the package that it reads at run time. */
   readonly assets: readonly string[];

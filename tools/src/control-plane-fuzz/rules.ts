@@ -1,6 +1,6 @@
 import type { Difference } from './verdict.ts';
 
-/** A difference that is meant to be there. */
+/** An intended difference. */
 export interface Rule {
   readonly name: string;
   /** Why the answers differ. */

@@ -80,7 +80,7 @@ export async function startReal(runner: Runner, assets: string): Promise<Server>
     readonly users: readonly { readonly user: { readonly token: string } }[];
   };
   const token = users[0]?.user.token ?? '';
-  // The server's certificate is its own and a moment old.
+  // The certificate of the server is new and self-signed.
   return serverOf(runner, runner.httpTransport({ server: real.url, insecure: true, token }), () => real.stop());
 }
 

@@ -1,6 +1,6 @@
 import { type Measure, packageOf } from './measures.ts';
 
-/** The allowed number of weaknesses, by the id of the measure and by package. An absent package is allowed none. */
+/** The allowed number of weaknesses, by the id of the measure and by package. An absent package has a limit of zero. */
 export type Limits = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** The number of weaknesses of each measure and package. Packages without any are absent. */

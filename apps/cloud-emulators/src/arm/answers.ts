@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type ArmResource, diskIdBeside, type Reference, type ResourceBody } from './model.ts';
 
-/** A resource as answers tell it. */
+/** The form of a resource in answers. */
 export function reported(resource: ArmResource): object {
   const { id, name, kind, body, state, vmId, attachedTo, privateIp } = resource;
   const { osProfile, ipConfigurations, storageProfile, ...properties } = body.properties;

@@ -30,7 +30,7 @@ export interface ArmEndpointOptions {
   readonly plans?: Readonly<
     Record<string, { readonly name: string; readonly publisher: string; readonly product: string }>
   >;
-  /** Resource groups that are there; absent: all. */
+  /** Existing resource groups; absent: all groups exist. */
   readonly groups?: readonly string[];
   readonly power?: Power;
   readonly store?: EmulatorStore;
@@ -74,7 +74,7 @@ export class ArmEndpoint implements Emulator {
     });
   }
 
-  /** Ids of everything that is there. */
+  /** IDs of all existing resources. */
   ids(): readonly string[] {
     return this.#resources.all().map(({ id }) => id);
   }

@@ -17,7 +17,7 @@ function has(text: string, term: string): boolean {
   return new RegExp(`(?<![a-z0-9])${escaped}(?![a-z0-9])`, 'i').test(text);
 }
 
-/** A row, and where it stands among all that ever were. */
+/** A row, and its position in the order of creation. */
 export interface GraphRow {
   readonly key: string;
   readonly row: {

@@ -16,7 +16,7 @@ export interface Principal {
   readonly certificate?: string;
 }
 
-/** The managed identities of the host that asks. */
+/** The managed identities of the requesting host. */
 export interface HostIdentities {
   readonly system: boolean;
   /** Client ids of user-assigned identities. */

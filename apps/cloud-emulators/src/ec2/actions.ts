@@ -39,7 +39,7 @@ const networkInterface = (each: CloudInterface): readonly Element[] =>
         }),
   });
 
-/** An instance as answers tell it. @param volumes the attached volumes */
+/** The form of an instance in answers. @param volumes the attached volumes */
 export const instanceElement = (
   each: CloudInstance,
   volumes: readonly CloudVolume[],
@@ -194,7 +194,7 @@ function endAtBoot(
   release(cloud, each, leave);
 }
 
-/** Resources that remain after the termination of an instance. @param all nothing goes with it */
+/** Resources that remain after the termination of an instance. @param all whether the deletion keeps the attached resources */
 function release(cloud: Ec2State, each: CloudInstance, all = false): void {
   each.userData = '';
   cloud.power.off(each.instanceId ?? '');

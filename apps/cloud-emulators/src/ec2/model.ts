@@ -10,7 +10,7 @@ export interface CloudInterface {
   subnetId?: string;
   groups?: readonly string[];
   privateIp?: string;
-  /** It goes with its instance; absent: it does. */
+  /** Whether it is deleted with its instance; absent: true. */
   deleteOnTermination?: boolean;
 }
 
@@ -49,7 +49,7 @@ export interface CloudInstance {
   fingerprint?: string;
   /** How long its boot takes; absent: as long as the endpoint's boots do. */
   bootMs?: number;
-  /** Its boot ends so: it is terminated. `leave`: its volumes stay. */
+  /** The error of its boot, after which the instance is terminated. `leave`: its volumes stay. */
   bootFails?: { readonly code: string; readonly message: string; readonly leave: boolean };
   /** Reason of the termination by EC2 or by a request. */
   stateReason?: { readonly code: string; readonly message: string };

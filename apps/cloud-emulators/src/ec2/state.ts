@@ -22,7 +22,7 @@ export interface Ec2EndpointOptions {
   readonly visibleAfterMs?: number;
   /** A terminated instance continues to shut down for so long; default for ever. */
   readonly shutdownMs?: number;
-  /** A new instance is pending for so long; default until it is first looked at. */
+  /** Time for which a new instance is pending; default: until it is first read. */
   readonly bootMs?: number;
   readonly power?: Power;
   /** Keeps instances and volumes beyond the end of the process. */
@@ -31,7 +31,7 @@ export interface Ec2EndpointOptions {
   readonly keys?: Readonly<Record<string, string>>;
   /** Tokens and roles of workloads that STS accepts; absent: it accepts all. */
   readonly webIdentity?: WebIdentity;
-  /** The role of the host that asks, which its metadata service and its container agent give keys of; absent: none. */
+  /** The role of the requesting host. The metadata service and the container agent return its keys; absent: no role. */
   readonly host?: HostRole;
 }
 

@@ -56,7 +56,7 @@ export function reported({ id, name, zone, project, body, creationTimestamp, sta
   };
 }
 
-/** An operation as answers tell it. */
+/** The form of an operation in answers. */
 export function reportedOperation(operation: GceOperation): object {
   const { name, number, zone, project, operationType, instance, targetId, beganAt, doneAt, done, errors } = operation;
   const at = `${API}/projects/${project}/zones/${zone}`;

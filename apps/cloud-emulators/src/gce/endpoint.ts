@@ -55,7 +55,7 @@ export class GceEndpoint implements Emulator {
     });
   }
 
-  /** Names of the instances that are there. */
+  /** Names of the existing instances. */
   names(): readonly string[] {
     this.#instances.settle();
     return this.#instances.instances.values().map(({ name }) => name);

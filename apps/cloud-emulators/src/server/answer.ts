@@ -20,6 +20,6 @@ export const jsonAnswer = (status: number, body?: object, headers: Readonly<Reco
     ? answer(status, '', headers)
     : answer(status, JSON.stringify(body), { 'content-type': 'application/json; charset=utf-8', ...headers });
 
-/** Headers of an answer that came through an interface which tells only single ones. */
+/** The headers of an answer, read through an interface with access to single headers only. */
 export const headersOf = (response: TransportResponse): Readonly<Record<string, string>> =>
   'sent' in response ? (response as Answer).sent : {};

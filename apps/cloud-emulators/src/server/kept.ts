@@ -6,7 +6,7 @@ export interface EmulatorStore {
 }
 
 /**
- * Things of one kind by their ids, each written to the store when it is put. An object that is changed in place is stored when `put` is
+ * Objects of one kind by ID. `put` also writes to the store. An object that is changed in place is stored when `put` is
  * called again.
  */
 export class Kept<T extends object> {

@@ -90,7 +90,7 @@ async function* lives(machines: number): AsyncGenerator<Figure> {
   }
 }
 
-/** The other clouds, with how many pages of theirs tell so many machines. */
+/** The other clouds, with the number of pages for this number of machines. */
 const OTHERS = [
   ['Azure', azure() as FleetProvider<unknown, unknown>, '^PUT virtualMachines$', () => 1],
   [
@@ -185,7 +185,7 @@ async function* throttledElsewhere(machines: number): AsyncGenerator<Figure> {
   }
 }
 
-/** Many machines of a class whose zone has no room, where the operation says so. */
+/** Many machines of a class in a zone without capacity, if the operation reports it. */
 async function* exhaustedElsewhere(machines: number): AsyncGenerator<Figure> {
   const codes = { Azure: 'ZonalAllocationFailed', GCP: 'ZONE_RESOURCE_POOL_EXHAUSTED' } as const;
   for (const [name, provider, launch] of OTHERS) {

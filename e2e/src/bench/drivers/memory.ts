@@ -7,7 +7,7 @@ import { mcm, ROOT } from '../../harness/mcm.ts';
 import { rssMb } from '../../harness/process-usage.ts';
 import { atMost, type Figure } from '../machines/figure.ts';
 
-/** Megabytes that a machine controller may hold as it is shipped, shortly after its machines have come up. */
+/** Memory limit in MB of a released machine controller, shortly after its machines joined. */
 const LIMITS = { aws: 110, azure: 110, gcp: 110, local: 110 } as const;
 const PROGRAMS = ['control-plane', 'machine-controller-manager', 'local-cloud', 'cloud-emulator', 'mcm'] as const;
 
@@ -18,7 +18,7 @@ const childrenOf = (pid: number): readonly number[] =>
 const isMachineController = (pid: number, provider: string): boolean =>
   readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`/machine-controller-${provider}/dist/main.js`);
 
-/** Resident memory of each machine controller as it is shipped, with so many machines that have just come up. */
+/** Resident memory of each released machine controller, shortly after this number of machines joined. */
 export async function* memoryOfBinaries(
   machines: number,
   providers: readonly string[] = Object.keys(LIMITS),

@@ -95,7 +95,7 @@ export class BlockedDrains {
     yield reported(`${DRAINS} drains unblocked: time until all machines are deleted`, gone, 's', cpu);
   }
 
-  /** Machines that run, a pod on each, and a budget for each pod that lets it not go. */
+  /** Running machines with one pod each, and a budget for each pod that forbids its eviction. */
   async #furnish(): Promise<void> {
     await atOnce(DRAINS, PARALLEL, async (index) => this.#make(`full-${index}`));
     for (let i = 0; i < 10; i += 1) await this.#make(`early-${i}`);
@@ -144,7 +144,7 @@ export class BlockedDrains {
     );
   }
 
-  /** Tells a thousand machines to go and makes ten meanwhile; the slowest start of these, in seconds. */
+  /** Deletes a thousand machines and creates ten meanwhile. Returns the slowest start of a creation in seconds. */
   async #beginDrains(): Promise<number> {
     const resource = this.#stack.client.resource<Machine>(machines, NAMESPACE);
     const deleting = atOnce(DRAINS, PARALLEL, async (index) => {

@@ -3,7 +3,7 @@ export interface Figure {
   readonly work: string;
   readonly here: string;
   readonly goal: string;
-  /** Undefined: it has no goal of its own, and much of it is the plane's. */
+  /** Undefined: no goal, because the plane uses most of it. */
   readonly reached: boolean | undefined;
 }
 

@@ -206,7 +206,7 @@ export class IdleFleet {
       yield atMost(`${MACHINES} Running machines: CPU of the ${name}`, share, limit, '% of a core', beside);
   }
 
-  /** Plays the kubelets' statuses that tell nothing new; how many a second it came to. */
+  /** Sends kubelet heartbeats without changes. Returns the reached rate per second. */
   async #heartbeats(signal: AbortSignal): Promise<number> {
     const start = performance.now();
     let sent = 0;

@@ -8,7 +8,7 @@ const TURN_MS = 1;
 /** A clock that runs in real time while a request to the cloud is pending. Otherwise time passes quickly. */
 export interface QuickClock {
   readonly clock: Clock;
-  /** Connections whose requests hold the time back until they are answered. */
+  /** Connections whose requests stop the clock until their answers. */
   readonly watch: (connect: (origin: string) => Transport) => (origin: string) => Transport;
 }
 

@@ -62,7 +62,7 @@ until_said() {
   kill -TERM $pid 2>/dev/null || true; cat <&3; wait $pid
 }`;
 
-/** The blocks of a page as one script, in which each tells on standard error where it stands. */
+/** The blocks of a page as one script. Each block prints its line to standard error. */
 export const pageScript = (blocks: readonly Block[]): string =>
   [
     'set -eu -o pipefail',

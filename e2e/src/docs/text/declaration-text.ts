@@ -40,7 +40,7 @@ function scan(text: string, at: number, ends: (index: number) => boolean): numbe
   return text.length;
 }
 
-/** Whether a brace begins a body: one of a type stands behind what asks for a type. */
+/** Whether a brace starts a body. A brace of a type follows a token that expects a type. */
 const isBody = (text: string, index: number): boolean =>
   text[index] === '{' && !/[:|&<,(=]\s*$|=>\s*$|\bis\s*$|\bextends\s*$/.test(text.slice(0, index));
 
@@ -72,7 +72,7 @@ function classText(text: string, at: number): string {
   return [`${text.slice(at, open).trimEnd()} {`, ...members, '}'].join('\n');
 }
 
-/** Of a constant: its type where it says one, how it is called where it is a function, else its name alone. */
+/** The declaration of a constant: its type, its signature if it is a function, otherwise only its name. */
 function constantText(text: string, at: number): string {
   const end = scan(text, at, (index) => text[index] === ';');
   const equals = scan(text, at, (index) => /^ = /.test(text.slice(index, index + 3)));

@@ -32,7 +32,7 @@ export class Wire {
       return this.script(sent, this.sent.length) ?? this.#cloud(request);
     };
 
-  /** Hosts that were asked, each once. */
+  /** The contacted hosts without duplicates. */
   get origins(): readonly string[] {
     return [...new Set(this.sent.map(({ origin }) => origin))];
   }

@@ -3,7 +3,7 @@ export interface FieldSpecs {
   readonly specs: readonly object[];
   /** By field. */
   readonly others: Readonly<Record<string, unknown>>;
-  /** Fields without effect, in addition to those whose description says so. */
+  /** Fields without effect that are not described as such. */
   readonly idle: readonly string[];
 }
 

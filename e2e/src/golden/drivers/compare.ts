@@ -11,7 +11,7 @@ export interface Line {
 export const collapse = (lines: readonly Line[]): readonly Line[] =>
   lines.filter(({ text }, i) => text !== lines[i - 1]?.text);
 
-/** The first request that differs; undefined: none does. */
+/** The first different request, or undefined. */
 export function requestsDiffer(
   wanted: readonly Line[],
   ours: readonly Line[],

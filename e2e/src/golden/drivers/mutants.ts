@@ -3,7 +3,7 @@ import type { Expected } from './expected.ts';
 import type { RecordedCall, RecordedRequest } from './recording.ts';
 import type { PlayedCall } from './run-set.ts';
 
-/** Recordings with one thing changed: each must be seen, unless a rule says that this thing is ours to decide. */
+/** Recordings with one change. Each change must be detected, unless a rule allows the difference. */
 
 type Change = (call: RecordedCall) => RecordedCall | undefined;
 

@@ -10,7 +10,7 @@ export const LONGEST_MS = 300_000;
 /** The copy of the recordings in this repository. */
 const COPY = fileURLToPath(new URL('../../../testdata', import.meta.url));
 
-/** Everything that comes of playing a cloud's recordings. */
+/** All results of the replay of the recordings of a cloud. */
 export interface Played {
   readonly played: number;
   readonly failures: readonly string[];

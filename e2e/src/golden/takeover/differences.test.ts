@@ -43,7 +43,7 @@ const hiding =
       ? undefined
       : object;
 
-/** Seen through this, a value stands where the other stood. */
+/** A lens that replaces one value by another. */
 const swapping = (kind: string, one: string, other: string): Lens => {
   const swap = (text: string): string => (text === one ? other : one);
   return (object) =>

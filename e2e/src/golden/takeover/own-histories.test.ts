@@ -171,7 +171,7 @@ const HISTORIES: readonly (readonly [string, readonly Deed[], number])[] = [
   ],
 ];
 
-/** Deaths last, so that they can be seen. */
+/** Ended states are kept, so that they are visible. */
 const SLOW: Pace = { joinMs: () => 0, leaveMs: () => 15_000 };
 
 async function historyOf(deeds: readonly Deed[], until: number): Promise<History> {

@@ -5,8 +5,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const specOf = (object: Recorded): Fields => (object.spec ?? {}) as Fields;
 
 /**
- * The request of a user, when the controller rolled back a deployment's template. The request may be gone before it was recorded, and its event
- * follows a moment later. Undefined without a rollback between the two states.
+ * The request of a user, when the controller rolled back a deployment's template. The request may be removed before the recording, and
+ * its event follows shortly after. Undefined without a rollback between the two states.
  */
 export function rolledBackTo(old: Recorded, now: Recorded, before: State | undefined, soon: State): Fields | undefined {
   const { rollbackTo: _asked, template: _old, ...oldRest } = specOf(old);

@@ -18,17 +18,17 @@ import { Stage } from './stage/stage.ts';
 import { untilTimeout } from './stage/timeouts.ts';
 import { type Checked, type Reason, recordedFrom, sideOf } from './take-over.ts';
 
-/** How long ours may take to come to rest where the original did, in virtual milliseconds. */
+/** Limit in virtual milliseconds until mcm reaches the final state of the original. */
 const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 1_000;
-/** How long the user waits at most for ours to come to rest before the next action, in virtual milliseconds. */
+/** Limit in virtual milliseconds until mcm becomes idle before the next user action. */
 const USERS_PATIENCE_MS = 10_000;
 const USE = 'same contract';
 /** Maximum number of reported problems. */
 const TOLD = 4;
 
 interface Findings {
-  /** How far the comparison came: objects, events, order. */
+  /** The last completed step of the comparison: objects, events, order. */
   readonly depth: number;
   readonly problems: readonly string[];
   readonly used: ReadonlySet<Reason>;
@@ -94,7 +94,7 @@ class Replay {
     return Math.min(USERS_PATIENCE_MS, untilTimeout(await this.#stage.objects(), clock.now()));
   }
 
-  /** Looks until all is as it was, and tells what came nearest. */
+  /** Polls until the state equals the recording, and returns the best match. */
   async #until(patienceMs: number, look: () => Promise<Findings>): Promise<Findings> {
     let nearest: Findings | undefined;
     for (let waited = 0; waited <= patienceMs; waited += LOOK_EVERY_MS) {

@@ -42,11 +42,11 @@ export class FleetRecord {
   readonly violations: string[] = [];
   readonly #pods = new Map<string, SeenPod>();
   readonly #machines = new Map<string, KnownMachine>();
-  /** Instances whose end was verified. */
+  /** Instances whose deletion was verified. */
   readonly #verified = new Set<string>();
   readonly #doubled = new Set<string>();
 
-  /** The number of VMs whose end was verified. */
+  /** The number of VMs whose deletion was verified. */
   get verified(): number {
     return this.#verified.size;
   }

@@ -100,7 +100,7 @@ export class MachineWorld {
   /** Names of machines with an event that the circuit breaker delays their replacement, and no later event that it continues. */
   readonly held = new Set<string>();
   #created = 0;
-  /** Secrets of all bootstrap tokens there ever were. */
+  /** Secrets of all bootstrap tokens that ever existed. */
   readonly #tokens = new Set<string>();
   readonly #plane: Plane;
   readonly #random: Random;

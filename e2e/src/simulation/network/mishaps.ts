@@ -8,7 +8,7 @@ export type Mishap =
   | 'internal'
   /** Executed, but the connection is lost before the answer. */
   | 'lost'
-  /** The caller dies before it sends the request. */
+  /** The caller is killed before it sends the request. */
   | 'killed before'
   /** The caller dies after the request was executed and before its answer. */
   | 'killed after';

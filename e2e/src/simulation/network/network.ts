@@ -233,7 +233,7 @@ export class Network {
     return { now: () => clock.now(), monotonic: () => clock.monotonic(), setTimeout };
   }
 
-  /** Whether the process of a caller dies now. */
+  /** Whether the process of a caller is killed now. */
   #strikes(caller: Caller, peer: Peer | undefined): boolean {
     const { crash } = this.#weather;
     if (crash === 0 || caller === 'kubelets' || this.#fate.draw(`${caller} lives`) >= crash) return false;

@@ -15,7 +15,7 @@ export const Annotations = {
   DeletedForHealth: 'node.machine.sapcloud.io/deleted-for-health',
   /**
    * MachineClass, provider IDs separated by commas: orphaned VMs in quarantine, until an operator decides.
-   * Many machines disappeared together, or the API server of the machines has an older state. Ours, as the next one.
+   * Many machines disappeared together, or the API server of the machines has an older state. Only in mcm, as the next constant.
    */
   QuarantinedVMs: 'orphan.machine.sapcloud.io/quarantined-vms',
   /** MachineClass, provider IDs separated by commas: an operator releases these VMs from quarantine, for drain and deletion. */
@@ -45,7 +45,7 @@ export const Annotations = {
   UpdateInProgressUntil: 'machineconfiguration.openshift.io/update-in-progress-until',
   /** Node: why an in-place update failed. */
   UpdateFailedReason: 'node.machine.sapcloud.io/update-failed-reason',
-  /** MachineDeployment, an int or percent: machines of a new template that come first. Ours, as the next five. */
+  /** MachineDeployment, an int or percent: machines of a new template that come first. Only in mcm, as the next five constants. */
   RolloutCanary: 'rollout.machine.sapcloud.io/canary',
   /** MachineDeployment, a Go duration: how long the canaries must be available before others follow. */
   RolloutCanarySoak: 'rollout.machine.sapcloud.io/canary-soak',
@@ -64,7 +64,7 @@ export const Annotations = {
   RolloutLastGood: 'rollout.machine.sapcloud.io/last-good',
   /**
    * MachineDeployment, MachineClass or pool, `<five cron fields> <time zone> <duration>; …`: only then a rollout replaces or
-   * updates machines. Ours, as the next two.
+   * updates machines. Only in mcm, as the next two constants.
    */
   RolloutWindows: 'rollout.machine.sapcloud.io/windows',
   /** MachineDeployment, MachineClass or pool, `<from>/<until> <reason>; …` with RFC 3339 times: then no rollout acts. */

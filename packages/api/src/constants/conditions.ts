@@ -28,7 +28,7 @@ export const MachineSetConditions = {
   Frozen: 'Frozen',
   /** Ours: the spec is not one that a controller can act on. */
   InvalidSpec: 'InvalidSpec',
-  /** Ours, of a set outside a deployment: many machines became unreachable together, so mcm does not replace unhealthy ones. */
+  /** Only in mcm, for a set outside a deployment: many machines became unreachable together, so mcm does not replace unhealthy ones. */
   ReplacementHeld: 'ReplacementHeld',
 } as const;
 

@@ -11,7 +11,7 @@ export interface PrinterColumn {
   readonly priority?: number;
 }
 
-/** A CustomResourceDefinition as it is applied. */
+/** The manifest of a CustomResourceDefinition. */
 export interface CustomResourceDefinition {
   readonly apiVersion: 'apiextensions.k8s.io/v1';
   readonly kind: 'CustomResourceDefinition';
@@ -97,7 +97,7 @@ export function customResourceDefinition(
           served: true,
           storage: true,
           schema: {
-            // Made at its first use: most programs that know the kinds never ask for it.
+            // Created at its first use, because most programs do not need it.
             get openAPIV3Schema() {
               root ??= rootSchema(schema, maxNameLength);
               return root;

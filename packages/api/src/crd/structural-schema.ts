@@ -17,7 +17,7 @@ export interface StructuralSchema extends CrdKeywords {
 /** The JSON Schema that zod generates. */
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** Keywords that are taken over as they are, in the order in which they are printed. */
+/** Keywords that are copied unchanged, in the order of output. */
 const PLAIN_KEYWORDS = [
   'description',
   'type',
@@ -39,7 +39,7 @@ const PLAIN_KEYWORDS = [
   'x-kubernetes-validations',
 ] as const;
 
-/** Keywords of JSON schema that say nothing a structural schema needs: it is pruned, not closed. */
+/** Keywords of JSON schema without a meaning in a structural schema, which is pruned and not closed. */
 const DROPPED_KEYWORDS: ReadonlySet<string> = new Set(['$schema', 'propertyNames']);
 const NESTED_KEYWORDS: ReadonlySet<string> = new Set([
   'properties',

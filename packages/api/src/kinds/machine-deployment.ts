@@ -32,8 +32,8 @@ export const ORCHESTRATION_TYPES = ['Auto', 'Manual'] as const;
 const isZero = (field: string): string => `(type(${field}) == int ? ${field} == 0 : string(${field}).matches('^0+%$'))`;
 
 /**
- * No percentage is over 100: a typing error such as `250%` would triple a fleet. The original takes any; ratcheting lets
- * stored ones be, as long as their block is not changed.
+ * No percentage is over 100: a typing error such as `250%` would triple a fleet. The original accepts any value. Ratcheting accepts
+ * stored values as long as their block does not change.
  */
 const percentRule = (name: 'maxSurge' | 'maxUnavailable'): CelRule => ({
   rule: `!has(self.${name}) || type(self.${name}) == int || string(self.${name}).matches('^0*(100|[0-9]{1,2})%$')`,

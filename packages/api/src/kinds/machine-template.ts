@@ -25,7 +25,7 @@ const REQUIREMENT_HOLDS = [
   `(e.operator != 'DoesNotExist' || !${HAS_KEY})`,
 ].join(' && ');
 
-/** Rules of a spec with `selector` and `template`: a controller that does not select its own machines makes them for ever. */
+/** Rules of a spec with `selector` and `template`: a controller that does not select its own machines creates machines without end. */
 export const SELECTOR_RULES: readonly CelRule[] = [
   {
     rule: `!has(self.selector.matchLabels) || self.selector.matchLabels.all(k, ${HAS_LABELS} && k in ${LABELS} && ${LABELS}[k] == self.selector.matchLabels[k])`,

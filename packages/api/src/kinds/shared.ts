@@ -100,7 +100,7 @@ export const secretReferenceSchema = (description: string) =>
 /** Reference to a Secret. */
 export type SecretReference = z.infer<ReturnType<typeof secretReferenceSchema>>;
 
-/** Metadata of a machine template: what new machines get. Further fields are kept and not looked at. */
+/** Metadata of a machine template: what new machines get. Other fields are kept and ignored. */
 export const templateMetadataSchema = crd(
   z.object({
     labels: optional(labelMap('Labels of the machines.')),

@@ -33,7 +33,7 @@ const selectorView = z.object({
   template: z.object({ metadata: optional(templateMetadataSchema) }),
 });
 
-/** A controller that does not select its own machines would make new ones for ever. */
+/** A controller that does not select its own machines would create machines without end. */
 export const selectorRule: Rule = rule(selectorView, ({ selector, template }) => {
   const labels = template.metadata?.labels;
   const errors: FieldError[] = [];

@@ -78,7 +78,7 @@ function scaleUp(value: bigint, exponent: number): bigint {
 /** Prints a quantity in its canonical form: the largest suffix that leaves no fraction. */
 export function formatQuantity({ nano, format }: ParsedQuantity): string {
   if (nano < 0n) return `-${formatQuantity({ nano: -nano, format })}`;
-  // Below 1024 binary suffixes say nothing, so the decimal ones are used.
+  // Below 1024, decimal suffixes are used.
   if (format === 'BinarySI' && nano >= 1024n * NANO) return formatBinary((nano + NANO - 1n) / NANO);
   return formatDecimal(nano, format === 'DecimalExponent');
 }

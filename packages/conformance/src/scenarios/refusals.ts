@@ -9,7 +9,7 @@ import { requestsOfCreation } from './creation.ts';
 /** Timers of real clocks may end that much too soon. */
 const EARLY_MS = 20;
 
-/** Each request of a creation is throttled once; the machine comes all the same, and soon. */
+/** Each request of a creation is throttled once. The creation must still succeed soon. */
 async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Promise<void> {
   const requests = await requestsOfCreation(stage);
   for (let at = 0; at < requests.length; at++) {
@@ -64,7 +64,7 @@ async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
   await stage.must('creation after the zone has capacity again', stage.create(process, machine));
 }
 
-/** A creation whose requests are refused from one on; what there is then is given to `then`, and must be gone after it. */
+/** A creation whose requests are refused from a given request on. `then` gets the remaining resources, which must be deleted afterwards. */
 async function halfWay(
   stage: Stage,
   then: (process: Process, machine: Machine, left: readonly string[], when: string) => Promise<void>,

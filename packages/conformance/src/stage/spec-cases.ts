@@ -9,7 +9,7 @@ export interface SpecCase {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** A provider spec with a field that there is not; `meant` is the one that it was meant to be. */
+/** A provider spec with an unknown field; `meant` is the intended field. */
 export interface UnknownFieldCase extends SpecCase {
   readonly meant: string;
 }
@@ -56,7 +56,7 @@ function wrongFor({ type, enum: values, anyOf }: JsonSchema): unknown {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The value with something put at a path, containers made on the way; the original is left as it is. */
+/** A copy of the value with a new value at a path. Missing parents are created. */
 function put(value: unknown, [first, ...rest]: Path, leaf: unknown): unknown {
   if (first === undefined) return leaf;
   if (typeof first === 'number') {

@@ -13,7 +13,7 @@ import { Failure } from './outcome.ts';
 import type { ConformanceTarget, World } from './target.ts';
 import { type SeenRequest, Wire } from './wire.ts';
 
-/** A machine controller's process as the cloud sees it: one driver, one wire, dead or alive. */
+/** A simulated process of a machine controller: one driver and one connection, running or killed. */
 export interface Process {
   readonly wire: Wire;
   readonly invoker: DriverInvoker;
@@ -142,7 +142,7 @@ export class Stage {
     return [8, 4, 4, 4, 12].map((length) => this.#hex(length)).join('-');
   }
 
-  /** The Machine that orphan collection makes up for a VM whose own is gone: its UID is nobody's. */
+  /** The invented Machine of the orphan collection for a VM without a Machine, with an unused UID. */
   madeUp(machineName: string, providerID: string): Machine {
     return {
       apiVersion: 'machine.sapcloud.io/v1alpha1',

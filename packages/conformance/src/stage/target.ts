@@ -20,7 +20,7 @@ export interface World {
   /** Names of all that a class's machines could leave behind: VMs, disks, network interfaces. Absent: the result of `list` of the driver. */
   readonly inventory?: () => readonly string[] | Promise<readonly string[]>;
   /**
-   * Lets work continue until `done` holds, on a clock that has to be moved by hand; absent: time passes by itself.
+   * Lets work continue until `done` holds, on a manual clock; absent: real time.
    * @throws when it does not within `maxMs` of the clock's time
    */
   readonly runUntil?: (done: () => boolean, options: { readonly maxMs: number }) => Promise<unknown>;

@@ -83,7 +83,7 @@ function csiNodes({ node, verb, subresource, name }: NodeAccess): Verdict {
   return refuse('can only access CSINode with the same name as the requesting node');
 }
 
-/** Its own node; which one it writes is looked at by admission. */
+/** Its own node; admission checks the name. */
 function nodes({ node, verb, subresource, name }: NodeAccess): Verdict {
   const isWrite = verb === 'update' || verb === 'patch';
   if (subresource === 'status') return isWrite ? YES : NO;
@@ -95,7 +95,7 @@ function nodes({ node, verb, subresource, name }: NodeAccess): Verdict {
   return refuse(`node '${node}' cannot read ${whose}, only its own Node object`);
 }
 
-/** Its own pods; which ones it writes is looked at by admission. */
+/** Its own pods; admission checks their node. */
 function pods(access: NodeAccess): Verdict {
   const { node, verb, subresource, name, fields = [] } = access;
   if (subresource === 'status') return verb === 'update' || verb === 'patch' ? YES : NO;

@@ -7,8 +7,8 @@ import { controllerNames } from '../controllers/index.ts';
 import { startControlPlane } from '../plane.ts';
 
 /**
- * `pnpm battery`: replays the recorded answers of a real kube-apiserver. Without `--server`, `--kubeconfig` or `--handler` it
- * starts the embedded plane and asks that one over HTTPS; every other flag goes to the runner (`--cases`, `--filter`, …).
+ * `pnpm battery`: replays the recorded answers of a real kube-apiserver. Without `--server`, `--kubeconfig` or `--handler` it starts the
+ * embedded plane and sends the requests over HTTPS. All other flags are for the runner (`--cases`, `--filter`, …).
  */
 const RUNNER = fileURLToPath(new URL('../../testdata/battery/replay.mjs', import.meta.url));
 

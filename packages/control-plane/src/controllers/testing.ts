@@ -3,7 +3,7 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { FIRST_SERVICE_ADDRESS } from '../kinds/core/service-ports.ts';
 import { type ControlPlane, startControlPlane } from '../plane.ts';
 
-/** A clock that stands still until it is moved. */
+/** A manual clock. */
 export class TestClock implements Clock {
   #now: number;
   readonly #timers = new Set<{ readonly at: number; readonly fn: () => void }>();
@@ -38,7 +38,7 @@ export class TestClock implements Clock {
   }
 }
 
-/** Lets everything happen that waits for no timer. */
+/** Runs all pending work that does not wait for a timer. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 60; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
@@ -114,7 +114,7 @@ export class TestPlane {
     return (await this.send('GET', path)).code === 200;
   }
 
-  /** A request as it is, for watches. */
+  /** A raw request, for watches. */
   fetch(path: string): Promise<Response> {
     return this.#plane.fetch(new Request(`http://plane${path}`));
   }

@@ -4,7 +4,7 @@ import type { KindRegistry, ServedGroup } from '../resources/kind-registry.ts';
 
 const DEFAULT_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
-/** Of custom kinds whose CRD is being deleted. Discovery says so; a request that changes an object is still served. */
+/** For custom kinds whose CRD is being deleted. Discovery says so; a request that changes an object is still served. */
 const TERMINATING_VERBS = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 const PART_VERBS = ['get', 'patch', 'update'];
 
@@ -157,7 +157,7 @@ export function apiResourceList(
   if (served.every(({ kind }) => !kind.custom)) served.sort((a, b) => (a.kind.plural < b.kind.plural ? -1 : 1));
   return {
     kind: 'APIResourceList',
-    // The core group's goes without.
+    // The core group has no prefix.
     ...(group === '' ? {} : { apiVersion: 'v1' }),
     groupVersion: apiVersionOf({ group, version }),
     resources: served.flatMap(({ kind }) => legacyEntries(kind)),
@@ -167,7 +167,7 @@ export function apiResourceList(
 /** Media type of the aggregated documents. Their v2beta1 is no longer served. */
 export const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/** Whether an Accept header asks for the aggregated document: it wins wherever it stands. */
+/** Whether an Accept header contains the aggregated document. It has precedence at any position. */
 export const asksForAggregated = (accept: string): boolean =>
   accept.split(',').some((clause) => {
     const parameters = new Set(clause.split(';').map((part) => part.trim()));

@@ -35,7 +35,7 @@ function addProblem(document: JsonObject, path: string): string | undefined {
 }
 
 /**
- * Why one operation of a JSON patch cannot be done, in the words of the library of the real server. Only asked when it has failed.
+ * Why one operation of a JSON patch cannot be done, in the words of the library of the real server. Only called after a failure.
  * @param document the object before the operation
  */
 export function patchProblem(document: JsonObject, operation: unknown): string {

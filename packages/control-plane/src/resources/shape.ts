@@ -202,7 +202,7 @@ function readBytes(text: unknown, owner: string, path: string): unknown {
   throw new Mismatch(why, `error decoding from json: ${why}`);
 }
 
-/** Go's zero time, which is encoded as null. */
+/** The zero time of Go, which is encoded as null. */
 const ZERO_TIME = '0001-01-01T00:00:00';
 
 /** Removes fields that are not in the model of a structure, also in nested structures. Returns their paths. Mutates. */

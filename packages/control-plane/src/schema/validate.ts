@@ -42,7 +42,7 @@ function goTypeOf(value: unknown): GoType {
       : { type: 'number', format: 'float64' };
   }
   if (typeof value === 'number') {
-    // Integers that are not bigints were written with a fraction or an exponent, so they are floats in Go.
+    // Other integers had a fraction or an exponent in the text, so they are floats in Go.
     return Number.isSafeInteger(value) ? { type: 'integer', format: 'int64' } : { type: 'number', format: 'float64' };
   }
   return { type: Array.isArray(value) ? 'array' : 'object', format: '' };

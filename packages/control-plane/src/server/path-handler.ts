@@ -38,7 +38,7 @@ const VERSION = {
 /** The text format of Prometheus. */
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
 
-/** The router serves these paths by GET alone. Other paths do not look at the method. @throws StatusError 405 */
+/** The router serves these paths by GET alone. Other paths ignore the method. @throws StatusError 405 */
 function checkRouted({ method }: ServerRequest): void {
   if (method !== 'GET') throw methodNotAllowed();
 }

@@ -8,7 +8,7 @@ export interface RequestInfo {
   readonly group: string;
   readonly version: string;
   readonly namespace: string;
-  /** Whether the path goes through `namespaces/NAME`. */
+  /** Whether the path contains `namespaces/NAME`. */
   readonly hasNamespace: boolean;
   readonly resource: string;
   readonly name: string;

@@ -38,7 +38,7 @@ import { checkView, type ViewOptions, viewList, viewObject, watchFormat } from '
 
 const watchType = ({ mediaType }: Format): string => (mediaType === PROTOBUF ? `${PROTOBUF};stream=watch` : mediaType);
 
-/** Kinds whose delete returns the object, also when it is deleted. */
+/** Kinds whose delete request returns the object, even after its deletion. */
 const RETURNS_DELETED = new Set([
   '/pods',
   '/namespaces',

@@ -1,6 +1,6 @@
 import type { StoreEvent } from './store.ts';
 
-/** Changes, oldest first: new ones come at the end, old ones go from the front. */
+/** Changes, oldest first. New changes are appended, and old changes are removed from the front. */
 export class ChangeLog {
   #events: StoreEvent[] = [];
   #start = 0;

@@ -133,7 +133,7 @@ export class MemoryStore implements Store {
     deliver();
   }
 
-  /** Takes back writes that could not be kept, newest first. Revisions do not go back: theirs are skipped. */
+  /** Takes back writes that could not be kept, newest first. Revisions never decrease, so their revisions are skipped. */
   protected takeBack({ resource, revision, record, previous }: StoreEvent): void {
     const { table, history } = this.#resource(resource);
     if (previous === undefined) table.delete(record.namespace, record.name);

@@ -182,7 +182,7 @@ export class OrderedKeys {
     return (to === undefined ? this.size : this.rank(to)) - this.rank(from);
   }
 
-  /** The keys of [from, to) in order. They must not change meanwhile. */
+  /** The keys of [from, to) in order. They must not change during the read. */
   *range(from: string, to: string | undefined): Generator<string> {
     let start = true;
     for (const keys of leavesFrom(this.#root, from)) {

@@ -1,6 +1,6 @@
 /**
- * The stored data of one object. The JSON text is the truth: reads and watches send it as it is, writers parse it (and so
- * get a copy of their own). Labels and selectable fields are held next to it, so that selecting costs no parsing.
+ * The stored data of one object. The JSON text is the stored form. Reads and watches send it unchanged, and writers parse it, so they get
+ * a copy. Labels and selectable fields are held next to it, so that selecting costs no parsing.
  */
 export interface StoredRecord {
   readonly namespace: string;

@@ -43,7 +43,7 @@ const isLoginDown = (thrown: unknown): boolean =>
   thrown instanceof TokenUnavailable ||
   (thrown instanceof Refusal && thrown.action.startsWith('AssumeRole') && thrown.status >= 500);
 
-/** Keys that the cloud refuses, or none at all. */
+/** Invalid keys, or no keys. */
 const isRefusedCredentials = (thrown: unknown): boolean =>
   thrown instanceof Refusal
     ? CREDENTIALS_REFUSED.has(thrown.code)

@@ -6,7 +6,7 @@ import { findById, type OnMachine } from './lookup.ts';
 
 type Interface = NonNullable<Instance['NetworkInterfaces']>[number];
 
-/** EC2 knows no source/destination check of these. */
+/** EC2 has no source/destination check for these. */
 const isEfa = ({ InterfaceType: type }: Interface): boolean => type === 'efa' || type === 'efa-only';
 
 /** An interface that lacks IPv6 prefixes which the provider spec wants. */
@@ -66,7 +66,7 @@ export function requireInitialized({ spec, machine }: OnMachine, instance: Insta
 
 /**
  * Switches the source/destination check off and assigns IPv6 prefixes, where the provider spec wants it.
- * @param fresh The instance is as it was a moment ago: it need not be looked at again.
+ * @param fresh The state of the instance is new enough, so it is not read again.
  * @throws `Uninitialized`
  */
 export async function initializeInstance(

@@ -18,9 +18,9 @@ export interface Launch {
   readonly machine: Machine;
   readonly spec: AwsProviderSpec;
   readonly userData: Uint8Array;
-  /** Name of the image's root device; undefined when the image tells none. */
+  /** Name of the root device of the image; undefined if the image has none. */
   readonly rootDevice: string | undefined;
-  /** The same token asks for the same VM, however often it is sent. */
+  /** Requests with the same token return the same VM. */
   readonly clientToken: string;
 }
 

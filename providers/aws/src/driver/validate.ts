@@ -16,7 +16,7 @@ const MARKET_TYPES = ['spot', 'capacity-block', 'interruptible-capacity-reservat
 
 /**
  * The errors of a provider spec and its Secret, in the words and order of the original; undefined without errors.
- * `ofSecret`: some of it is the Secret's.
+ * `ofSecret`: a part comes from the Secret.
  * @param secret undefined: only the provider spec is validated
  * Source: machine-controller-manager-provider-aws, pkg/aws/apis/validation.
  */

@@ -28,7 +28,7 @@ const areKeysRefused = (error: unknown): boolean => error instanceof Refusal && 
 const TIMEOUTS = new Set(['RequestTimeout', 'RequestTimeoutException']);
 const TRANSIENT_STATUS = new Set([500, 502, 503, 504]);
 
-/** Whether EC2 asks for fewer requests. */
+/** Whether EC2 throttles requests. */
 export const isThrottle = (error: unknown): boolean =>
   error instanceof Refusal && (THROTTLES.has(error.code) || error.status === 429);
 

@@ -72,7 +72,7 @@ export class Ec2 {
     this.#imagesAsked = new SharedLookup(ask, ({ ImageId }) => ImageId, clock, 1);
   }
 
-  /** An image. The result is cached, because the fields that the driver reads never change. Those who ask together ask once. */
+  /** An image. The result is cached, because the fields that the driver reads never change. Concurrent calls share one request. */
   async image(id: string, signal: AbortSignal): Promise<Image | undefined> {
     const now = this.#clock.now().getTime();
     const known = this.#images.get(id);
@@ -218,7 +218,7 @@ async function connect(
     region,
     requestHandler,
     ...reachOf(settings, settings.ec2Endpoint),
-    // Attempts are counted in one place, ours.
+    // Only this driver counts attempts.
     maxAttempts: 1,
     retryMode: 'standard',
     customUserAgent: userAgent,

@@ -15,14 +15,14 @@ export class NoKeys extends Error {
   override readonly name = 'NoKeys';
 }
 
-/** Where a class's keys come from. */
+/** The source of the keys of a class. */
 export type KeySource =
   | { readonly from: 'secret'; readonly keys: Keys }
   | { readonly from: 'web identity'; readonly tokenFile: string; readonly roleArn: string }
   /** The controller's own keys: environment, shared files, container, instance. */
   | { readonly from: 'environment' };
 
-/** The first key that is there counts, even when it is empty; blank ones mean the environment, as in the original. */
+/** The first existing key counts, even if it is empty. Blank keys mean the environment, as in the original. */
 export function keySourceOf(secret: AwsCredentials): KeySource {
   const { workloadIdentityTokenFile, roleARN = '' } = secret;
   if (workloadIdentityTokenFile !== undefined)

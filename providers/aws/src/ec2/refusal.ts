@@ -65,7 +65,7 @@ const unescaped = (text: string): string =>
     return ENTITIES[name] ?? whole;
   });
 
-/** Content of the last element of that name; errors come as several now and then, and the last one counts for Go's SDK. */
+/** Content of the last element with the name. Some answers have several errors, and the Go SDK uses the last one. */
 const lastElement = (xml: string, name: string): string | undefined => {
   const found = [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].at(-1)?.[1];
   return found === undefined ? undefined : unescaped(found);

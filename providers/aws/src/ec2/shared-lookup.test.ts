@@ -4,7 +4,7 @@ import { SharedLookup } from './shared-lookup.ts';
 
 const never = new AbortController().signal;
 
-/** A look-up whose requests are answered by hand. */
+/** A lookup whose requests are answered manually. */
 function held() {
   const clock = new VirtualClock();
   const asked: string[][] = [];

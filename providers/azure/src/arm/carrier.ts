@@ -8,7 +8,7 @@ import type { ArmOptions } from './options.ts';
 
 /** The first answer to a change. */
 export interface Beginning {
-  /** How far the resource has come by then; undefined: the answer does not say it. */
+  /** The state of the resource; undefined: the answer does not contain it. */
   readonly state: string | undefined;
   /** Whether the answer says that the change is over, in so far as Azure names no operation. */
   readonly ended: boolean;

@@ -12,7 +12,7 @@ interface Answer {
   readonly status: number;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Nothing comes until the request's signal ends it. */
+  /** No answer until the signal of the request aborts. */
   readonly hangs?: boolean;
 }
 

@@ -25,7 +25,7 @@ export interface Provisioned {
 /** Reads a resource. */
 export type Read<T> = (signal: AbortSignal) => Promise<T>;
 
-/** Subscriptions whose clients are kept; those used least lately are dropped. */
+/** Limit of cached clients; the least recently used client is dropped. */
 const KEPT = 16;
 const POLL_MS = 30_000;
 
@@ -90,7 +90,7 @@ export class Arm {
     return this.#settled(read, this.#until(timeoutMs), signal);
   }
 
-  /** Waits until a resource whose deletion another call began is no more, or is kept after all. @returns whether it is gone */
+  /** Waits until the deletion of a resource by another call succeeds or fails. @returns whether it no longer exists */
   async followGone(read: Read<Provisioned>, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     const until = this.#until(timeoutMs);
     const call: Call = { signal };
@@ -109,7 +109,7 @@ export class Arm {
   }
 
   /**
-   * Reads what an address that Azure handed out holds; the address is its own credential, so no token goes with it.
+   * Reads a URL that Azure returned. The URL contains its own credentials, so the request has no token.
    * @throws Error for an address without https, or an invalid answer
    */
   async read(address: string, signal: AbortSignal): Promise<string> {

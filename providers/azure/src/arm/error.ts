@@ -14,9 +14,9 @@ export class ArmError extends Error {
   override readonly name = 'ArmError';
   /** HTTP status; 200 for an operation that has failed. */
   readonly status: number;
-  /** `ZonalAllocationFailed`; empty where the answer holds none. */
+  /** `ZonalAllocationFailed`; empty if the answer contains none. */
   readonly code: string;
-  /** The answer as it came; rules of the original look at it whole. */
+  /** The unchanged answer, because rules of the original check all of it. */
   readonly text: string;
   readonly retryAfterMs: number | undefined;
 

@@ -67,7 +67,7 @@ export function createClients(endpoint: string, subscription: string, httpClient
   };
 }
 
-/** Makes it at the first call. A failure is not kept. */
+/** Makes it at the first call. A failure is not cached. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {

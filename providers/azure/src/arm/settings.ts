@@ -11,7 +11,7 @@ import { CLOUD_NAMES, type CloudName } from './clouds.ts';
 
 /** The Azure endpoints in the settings of the operator, for classes without a cloud; absent: the public cloud. */
 export interface AzureSettings {
-  /** Whose endpoint, login host and audience are taken. */
+  /** The cloud that determines endpoint, login host and audience. */
   readonly cloud?: CloudName;
   /** Origin of Resource Manager in place of the cloud's. */
   readonly endpoint?: string;

@@ -13,7 +13,7 @@ import { dataDiskName, dataDisksOf, nicName, osDiskName } from './names.ts';
 import type { AzureProviderSpec, DataDisk, ImageReference } from './schemas.ts';
 import { isBlank } from './validate.ts';
 
-/** Members that are there; `undefined` ones are left out. */
+/** Members with a value, without `undefined`. */
 const set = <T extends object>(all: { readonly [K in keyof T]: T[K] | undefined }): T =>
   Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as T;
 

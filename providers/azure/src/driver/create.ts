@@ -115,7 +115,7 @@ interface Nic {
   readonly begun: boolean;
 }
 
-/** One that is there already is taken as it is, once it is ready. */
+/** An existing disk is used when it is ready. */
 async function nicOf(session: Session, request: Create, subnet: Subnet, counted: ObservedCall): Promise<Nic> {
   const { machine, spec, signal } = request;
   const name = nicName(machine.metadata.name);
@@ -197,7 +197,7 @@ async function imageDisks(
   return ids;
 }
 
-/** The id of a disk that is there, once it is ready. */
+/** The ID of an existing disk when it is ready. */
 async function diskOf(
   session: Session,
   name: string,

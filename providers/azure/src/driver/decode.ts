@@ -48,7 +48,7 @@ export function readSpec(machineClass: MachineClass): AzureProviderSpec {
   return spec;
 }
 
-/** The deprecated field's meaning, where the newer ones say nothing. */
+/** The value of the deprecated field, if the newer fields are absent. */
 function withMachineSet(spec: AzureProviderSpec): AzureProviderSpec {
   const { properties = {} } = spec;
   const { machineSet, availabilitySet, virtualMachineScaleSet } = properties;

@@ -3,6 +3,6 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // some proxy's page: none of the schemas takes it
+    return undefined; // the page of a proxy, which matches no schema
   }
 }

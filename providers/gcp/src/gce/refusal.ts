@@ -15,7 +15,7 @@ export class Refusal extends Error {
   readonly status: number;
   /** `rateLimitExceeded`, `alreadyExists`; several when the answer names several. */
   readonly reasons: readonly string[];
-  /** The cloud's own words, without ours around them. */
+  /** The original text of the cloud. */
   readonly reported: string;
   readonly retryAfterMs: number | undefined;
 

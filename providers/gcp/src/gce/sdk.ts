@@ -116,7 +116,7 @@ type Client<T> = new (options: object, gax: object) => T;
 const load = createRequire(import.meta.url);
 let clients: Clients | undefined;
 
-/** The clients, loaded by the first call. They are the same for all accounts and endpoints: the call says where it goes. */
+/** The clients, loaded by the first call. All accounts and endpoints share them, because each call contains its target. */
 export function gceClients(): Clients {
   clients ??= makeClients();
   return clients;

@@ -10,7 +10,7 @@ export interface ServiceAccount {
   readonly tokenUri: string;
 }
 
-/** Where the token of a workload comes from. */
+/** The source of the token of a workload. */
 export type SubjectSource =
   | { readonly from: 'file'; readonly path: string; readonly field: string | undefined }
   | {

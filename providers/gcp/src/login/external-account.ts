@@ -44,7 +44,7 @@ type Fields = z.infer<typeof schema>;
 type Source = NonNullable<Fields['credential_source']>;
 
 /**
- * Reads an `external_account`, whose token goes to Google alone and comes from places that the operator allows.
+ * Reads an `external_account`. Its token is sent only to Google, and comes from sources that the operator allows.
  * @throws Error, or WrongAccount, in the original's words
  */
 export function externalAccount(json: unknown, project: string, { universe, sources }: AccountRules): ExternalAccount {
@@ -131,7 +131,7 @@ function fieldOf({ format: reported }: Source): string | undefined {
   return reported?.subject_token_field_name ?? undefined;
 }
 
-/** The addresses in the Secret are not asked: they must be the known ones, and the controller asks its own. */
+/** The addresses in the Secret must be the known addresses. The controller contacts only the addresses in its settings. */
 function awsSource(source: Source, allowed: AllowedSources): SubjectSource {
   if (!allowed.aws) throw notAllowed('aws');
   must(source.environment_id === 'aws1', 'credential_source.environment_id', 'equal aws1');

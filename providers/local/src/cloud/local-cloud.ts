@@ -8,7 +8,7 @@ export interface LocalCloudOptions extends Omit<CloudOptions, 'host'> {
   readonly kubelets: Pick<KubeletHostOptions, 'connect' | 'nodeCluster' | 'defaults'>;
 }
 
-/** A cloud whose instances boot hollow kubelets. */
+/** A cloud whose instances run simulated kubelets. */
 export interface LocalCloud extends Omit<Cloud, 'close'> {
   readonly kubelets: KubeletHost;
   /** Ends everything in this process. Instances and kubelets continue with the next process that opens the store. */

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { fromAnswer, fromFailure } from './errors.ts';
 import { json } from './json.ts';
 
-/** An instance as the cloud's API tells it. */
+/** The form of an instance in the API of the cloud. */
 const cloudInstance = z.looseObject({
   id: z.string(),
   name: z.string(),
@@ -49,7 +49,7 @@ export class CloudClient {
     return this.#call('POST', `/v1/instances?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { body, signal });
   }
 
-  /** Starts the end of an instance; answers once it is gone or a poll's time is over. */
+  /** Starts the deletion of an instance. Answers when it is terminated, or after the timeout of a poll. */
   async terminate(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('DELETE', `${one(id)}?wait=terminated&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }

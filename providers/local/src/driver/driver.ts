@@ -45,7 +45,7 @@ export const NAMESPACE_TAG = 'machine-namespace';
 /** Tags by which clusters and roles share a cloud account, as on AWS. */
 const OWNERSHIP_TAG = /^kubernetes\.io\/(cluster|role)\//;
 
-/** Upstream's local driver waits as long for a machine to come up or to go. */
+/** The original local driver waits as long for the start or the deletion of a machine. */
 const LIMIT_MS = 10 * 60_000;
 /** A cloud's reads may lag behind its writes, so one miss of what must be there is not an answer. */
 const MISSES_BEFORE_ABSENT = 3;

@@ -26,14 +26,14 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** One node's own connection: it watches no others' pods and nodes. A node's certificate allows no more. */
+  /** One node's own connection: it watches no others' pods and nodes. The certificate of a node allows only this. */
   readonly nodeName?: string;
 }
 
 /**
  * One API server, as all kubelets of the process share it: few connections, one watch of pods. A real kubelet watches
- * its own pods; five hundred of them in a process would be five hundred watches for the same events. Where every kubelet
- * has credentials of its own, each has a connection of its own too, and its own watch.
+ * its own pods; five hundred of them in a process would be five hundred watches for the same events. If each kubelet has its own
+ * credentials, each also has its own connection and watch.
  */
 export class Connection {
   readonly outage: OutageLog;

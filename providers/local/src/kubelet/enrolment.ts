@@ -92,7 +92,7 @@ export class Enrolment {
     const connection = this.#connection('node-kubeconfig', () => cluster.transport);
     if (boot.token !== undefined && !enrolled) {
       const bare = this.#connection('node-kubeconfig, bare', () => cluster.bare);
-      // Answered to anybody whose credentials are good, and to nobody whose credentials are not.
+      // A request that succeeds with any valid credentials, and fails with invalid credentials.
       await bare.client(boot.token).request('GET', '/version', { signal });
     }
     return { client: connection.client(), connection, outage: connection.outage, close: () => undefined };

@@ -15,7 +15,7 @@ import type { ConfigPointer } from './node/pointer.ts';
 
 const ACCEPT = `application/vnd.coreos.ignition+json;version=${IGNITION_VERSION}`;
 
-/** Asks for the configuration once, as Ignition does. @throws the error of the server; a retry may succeed */
+/** Requests the configuration once, as Ignition does. @throws the error of the server; a retry may succeed */
 export async function fetchFirstConfig(
   { server, path, ca, headers }: ConfigPointer,
   connect: (address: ApiAddress) => ApiTransport,

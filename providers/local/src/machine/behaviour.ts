@@ -10,7 +10,7 @@ export const durationMs = z.union([z.number().nonnegative(), z.string()]).transf
 });
 
 /**
- * How a hollow kubelet behaves. Ordered at four places, the later ones win: the process's flags, the user data
+ * How a hollow kubelet behaves. Set in four places, where later places take precedence: the process's flags, the user data
  * (`kubelet:`), fault rules on `instances.boot`, and `PUT /instances/<id>/kubelet`.
  */
 export const kubeletBehaviour = z.strictObject({

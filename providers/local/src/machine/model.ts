@@ -1,6 +1,6 @@
 import type { KubeletBehaviour } from './behaviour.ts';
 
-/** Life of an instance, in order; `terminated` ones are remembered for a while, as real clouds do. */
+/** The states of an instance in order. As in real clouds, a terminated instance is listed for some time. */
 export type InstanceState = 'pending' | 'running' | 'shutting-down' | 'terminated';
 
 /** A virtual machine. Times are RFC 3339. */
@@ -42,7 +42,7 @@ export interface Volume {
   readonly zone: string;
   readonly sizeGi: number;
   readonly createdAt: string;
-  /** Made with an instance and gone with it. */
+  /** Created and deleted with an instance. */
   readonly deleteOnTermination: boolean;
   tags: Record<string, string>;
   state: VolumeState;

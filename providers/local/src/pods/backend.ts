@@ -123,7 +123,7 @@ export class PodBackend {
     }
   }
 
-  /** Deletes the Pod, and resolves once it is gone: a kubelet that still runs would register its Node again. */
+  /** Deletes the Pod, and resolves when it no longer exists, because a running kubelet would register its Node again. */
   async delete(request: OnMachine): Promise<undefined> {
     const { machine, signal } = request;
     const { clock } = this.#options;

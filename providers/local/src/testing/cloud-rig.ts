@@ -2,7 +2,7 @@ import { createMemoryLogger, type MemoryLogger, seededRandom, VirtualClock } fro
 import { type Cloud, type CloudOptions, createCloud } from '../cloud/create-cloud.ts';
 import type { InstanceState } from '../machine/model.ts';
 
-/** An instance as the API tells it. */
+/** The form of an instance in the API. */
 interface ToldInstance {
   readonly id: string;
   readonly name: string;

@@ -59,7 +59,7 @@ export interface JoinRigOptions extends Partial<CloudOptions> {
   /** Transports of servers other than the API server; default: the API server. */
   readonly elsewhere?: (server: string) => ApiTransport | undefined;
   readonly controllers?: boolean | readonly string[];
-  /** Stands between the kubelets and the API server. */
+  /** A proxy between the kubelets and the API server. */
   readonly between?: (fetch: Plane['fetch']) => Plane['fetch'];
 }
 

@@ -173,7 +173,7 @@ function metadataOf(object: JsonObject): JsonObject {
   return object['metadata'] as JsonObject;
 }
 
-/** A field that the schema knows and the object lacks, at a random place; at times one that it does not know. */
+/** A field of the schema that the object lacks, at a random place; sometimes an unknown field. */
 function addField(draw: Draw, schemas: Schemas, object: JsonObject, schema: Schema): void {
   const holders = [
     { value: object as Json, schema },

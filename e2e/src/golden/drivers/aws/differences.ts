@@ -35,7 +35,7 @@ const callerEnd = (recorded: RecordedCase): CallerEnd => {
   return scriptOf(recorded).some(({ cancelCaller }) => cancelCaller === true) ? 'during' : 'never';
 };
 
-/** Attempts of the original, and ours. */
+/** Attempts of the original and of this driver. */
 const THEIRS = 3;
 const OURS = 10;
 

@@ -13,7 +13,7 @@ import {
 import type { Expected, ExpectedRequest } from '../expected.ts';
 import type { ScriptedRequest } from '../scripted.ts';
 
-/** Of the Go client's protocol, and our idempotency. */
+/** Parameters of the Go client, and the request IDs of this driver. */
 const NOT_COMPARED = ['alt', 'prettyPrint', 'requestId'];
 
 const line = (

@@ -58,7 +58,7 @@ const quota: Rule = {
   },
 };
 
-/** A class is refused before anything else of it is looked at, once its provider spec makes sense. */
+/** A class with a valid provider spec is refused before all other checks. */
 const untagged: Rule = {
   row: 'a class without the tags for the listing creates no VM',
   expect: (expected, situation) => {

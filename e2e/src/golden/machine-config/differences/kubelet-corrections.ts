@@ -63,7 +63,7 @@ const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
   return { expected, actual: { ...actual, steps } };
 };
 
-/** The annotation that remembers them is ours. */
+/** Only mcm has the annotation that stores them. */
 const suffixAnnotation: Correction = ({ fn }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isObject(actual)) return { expected, actual };
   const steps = stepsOf(actual).map((step) => ({

@@ -111,7 +111,7 @@ const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) 
 const FIRST = 'machineconfiguration.openshift.io/firstPivotConfig';
 const APPLIED = 'machineconfiguration.openshift.io/customPoolLabelsApplied';
 
-/** A pool whose maxUnavailable says nothing tells of it in a condition and an event; the original in its log. */
+/** A pool with an invalid maxUnavailable gets a condition and an event; the original writes to its log. */
 const settings: Correction = ({ fn }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
   if (fn !== 'node-sync' || !isObject(actual) || !/invalid value for IntOrString/.test(String(error))) {

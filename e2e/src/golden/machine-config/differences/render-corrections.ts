@@ -305,7 +305,7 @@ function withoutHints(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutHints(field)]));
 }
 
-/** A pool whose selector is empty, or whose templates fail, says so in a condition as well. */
+/** A pool with an empty selector or failing templates also has a condition. */
 const reportedOfPools: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'render-sync') return { expected, actual };
   const failing = [fieldsOf(fieldsOf(input.controllerConfig).status).conditions ?? []]

@@ -2,7 +2,7 @@
  * The comparison of error texts for each function. Only the words of third-party parsers are ignored. The text before these words is always compared, as well as their subject.
  */
 interface TextRule {
-  /** The parser whose words differ. */
+  /** The parser with different messages. */
   readonly parser: string;
   /** The compared part of a text of the original; undefined: the rule does not apply. */
   readonly theirs: (text: string) => string | undefined;

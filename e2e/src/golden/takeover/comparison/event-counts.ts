@@ -21,10 +21,10 @@ interface EventDifference {
 
 const SCALING = 'ScalingMachineSet';
 const SCALED = /Scaled (up|down) machine set (\S+) to (\d+)/;
-/** One event of ours may name several machines. */
+/** An event of mcm may contain the names of several machines. */
 const SEVERAL = /^(?:Created|Deleted) (\d+) [Mm]achines:/;
 
-/** Rules for events: none knows a case, a name or a number. */
+/** Rules for events. They do not depend on a case, a name or a number. */
 export const EVENT_RULES: readonly EventRule[] = [
   {
     row: 'Events of a Machine',

@@ -65,8 +65,8 @@ function rankOf(machine: Recorded, { before, shown }: Farewell): string {
 }
 
 /**
- * Machines that the original kept and ours did not: the very objects, with their VM and their node. Where the original
- * chose among machines that its order of deletion held equal then, ours may have kept the one for the other.
+ * Machines that the original kept and mcm deleted, with their VMs and nodes. If machines were equal in the deletion order of the
+ * original, mcm may have kept another one of them.
  *
  * @param states from the one that was loaded on
  */

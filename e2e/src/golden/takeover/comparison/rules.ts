@@ -68,7 +68,7 @@ const wasReplaced = (course: Course): boolean =>
   wasIn(course, PHASE, 'Failed') || wasIn(course, PHASE, 'Terminating') || wasIn(course, 'presence', 'gone');
 const times = ({ lanes }: Course, lane: string): number => lanes.get(lane)?.length ?? 0;
 
-/** The differences that are meant: none of the rules knows a case, a name or a number. */
+/** The intended differences. The rules do not depend on a case, a name or a number. */
 export const RULES: readonly Rule[] = [
   {
     row: "A blocked step's text",

@@ -3,7 +3,7 @@ import type { Recorded, State } from './recording.ts';
 /** Kinds that only users delete. */
 const OF_USERS = new Set(['MachineDeployment', 'MachineClass', 'Secret', 'PodDisruptionBudget']);
 
-/** How often an event was seen. */
+/** The count of an event. */
 export const countOf = (event: Recorded): number => (typeof event.count === 'number' ? event.count : 1);
 /** The object that an event speaks of. */
 export const involvedOf = (event: Recorded): { readonly kind?: string; readonly name?: string } =>

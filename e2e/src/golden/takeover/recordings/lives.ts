@@ -16,12 +16,12 @@ export interface Version {
   readonly object: KubeObject;
 }
 
-/** Everything that was seen of one object. */
+/** All recorded states of one object. */
 export interface Life {
   readonly kind: string;
   readonly uid: string;
   readonly versions: readonly Version[];
-  /** When it was seen to be gone. */
+  /** The time at which it no longer existed. */
   readonly goneAt: number | undefined;
 }
 
@@ -42,7 +42,7 @@ export function livesIn(states: readonly State[]): readonly Life[] {
   return [...lives].map(([uid, life]) => ({ uid, ...life }));
 }
 
-/** All objects of lives in the order in which they were first seen, each as it was last. */
+/** The last states of all objects, in the order of their first appearance. */
 export const objectsIn = (lives: readonly Life[]): readonly KubeObject[] =>
   lives.flatMap(({ versions }) => versions.at(-1)?.object ?? []);
 

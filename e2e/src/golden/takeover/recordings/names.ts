@@ -17,7 +17,7 @@ export class Names {
   readonly #hashes = new Map<string, string>();
   readonly #pattern: RegExp | undefined;
 
-  /** From all objects there ever were, in the order in which they were seen. */
+  /** From all objects, in the order of their appearance. */
   constructor(objects: Iterable<KubeObject>) {
     const all = [...new Map([...objects].map((object) => [object.metadata.uid, object])).values()];
     const sets = all.filter(({ kind }) => kind === 'MachineSet').sort((one, other) => bornAt(one) - bornAt(other));

@@ -105,7 +105,7 @@ export class Stage {
     };
   }
 
-  /** Makes a namespace unless it is there. */
+  /** Creates a namespace if it does not exist. */
   async needNamespace(name: string): Promise<void> {
     if (this.#namespaces.has(name)) return;
     this.#namespaces.add(name);

@@ -53,7 +53,7 @@ function applyDefaults(pod: ApiObject, ranges: readonly ApiObject[]): void {
   };
 }
 
-/** Pods when they are created, claims when they are written: those are under the limits. */
+/** The limits apply to the creation of pods and to all writes of claims. */
 const isLimited = ({ served, subresource, operation }: AdmissionAttributes): boolean =>
   subresource === '' &&
   ((served.resource === PODS && operation === 'CREATE') ||

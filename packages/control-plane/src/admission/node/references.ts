@@ -34,7 +34,7 @@ const usesEnv = (containers: readonly Plain[], kind: 'secret' | 'configMap'): bo
       items(container, 'env').some((variable) => isPlain(look(variable, 'valueFrom')[`${kind}KeyRef`])),
   );
 
-/** The kind of objects that a pod needs from the API; undefined for none. Static pods may need none. */
+/** The kind of objects that a pod needs from the API; undefined for none. Static pods may need no permission. */
 export function apiReference(pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   if (text(spec, 'serviceAccountName') !== '') return 'serviceaccounts';

@@ -9,7 +9,7 @@ import { podOf } from './pods.ts';
 /** How many pods of a namespace are looked at when its level rises. */
 const MOST_PODS = 3000;
 
-/** The labels of a namespace must be good when they are written; a stricter level warns of the pods that are there already. */
+/** The labels of a namespace must be valid when they are written. A stricter level causes warnings about existing pods. */
 export function assessNamespace(registry: Registry, attributes: AdmissionAttributes): void {
   const { object, old, operation, served, subresource, name, warn } = attributes;
   if (object === undefined || subresource !== '' || (operation !== 'CREATE' && operation !== 'UPDATE')) return;

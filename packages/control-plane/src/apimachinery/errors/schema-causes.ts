@@ -22,7 +22,7 @@ export function goQuote(text: string): string {
   return `${out}"`;
 }
 
-/** A number as Go's `%v` prints it: whole ones are integers there, a float has an exponent when that is below -4 or above 5. */
+/** A number in the format of `%v` in Go: integers, and floats with an exponent below -4 or above 5. */
 export function goFloat(value: number): string {
   const magnitude = Math.abs(value);
   if (Number.isSafeInteger(value) || (magnitude >= 1e-4 && magnitude < 1e6)) return String(value);

@@ -11,9 +11,9 @@ export interface ServerRequest {
   headerNames(prefix: string): string[];
   /** The whole body. @throws StatusError 413 beyond 3 MiB */
   body(): Promise<Uint8Array>;
-  /** Aborted when the client goes away. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** Came from inside the process: without credentials it is the administrator's. */
+  /** A request from this process. Without credentials, it has the rights of the administrator. */
   readonly trusted: boolean;
   /** The user in a TLS client certificate of this CA. */
   readonly certificate?: { readonly commonName: string; readonly organizations: readonly string[] } | undefined;

@@ -1,6 +1,6 @@
 const BEYOND_ASCII = /[\u0080-\u00ff]/;
 
-/** A header as it was meant: its bytes are UTF-8 to Go, and Latin-1 to Node and to `fetch`. */
+/** The decoded value of a header: Go uses UTF-8, and Node and `fetch` use Latin-1. */
 export const headerText = (value: string): string =>
   BEYOND_ASCII.test(value) ? Buffer.from(value, 'latin1').toString('utf8') : value;
 

@@ -10,7 +10,7 @@ export interface Clock {
   setTimeout(fn: () => void, ms: number): Timer;
 }
 
-/** The clock on the wall. Its timers keep no process alive. */
+/** The clock on the wall. Its timers do not keep the process running. */
 export const realClock: Clock = {
   now: () => new Date(),
   setTimeout(fn, ms) {

@@ -20,7 +20,7 @@ function quote(text: string): string {
   return `${quoted}"`;
 }
 
-/** Thrown at the part of the text that does not fit, and turned into a message that knows the whole text. */
+/** Thrown at the invalid part of the text, and converted to a message with the whole text. */
 class Misfit extends Error {
   /** The part of the layout that was expected here; absent: the text fits, and its value is not possible. */
   readonly part: string | undefined;

@@ -1,6 +1,6 @@
 import type { ApiObject } from './object.ts';
 
-/** A JSON object whose fields are looked at one by one. */
+/** A JSON object whose fields are checked one by one. */
 export type Plain = Record<string, unknown>;
 
 export const isPlain = (value: unknown): value is Plain =>

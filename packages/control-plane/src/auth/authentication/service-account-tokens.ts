@@ -173,7 +173,7 @@ export class ServiceAccountTokens implements TokenSigner {
     return claims;
   }
 
-  /** The state of an object. Its own uid is the first in its JSON text, before the owner references. Dead: deleted, but with finalizers. */
+  /** The state of an object. Its own uid is the first in its JSON text, before the owner references. Deleted, but with finalizers. */
   #stateOf(resource: string, namespace: string, name: string): { uid: string; isDead: boolean } | undefined {
     const json = this.#store.get(resource, namespace, name)?.json;
     if (json === undefined) return undefined;

@@ -4,8 +4,8 @@ import type { Registry } from '../../resources/registry.ts';
 import { bootstrapPolicy } from './policy.ts';
 
 /**
- * Writes the roles and bindings that every cluster has, unless they are there already. They go straight into the store: they are known
- * to be valid, and there are many of them at every start.
+ * Writes the roles and bindings that every cluster has, unless they are there already. They are written directly to the store, because
+ * they are valid and many are written at every start.
  */
 export function installPolicy(registry: Registry): void {
   const creationTimestamp = formatTime(registry.now());

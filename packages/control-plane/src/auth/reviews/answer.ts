@@ -15,7 +15,7 @@ export const invalidReview = (causes: readonly StatusCause[]): StatusError =>
     code: 422,
   });
 
-/** The review as it is answered. */
+/** The answer of the review. */
 export const answered = (object: ApiObject, parts: { spec?: unknown; status: unknown }): ApiObject => ({
   kind: object.kind,
   apiVersion: object.apiVersion,

@@ -94,7 +94,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Tells in the status of policies what does not fit the types that they are about.
+ * Writes type errors of policies to their status.
  * @see kubernetes pkg/controller/validatingadmissionpolicystatus
  */
 export const policyStatus: Controller = { name: NAME, setup };

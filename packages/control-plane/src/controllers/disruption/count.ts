@@ -49,7 +49,7 @@ interface Disrupted {
   until: Date | undefined;
 }
 
-/** Evicted pods whose deletion is still to begin. */
+/** Evicted pods that are not being deleted yet. */
 function stillDisrupted({ budget, pods, now }: BudgetView): Disrupted {
   const known = look(budget, 'status', 'disruptedPods');
   const found: Disrupted = { kept: {}, overdue: [], until: undefined };
@@ -105,7 +105,7 @@ function disruptionCondition(budget: ApiObject, allowed: boolean, now: Date): Pl
 
 /**
  * The status of a budget that cannot be counted: nothing may be disrupted, and the condition says why (`failSafe` of the disruption
- * controller). Undefined when it stands already.
+ * controller). Undefined if it already exists.
  */
 export function failedPatch(budget: ApiObject, why: string, now: Date): Plain | undefined {
   const status = look(budget, 'status');

@@ -13,7 +13,7 @@ import { clearAt, clearedConditions } from './stale.ts';
 import { budgetTerms, podTerms } from './terms.ts';
 import { tooManyMessage, unmanagedMessage } from './words.ts';
 
-/** In whose name its events are. */
+/** The reporter of its events. */
 const COMPONENT = 'controllermanager';
 
 const selectors = new WeakMap<ApiObject, LabelSelector>();

@@ -22,7 +22,7 @@ const scaleOf = (owner: ApiObject): Scale => ({
   replicas: number(look(owner, 'spec'), 'replicas') ?? 1,
 });
 
-/** Why a budget cannot be counted; its status says it, and it is tried again when something changes. */
+/** The error of a budget that cannot be counted. It is written to the status and retried after the next change. */
 export class UncountableBudget extends Error {
   override readonly name = 'UncountableBudget';
 }

@@ -12,7 +12,7 @@ function printed(selector: unknown): string {
   return `&LabelSelector{MatchLabels:map[string]string{${matchLabels}},MatchExpressions:[]LabelSelectorRequirement{${requirements.join('')}},}`;
 }
 
-/** Tells of pods that no controller has made. */
+/** Reports pods without a controller. */
 export const unmanagedMessage = (selector: unknown): string =>
   `Pods selected by this PodDisruptionBudget (selector: ${printed(selector)}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`;
 

@@ -24,7 +24,7 @@ const REMEMBERED = 500;
 
 const placeOf = ({ namespace, name }: GraphNode) => ({ namespace, name });
 
-/** Looks at one object at a time and does what its owners and its own deletion ask for. */
+/** Processes one object at a time, according to its owners and its deletion. */
 export class Collector {
   readonly #api: Api;
   readonly #graph: Graph;
@@ -132,7 +132,7 @@ export class Collector {
     if (this.#absent.has(key)) return 'absent';
     const owner = await allowing(this.#api.get(resource, { namespace, name }), 404);
     if (owner !== undefined && owner.metadata.uid === uid) return owner;
-    // A uid does not come again: the next dependent need not ask.
+    // UIDs are never reused, so the next dependent needs no request.
     if (this.#absent.size >= REMEMBERED) this.#absent.clear();
     this.#absent.add(key);
     return 'absent';
@@ -174,7 +174,7 @@ export class Collector {
   }
 
   /**
-   * Patches the metadata of the very object that was read; an object that has gone or been replaced needs nothing. What it is then.
+   * Patches the metadata of the very object that was read; an object that has gone or been replaced needs nothing. The resulting state.
    * @throws ApiError when others write it again and again; it is tried later then
    */
   async #change(node: GraphNode, patchOf: PatchOf): Promise<ApiObject | undefined> {

@@ -17,7 +17,7 @@ export interface GraphNode {
 export const FOREGROUND = 'foregroundDeletion';
 export const ORPHAN = 'orphan';
 
-/** Waits for its dependents before it goes. */
+/** Waits for its dependents before its deletion. */
 export const waitsForDependents = (node: GraphNode): boolean => node.dying && node.finalizers.includes(FOREGROUND);
 
 const apiVersionOf = ({ group, version }: ServedResource): string => (group === '' ? version : `${group}/${version}`);

@@ -5,7 +5,7 @@ import { Collector } from './collector.ts';
 import { Graph } from './graph.ts';
 import { GraphUpdates } from './graph-updates.ts';
 
-/** Resources whose objects come and go too often to be anyone's dependents; the real collector leaves them out as well. */
+/** Resources whose objects change too often and have no owners. The real collector also ignores them. */
 const IGNORED = new Set(['/events', 'events.k8s.io/events']);
 
 function setup({ api, directory, metadataInformer, drop, queue, recorder }: ControllerContext): void {

@@ -13,7 +13,7 @@ export const ALLOCATOR = 'ipallocator.k8s.io';
 const addressesOf = (service: ApiObject): string[] =>
   strings(look(service, 'spec'), 'clusterIPs').filter((address) => address !== '' && address !== 'None');
 
-/** The object that says whose an address is. */
+/** The IPAddress object, which contains the owner of an address. */
 const addressObject = (address: string, service: ApiObject): object => ({
   apiVersion: 'networking.k8s.io/v1',
   kind: 'IPAddress',

@@ -53,7 +53,7 @@ function sliceGroups(
   return contents;
 }
 
-/** Labels of a slice: the service's own, and whose it is. */
+/** Labels of a slice: the labels of the service, and the name of the service. */
 function labelsOf(service: ApiObject): Record<string, string> {
   const isHeadless = look(service, 'spec').clusterIP === 'None';
   return {

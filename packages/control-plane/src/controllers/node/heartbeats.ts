@@ -20,12 +20,12 @@ export class Heartbeats {
     this.#roundMs = roundMs;
   }
 
-  /** A sign of life. `at`: milliseconds since the epoch. */
+  /** A heartbeat. `at`: milliseconds since the epoch. */
   beat(node: string, at: number): void {
     this.#seen.set(node, at);
   }
 
-  /** A sign of life of all nodes. */
+  /** A heartbeat of all nodes. */
   beatAll(at: number): void {
     this.#amnesty = at;
   }
@@ -56,7 +56,7 @@ export class Heartbeats {
     else nodes.add(node);
   }
 
-  /** The nodes whose round has come by now; they leave it. */
+  /** Removes and returns the nodes whose round is due. */
   due(now: number): readonly string[] {
     const due: string[] = [];
     // At most the number of rounds in a grace period.
@@ -69,7 +69,7 @@ export class Heartbeats {
     return due;
   }
 
-  /** When the next round comes; undefined: none. */
+  /** The time of the next round, or undefined. */
   next(): number | undefined {
     if (this.#rounds.size === 0) return undefined;
     return Math.min(...this.#rounds.keys()) * this.#roundMs;

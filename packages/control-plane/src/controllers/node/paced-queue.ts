@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../../apimachinery/objects/clock.ts';
 
 /**
- * Names that wait their turn, one each `1 / rate` seconds; the first comes at once when nothing has come for that long. A rate of zero lets
- * nothing through.
+ * A queue that releases one name every `1 / rate` seconds. After a pause, it releases the first name immediately. A rate of zero stops
+ * the queue.
  * @see kubernetes pkg/controller/nodelifecycle/scheduler
  */
 export class PacedQueue {
@@ -14,7 +14,7 @@ export class PacedQueue {
   #freeAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
-  /** `next` is called with each name whose turn has come. */
+  /** `next` is called with each released name. */
   constructor(clock: Clock, rate: number, next: (name: string) => void) {
     this.#clock = clock;
     this.#rate = rate;
@@ -44,7 +44,7 @@ export class PacedQueue {
     this.#timer = undefined;
   }
 
-  /** Lets through whose turn it is, and comes back for the others. */
+  /** Releases the due names, and sets a timer for the others. */
   run(): void {
     if (this.#timer !== undefined || this.#rate <= 0) return;
     for (const name of this.#waiting) {

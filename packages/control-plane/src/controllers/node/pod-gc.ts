@@ -48,7 +48,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   /** Pods that have ended. */
   const ended = new Set<string>();
 
-  /** Says that a pod has failed, and takes it away. */
+  /** Marks a pod as failed, and deletes it. */
   const remove = async (key: string, pod: ApiObject, condition?: Plain): Promise<void> => {
     const { uid = '' } = pod.metadata;
     const status = failedStatus(pod, condition);
@@ -71,7 +71,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     const since = missing.get(node) ?? now;
     missing.set(node, since);
     if (now < since + QUARANTINE_MS) return work.addAt(key, new Date(since + QUARANTINE_MS));
-    // Not from the cache alone: the node may have come this very moment.
+    // The cache alone is not sufficient, because the node may have just been created.
     if ((await allowing(api.get(NODES, { name: node }), 404)) !== undefined) return;
     await remove(key, pod, {
       type: 'DisruptionTarget',

@@ -32,7 +32,7 @@ function wantedKeys(node: ApiObject): Set<string> {
   return wanted;
 }
 
-/** The taints of a node after some are taken away and some added, others as they are and in their order; undefined: as they are. */
+/** The taints of a node after removals and additions. The other taints keep their order; undefined: no change. */
 function changed(
   node: ApiObject,
   isKept: (taint: Plain) => boolean,
@@ -58,7 +58,7 @@ export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefine
   return changed(node, isKept, 'NoSchedule', wanted, now);
 }
 
-/** The taints with `key` as the one that expels pods, or none of these; undefined when it is so. */
+/** The taints with `key` as the only NoExecute taint of this group, or without one; undefined: no change. */
 export function expellingTaints(node: ApiObject, key: string | undefined, now: string): Plain[] | undefined {
   const isKept = (taint: Plain): boolean =>
     taint.effect !== 'NoExecute' || !EXPELLING.includes(String(taint.key)) || taint.key === key;

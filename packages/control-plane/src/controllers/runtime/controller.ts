@@ -21,7 +21,7 @@ export interface ControllerEnvironment {
   readonly random: () => number;
   /** Certificate of the cluster's authority (PEM), for the config map that every namespace gets. */
   readonly caCertificate?: string | undefined;
-  /** Signs certificates; absent: none are signed. */
+  /** Signs certificates; absent: no certificates are signed. */
   readonly signer?: Signer | undefined;
   /** Makes tokens of service accounts; absent: Secrets that ask for one stay without. */
   readonly accountToken?: AccountTokenMaker | undefined;

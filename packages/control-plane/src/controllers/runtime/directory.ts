@@ -40,7 +40,7 @@ const servedNames = (crd: ApiObject | undefined): string => {
   return `${crd.metadata.uid} ${established} ${versions}`;
 };
 
-/** Which resources are served. Read at the start and again when a CRD comes, changes its versions or goes. */
+/** Which resources are served. Read at the start, and again after a CRD is created, changed or deleted. */
 export class Directory {
   readonly #api: Api;
   readonly #clock: Clock;

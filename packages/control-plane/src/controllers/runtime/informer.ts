@@ -90,7 +90,7 @@ export const slimNode: Projection = (node) => {
 
 const decoder = new TextDecoder();
 
-/** A cache of one resource, kept by a list and a watch. Handlers hear of every change, and first of all that is there. */
+/** A cache of one resource, kept by a list and a watch. Handlers get all existing objects first, and then every change. */
 export class Informer {
   readonly resource: Resource;
   readonly #api: Api;

@@ -6,7 +6,7 @@ import { crowded, final, type Refusal, unschedulableMessage } from './refusal.ts
 import type { Usage } from './resources.ts';
 import { reachesVolumes } from './volumes.ts';
 
-/** Where a pod goes, or why it goes nowhere. */
+/** The node of a pod, or the reason why no node fits. */
 export type Decision = { readonly node: ApiObject } | { readonly why: string };
 
 const TAKEN =

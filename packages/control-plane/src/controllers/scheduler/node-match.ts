@@ -66,7 +66,7 @@ export function isNamed(pod: ApiObject, node: ApiObject): boolean {
   return required === undefined || matchesNodeSelector(required, node);
 }
 
-/** Whether a pod may come to a node, as far as taints go. */
+/** Whether a pod tolerates the taints of a node. */
 export function isTolerated(pod: ApiObject, node: ApiObject): boolean {
   const spec = look(node, 'spec');
   const taints = items(spec, 'taints').filter(({ effect }) => effect === 'NoSchedule' || effect === 'NoExecute');

@@ -29,7 +29,7 @@ export function hostPortsOf(pod: ApiObject): readonly HostPort[] {
   return ports;
 }
 
-/** Which ports are taken on each node, kept as pods come and go. */
+/** The used ports of each node, updated with each change of a pod. */
 export class HostPorts {
   /** By node and port: how often each address has it. */
   readonly #taken = new Map<string, Map<string, number>>();

@@ -21,7 +21,7 @@ export interface VolumeCaches {
 export interface VolumeNeeds {
   /** The reason why the pod cannot be scheduled yet. */
   readonly blocked: string | undefined;
-  /** Volumes whose node affinity must hold. */
+  /** Volumes whose node affinity must match. */
   readonly volumes: readonly ApiObject[];
   /** Claims that are bound once a node is chosen. */
   readonly waiting: readonly ApiObject[];
@@ -61,7 +61,7 @@ export const reachesVolumes = (volumes: readonly ApiObject[], node: ApiObject): 
 
 /** The plan for the claims that wait for a node, if the pod is assigned to this node. */
 export interface VolumePlan {
-  /** Volumes that are there for the taking. */
+  /** Available volumes. */
   readonly bindings: readonly { readonly volume: ApiObject; readonly claim: ApiObject }[];
   /** Claims that need a new volume. */
   readonly provisions: readonly ApiObject[];
@@ -83,7 +83,7 @@ function canProvision(claim: ApiObject, node: ApiObject, classes: Informer): boo
 }
 
 /**
- * How the claims of a pod would get their volumes on a node: the smallest claim chooses first. Undefined when one would get none.
+ * How the claims of a pod would get their volumes on a node: the smallest claim chooses first. Undefined if a claim would get no volume.
  * @see FindPodVolumes of the scheduler's volume binder
  */
 export function planVolumes(

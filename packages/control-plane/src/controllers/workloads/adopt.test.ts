@@ -85,7 +85,7 @@ test('a set that may not take a pod tries again, and says nothing of a failure',
     metadata: { name: 'keep' },
     spec: { policyName: 'keep', validationActions: ['Deny'] },
   });
-  // A policy takes a moment to hold.
+  // A policy takes effect with a delay.
   await plane.clock.advance(10_000);
   const metadata = { name: 'p', labels: { app: 'web' } };
   const spec = { containers: [{ name: 'c', image: 'i' }] };

@@ -204,7 +204,7 @@ export class OwnedPods {
     return made;
   }
 
-  /** Deletes a pod, unless it is gone or was replaced. `owner`: the subject of the event. @throws ApiError */
+  /** Deletes a pod, unless it was deleted or replaced. `owner`: the subject of the event. @throws ApiError */
   async delete(pod: ApiObject, owner?: ApiObject): Promise<void> {
     const { uid = '', namespace, name } = pod.metadata;
     if (this.#deleted.has(uid)) return;

@@ -35,7 +35,7 @@ interface ReplicaFailure {
   readonly message: string;
 }
 
-/** The failure as the set's condition; one that stands is kept with its time. */
+/** The condition of the set for the failure. An existing condition keeps its time. */
 function conditionsWith(set: ApiObject, failure: ReplicaFailure | undefined, now: Date): Plain[] {
   const conditions = items(look(set, 'status'), 'conditions');
   const others = conditions.filter(({ type }) => type !== REPLICA_FAILURE);

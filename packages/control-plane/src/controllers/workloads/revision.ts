@@ -10,7 +10,7 @@ export function parseRevision(text: string | undefined): bigint | undefined {
 /** The highest of some revisions, and 0 at least. */
 export const highest = (revisions: readonly bigint[]): bigint => [0n, ...revisions].sort(compareRevisions).at(-1) ?? 0n;
 
-/** The next revision. After the last one of 64 bits comes the lowest, as in Go. */
+/** The next revision. After the largest 64-bit integer follows the smallest, as in Go. */
 export const nextRevision = (revision: bigint): bigint => BigInt.asIntN(64, revision + 1n);
 
 /** Orders as a comparison function does. */

@@ -14,7 +14,7 @@ export interface BuiltinKind
   readonly model?: string;
 }
 
-/** A built-in kind. Its schema is put together when it is first looked at. */
+/** A built-in kind. Its schema is created at its first use. */
 export const defineKind = (facts: BuiltinKind): KindDefinition => {
   const { model = `V1${facts.kind}`, setDefaults, ...rest } = facts;
   return {

@@ -31,7 +31,7 @@ function rangeCauses(ranges: readonly string[]): StatusCause[] {
   return findings.causes;
 }
 
-/** Ranges of service addresses: one may become two, of both families; nothing else of them changes (`ValidateServiceCIDR`). */
+/** Ranges of service addresses. A range may get a second range of the other family; all else is immutable (`ValidateServiceCIDR`). */
 export const serviceCidrStrategy: Strategy = {
   prepareForCreate(object) {
     object.status = {};

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 
-/** In whose name kube-apiserver makes them. */
+/** The field manager of kube-apiserver for them. */
 export const FLOW_MANAGER = 'api-priority-and-fairness-config-producer-v1';
 
 const apiVersion = 'flowcontrol.apiserver.k8s.io/v1';

@@ -83,7 +83,7 @@ function jsonProblem(content: Buffer): string | undefined {
     if (value === null || isPlain(value)) return undefined;
     return `json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type map[string]interface {}`;
   } catch {
-    // A byte each, as Go shows it.
+    // Bytes in the format of Go.
     const first = content
       .toString('latin1')
       .replace(/^[ \t\r\n]+/, '')

@@ -141,7 +141,7 @@ function eventCauses(event: ApiObject): StatusCause[] {
 /** The immutable fields of an event of the new API, in the order of the server, with the names of the core group. */
 const FROZEN: readonly (readonly [string, string])[] = [
   ['regarding', 'involvedObject'],
-  // The server asks for the reason twice.
+  // The server checks the reason twice.
   ['reason', 'reason'],
   ['note', 'message'],
   ['deprecatedSource', 'source'],

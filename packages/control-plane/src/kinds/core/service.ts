@@ -106,7 +106,7 @@ function readSpec(spec: Plain): Plain {
 }
 
 function shownService(json: string): string {
-  // Other types are stored as they are shown.
+  // Other types are stored in the served form.
   if (!json.includes('"type":"ExternalName"')) return json;
   const service = parseJson(json) as ApiObject;
   return renderObject({ ...service, spec: readSpec(look(service, 'spec')) }, undefined);

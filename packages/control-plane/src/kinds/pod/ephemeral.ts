@@ -21,7 +21,7 @@ export function prepareEphemeral(pod: ApiObject, old: ApiObject): void {
   pod.status = look(old, 'status');
 }
 
-/** Ephemeral containers may be added; one that is there stays as it is (`ValidatePodEphemeralContainersUpdate`). */
+/** Ephemeral containers may be added; existing ones are immutable (`ValidatePodEphemeralContainersUpdate`). */
 export function ephemeralCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');
   const causes = podSpecCauses(spec, 'spec');

@@ -12,7 +12,7 @@ const parseWord = (word: string): unknown => {
   return typeof value === 'number' && /^-?\d+$/.test(word) ? exactInteger(word, value) : value;
 };
 
-/** What Go's decoder makes of a field that has a value, and then null. `holder`: the schema of the structure with the field. */
+/** The result of the Go decoder for a field that occurs with a value and then with null. `holder`: the schema of the structure with the field. */
 function readNull(first: unknown, holder: JsonSchema | undefined, key: string): unknown {
   const schema = schemaOf(holder, key);
   const { $id: id, ...of } = schema ?? {};

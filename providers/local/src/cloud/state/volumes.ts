@@ -119,7 +119,7 @@ export class Volumes {
     return volume;
   }
 
-  /** The instance is gone: its own disks go with it, the others are free again. */
+  /** The instance is terminated. Its own disks are deleted, and the others are detached. */
   release(instanceId: string): void {
     for (const volume of this.#state.volumesOf(instanceId)) {
       if (volume.deleteOnTermination) this.#state.forgetVolume(volume);

@@ -57,7 +57,7 @@ export class LeaseRenewer {
     this.#renewedAt = now.getTime();
   }
 
-  /** Renews at once after `delayMs`, then for ever. */
+  /** Renews the Lease after `delayMs`, and then periodically. */
   start(delayMs = this.#interval()): void {
     this.#timer?.cancel();
     this.#timer = this.#options.life.after(delayMs, () => this.#tick());
@@ -88,7 +88,7 @@ export class LeaseRenewer {
     return this.#interval();
   }
 
-  /** A Lease goes with its Node. A kubelet registers its Node only when it starts: nothing is made for one that is gone. */
+  /** A Lease is deleted with its Node. A kubelet registers its Node only when it starts: nothing is made for one that is gone. */
   async #renewLost(): Promise<number> {
     const { findNode, life, outage } = this.#options;
     try {

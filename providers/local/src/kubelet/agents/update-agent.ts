@@ -100,7 +100,7 @@ export class UpdateAgent {
       outage.worked();
       return 0;
     } catch (error) {
-      // The node is gone, or another one has its name: its own agent sees to it.
+      // The node was deleted or replaced, so its own agent is responsible.
       if (isNotFound(error) || isConflict(error)) return 0;
       if (!life.over) outage.failed(error);
       return RETRY_MS;

@@ -19,7 +19,7 @@ export class Life {
   readonly #working = new Set<Promise<void>>();
   readonly #onFailure: (error: unknown) => void;
 
-  /** @param onFailure told of work that failed for another reason than the end of the life */
+  /** @param onFailure called for work that failed for another reason than the end of the life */
   constructor(clock: Clock, onFailure: (error: unknown) => void) {
     this.#clock = clock;
     this.#onFailure = onFailure;
@@ -39,7 +39,7 @@ export class Life {
     return this.#waits.signal;
   }
 
-  /** Starts work, unless the life is over. */
+  /** Starts work, unless the life has ended. */
   run(work: () => Promise<void>): void {
     if (this.over) return;
     const task = work()

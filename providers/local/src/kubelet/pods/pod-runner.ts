@@ -14,7 +14,7 @@ export interface PodRunnerOptions {
   readonly paused: () => boolean;
   /** Every request's outcome, for one log line an outage. */
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /** A pod has come, gone, or ended: volumes follow. */
+  /** A pod was created, deleted or has ended, so its volumes are updated. */
   readonly onPods: () => void;
   readonly volumesAttached: (pod: Pod) => boolean;
 }
@@ -141,7 +141,7 @@ export class PodRunner {
         tracked.failures = 0;
         outage.worked();
       } catch (error) {
-        // Of a pod that is gone or another by now the watch will tell: no outage.
+        // The watch reports deleted or replaced pods, so this is not an outage.
         if (!isNotFound(error) && !isConflict(error) && !life.over) outage.failed(error);
         again = Math.min(RETRY_MS * 2 ** tracked.failures, MAX_RETRY_MS);
         tracked.failures += 1;

@@ -128,8 +128,8 @@ function follow(caches: BinderCaches, claimWork: WorkQueue, volumeWork: WorkQueu
 }
 
 /**
- * Binds claims to volumes, makes volumes for classes of the provisioner `kubernetes.io/host-path`, and reclaims those whose claims
- * have gone.
+ * Binds claims to volumes, makes volumes for classes of the provisioner `kubernetes.io/host-path`, and reclaims volumes of deleted
+ * claims.
  * @see kubernetes pkg/controller/volume/persistentvolume
  */
 export const volumeBinder: Controller = { name: 'persistentvolume-binder', setup };

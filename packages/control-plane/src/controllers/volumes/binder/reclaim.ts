@@ -18,7 +18,7 @@ export interface Reclaiming {
 
 const policyOf = (volume: ApiObject): string => text(look(volume, 'spec'), 'persistentVolumeReclaimPolicy');
 
-/** Does with a volume whose claim has gone what its policy says. `Retain` leaves it alone. */
+/** Applies the reclaim policy to a volume of a deleted claim. `Retain` leaves it alone. */
 export async function reclaim(tools: Reclaiming, volume: ApiObject): Promise<void> {
   const { writer, tell } = tools;
   const released =

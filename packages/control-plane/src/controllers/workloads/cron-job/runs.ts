@@ -56,12 +56,12 @@ export function zonedTimestamp(at: Date, zone: string): string {
     second: '2-digit',
   });
   const part = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
-  // Go writes an offset of nothing as `Z`.
+  // Go writes a zero offset as `Z`.
   const offset = (part.timeZoneName ?? '').replace(/^GMT(?:[+-]00:00)?/, '') || 'Z';
   return `${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:${part.second}${offset}`;
 }
 
-/** The job of one run: its name tells the minute for which it is meant. */
+/** The job of one run. Its name contains the scheduled minute. */
 export function jobOf(cronJob: ApiObject, at: Date): Plain {
   const template = look(cronJob, 'spec', 'jobTemplate');
   const { labels, annotations } = look(template, 'metadata');

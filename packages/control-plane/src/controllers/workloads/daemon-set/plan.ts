@@ -161,7 +161,7 @@ function replaceBeside(view: DaemonView, surge: number): DaemonPlan {
     const counted = old ?? fresh;
     if (counted !== undefined && isAvailable(view, counted)) available++;
     const placement = view.placements.get(node);
-    // Pods of a node that has gone go with it.
+    // Pods of a deleted node are deleted.
     if (old === undefined || placement === undefined) continue;
     if (fresh !== undefined) {
       if (isAvailable(view, fresh)) gone.push(old);

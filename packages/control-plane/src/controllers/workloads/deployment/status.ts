@@ -12,7 +12,7 @@ const COMPLETE = 'NewReplicaSetAvailable';
 const TIMED_OUT = 'ProgressDeadlineExceeded';
 const PAUSED = 'DeploymentPaused';
 
-/** How long a rollout may go without progress, in milliseconds; undefined: for ever. */
+/** Progress deadline of a rollout in milliseconds; undefined: no deadline. */
 export function deadlineOf(deployment: ApiObject): number | undefined {
   const seconds = number(look(deployment, 'spec'), 'progressDeadlineSeconds');
   return seconds === undefined || seconds === NO_DEADLINE ? undefined : seconds * 1000;

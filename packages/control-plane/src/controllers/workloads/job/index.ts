@@ -121,8 +121,8 @@ function follow(of: {
 }
 
 /**
- * Runs the pods of Jobs to their end. A pod's end is written into the job's status before the pod may go, so that none is
- * counted twice or not at all.
+ * Runs the pods of Jobs to their end. The end of a pod is written to the status of the job before the pod is deleted, so that each pod
+ * counts exactly once.
  * @see kubernetes pkg/controller/job
  */
 export const jobController: Controller = { name: 'job', setup };

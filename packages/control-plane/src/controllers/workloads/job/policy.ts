@@ -54,7 +54,7 @@ export function assessFailure(job: ApiObject, pod: ApiObject): Verdict {
   return COUNTS;
 }
 
-/** Why a job counts as done with the indexes that have succeeded; undefined while none of its rules says so. */
+/** The reason why a job is complete with the succeeded indexes; undefined while no rule matches. */
 export function assessSuccess(job: ApiObject, succeeded: ReadonlySet<number>): string | undefined {
   if (succeeded.size === 0) return undefined;
   for (const [index, rule] of items(look(job, 'spec').successPolicy, 'rules').entries()) {

@@ -11,7 +11,7 @@ export interface StatefulPlan {
   readonly delete: readonly ApiObject[];
 }
 
-/** A set, its pods and its two revisions: the one that it comes from and the one that it goes to. */
+/** A set, its pods, and its current and updated revision. */
 export interface StatefulView {
   readonly set: ApiObject;
   readonly pods: readonly ApiObject[];
@@ -24,7 +24,7 @@ export interface StatefulView {
 const partitionOf = (set: ApiObject): number =>
   number(look(set, 'spec', 'updateStrategy', 'rollingUpdate'), 'partition') ?? 0;
 
-/** A pod that is gone before its turn to be renewed comes back as it was. */
+/** A pod that is deleted before its update is created again with the old revision. */
 function revisionFor({ set, current, update }: StatefulView, ordinal: number): string {
   const { type, rollingUpdate } = look(set, 'spec', 'updateStrategy');
   const start = firstOrdinal(set);
@@ -55,7 +55,7 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
   for (let ordinal = start; ordinal < end; ordinal++) {
     const pod = byOrdinal.get(ordinal);
     if (pod !== undefined && isTerminal(pod)) {
-      // It ended, well or not: it is made again once it has gone.
+      // A finished pod is created again after its deletion.
       if (!isDying(pod)) gone.push(pod);
       waits = true;
       if (inOrder) break;

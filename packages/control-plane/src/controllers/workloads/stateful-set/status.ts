@@ -6,7 +6,7 @@ import { countPods, minReadySecondsOf, replicasOf } from '../pods.ts';
 import { revisionOfPod } from './identity.ts';
 import { isRunningAndReady } from './plan.ts';
 
-/** Names of the revision that a set comes from and of the one that it goes to: of its template. */
+/** Names of the current revision and of the updated revision of a set. */
 export interface SetRevisions {
   readonly current: string;
   readonly update: string;

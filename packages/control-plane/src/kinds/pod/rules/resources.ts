@@ -52,7 +52,7 @@ const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePages(
 
 export const isWhole = (name: string): boolean => COUNTED.has(name) || isExtended(name);
 
-/** Whether the server finds an amount whole: it counts in thousandths, rounds them up, and knows none beyond 64 bits. */
+/** Whether the server accepts an amount as an integer. It counts in thousandths, rounds up, and supports 64 bits. */
 export function isInteger(nanos: bigint): boolean {
   const milli = nanos / MILLI + (nanos > 0n && nanos % MILLI !== 0n ? 1n : 0n);
   return (milli > MOST_MILLI ? MOST_MILLI : milli) % 1000n === 0n;
@@ -65,7 +65,7 @@ export function amountFindings(findings: Findings, name: string, amount: unknown
   if (isWhole(name) && !isInteger(nanos)) findings.invalid(at, amount, 'must be an integer');
 }
 
-/** The name of any resource. False: it is none. */
+/** The name of any resource. False: it is invalid. */
 export function resourceNameFindings(findings: Findings, name: string, at: string): boolean {
   const problems = qualifiedNameProblems(name);
   findings.problems(at, name, problems);
