@@ -255,14 +255,15 @@ test('a blocked rollout shows its blocker instead of counts', async () => {
 });
 
 test('a rollout outside of its window shows when it may continue', async () => {
-  const message = 'The rollout waits: no window is open (0 14 * * * UTC 10m); it may continue at 2026-01-01T14:00:00Z.';
+  const message =
+    'The rollout waits: no window is open (0 14 * * * UTC 10m); the rollout may continue at 2026-01-01T14:00:00Z.';
   const waiting = withStatus(await get(), {
     replicas: 3,
     updatedReplicas: 0,
     conditions: [{ type: 'RolloutWaiting', status: 'True', reason: 'OutsideWindow', message }],
   });
   expect(rolloutState(waiting).text).toBe(
-    'Waiting for machinedeployment workers rollout to finish: The rollout waits: no window is open (0 14 * * * UTC 10m); it may continue at 2026-01-01T14:00:00Z...',
+    'Waiting for machinedeployment workers rollout to finish: The rollout waits: no window is open (0 14 * * * UTC 10m); the rollout may continue at 2026-01-01T14:00:00Z...',
   );
 });
 

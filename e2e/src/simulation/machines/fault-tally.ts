@@ -20,7 +20,7 @@ const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
 };
 
 /** Faults in the history, by the text of their entries. */
-const TOLD: Readonly<Record<string, RegExp>> = {
+const REPORTED: Readonly<Record<string, RegExp>> = {
   'a kubelet stops reporting': /^the kubelet of \S+ stops reporting/,
   'a VM is terminated outside of mcm': /is terminated outside of mcm$/,
   'a Machine is lost while its VM continues': /^Machine \S+ is lost$/,
@@ -30,7 +30,7 @@ const TOLD: Readonly<Record<string, RegExp>> = {
   'an answer of the API server is lost': /^machine-controller: \S+ \/\S+ lost$/,
   'watches end with 410': /^machine-controller: a watch is answered with 410$/,
   'watches stop delivering': /^watches stop delivering$/,
-  'the API server is unreachable': /^the API server is gone/,
+  'the API server is unreachable': /^the API server is unreachable/,
   'the controller is killed before a write': /^machine-controller: [A-Z]+ \/\S+ killed before$/,
   'the controller is killed after a write': /^machine-controller: [A-Z]+ \/\S+ killed after$/,
   'the controller is killed before a cloud call': /^machine-controller: cloud \S+ \S+ killed before$/,
@@ -51,7 +51,7 @@ export function tallyFaults(history: readonly HistoryEntry[], ordered: readonly 
     name,
     ordered.filter(fits).reduce((sum, rule) => sum + rule.acted, 0),
   ]);
-  const reported = Object.entries(TOLD).map(([name, pattern]): [string, number] => [
+  const reported = Object.entries(REPORTED).map(([name, pattern]): [string, number] => [
     name,
     acts.filter((text) => pattern.test(text)).length,
   ]);

@@ -146,7 +146,7 @@ describe('gate', () => {
     const reason = (...[replicas, machines]: [number, Machine[]]) => gateOf(care, replicas, machines, NOW)?.because;
     expect(reason(1, running(50))).toBe('the canaries come first');
     expect(reason(2, running(50))).toBe('waiting: 1 of 2 canaries are available');
-    expect(reason(2, running(4, 50))).toBe('waiting: canaries are observed for another 360 s');
+    expect(reason(2, running(4, 50))).toBe('waiting: canaries are observed for 360 s more');
     const soonOver = gateOf(care, 2, running(50, 4), new Date(NOW.getTime() + 6 * MINUTE - 100))?.because;
     expect(soonOver).toBe('waiting: canaries are observed for another 1 s');
     const failed = ['f1', 'f2', 'f3', 'f4', 'f5'].map((name) => inPhase('Failed', 1, name));

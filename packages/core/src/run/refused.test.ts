@@ -211,7 +211,9 @@ test('without permission to list pods a running drain waits forever, until force
   await allow(rig, 'pods');
   // An open watch stays open until the server ends it after ten minutes at the latest.
   await rig.clock.advance(11 * 60_000);
-  expect(await fate(rig, 'm')).toMatch(/^Terminating: Drain failed .* cannot be read: this process may not watch pods/);
+  expect(await fate(rig, 'm')).toMatch(
+    /^Terminating: Drain failed .* cannot be read: this process does not have the permission to watch pods/,
+  );
   const reported = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(
     ({ reason }) => reason === 'DeletionBlocked',
   );

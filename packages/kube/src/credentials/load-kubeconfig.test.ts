@@ -137,7 +137,7 @@ describe('kubeconfig', () => {
     await clock.advance(1_000);
     loaded.lookAgain?.();
     await expect(loaded.latest?.()).rejects.toThrow(
-      /^the exec plugin .+ of kubeconfig .* gave no credentials \(.*ENOENT/,
+      /^the exec plugin .+ of kubeconfig .* returned no credentials \(.*ENOENT/,
     );
     expect(news.at(-1)).toMatchObject({ kind: 'unusable', sentence: expect.stringContaining('check its command') });
     await writeFile(join(folder, 'plugin.cjs'), 'console.log("canary")');

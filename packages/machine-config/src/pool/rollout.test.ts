@@ -77,7 +77,7 @@ test('a pool updates its nodes only in its windows, and completes what it began'
     expect(await waiting(client)).toMatchObject({
       status: 'True',
       reason: 'OutsideWindow',
-      message: expect.stringContaining(`it may continue at ${opens.toISOString().slice(0, 19)}Z`),
+      message: expect.stringContaining(`the rollout may continue at ${opens.toISOString().slice(0, 19)}Z`),
     });
     await clock.advance(opens.getTime() - clock.now().getTime() + 20_000);
     expect(await targeted(client)).toBe(2);

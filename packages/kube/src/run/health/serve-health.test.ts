@@ -127,7 +127,7 @@ test('certificates in files are served, and read again when they change', async 
   };
   const port = await freePort();
   await expect(serve(`--secure-port=${port}`, `--tls-cert-dir=${directory}`)).rejects.toThrow(
-    `--tls-cert-dir ${directory}: must hold tls.crt and its tls.key in PEM`,
+    `--tls-cert-dir ${directory}: must contain tls.crt and the matching tls.key in PEM`,
   );
   const first = await renew();
   const { clock } = await serve(`--secure-port=${port}`, `--tls-cert-dir=${directory}`);
