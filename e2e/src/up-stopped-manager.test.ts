@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type MachineDeployment, machineDeployments } from '@mcm/api';
-import { createClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import { createClient, leases, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
 import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, onTestFinished, test } from 'vitest';
 import { mcm } from './harness/mcm.ts';
@@ -41,8 +41,9 @@ test('a stopped manager of mcm up is reported by all commands, and its next step
   await client
     .resource<MachineDeployment>(machineDeployments, 'default')
     .patch('workers', { type: 'merge', body: { spec: { replicas: 5 } } });
+  // The Lease of the manager expires now, not after 15 s.
+  await client.resource(leases, 'default').patch(NAME, { type: 'merge', body: { spec: { leaseDurationSeconds: 1 } } });
   await transport.close();
-  // The Lease of the manager expires after 15 s.
   await up.line(/^machine-controller-manager is not working since /);
 
   const reported = async (...args: string[]): Promise<string> => (await mcm(args, { cwd, program }).ended).stdout;

@@ -94,6 +94,13 @@ describe('a watch of controllers', () => {
     expect(await pass(made, 4, false)).toEqual([NAME]);
   });
 
+  test('a controller that has started since the watch and stops is reported while others may still be starting', async () => {
+    const made = watch('default', 60_000);
+    expect(await pass(made, 4, true)).toEqual([]);
+    expect(await pass(made, 12, false)).toEqual([]);
+    expect(await pass(made, 8, false)).toEqual([NAME]);
+  });
+
   test('an outage of the API server stops no controller, and a holder has time to renew after it', async () => {
     const made = watch();
     await pass(made, 10, true);

@@ -1,4 +1,4 @@
-import type { Machine, MachineDeployment } from '@mcm/api';
+import { type Machine, type MachineDeployment, parseTime } from '@mcm/api';
 import {
   createInformer,
   errorText,
@@ -20,7 +20,7 @@ export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> 
   readonly namespace: string | undefined;
   readonly signal: AbortSignal;
   readonly onChange: () => void;
-  /** For this long, no controller is assessed, because they are starting. Default: 0. */
+  /** For this long, only controllers that have renewed their Lease since the start of the watch are assessed: others are starting. Default: 0. */
   readonly startingMs?: number;
 }
 
@@ -34,13 +34,15 @@ export class ControllerWatch {
   readonly #observers = new Map<string, ControllerObserver>();
   readonly #known = new Map<string, readonly ControllerHealth[]>();
   readonly #failing = new Set<string>();
+  readonly #startedAt: number;
   readonly #assessedFrom: number;
   #answeredAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ControllerWatchOptions) {
     this.#options = options;
     const { client, namespace, clock, random, log, startingMs = 0 } = options;
-    this.#assessedFrom = clock.now().getTime() + startingMs;
+    this.#startedAt = clock.now().getTime();
+    this.#assessedFrom = this.#startedAt + startingMs;
     const scope = { clock, random, log, ...(namespace !== undefined && { namespace }) };
     this.#informers = new Map(
       CONTROLLER_NAMES.map((name) => {
@@ -103,10 +105,15 @@ export class ControllerWatch {
     const observer = this.#observers.get(namespace) ?? new ControllerObserver();
     this.#observers.set(namespace, observer);
     const health = observer.assess({ leases: found, refused, ...objects }, now);
-    if (now.getTime() < this.#assessedFrom) return known;
+    if (now.getTime() < this.#assessedFrom) return health.filter(({ name }) => this.#hasStarted(found.get(name)));
     if (now.getTime() - this.#answeredAt < AFTER_OUTAGE_MS && known.length > 0) return known;
     this.#known.set(namespace, health);
     return health;
+  }
+
+  #hasStarted(lease: Lease | undefined): boolean {
+    const renewed = parseTime(lease?.spec?.renewTime ?? undefined);
+    return renewed !== undefined && renewed.getTime() > this.#startedAt;
   }
 
   /** A refusal of the server is an answer. */
