@@ -75,9 +75,9 @@ async function serve(store = new MemoryStore()) {
     await once(inner, 'secureConnect');
     return answerOn(inner, host, method, path, asked);
   };
-  const login = async (host: string, audience: string) => {
+  const login = async (host: string, audience: string, more = '') => {
     const form = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'c', client_secret: 's' });
-    form.set('scope', `${audience}/.default`);
+    form.set('scope', `${audience}/.default${more}`);
     return ask(host, 'POST', '/t/oauth2/v2.0/token', { body: String(form) });
   };
   return { emulator, ask, login, tunnel, toServer, answerOn };
@@ -91,6 +91,10 @@ test('each sovereign cloud takes its own audience and tokens, and keeps its own 
   const token: string = ours.json.access_token;
   for (const audience of [PUBLIC, CHINA])
     expect((await login('login.microsoftonline.us', audience)).json).toMatchObject({ error: 'invalid_resource' });
+
+  // As Microsoft's library for Go writes it.
+  const library = await login('login.microsoftonline.us', `${GOVERNMENT}/`, ' openid offline_access profile');
+  expect(library.status).toBe(200);
 
   const at = 'management.usgovcloudapi.net';
   const body = JSON.stringify({ location: 'usgovvirginia', properties: {} });

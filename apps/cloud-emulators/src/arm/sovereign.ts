@@ -26,6 +26,11 @@ export const SOVEREIGN: readonly AzureCloud[] = [
 /** All hosts of these clouds. */
 export const SOVEREIGN_HOSTS: readonly string[] = SOVEREIGN.flatMap(({ management, login }) => [management, login]);
 
-/** Whether a cloud has the audience of a scope or resource. */
-export const hasAudience = ({ audiences }: AzureCloud, text: string): boolean =>
-  audiences.includes(text.replace(/\/\.default$/, '').replace(/\/$/, ''));
+/**
+ * Whether a cloud has the audience of a scope or resource. Clients write it with and without a slash at its end, and Microsoft's
+ * libraries add scopes of their own.
+ */
+export const hasAudience = ({ audiences }: AzureCloud, text: string): boolean => {
+  const [first = ''] = text.split(' ');
+  return audiences.includes(first.replace(/\/\.default$/, '').replace(/\/$/, ''));
+};
