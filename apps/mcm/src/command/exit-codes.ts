@@ -28,7 +28,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
       logs: 'complete, or ended by Ctrl-C',
       dashboard: 'ended by Ctrl-C',
       'rollout status': 'complete; with --no-watch: not failed',
-      plan: 'the deployment matches its spec, so the deployment matches its spec, so the plan has no steps',
+      plan: 'the deployment matches its spec, so the plan has no steps',
       'config diff': 'the cluster already has these objects',
     },
   },
