@@ -61,6 +61,6 @@ test('a stopped manager of mcm up is reported by all commands, and its next step
   expect(explained).toContain('no failed or deleted machine is replaced');
 
   process.kill(manager, 'SIGCONT');
-  await up.line(/^machine-controller-manager acts again/);
+  await up.line(/^machine-controller-manager is working again/);
   expect(await reported('tree')).not.toContain('is not working');
 });
