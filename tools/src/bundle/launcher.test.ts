@@ -35,11 +35,11 @@ const launch = (args: readonly string[], file = join(clone, 'mcm'), path = proce
   );
 
 const SOURCES = (): string[] => ['--conditions=source', join(clone, 'apps/mcm/src/main.ts')];
-const BUNDLE = 'node_modules/.cache/mcm/bundles/mcm/dist/main.js';
+const bundleOf = (commit: string): string => `node_modules/.cache/mcm/bundles/${commit}/mcm/dist/main.js`;
 
 /** Writes the bundle with a time of modification in minutes from now. */
-async function bundled(minutes: number): Promise<string> {
-  const file = join(clone, BUNDLE);
+async function bundled(minutes: number, commit = 'none'): Promise<string> {
+  const file = join(clone, bundleOf(commit));
   await mkdir(join(file, '..'), { recursive: true });
   await writeFile(file, '');
   const time = new Date(Date.now() + minutes * 60_000);
@@ -67,6 +67,25 @@ test('the launcher runs a bundle that is newer than all sources', async () => {
 test('the launcher ignores a bundle that is older than a source', async () => {
   await bundled(-5);
   expect((await launch(['tree'])).lines).toEqual([...SOURCES(), 'tree']);
+});
+
+test('the launcher bundles again after an update of the clone', async () => {
+  const [before, after] = ['a'.repeat(40), 'b'.repeat(40)];
+  await mkdir(join(clone, '.git/logs'), { recursive: true });
+  const line = (old: string, now: string): string => `${old} ${now} A User <a@b.example> 1 +0000\tpull\n`;
+  await writeFile(join(clone, '.git/logs/HEAD'), line('0'.repeat(40), before));
+  const file = await bundled(5, before);
+  expect((await launch(['tree'])).lines).toEqual([file, 'tree']);
+  await writeFile(join(clone, '.git/logs/HEAD'), line('0'.repeat(40), before) + line(before, after));
+  // The bundler of this clone: it creates the file that the launcher then runs.
+  await script(
+    join(clone, 'node_modules/node/bin/node'),
+    'case $3 in --into) mkdir -p "$4/mcm/dist" && : >"$4/mcm/dist/main.js" ;; *) printf "%s\\n" "$@" ;; esac',
+  );
+  const updated = await launch(['tree']);
+  expect(updated.log).toBe('mcm: preparing its first start\n');
+  expect(updated.lines).toEqual([join(clone, bundleOf(after)), 'tree']);
+  expect((await launch(['tree'])).log).toBe('');
 });
 
 test('without an installation the launcher names the command to run', async () => {
