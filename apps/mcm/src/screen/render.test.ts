@@ -80,6 +80,15 @@ test.each([
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
 });
 
+test('a narrow terminal breaks no word, and its columns are only as wide as their texts', () => {
+  const lines = draw({ columns: 40, hint: ['kubectl get machinedeployments,machinesets --watch'] });
+  expect(lines.filter((line) => /\S…$/.test(line))).toEqual([]);
+  expect(draw({ columns: 60 })).toContain('  ● control plane  https://127.0.0.1:6443');
+  expect(lines).toContain('  workers-abcde-1 Running     40s    ');
+  expect(lines).toContain('  00:00:59 SuccessfulCreate …');
+  expect(lines.slice(-3)).toEqual(['kubectl get', '  machinedeployments,machinesets', '  --watch']);
+});
+
 test('a long colored line is cut by its visible characters', () => {
   expect(stripVTControlCharacters(cut('\u001b[31mabcdef\u001b[39m', 4))).toBe('abc…');
 });

@@ -1,7 +1,8 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { controllerLines } from '../controllers/health.ts';
 import { age } from '../output/age.ts';
-import type { DeploymentView, EventView, FleetView, MachineView } from './fleet.ts';
+import { wrapped } from '../output/wrap.ts';
+import type { DeploymentView, EventView, FleetView } from './fleet.ts';
 
 /** `failed`: it ended by itself and is restarted after a delay. */
 export type ProgramState = 'starting' | 'ready' | 'failed' | 'stopped';
@@ -22,6 +23,13 @@ export interface ScreenView {
   readonly columns: number;
   readonly rows: number;
 }
+
+/** Below this width, columns are only as wide as their texts. */
+const NARROW = 80;
+
+/** The width of a column: the usual one, or on a narrow terminal that of its longest text. */
+const widthOf = (usual: number, { columns }: ScreenView, texts: readonly string[]): number =>
+  columns < NARROW ? Math.max(0, ...texts.map(({ length }) => length)) : usual;
 
 type Style = Parameters<typeof styleText>[0];
 const paint = (style: Style, text: string): string => styleText(style, text, { validateStream: false });
@@ -46,25 +54,30 @@ const phaseStyle = (phase: string): Style => PHASE_STYLE[phase] ?? 'cyan';
 
 /** Draws one frame with at most `rows` lines and `columns` columns. */
 export function renderScreen(view: ScreenView): string {
+  const named = widthOf(
+    26,
+    view,
+    view.programs.map(({ name }) => name),
+  );
   const head = [
     `${paint('bold', view.title)}  ${paint('gray', `up ${age(view.now.getTime() - view.startedAt.getTime())}`)}`,
     '',
     ...view.programs.map(
       (p) =>
-        `  ${paint(PROGRAM_STYLE[p.state], '●')} ${p.name.padEnd(28)}${p.state === 'ready' ? p.address : p.state}${p.restarts > 0 ? paint('yellow', `  restarted ${p.restarts}×`) : ''}`,
+        `  ${paint(PROGRAM_STYLE[p.state], '●')} ${p.name.padEnd(named)}  ${p.state === 'ready' ? p.address : p.state}${p.restarts > 0 ? paint('yellow', `  restarted ${p.restarts}×`) : ''}`,
     ),
     ...controllerLines(view.fleet.controllers, view.now).map((line) => paint('red', `  ${line}`)),
     '',
     phaseLine(view.fleet),
     '',
-    ...view.fleet.deployments.map(deploymentLine),
+    ...deploymentLines(view),
   ];
-  const foot = ['', ...view.hint.map((line) => paint('gray', line))];
+  const foot = ['', ...view.hint.flatMap((line) => wrapped(line, view.columns)).map((line) => paint('gray', line))];
   const room = Math.max(0, view.rows - head.length - foot.length - 1);
   const eventRoom = Math.min(view.fleet.events.length, Math.max(0, Math.min(8, room - 1)));
   const machineRoom = Math.max(0, room - (eventRoom > 0 ? eventRoom + 2 : 0) - 1);
   const body = [
-    ...machineLines(view.fleet.machines, machineRoom, view.now),
+    ...machineLines(view, machineRoom),
     ...eventLines(view.fleet.events.slice(view.fleet.events.length - eventRoom)),
   ];
   return [...head, ...body, ...foot]
@@ -79,15 +92,29 @@ const phaseLine = (fleet: FleetView): string => {
   return `${paint('bold', `${total} ${total === 1 ? 'machine' : 'machines'}`)}${parts.length > 0 ? `  ${parts.join('  ')}` : ''}`;
 };
 
-function deploymentLine(d: DeploymentView): string {
-  const counts = `${d.available}/${d.desired} available`;
+const countsOf = ({ available, desired }: DeploymentView): string => `${available}/${desired} available`;
+
+function deploymentLines(view: ScreenView): string[] {
+  const { deployments } = view.fleet;
+  const widths = [
+    widthOf(
+      24,
+      view,
+      deployments.map(({ name }) => name),
+    ),
+    widthOf(18, view, deployments.map(countsOf)),
+  ] as const;
+  return deployments.map((one) => deploymentLine(one, widths));
+}
+
+function deploymentLine(d: DeploymentView, [name, counts]: readonly [name: number, counts: number]): string {
   const state = d.paused
     ? paint('yellow', 'paused')
     : d.old > 0 || d.updated < d.desired
       ? rollout(d)
       : paint('green', 'up to date');
   const problem = d.problem ? `  ${paint('yellow', d.problem)}` : '';
-  return `  ${d.name.padEnd(24)} ${counts.padEnd(18)} ${state}${problem}`;
+  return `  ${d.name.padEnd(name)} ${countsOf(d).padEnd(counts)} ${state}${problem}`;
 }
 
 const BAR = 20;
@@ -99,16 +126,28 @@ function rollout(d: DeploymentView): string {
 }
 
 /** Machines that are not Running come first, because they need attention. */
-function machineLines(machines: readonly MachineView[], room: number, now: Date): string[] {
+function machineLines(view: ScreenView, room: number): string[] {
+  const { now, fleet } = view;
+  const { machines } = fleet;
   if (room < 2 || machines.length === 0) return [];
   const ordered = [...machines.filter((m) => m.phase !== 'Running'), ...machines.filter((m) => m.phase === 'Running')];
   const shown = ordered.slice(0, ordered.length > room - 1 ? room - 2 : room - 1);
   const hidden = ordered.length - shown.length;
+  const name = widthOf(
+    30,
+    view,
+    shown.map((one) => one.name),
+  );
+  const phase = widthOf(
+    17,
+    view,
+    shown.map((one) => one.phase),
+  );
   return [
     '',
     ...shown.map(
       (m) =>
-        `  ${m.name.padEnd(30)} ${paint(phaseStyle(m.phase), m.phase.padEnd(17))} ${age(now.getTime() - Date.parse(m.createdAt)).padEnd(6)} ${paint('gray', m.doing)}`,
+        `  ${m.name.padEnd(name)} ${paint(phaseStyle(m.phase), m.phase.padEnd(phase))} ${age(now.getTime() - Date.parse(m.createdAt)).padEnd(6)} ${paint('gray', m.doing)}`,
     ),
     ...(hidden > 0 ? [paint('gray', `  … ${hidden} more`)] : []),
   ];
@@ -126,15 +165,19 @@ const eventLines = (events: readonly EventView[]): string[] =>
         }),
       ];
 
-/** Cuts a colored line to `columns` visible characters. */
+/** Cuts a colored line after its last whole word within `columns` visible characters. */
 export function cut(line: string, columns: number): string {
-  if (stripVTControlCharacters(line).length <= columns) return line;
+  const text = stripVTControlCharacters(line);
+  if (text.length <= columns) return line;
+  const end = text.lastIndexOf(' ', columns - 1) + 1;
+  // A first word that is too long has no end within the line.
+  const kept = text.slice(0, end).trim() === '' ? columns - 1 : Math.min(end, columns - 1);
   let visible = 0;
   let out = '';
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colors are escape sequences
   for (const [part] of line.matchAll(/\u001b\[[0-9;]*m|[\s\S]/gu)) {
     if (part.startsWith('\u001b')) out += part;
-    else if (visible < columns - 1) {
+    else if (visible < kept) {
       out += part;
       visible += 1;
     }
