@@ -86,7 +86,7 @@ test('a narrow terminal breaks no word, and its columns are only as wide as thei
   expect(draw({ columns: 60 })).toContain('  ● control plane  https://127.0.0.1:6443');
   expect(lines).toContain('  workers-abcde-1 Running     40s    ');
   expect(lines).toContain('  00:00:59 SuccessfulCreate …');
-  expect(lines.slice(-3)).toEqual(['kubectl get', '  machinedeployments,machinesets', '  --watch']);
+  expect(lines.slice(-2)).toEqual(['kubectl get', '  machinedeployments,machinesets --watch']);
 });
 
 test('a long colored line is cut by its visible characters', () => {
