@@ -7,7 +7,7 @@ import type { WorldOptions } from '../world/world.ts';
  * - `pauses`: the user pauses rollouts, and also scales for odd seeds.
  * - `windows`: rollouts act for one minute in five, and users mark machines as Failed. Nodes postpone for a while.
  * - `leases`: two processes of each controller compete for a Lease, and the leaders are frozen and continue later.
- * - `large`: five deployments of three classes, with up to 50 machines.
+ * - `large`: five deployments of three classes, with up to 50 machines. In two of five histories each has a machine config pool.
  * - `crds`: CRDs get and lose a version, and the CRD of the deployments is deleted and created again.
  * - `disks`: the local cloud and the control plane store their data in files. The cloud is often killed, and its last write is incomplete.
  */
@@ -31,6 +31,9 @@ const hasInPlace = (mode: FleetMode | 'scaler', seed: number): boolean =>
 
 /** Whether users mark no machines as Failed, and do not pause. */
 export const isPlainMode = (mode: FleetMode): boolean => ['rolls', 'leases', 'crds', 'disks'].includes(mode);
+
+/** Whether each deployment has a machine config pool. Such a history takes four times as long as another one. */
+export const hasPools = (mode: FleetMode, seed: number): boolean => mode === 'large' && seed % 5 < 2;
 
 /** The rollout strategy of a history. */
 export function strategyOf(mode: FleetMode | 'scaler', seed: number): Strategy {

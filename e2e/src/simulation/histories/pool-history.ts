@@ -30,11 +30,6 @@ const isDone = (node: Node): boolean =>
   annotation(node, State) === 'Done' && annotation(node, CurrentConfig) === annotation(node, DesiredConfig);
 const isBusy = (node: Node): boolean => !isDone(node) || node.spec?.unschedulable === true;
 
-/** Time for which the controller collects changes before it reconciles a pool. */
-const GATHER_MS = 1_000;
-/** The kinds on which its decisions are based. */
-const DECIDED_BY = ['nodes', 'machines', 'machinesets', 'machinedeployments', 'machineconfigpools', 'machineconfigs'];
-
 /**
  * Counts the nodes that get a new configuration while others still apply one. The limit of the pool applies, and zero while it is paused.
  * Nodes that were never Done, whose machine is deleted, or that change pools are ignored.
@@ -157,10 +152,10 @@ class PoolHistory {
       act: (name) => this.#try(name as Act),
     });
     const allowed = () => {
-      const since = config.world.clock.now().getTime() - this.#lagMs();
+      const since = config.world.clock.now().getTime() - config.lagMs();
       return Math.max(...this.#limits.filter(({ until }) => until >= since).map(({ limit }) => limit));
     };
-    this.#verifier = new TargetVerifier(config.world, allowed, () => this.#lagMs());
+    this.#verifier = new TargetVerifier(config.world, allowed, () => config.lagMs());
   }
 
   async play(): Promise<void> {
@@ -171,7 +166,7 @@ class PoolHistory {
       poolOf: () => 'workers',
       limitOf: () => this.#replicas + 3,
       protects: false,
-      lagMs: () => this.#lagMs(),
+      lagMs: () => this.#config.lagMs(),
     };
     new JoinVerifier(world, rules).watch(this.#stop.signal);
     new HandoverVerifier(world, world.lagMs).watch(this.#stop.signal);
@@ -185,11 +180,6 @@ class PoolHistory {
     await this.#script.play(4 + this.#dice.number(6));
     await this.#mend();
     await this.#verifyEnd();
-  }
-
-  /** Maximum age of the cached state on which a write of the machine-config-controller is based. */
-  #lagMs(): number {
-    return GATHER_MS + this.#config.network.lagMs('manager', ...DECIDED_BY);
   }
 
   /** The acts so far. */

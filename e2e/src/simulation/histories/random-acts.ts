@@ -8,6 +8,7 @@ import { type Plan, Script } from '../script/script.ts';
 import { createCrd, deleteCrd, EXCHANGED, exchangeVersion, isGone } from '../world/crd-exchange.ts';
 import { DEPLOYMENT } from '../world/fleet.ts';
 import { NAMESPACE, type ProcessName, type Wanted, type World } from '../world/world.ts';
+import type { FleetPools } from './fleet-pools.ts';
 import { type FleetMode, isPlainMode, strategyOf } from './modes.ts';
 import type { HistoryOptions } from './outcome.ts';
 
@@ -43,20 +44,22 @@ const FREEZES = ['freeze', 'freeze', 'freeze', 'freeze', 'freeze', 'freeze'] as 
 const LEASE_ACTS = [...OFTEN, ...FREEZES, ...FREEZES, ...MISFORTUNES] as const;
 const CRD_ACTS = [...OFTEN, ...MISFORTUNES, ...Array<'exchange'>(6).fill('exchange'), 'delete CRD'] as const;
 const DISK_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'restart cloud'>(6).fill('restart cloud')] as const;
+const POOL_ACTS = ['configure', 'configure', 'direct', 'kill config'] as const;
+const LARGE_ACTS = [
+  ...[...OFTEN, ...OFTEN, ...OFTEN, ...MISFORTUNES, ...POOL_ACTS, ...POOL_ACTS, ...Array<'sicken'>(6).fill('sicken')],
+] as const;
 type ActName =
   | (typeof LEASE_ACTS)[number]
   | (typeof CRD_ACTS)[number]
-  | 'sicken'
-  | 'agents'
-  | 'select'
-  | 'pause again'
-  | 'postpone';
+  | (typeof LARGE_ACTS)[number]
+  | ('agents' | 'select' | 'pause again' | 'postpone');
 
 /** Acts of the modes with own lists. */
 const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
   leases: LEASE_ACTS,
   crds: CRD_ACTS,
   disks: DISK_ACTS,
+  large: LARGE_ACTS,
 };
 
 /** The desired state of a deployment. */
@@ -68,6 +71,9 @@ const MORE_FLEETS = [
   ['caches', 6],
   ['gateways', 8],
 ] as const;
+
+/** Names of the deployments of a large world. */
+export const LARGE_FLEETS: readonly string[] = [DEPLOYMENT, ...MORE_FLEETS.map(([name]) => name)];
 
 /** A fleet and random acts from one seed. */
 export class RandomHistory {
@@ -85,9 +91,12 @@ export class RandomHistory {
   readonly #pauses: boolean;
   readonly #windows: boolean;
   readonly #script: Script;
+  /** The machine config pools of a large world. */
+  readonly #pools: FleetPools | undefined;
 
-  constructor(world: World, mode: FleetMode, { seed, plan }: HistoryOptions) {
+  constructor(world: World, mode: FleetMode, { seed, plan }: HistoryOptions, pools?: FleetPools) {
     this.#world = world;
+    this.#pools = pools;
     this.#dice = new Dice(seed + 1_000_000);
     const inPlace = strategyOf(mode, seed).inPlace;
     this.#inPlace = inPlace !== undefined;
@@ -158,6 +167,9 @@ export class RandomHistory {
       postpone: () => this.#postpone(),
       exchange: () => this.#exchange(),
       'delete CRD': () => this.#deleteCrd(),
+      configure: () => this.#pools?.change(),
+      direct: () => this.#pools?.direct(),
+      'kill config': () => this.#pools?.kill(),
     };
     await acts[name]();
   }
@@ -223,6 +235,7 @@ export class RandomHistory {
     const world = this.#world;
     this.#note('all faults end');
     world.network.calm();
+    await this.#pools?.mend();
     // The cloud may still be starting.
     await world.clock.advance(30_000);
     world.cloud.faults.clear();
@@ -242,6 +255,7 @@ export class RandomHistory {
     if (this.#byHand) this.#selectAgainAndAgain();
     if (this.#silenced || world.network.silencesWatches) await world.clock.advance(BOUNDS.reopened.ms);
     await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
+    await this.#pools?.untilUpdated();
     await world.clock.advance(BOUNDS.lastWrites.ms);
     const written = world.writes.length;
     await world.clock.advance(BOUNDS.quiet.ms);

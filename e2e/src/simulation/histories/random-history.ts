@@ -1,9 +1,12 @@
 import { Annotations } from '@mcm/api';
+import { Dice } from '../script/dice.ts';
 import { HoldVerifier, pauseHold, windowHold } from '../verifiers/hold-verifier.ts';
+import { ConfigWorld } from '../world/config-world.ts';
 import { World, type WorldOptions } from '../world/world.ts';
-import { type FleetMode, strategyOf } from './modes.ts';
+import { FleetPools } from './fleet-pools.ts';
+import { type FleetMode, hasPools, strategyOf } from './modes.ts';
 import type { HistoryOptions, Outcome } from './outcome.ts';
-import { RandomHistory } from './random-acts.ts';
+import { LARGE_FLEETS, RandomHistory } from './random-acts.ts';
 
 /** The result of a history, and what the verifiers checked. */
 export interface RandomOutcome extends Outcome {
@@ -25,7 +28,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const machine = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };
   const windows = windowHold(5);
   const hold = mode === 'pauses' ? pauseHold() : mode === 'windows' ? windows : undefined;
-  const world = await World.start({
+  const worldOptions: WorldOptions = {
     seed,
     profile,
     machine,
@@ -38,12 +41,16 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     ...(mode === 'leases' ? { elections: true, ...options.elected } : {}),
     restartAfterMs: 1_000 * (seed % 11),
     ...(wrap ? { wrap } : {}),
-  });
+  };
+  const config = hasPools(mode, seed) ? await ConfigWorld.start({}, worldOptions) : undefined;
+  const world = config?.world ?? (await World.start(worldOptions));
   const end = new AbortController();
+  const pools = config && new FleetPools(config, new Dice(seed + 2_000_000), LARGE_FLEETS);
   const verifier = hold && HoldVerifier.watch(world, hold, end.signal);
   const violations: string[] = [];
-  const played = new RandomHistory(world, mode, options);
+  const played = new RandomHistory(world, mode, options, pools);
   try {
+    await pools?.create(end.signal);
     await played.run();
   } catch (error) {
     violations.push(error instanceof Error ? error.message : String(error));
@@ -52,6 +59,6 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const history = JSON.stringify(world.reporter.history);
   const story = world.reporter.tell();
   end.abort(new Error('closed'));
-  await world.close();
+  await (config ?? world).close();
   return { violations, story, history, plan: played.plan, holds: verifier?.verified ?? 0 };
 }

@@ -93,9 +93,9 @@ export class JoinVerifier {
       if (machine.metadata.deletionTimestamp !== undefined) holds.add(`goes ${uid}`);
     }
     for (const node of this.#nodes.values()) {
-      const disabled = annotation(node, Annotations.ScaleDownDisabled) === 'true';
-      const stays = this.#machineOf(node)?.metadata.deletionTimestamp === undefined;
-      if (isAtWork(node) && !disabled && stays && this.#machineOf(node)) holds.add(`bare ${node.metadata.uid}`);
+      if (!isAtWork(node) || annotation(node, Annotations.ScaleDownDisabled) === 'true') continue;
+      const machine = this.#machineOf(node);
+      if (machine && machine.metadata.deletionTimestamp === undefined) holds.add(`bare ${node.metadata.uid}`);
     }
     for (const key of this.#since.keys()) if (!holds.has(key)) this.#since.delete(key);
     for (const key of holds) if (!this.#since.has(key)) this.#since.set(key, now);

@@ -21,6 +21,11 @@ export const fileOf = (path: string, text: string) => ({
   contents: { source: encodeDataUrl(text) },
 });
 
+/** Time for which the controller collects changes before it reconciles a pool. */
+const GATHER_MS = 1_000;
+/** The kinds on which its decisions are based. */
+const DECIDED_BY = ['nodes', 'machines', 'machinesets', 'machinedeployments', 'machineconfigpools', 'machineconfigs'];
+
 /** Options of a world with machine configurations. */
 export interface ConfigWorldOptions extends WorldOptions {
   readonly kubelets?: KubeletBehaviour;
@@ -72,6 +77,11 @@ export class ConfigWorld {
       { clock, reporter, network, transport: () => world.transport() },
       configControllers,
     );
+  }
+
+  /** Maximum age of the cached state on which a write of the machine-config-controller is based, in milliseconds. */
+  lagMs(): number {
+    return GATHER_MS + this.network.lagMs('manager', ...DECIDED_BY);
   }
 
   /** Creates a pool with the configurations of the workers. */
