@@ -156,9 +156,3 @@ function refusePaused({ metadata, spec }: MachineDeployment, what: string): void
     `machinedeployment ${metadata.name} is paused and cannot ${what}; first: mcm rollout resume ${metadata.name}`,
   );
 }
-
-/** Annotations with the cause of a revision. */
-export const changeCause = (annotations: Readonly<Record<string, string>> | undefined): string =>
-  annotations?.[CHANGE_CAUSE] ?? (annotations?.[Annotations.Revision] === undefined ? '' : '<none>');
-
-const CHANGE_CAUSE = 'kubernetes.io/change-cause';

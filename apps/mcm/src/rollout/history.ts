@@ -4,7 +4,10 @@ import { type DeploymentReading, readDeployment } from '../cluster/deployment-re
 import { UserError } from '../command/errors.ts';
 import { columns } from '../output/columns.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
-import { changeCause, type Target } from './actions.ts';
+import type { Target } from './actions.ts';
+
+/** The annotation with the cause of a revision. */
+const CHANGE_CAUSE = 'kubernetes.io/change-cause';
 
 /** A revision in the output. */
 interface RevisionView {
@@ -13,21 +16,24 @@ interface RevisionView {
   readonly class: string;
   readonly machines: number;
   readonly current: boolean;
-  readonly changeCause: string;
+  readonly changeCause?: string;
 }
 
 /** All revisions, oldest first. */
 function revisionsOf({ deployment, sets, machines }: DeploymentReading): readonly RevisionView[] {
   const { current } = splitSets(deployment, sets);
   return sets
-    .map((set) => ({
-      revision: revisionOf(set) ?? 0,
-      set: set.metadata.name,
-      class: set.spec.template.spec.class.name ?? '',
-      machines: machines.get(set.metadata.uid)?.length ?? 0,
-      current: set === current,
-      changeCause: changeCause(set.metadata.annotations),
-    }))
+    .map((set) => {
+      const cause = set.metadata.annotations?.[CHANGE_CAUSE];
+      return {
+        revision: revisionOf(set) ?? 0,
+        set: set.metadata.name,
+        class: set.spec.template.spec.class.name ?? '',
+        machines: machines.get(set.metadata.uid)?.length ?? 0,
+        current: set === current,
+        ...(cause !== undefined && { changeCause: cause }),
+      };
+    })
     .sort((a, b) => a.revision - b.revision);
 }
 
@@ -42,7 +48,7 @@ function tableOf(rows: readonly RevisionView[]): string[] {
     row.set,
     row.class,
     String(row.machines),
-    row.changeCause,
+    row.changeCause ?? '<none>',
   ]);
   return columns([['REVISION', 'SET', 'CLASS', 'MACHINES', 'CHANGE-CAUSE'], ...cells]);
 }

@@ -206,7 +206,14 @@ test('history marks the current revision and prints templates', async () => {
   const [head, first, second] = await history(target);
   expect(head).toMatch(/^REVISION +SET +CLASS +MACHINES +CHANGE-CAUSE$/);
   expect(first).toMatch(/^1 +workers-a +blue +0/);
-  expect(second).toMatch(/^2\* +workers-b +green +0/);
+  expect(second).toMatch(/^2\* +workers-b +green +0 +<none>$/);
+  // Programs get no field for a cause that does not exist.
+  const [json = ''] = await history(target, 'json');
+  expect(json).not.toContain('<none>');
+  expect(JSON.parse(json)).toMatchObject([
+    { revision: 1, machines: 0 },
+    { revision: 2, current: true },
+  ]);
   expect((await revisionTemplate(target, 1)).join('\n')).toContain('name: blue');
   await expect(revisionTemplate(target, 9)).rejects.toThrow('no revision 9; there is 1, 2');
 });
