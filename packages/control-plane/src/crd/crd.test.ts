@@ -61,6 +61,20 @@ describe('validateCrd', () => {
     }
   });
 
+  it.each<[schema: Fields, status: object | undefined, ...fields: string[]]>([
+    [{ type: 'object', not: { enum: ['a'] } }, {}, 'spec.validation.openAPIV3Schema'],
+    [{ type: 'object', allOf: [{ required: ['a'] }], maxProperties: 1 }, {}, 'spec.validation.openAPIV3Schema'],
+    [{ type: 'object', not: { enum: ['a'] } }, undefined],
+    [{ type: 'object', required: ['a'], nullable: false }, {}],
+  ])('the root %j of a schema with the status %j', (schema, status, ...fields) => {
+    const object = crd({
+      versions: [version({ schema: { openAPIV3Schema: schema }, subresources: status === undefined ? {} : { status } })],
+    });
+    const causes = validateCrd(object);
+    expect(causes.map(({ field }) => field)).toEqual(fields);
+    for (const { message } of causes) expect(message).toContain('fields are allowed at the root of the schema');
+  });
+
   it.each([
     [
       crd({}, 'other.g.example'),

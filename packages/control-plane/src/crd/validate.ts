@@ -57,6 +57,31 @@ function validateScope(scope: string): StatusCause[] {
   return scopes.includes(scope) ? [] : [notSupported('spec.scope', scope, scopes)];
 }
 
+/** Fields that the root of a schema with a status must not have, and the type, in the order of Go's structure. */
+const ROOT_FIELDS = [
+  ...['id', '$schema', '$ref', 'type', 'nullable', 'default', 'enum', 'maxProperties', 'minProperties', 'allOf'],
+  ...['oneOf', 'anyOf', 'not', 'additionalProperties', 'patternProperties', 'dependencies', 'additionalItems'],
+  ...['definitions', 'x-kubernetes-embedded-resource', 'x-kubernetes-int-or-string', 'x-kubernetes-list-map-keys'],
+  ...['x-kubernetes-list-type', 'x-kubernetes-map-type'],
+];
+const ALLOWED_AT_ROOT =
+  '[Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations]';
+
+/** The schema of the status must not depend on fields at the root. The real server reports the first of them. */
+function validateRoot(schema: Fields, path: string): StatusCause[] {
+  const isSet = (field: string): boolean => {
+    const value = given(schema, field);
+    return value !== null && value !== false && value !== '';
+  };
+  const first = ROOT_FIELDS.find((field) => isSet(field) && !(field === 'type' && schema.type === 'object'));
+  if (first === undefined) return [];
+  const reason = 'of the schema if the status subresource is enabled';
+  if (first === 'type') {
+    return [invalid(`${path}.type`, schema.type, `only "object" is allowed as the type at the root ${reason}`)];
+  }
+  return [invalid(path, schema, `only ${ALLOWED_AT_ROOT} fields are allowed at the root ${reason}`)];
+}
+
 /** Validates the schema, subresources, columns and selectable fields of one version at `path`. */
 function validateContents(
   version: Fields,
@@ -68,6 +93,7 @@ function validateContents(
   const schema = record(version.schema).openAPIV3Schema;
   for (const word of words) {
     if (word === 'schema' && isRecord(schema)) {
+      if (isRecord(record(version.subresources).status)) causes.push(...validateRoot(schema, at(word)));
       const found = validateSchema(schema, at(word));
       causes.push(...(found.length > 0 ? found : validateRuleSpecs(schema, at(word))));
     } else if (word === 'subresources') {
