@@ -351,7 +351,7 @@ const PERSISTENT_RULES: Readonly<Record<string, SourceRule>> = {
   },
   azureFile(findings, source, at, volume) {
     RULES.azureFile?.(findings, source, at, volume);
-    if (source.secretNamespace !== undefined) needed(findings, source, at, 'secretNamespace');
+    if (typeof source.secretNamespace === 'string') needed(findings, source, at, 'secretNamespace');
   },
 };
 
