@@ -68,7 +68,9 @@ describe('validateCrd', () => {
     [{ type: 'object', required: ['a'], nullable: false }, {}],
   ])('the root %j of a schema with the status %j', (schema, status, ...fields) => {
     const object = crd({
-      versions: [version({ schema: { openAPIV3Schema: schema }, subresources: status === undefined ? {} : { status } })],
+      versions: [
+        version({ schema: { openAPIV3Schema: schema }, subresources: status === undefined ? {} : { status } }),
+      ],
     });
     const causes = validateCrd(object);
     expect(causes.map(({ field }) => field)).toEqual(fields);

@@ -46,6 +46,21 @@ test('a change that starts to match, still matches or no longer matches the sele
   expect(data).toEqual({ k: 'v' });
 });
 
+test('a change of a service is shown as it is stored, and the state as it is read', async () => {
+  const services = '/api/v1/namespaces/default/services';
+  const policies = (events: readonly WatchEvent[]) =>
+    events.map(({ object }) => (object['spec'] as { internalTrafficPolicy?: string }).internalTrafficPolicy);
+  const live = await setup.client.watch(`${services}?watch=1&fieldSelector=metadata.name%3Ds`);
+  await setup.client.send('POST', services, { metadata: { name: 's' }, spec: { ports: [{ port: 80 }] } });
+  const external = { spec: { type: 'ExternalName', externalName: 'a.b' } };
+  const headers = { 'content-type': 'application/merge-patch+json' };
+  await setup.client.send('PATCH', `${services}/s`, external, headers);
+  const state = await setup.client.watch(`${services}?watch=1&fieldSelector=metadata.name%3Ds`);
+  await settle();
+  expect(policies(live.events)).toEqual(['Cluster', 'Cluster']);
+  expect(policies(state.events)).toEqual([undefined]);
+});
+
 test('a streaming list ends its state with a bookmark', async () => {
   await create('a');
   const query = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';

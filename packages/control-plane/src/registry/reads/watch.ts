@@ -200,7 +200,7 @@ class Watcher {
     this.#seen = version;
     // The replay does not count for the limit of unread events. Otherwise a disconnected watch could never be resumed.
     for (const event of events) {
-      const queued = this.#next(event);
+      const queued = this.#next(event, false);
       if (queued !== undefined) this.#queue.push(queued);
     }
     return true;
@@ -211,16 +211,16 @@ class Watcher {
     this.#pump();
   }
 
-  /** Converts a new event for this watch. */
-  #next(event: StoreEvent): Queued | undefined {
+  /** Converts a new event for this watch. `isLive`: it happens now, so the real server shows the object as it is stored. */
+  #next(event: StoreEvent, isLive: boolean): Queued | undefined {
     // Events of the initial state or the replay are delivered again when they become durable.
     if (event.revision <= this.#seen) return undefined;
     this.#seen = event.revision;
-    return this.#translate(event);
+    return this.#translate(event, isLive);
   }
 
   #enqueue(event: StoreEvent): void {
-    const queued = this.#next(event);
+    const queued = this.#next(event, true);
     if (queued === undefined || this.#ending) return;
     const { length } = event.record.json;
     this.#events++;
@@ -240,15 +240,15 @@ class Watcher {
   }
 
   /** Converts an event for a client that sees only the selected objects. */
-  #translate(event: StoreEvent): Queued | undefined {
+  #translate(event: StoreEvent, isLive: boolean): Queued | undefined {
     if (this.#within !== undefined && event.record.namespace !== this.#within) return undefined;
     const { matches } = this.#selection;
     const { record, previous } = event;
     const before = previous !== undefined && (matches === undefined || matches(previous));
     const after = event.type !== 'DELETED' && (matches === undefined || matches(record));
     if (!before && !after) return undefined;
-    if (after) return () => this.#eventFrame(event, before ? 'MODIFIED' : 'ADDED', record);
-    if (event.type === 'DELETED') return () => this.#eventFrame(event, 'DELETED', record);
+    if (after) return () => this.#eventFrame(event, before ? 'MODIFIED' : 'ADDED', record, isLive);
+    if (event.type === 'DELETED') return () => this.#eventFrame(event, 'DELETED', record, isLive);
     return () => {
       // The object no longer matches: send its last matching state with the version of the change.
       const object = parseJson(previous?.json ?? '{}') as { metadata: { resourceVersion: string } };
@@ -258,10 +258,11 @@ class Watcher {
     };
   }
 
-  #eventFrame(event: StoreEvent, type: EventType, record: StoredRecord): Uint8Array {
-    const make = () => this.#format.frame(type, this.#show(this.#served.textOf(record)));
+  #eventFrame(event: StoreEvent, type: EventType, record: StoredRecord, isLive: boolean): Uint8Array {
+    const text = (): string => (isLive ? this.#served.storedTextOf(record) : this.#served.textOf(record));
+    const make = () => this.#format.frame(type, this.#show(text()));
     const { shareKey } = this.#format;
-    return shareKey === undefined ? make() : sharedFrame(event, `${type} ${shareKey}`, make);
+    return shareKey === undefined ? make() : sharedFrame(event, `${type} ${isLive} ${shareKey}`, make);
   }
 
   #show(text: string): string {
