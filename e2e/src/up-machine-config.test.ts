@@ -70,7 +70,7 @@ async function follow(dataDir: string) {
     nodesOf,
     said,
     until,
-    /** All nodes of a deployment have the pool's target, and the pool says so. */
+    /** All nodes of a deployment have the target of the pool, and its status shows it. */
     isAt: (name: string, prefix: string, count: number) => {
       const { status } = pool(name) ?? {};
       const own = nodesOf(prefix);

@@ -11,7 +11,7 @@ export interface DeploymentCost {
    * median of rounds, so that neither a full garbage collection nor a busy host in one of them counts for all.
    */
   readonly cpuMsEach: number;
-  /** From the user's write until the status tells of it, at the median. */
+  /** Median time from the write of the user until the status contains it. */
   readonly latencyMs: number;
   readonly rssMb: number;
 }
@@ -86,7 +86,7 @@ async function makeDeployments(stack: Stack, from: number, to: number): Promise<
   await Promise.all(Array.from({ length: CREATES_AT_ONCE }, worker));
 }
 
-/** Changes deployments one after the other, each as soon as the status of the one before tells of its change. */
+/** Changes deployments one after the other, each when the status of the previous one contains its change. */
 async function change(stack: Stack, count: number, changes: number): Promise<number[]> {
   const resource = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);
   const { metadata } = await resource.list({ limit: 1 });

@@ -104,6 +104,7 @@ function withoutCode(value: string): Pick<Text, 'text' | 'code'> {
   const code: string[] = [];
   const text = value
     .replace(/```[\s\S]*?```/g, '')
+    .replace(/\[([^\]]*)\]\([^)\s]*\)/g, '$1')
     .replace(
       /\uE000(.*?)\uE001|\{\{(.*?)\}\}|\{@link ([^}]*)\}|`[^`]*`|https?:\/\/[^\s)>]+/g,
       (all, value, label, link) => {
@@ -130,8 +131,9 @@ function withoutCodeLines(text: string): string {
   return text.replace(TAG, '. ').replace(CODE_LINE, '');
 }
 
-/** Strings that are code of TypeScript, Go templates, Markdown tables or shells. */
-const CODE_STRING = /&&|\|\||=>|===|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^\| /;
+/** Strings that are code of TypeScript, Go templates, Markdown tables, shells, SQL or PromQL. */
+const CODE_STRING =
+  /&&|\|\||=>|===|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
 
 function isProse(text: string): boolean {
   const words = /[A-Za-z]{2,}[^A-Za-z]* [^A-Za-z]*[A-Za-z]+[^A-Za-z]* [^A-Za-z]*[A-Za-z]{2,}/.test(text);

@@ -72,7 +72,7 @@ export interface ArmOperation {
   readonly resource: string;
   readonly what: 'put' | 'delete';
   readonly doneAt: number;
-  /** Resource Graph hears of its end so much later; absent: as late as it does of all. */
+  /** The delay until Resource Graph shows the deletion; absent: the default delay. */
   readonly graphLagMs?: number;
   readonly fail?: { readonly code: string; readonly message: string; readonly leave: boolean };
   done: boolean;

@@ -135,7 +135,7 @@ export class Resources {
     for (const { done, doneAt } of this.#operations.values()) if (!done) this.#wakeAt(doneAt);
   }
 
-  /** @param graphLagMs Resource Graph hears of it so late; absent: as late as of all */
+  /** @param graphLagMs delay until Resource Graph shows it; absent: the default delay */
   #make({ id, group, name, kind }: Place, body: ResourceBody, graphLagMs?: number): ArmResource {
     const createdAt = this.#now();
     const hex = createHash('sha256')
@@ -252,7 +252,7 @@ export class Resources {
     }
   }
 
-  /** The deletion of a VM deletes the resources with delete option Delete, and detaches the others. @param half it never was: its disks are not there; lag: until Resource Graph hears of it */
+  /** The deletion of a VM deletes the resources with delete option Delete, and detaches the others. @param half a partial creation without disks; lag: the delay of Resource Graph */
   #remove(resource: ArmResource, { lag, half = false }: { readonly lag: number; readonly half?: boolean }): void {
     this.#forget(resource, lag);
     if (resource.kind !== 'virtualMachines') return;

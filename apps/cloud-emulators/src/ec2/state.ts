@@ -20,7 +20,7 @@ export interface Ec2EndpointOptions {
   readonly cancelCaller?: () => void;
   /** New instances show after so long; default at once. */
   readonly visibleAfterMs?: number;
-  /** A terminated instance continues to shut down for so long; default for ever. */
+  /** Time for which a terminated instance is shutting down; default: without end. */
   readonly shutdownMs?: number;
   /** Time for which a new instance is pending; default: until it is first read. */
   readonly bootMs?: number;

@@ -65,7 +65,7 @@ const withSpec = (recorded: RecordedCase): RecordedCase => {
   return raw ? { ...recorded, providerSpec: JSON.parse(raw) as unknown } : recorded;
 };
 
-/** The API server refuses such a class. The original, which was given it all the same, must have refused it too. */
+/** The API server refuses such a class. The original got the same input and must have refused it too. */
 const refusalMissing = (recorded: RecordedCase): string | undefined =>
   callsOf(recorded).every(({ result }) => result.errorCode !== null || result.panic !== undefined)
     ? undefined

@@ -51,7 +51,7 @@ async function survivorsOf(recorded: RecordedCase): Promise<readonly string[]> {
 }
 
 /**
- * Changes of a value that do not count as a difference. Each line has the rule that says so: corrections.ts and texts.ts state them.
+ * Changes of a value that do not count as a difference. Each line names its rule in corrections.ts or texts.ts.
  */
 const DO_NOT_COUNT: readonly (readonly [where: RegExp, rule: string])[] = [
   [/^(decode|kc-files|kc-key|kc-validate|node-max|node-sync|template|validate) error$/, 'the words of a parser'],

@@ -103,7 +103,7 @@ export class ConfigWorld {
     await this.world.admin.resource(machineConfigs).patch('50-user', { type: 'merge', body: { spec: { config } } });
   }
 
-  /** Until the pool has this many nodes, all at one target that has the user's MachineConfig, and says so. */
+  /** Waits until all of this number of nodes have a target with the MachineConfig of the user, and the status shows it. */
   async untilUpdated(count: number, target?: (name: string) => boolean): Promise<string> {
     await this.world.until(async () => {
       const { spec, status } = await this.pool();

@@ -85,7 +85,7 @@ async function halfWay(
     // A creation that polls can need fewer requests than the first one. Then nothing was refused.
     expect(
       !ended.ok || !refused,
-      `creation succeeds although the cloud refuses all requests from ${at + 1} on is refused`,
+      `creation succeeds although the cloud refuses all requests from request ${at + 1} on`,
     );
     process.wire.assess = () => 'passes';
     const when = `after a creation refused from request ${at + 1} on`;

@@ -19,7 +19,7 @@ test('all controllers at once: a day in which nothing happens costs no write', a
     metadata: { name: 'b' },
     spec: { minAvailable: 1, selector: { matchLabels: { a: 'b' } } },
   });
-  // Its pods are never ready: after ten minutes the deployment says so, for the last time.
+  // Its pods are never ready. After ten minutes the deployment reports it and writes nothing more.
   await plane.clock.advance(15 * 60_000);
   const version = async (): Promise<unknown> =>
     (await plane.must('GET', '/api/v1/namespaces?limit=1')).metadata.resourceVersion;

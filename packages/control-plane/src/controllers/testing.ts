@@ -43,7 +43,7 @@ export async function settle(): Promise<void> {
   for (let turn = 0; turn < 60; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-/** A control plane on a clock that stands still, with some of its controllers, and short ways to its API. */
+/** A control plane on a manual clock, with some of its controllers, and helpers for its API. */
 export class TestPlane {
   readonly clock: TestClock;
   readonly #plane: ControlPlane;

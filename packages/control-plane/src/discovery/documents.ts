@@ -4,7 +4,7 @@ import type { KindRegistry, ServedGroup } from '../resources/kind-registry.ts';
 
 const DEFAULT_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
-/** For custom kinds whose CRD is being deleted. Discovery says so; a request that changes an object is still served. */
+/** For custom kinds whose CRD is being deleted. Discovery omits them, but a request that changes an object is still served. */
 const TERMINATING_VERBS = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 const PART_VERBS = ['get', 'patch', 'update'];
 

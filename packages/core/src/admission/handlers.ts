@@ -113,7 +113,7 @@ export function overlapping(deployment: MachineDeployment, others: readonly Mach
     try {
       return !isEmptySelector(a.spec.selector) && compileSelector(a.spec.selector)(b.spec.template.metadata?.labels);
     } catch {
-      return false; // An invalid selector selects nothing; its own object says what is wrong with it.
+      return false; // An invalid selector selects nothing. The condition of its object contains the error.
     }
   };
   return others

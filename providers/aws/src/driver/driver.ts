@@ -188,7 +188,7 @@ const describeFound = (request: Request, instance: Instance): FoundInstance => (
   ...(instance.LaunchTime ? { createdAt: instance.LaunchTime.toISOString() } : {}),
 });
 
-/** A VM on record that is stopped runs nothing. One that no machine has on record is adopted all the same. */
+/** A VM on record that is stopped runs nothing. A VM without a record in a machine is still adopted. */
 function stopped({ machine }: OnMachine, { State }: Instance): Pick<FoundInstance, 'ending'> {
   const state = State?.Name ?? '';
   return machine.spec.providerID && ['stopping', 'stopped'].includes(state) ? { ending: state } : {};

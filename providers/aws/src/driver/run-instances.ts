@@ -27,7 +27,7 @@ export interface Launch {
 type Market = NonNullable<RunInstancesCommandInput['InstanceMarketOptions']>;
 type Input = Omit<RunInstancesCommandInput, 'MinCount' | 'MaxCount'>;
 
-/** Members of `from` that are set, an empty text being as good as none, under other names. */
+/** The set members of `from` with other names. An empty text counts as absent. */
 const present = (members: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== ''));
 

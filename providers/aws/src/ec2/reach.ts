@@ -1,6 +1,6 @@
 import type { AwsSettings } from './settings.ts';
 
-/** Where a client of the SDK finds its service: said to it only where the operator says so, for it beats the environment. */
+/** The endpoint of a client of the SDK. It is set only if the operator sets it, because it takes precedence over the environment. */
 export const reachOf = (
   { ignoreConfiguredEndpoints, useFipsEndpoint, useDualstackEndpoint }: AwsSettings,
   endpoint: string | undefined,

@@ -104,8 +104,8 @@ function metadataItems({ metadata = [] }: GcpProviderSpec, userData: Uint8Array)
 }
 
 /**
- * Text as cloud-config where it is, else as a script that runs at every start. Metadata are JSON texts, so other bytes,
- * such as gzip, travel as base64, and a second key says so.
+ * Text as cloud-config where it is, else as a script that runs at every start. Metadata are JSON texts, so other bytes, such as gzip, are
+ * sent as base64, with a second key for the encoding.
  * @throws MachineError for binary data together with metadata that names another encoding
  */
 function userDataItems(metadata: NonNullable<GcpProviderSpec['metadata']>, userData: Buffer): object[] {

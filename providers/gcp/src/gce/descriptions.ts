@@ -17,7 +17,7 @@ const PREFIX = /^\.?google\.cloud\.compute\.v1\./;
 /**
  * The descriptions of the used methods and their messages, taken from the descriptions of the whole API, which take about a
  * second of CPU and 80 MB to load. Reduced descriptions stay unchanged.
- * @throws Error for a method that is described no more: the first call of it would fail
+ * @throws Error if the SDK no longer describes a method, because its first call would fail
  */
 export function slimDescriptions(all: Description): Description {
   const v1 = PATH.reduce<Description | undefined>((each, name) => each?.nested?.[name], all);

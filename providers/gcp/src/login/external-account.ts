@@ -17,7 +17,7 @@ const AWS_REQUEST = 'urn:ietf:params:aws:token-type:aws4_request';
 const TOKEN_TYPES: readonly string[] = [JWT, 'urn:ietf:params:oauth:token-type:id_token'];
 const HOUR_S = 3_600;
 const LONGEST_LIFETIME_S = 12 * HOUR_S;
-/** Where AWS libraries find the identity of a host, and where credentials may say so. */
+/** The addresses where AWS libraries find the identity of a host, which credentials may contain. */
 const AWS_METADATA = /^http:\/\/(169\.254\.169\.254|\[fd00:ec2::254\])\//;
 
 const text = z.string().nullish();

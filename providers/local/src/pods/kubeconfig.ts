@@ -42,8 +42,8 @@ const wrong = (what: string): MachineError => new MachineError('InvalidArgument'
 const pem = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
 
 /**
- * How to reach the cluster of the Pods, from the text of a kubeconfig in a Secret. Nothing of it may lead outside the
- * Secret: no program is run, no file read. Its words are never repeated: they may be a key.
+ * How to reach the cluster of the Pods, from the text of a kubeconfig in a Secret. The kubeconfig must not refer to anything outside of
+ * the Secret, such as programs or files. Its words are never repeated: they may be a key.
  * @throws MachineError `InvalidArgument` with the key and its requirement
  */
 export function parseKubeconfig(text: string): ClusterConfig {

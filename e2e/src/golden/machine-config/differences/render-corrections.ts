@@ -137,7 +137,7 @@ const sizeHint: Correction = (_recorded, { expected, actual }) => {
 };
 
 /**
- * A config that was refused stops no pool: the rest is rendered, and the pools that it selects say so. A config with an
+ * A refused config does not stop a pool. The other configs are rendered, and its pools get a condition. A config with an
  * empty selector is of no pool.
  */
 const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {

@@ -6,7 +6,7 @@ import type { Rule } from './rules.ts';
 
 /** The result of a comparison. */
 export interface Verdict {
-  /** Where they differ without a rule that says so; one line an object at most. */
+  /** Differences without a rule, at most one line for each object. */
   readonly problems: readonly string[];
   /** The rules without which there would be more. */
   readonly used: ReadonlySet<Rule>;

@@ -27,7 +27,7 @@ function fill(container: Plain, field: 'requests' | 'limits', defaults: Readonly
   return missing.map(([name]) => name).sort();
 }
 
-/** Gives containers the defaults of a range, and says so in an annotation. */
+/** Sets the defaults of a range in containers, and records them in an annotation. */
 function applyDefaults(pod: ApiObject, ranges: readonly ApiObject[]): void {
   const said: string[] = [];
   const spec = look(pod, 'spec');

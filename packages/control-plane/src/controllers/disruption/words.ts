@@ -16,6 +16,6 @@ function printed(selector: unknown): string {
 export const unmanagedMessage = (selector: unknown): string =>
   `Pods selected by this PodDisruptionBudget (selector: ${printed(selector)}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`;
 
-/** Tells of a pod that more than one budget selects. */
+/** Reports a pod that several budgets select. */
 export const tooManyMessage = ({ metadata }: ApiObject, budgets: readonly ApiObject[]): string =>
   `Pod "${metadata.namespace}"/"${metadata.name}" matches multiple PodDisruptionBudgets.  Chose "${budgets[0]?.metadata.name}" arbitrarily.`;

@@ -87,7 +87,7 @@ export class Collector {
     }
     const dependents = this.#graph.dependentsOf(node.uid);
     if (waiting.length > 0 && dependents.length > 0) {
-      // Two objects that wait for each other would wait for ever: this one stops blocking.
+      // Two objects that wait for each other would never be deleted, so this object stops blocking.
       const unblocked = dependents.some(waitsForDependents) ? await this.#unblock(node) : undefined;
       return this.#delete(node, unblocked ?? latest, 'Foreground');
     }

@@ -43,7 +43,7 @@ function sliceGroups(
       groups.set(id, group);
       group.endpoints.push(endpointOf(service, pod, family, nodeOf(pod)));
     }
-    // A service without endpoints has a slice that says so.
+    // A service without endpoints has an empty slice.
     if (groups.size === 0) contents.push({ addressType: family, ports: [], endpoints: [] });
     for (const { ports, endpoints } of groups.values()) {
       const sorted = endpoints.sort((a, b) => (JSON.stringify(a.targetRef) < JSON.stringify(b.targetRef) ? -1 : 1));

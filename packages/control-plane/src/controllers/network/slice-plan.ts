@@ -98,7 +98,7 @@ export function planSlices(
     create.push(...planGroup(group, drafts, left));
     let stands = false;
     for (const { slice, endpoints, isChanged } of drafts) {
-      // A group without endpoints has one slice that says so.
+      // A group without endpoints has one empty slice.
       if (endpoints.length === 0 && (!isEmpty || stands)) continue;
       stands = true;
       free.delete(slice);

@@ -40,7 +40,7 @@ export class TriggerTimes {
   }
 }
 
-/** The annotation as a merge patch sets it: it goes when no change is known. In RFC 3339, without empty fractions. */
+/** The annotation as a merge patch, which removes it without a known change. In RFC 3339, without empty fractions. */
 export const triggerAnnotation = (change: Date | undefined): Record<string, string | null> => ({
   [TRIGGER_TIME]: change === undefined ? null : change.toISOString().replace(/\.?0*Z$/, 'Z'),
 });

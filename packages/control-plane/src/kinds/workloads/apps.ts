@@ -186,7 +186,7 @@ function annotateGeneration(object: ApiObject, generation: number): void {
   object.metadata.annotations = { ...object.metadata.annotations, [TEMPLATE_GENERATION]: String(generation) };
 }
 
-/** Pods of a daemon set have no end. */
+/** Pods of a daemon set never finish. */
 function endCauses(spec: Plain): StatusCause[] {
   if (look(spec, 'template', 'spec').activeDeadlineSeconds === undefined) return [];
   const why = 'activeDeadlineSeconds in DaemonSet is not Supported';

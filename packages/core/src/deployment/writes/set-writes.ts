@@ -8,7 +8,7 @@ import type { View } from '../state/view.ts';
 
 /**
  * Combines all changes of a step to a set into one write, and skips sets without a change. Sets that shrink come first:
- * a crash in between then leaves a machine too few, which the next pass creates, and never one too many.
+ * after a crash in between, a machine may be missing, which the next pass creates, but no machine is surplus.
  */
 export function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
   const byName = new Map(stored.map((set) => [set.metadata.name, set]));

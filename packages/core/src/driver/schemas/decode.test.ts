@@ -34,7 +34,7 @@ test('an invalid field of the provider spec is named with its class', () => {
 
 test('missing or invalid keys are named with their Secret', () => {
   expect(decode({}, { token: 'short' })).toThrow(
-    /^data\.token of Secret garden\/cloud: .*; correct it there; data\.userData of Secret garden\/cloud is missing; add it$/,
+    /^data\.token of Secret garden\/cloud: .*; correct the key in the Secret; data\.userData of Secret garden\/cloud is missing; add it$/,
   );
 });
 

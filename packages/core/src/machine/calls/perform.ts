@@ -208,7 +208,7 @@ export class Performer {
     this.#options.recorder.event(scope.o.machine, 'Warning', 'NodeDeleted', message);
   }
 
-  /** Without an eviction API the budgets are not kept. An event says so, with the pods. */
+  /** Without an eviction API the budgets are not kept. An event reports the pods. */
   async #evictPods(scope: Scope, pods: readonly PodRef[]): Promise<void> {
     const deleted = await evictPods(this.#nodes.client, pods, scope);
     if (deleted.length === 0) return;

@@ -45,7 +45,7 @@ function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: Runni
   return act(because, { do: 'writeStatus', status });
 }
 
-/** The driver ignores its abort signal. The status says so, and the creation continues when the call ends. */
+/** The driver ignores its abort signal. The status reports it, and the creation continues when the call ends. */
 function planOverdue(o: MachineObservation, call: SettledCall): Plan {
   const describe = call.kind === 'initialize' ? initializationFailed : creationFailed;
   const said = call.outcome.ok ? [] : sayFailed(o, call, describe(call.outcome.error));

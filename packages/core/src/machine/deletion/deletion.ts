@@ -82,8 +82,8 @@ function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now
 }
 
 /**
- * The driver ignores its abort signal. A second call at the same time could miss a later effect of the first. So the
- * machine waits for the end of the first call, and the status says so.
+ * The driver ignores its abort signal. A second call at the same time could miss a later effect of the first. So the machine waits for
+ * the end of the first call, and the status reports it.
  */
 function planOverdue(o: MachineObservation, { kind, at: since, outcome }: SettledCall): Plan {
   const because = `the driver's ${kind} call does not end`;

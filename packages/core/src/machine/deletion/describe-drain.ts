@@ -52,7 +52,7 @@ function blocked(blockers: readonly Blocker[]): Operation {
 /** Matches the texts of `blocked` above. */
 const REPORTS_OF_BLOCKERS = /^(Waiting: |Drain failed due to - )/;
 
-/** The drain is no longer blocked. The status says so only if the remaining pods take long. */
+/** The drain is no longer blocked. The status reports it only if the remaining pods take long. */
 function freed(
   { machine }: MachineObservation,
   { memory }: DrainObservation,

@@ -34,7 +34,7 @@ export function planKeeping(o: MachineObservation, now: Date): Plan | undefined 
 }
 
 /**
- * A VM is kept only if no pod on it may run elsewhere by now. Pods that were deleted without grace may still run on it
+ * A VM is kept only if none of its pods may already run on another node. Pods that were deleted without grace may still run on it
  * if its kubelet does not report. The same applies to the pods of a Node that no longer exists. Such a VM is deleted.
  */
 function mayBeKept(o: MachineObservation, now: Date): boolean {

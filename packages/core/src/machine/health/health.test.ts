@@ -305,14 +305,14 @@ test.each<[what: string, machine: Machine, node: Node | undefined, reason: strin
     given({ phase: 'Running' }),
     node({ conditions: sick }),
     'NodeUnhealthy',
-    'It is unhealthy: Ready is False. It becomes Failed if this lasts 10m0s',
+    'The machine is unhealthy: Ready is False. It becomes Failed if this lasts 10m0s',
   ],
   [
     'a node that may stay unhealthy',
     given({ phase: 'Running', spec: { disableHealthTimeout: true } }),
     node({ conditions: readonly }),
     'NodeUnhealthy',
-    'It is unhealthy: ReadonlyFilesystem is True. It does not become Failed, because spec.disableHealthTimeout is true',
+    'The machine is unhealthy: ReadonlyFilesystem is True. It does not become Failed, because spec.disableHealthTimeout is true',
   ],
   [
     'a node that is gone',

@@ -38,7 +38,7 @@ export const faultRule = z
     kubelet: kubeletBehaviour.optional(),
     /** Chance that the rule acts on a matching request; default 1. */
     probability: z.number().min(0).max(1).optional(),
-    /** The rule acts this many times and is then spent; default: for ever. */
+    /** The number of effects of the rule before it ends; default: unlimited. */
     count: z.int().positive().optional(),
   })
   .refine((rule) => rule.error || rule.timeout || rule.latency || rule.stale || rule.kubelet, {

@@ -24,7 +24,7 @@ export interface PodView {
   readonly now: number;
   /** When this kubelet first saw the deletion; milliseconds. */
   readonly deletionSeenAt: number | undefined;
-  /** The last word was said for this pod already. */
+  /** The final status of this pod was already written. */
   readonly removed: boolean;
   /** All volumes of the pod are attached to the node. */
   readonly volumesAttached: boolean;
@@ -71,7 +71,7 @@ function planTermination(view: PodView, deletionTimestamp: string): PodStep {
   const runs = phase === 'Running' && pod.metadata.annotations?.[MIRROR_ANNOTATION] === undefined;
   const endsAt = runs ? terminationEnd(view, Date.parse(deletionTimestamp)) : now;
   if (now < endsAt) return { do: 'wait', until: endsAt };
-  // Held by a finalizer, the object outlives the last word; its end must be readable then (Jobs count it).
+  // A finalizer keeps the object after its final status, which must stay readable, because Jobs count it.
   const held = (pod.metadata.finalizers?.length ?? 0) > 0;
   if (held && (runs || phase === 'Pending')) return { do: 'reportEnd' };
   if (removed || (held && pod.metadata.deletionGracePeriodSeconds === 0)) return { do: 'nothing' };

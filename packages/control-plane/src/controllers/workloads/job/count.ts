@@ -21,7 +21,7 @@ export const replacesFailedOnly = (job: ApiObject): boolean => {
   return podReplacementPolicy === 'Failed' || podFailurePolicy !== undefined;
 };
 
-/** A deleted pod counts as failed too: it may never get to say so. */
+/** A deleted pod counts as failed too, because it may never report its end. */
 export const hasFailed = (job: ApiObject, pod: ApiObject): boolean =>
   phaseOf(pod) === 'Failed' || (!replacesFailedOnly(job) && isDying(pod) && phaseOf(pod) !== 'Succeeded');
 
