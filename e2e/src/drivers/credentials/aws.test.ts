@@ -133,7 +133,7 @@ describe('keys of the controller', () => {
     ['a workload’s token', WEB, '', ['AssumeRoleWithWebIdentity', LIST]],
     ['a container agent', { ...AGENT, ...TOKEN_FILE }, '', ['GET /v1/credentials', LIST]],
     ['the instance', {}, '', [...METADATA, LIST]],
-  ])('a Secret with blank keys means those of the controller: %s [E1-75]', async (_what, variables, config, wanted) => {
+  ])('blank keys in a Secret mean the keys of the controller: %s [E1-75]', async (_what, variables, config, wanted) => {
     const { stage, actions } = open(variables, { [FILE]: config, '/token': 'token-of-the-workload' });
     await stage.list();
     await stage.list();

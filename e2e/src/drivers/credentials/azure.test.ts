@@ -68,7 +68,7 @@ const assertionsOf = ({ sent }: Wire) =>
   });
 
 describe('certificates', () => {
-  test('an application signs an assertion with its certificate, for its login host, and another one each time [E1-52]', async () => {
+  test('an application signs a new assertion for each login, with its certificate and for its login host [E1-52]', async () => {
     const { wire, stage, clock: virtual } = open();
     await stage.list();
     await virtual.advance(3_600_000);
@@ -83,7 +83,7 @@ describe('certificates', () => {
     expect(wire.origins).toEqual([LOGIN, 'https://management.azure.com']);
   });
 
-  test('the certificate that the Secret holds by now is used, without a restart [E1-53]', async () => {
+  test('a new certificate in the Secret is used without a restart [E1-53]', async () => {
     const next = certificateOf(two.publicKey, at(-1), at(30));
     const principals = [{ tenant: 't', clientId: 'c', certificate: next }];
     const { stage } = open({}, { principals });
@@ -185,7 +185,7 @@ test.each([
   [['managedIdentity:root'], 'data.managedIdentity: Unsupported value: "root": supported values: "system", "user"'],
   [['managedIdentity:user', '-clientID'], 'data.clientID: Required value'],
   [['-clientCertificate'], 'must provide clientSecret or workloadIdentityTokenFile'],
-])('a Secret has exactly one proof: %j [E1-60]', async (changes, says) => {
+])('a Secret has exactly one type of credentials: %j [E1-60]', async (changes, says) => {
   const { wire, stage } = open(MANAGED);
   const values = { clientCertificate: PEM, clientSecret: 's', managedIdentity: 'system' };
   const secret: Record<string, string> = { ...APPLICATION };

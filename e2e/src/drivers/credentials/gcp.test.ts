@@ -112,14 +112,17 @@ describe('sources of workload tokens', () => {
       { type: 'impersonated_service_account', source_credentials: HOST },
       'forbidden credential type "metadata_server" used',
     ],
-  ])('what the operator does not allow is refused as by the original: %s [E1-63]', async (_what, account, says) => {
-    const others = { MCM_GCP_CREDENTIAL_SOURCES: '/tokens/googles,/token,https://idp.example.org,https://example' };
-    for (const variables of [{}, others]) {
-      const { wire, list } = open(variables);
-      await refused(list(account), 'Internal', says);
-      expect(wire.sent).toEqual([]);
-    }
-  });
+  ])(
+    'sources that the operator does not allow are refused as in the original: %s [E1-63]',
+    async (_what, account, says) => {
+      const others = { MCM_GCP_CREDENTIAL_SOURCES: '/tokens/googles,/token,https://idp.example.org,https://example' };
+      for (const variables of [{}, others]) {
+        const { wire, list } = open(variables);
+        await refused(list(account), 'Internal', says);
+        expect(wire.sent).toEqual([]);
+      }
+    },
+  );
 
   test.each([
     { file: '/tokens/../etc/passwd' },
@@ -146,7 +149,7 @@ describe('sources of workload tokens', () => {
     },
   );
 
-  test('the token that is in the file by now is exchanged when the one before it ends [E1-66]', async () => {
+  test('when a token expires, the driver exchanges the current token in the file [E1-66]', async () => {
     const { wire, files, list, clock } = open();
     const json = { ...FILE, credential_source: { ...URL_.credential_source, url: undefined, file: '/tokens/google' } };
     files.set('/tokens/google', JSON.stringify({ value: 'token-of-the-workload' }));
@@ -215,7 +218,7 @@ describe('impersonation', () => {
     ['an external account', { ...FILE, service_account_impersonation_url: IMPERSONATION }, STS],
     ['an external account as its source', played(FILE), STS],
     ['the host as its source', played(HOST), GCE_HOST],
-  ])('an account acts as another one: %s [E1-69]', async (_what, account, first) => {
+  ])('an account impersonates another account: %s [E1-69]', async (_what, account, first) => {
     const { wire, list } = open();
     await list(account);
     expect(wire.origins).toEqual([first, IAM, COMPUTE]);

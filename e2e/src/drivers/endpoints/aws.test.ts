@@ -140,7 +140,7 @@ describe('workload identity', () => {
     },
   );
 
-  test('a missing token file and a role that STS refuses are reported as such; the next call tries again [E1-44]', async () => {
+  test('a missing token file and a role that STS refuses are reported with their cause; the next call retries [E1-44]', async () => {
     const { wire, stage } = open();
     wire.script = failing('AssumeRoleWithWebIdentity', () => error(403, 'AccessDenied'), 1);
     await refused(stage.list({ secret: WORKLOAD }), 'Internal', 'AssumeRoleWithWebIdentity', 'AccessDenied');
@@ -370,7 +370,7 @@ describe('repetitions', () => {
   test.each([
     [{ 'retry-after': '3' }, 3_000],
     [{ 'x-amz-retry-after': '4000' }, 4_000],
-  ])('what EC2 wants to be waited is waited: %o [E2-04]', async (headers, ms) => {
+  ])('the driver respects the delay that EC2 requests: %o [E2-04]', async (headers, ms) => {
     const { wire, stage, times } = open();
     wire.script = failing('DescribeInstances', () => error(503, 'RequestLimitExceeded', headers), 1);
     await stage.list();

@@ -83,7 +83,7 @@ describe('endpoints', () => {
   });
 
   test.each(['https://arm.example', 'https://arm.example/'])(
-    'AZURE_RESOURCE_MANAGER_ENDPOINT is used, and the audience is still that of the cloud: %s [E1-11]',
+    'AZURE_RESOURCE_MANAGER_ENDPOINT is used, and the audience remains the audience of the cloud: %s [E1-11]',
     async (endpoint) => {
       const { wire, stage } = open({ AZURE_RESOURCE_MANAGER_ENDPOINT: endpoint }, {}, { 'azure-cloud': 'AzureChina' });
       await stage.list();
@@ -112,7 +112,7 @@ describe('endpoints', () => {
     expect(formOf(wire).get('scope')).toBe(`https://management.core.${audience}/.default`);
   });
 
-  test('--azure-cloud is the cloud of classes that name none, with its login host and audience [E1-32]', async () => {
+  test('--azure-cloud is the cloud of classes without a cloud, with its login host and audience [E1-32]', async () => {
     const { wire, stage } = open({}, {}, { 'azure-cloud': 'AzureChina' });
     await stage.list();
     expect(wire.origins).toEqual(CHINA);
@@ -193,7 +193,7 @@ describe('tokens', () => {
   const used = ({ sent }: Wire): readonly (string | undefined)[] =>
     sent.filter(({ path }) => !path.includes('oauth2')).map(({ headers }) => headers.authorization);
 
-  test('the token that is in the workload’s file by now is exchanged when the one before it ends [E1-45]', async () => {
+  test('when a token expires, the driver exchanges the current token in the file [E1-45]', async () => {
     const { wire, stage, files, clock } = open();
     wire.script = giving(3_600);
     await stage.list({ secret: WORKLOAD });
@@ -218,7 +218,7 @@ describe('tokens', () => {
     expect(used(wire)).toEqual(['Bearer token-1', 'Bearer token-2', 'Bearer token-2']);
   });
 
-  test('a refusal of the login names its code, and the next call asks again [E1-47]', async () => {
+  test('the error of a refused login contains its code, and the next call logs in again [E1-47]', async () => {
     const { wire, stage } = open();
     wire.script = failing(
       'oauth2',
@@ -256,7 +256,7 @@ describe('repetitions', () => {
     ['retry-after', '7', 7_000],
     ['retry-after-ms', '2500', 2_500],
     ['x-ms-retry-after-ms', '2600', 2_600],
-  ])('what Azure wants to be waited is waited: %s [E2-08]', async (header, value, ms) => {
+  ])('the driver respects the delay that Azure requests: %s [E2-08]', async (header, value, ms) => {
     const { wire, stage } = open();
     wire.script = failing(`GET .*${VM}`, () => error(429, 'TooManyRequests', { [header]: value }), 1);
     await refused(stage.status(), 'NotFound');
@@ -294,7 +294,7 @@ describe('repetitions', () => {
     expect(timesOf(wire, `GET .*${VM}`)).toHaveLength(1);
   });
 
-  test('a creation that is repeated makes nothing twice: everything is put by its name [E2-10]', async () => {
+  test('a repeated creation creates no duplicates, because every resource has a fixed name [E2-10]', async () => {
     const { wire, stage, cloud } = open();
     wire.script = failing(`GET .*operations`, () => error(500, 'Oops'), 4);
     await stage.create().catch(() => undefined);
@@ -322,7 +322,7 @@ describe('ends', () => {
     expect(clock.monotonic() - start).toBeLessThan(2_100);
   });
 
-  test('so does one that follows an operation, between two looks [E3-03]', async () => {
+  test('a call that follows an operation also ends at its deadline, between two looks [E3-03]', async () => {
     const { stage, clock } = open();
     const start = clock.monotonic();
     await refused(stage.create({ signal: abortAfter(clock, 20_000) }), 'Canceled');
@@ -352,7 +352,7 @@ describe('errors', () => {
     },
   );
 
-  test('one that was canceled has failed [E4-06]', async () => {
+  test('a canceled operation counts as failed [E4-06]', async () => {
     const { wire, stage } = open();
     wire.script = failing('GET .*operations', () =>
       reply(200, { status: 'Canceled', error: { code: 'Canceled', message: 'by somebody' } }),
@@ -433,7 +433,7 @@ describe('operations', () => {
     expect(polls).toBe(_what === 'by its address' ? 3 : 0);
   });
 
-  test('a creation that another process began is seen to its end: nothing is put twice [E5-05]', async () => {
+  test('a creation of another process is completed without duplicates [E5-05]', async () => {
     const { wire, stage, stageOf, make, clock, cloud } = open();
     await refused(stage.create({ signal: abortAfter(clock, 110_000) }), 'Canceled');
     const puts = (): number => timesOf(wire, `PUT .*${VM}`).length;

@@ -139,7 +139,7 @@ describe('endpoints', () => {
     expect(wire.origins).toEqual(['https://oauth2.googleapis.com', COMPUTE]);
   });
 
-  test('MCM_GCP_TOKEN_ENDPOINT gives the tokens of service accounts [E1-23]', async () => {
+  test('MCM_GCP_TOKEN_ENDPOINT is the token endpoint of service accounts [E1-23]', async () => {
     const { wire, stage } = open({ MCM_GCP_TOKEN_ENDPOINT: 'https://tokens.example/token' });
     await stage.list();
     expect(wire.origins).toEqual(['https://tokens.example', COMPUTE]);
@@ -191,7 +191,7 @@ describe('tokens', () => {
   const exchanged = ({ sent }: Wire): readonly (string | null)[] =>
     sent.filter(({ path }) => path === '/v1/token').map(({ body }) => new URLSearchParams(body).get('subject_token'));
 
-  test('the token that is in the workload’s file by now is exchanged when the one before it ends [E1-48]', async () => {
+  test('when a token expires, the driver exchanges the current token in the file [E1-48]', async () => {
     const { wire, stage, workload, clock } = open();
     wire.script = cloudOf(3_600);
     const external = { secret: secret(EXTERNAL) };
@@ -249,14 +249,14 @@ describe('repetitions', () => {
     [403, 'rateLimitExceeded'],
     [403, 'userRateLimitExceeded'],
     [403, 'RATE_LIMIT_EXCEEDED'],
-  ])('a throttled request has done nothing and is sent again: %i %s [E2-11]', async (status, reason) => {
+  ])('a throttled request had no effect and is sent again: %i %s [E2-11]', async (status, reason) => {
     const { wire, stage } = open();
     wire.script = failing('POST .*/instances\\?', () => error(status, reason), 2);
     await stage.create();
     expect(timesOf(wire, 'POST .*/instances\\?')).toHaveLength(3);
   });
 
-  test('what Google wants to be waited is waited [E2-12]', async () => {
+  test('the driver respects the delay that Google requests [E2-12]', async () => {
     const { wire, stage } = open();
     wire.script = failing(LIST, () => error(429, 'rateLimitExceeded', { 'retry-after': '6' }), 1);
     await stage.list();
@@ -277,7 +277,7 @@ describe('repetitions', () => {
     expect(timesOf(wire, LIST)).toHaveLength(1);
   });
 
-  test('insertions carry a request id of the Machine, a UUID; after a failed operation another one [E2-14]', async () => {
+  test('insertions have a request ID from the Machine, a UUID; after a failed operation they have a new one [E2-14]', async () => {
     const { wire, stage, cloud } = open();
     const id = 'GET .*/operations/';
     wire.script = failing(id, () => error(500, 'backendError'), 1);
@@ -309,7 +309,7 @@ describe('ends', () => {
     expect(clock.monotonic() - start).toBeLessThan(2_100);
   });
 
-  test('so does one that follows an operation [E3-05]', async () => {
+  test('a call that follows an operation also ends at its deadline [E3-05]', async () => {
     const { stage, clock } = open();
     const start = clock.monotonic();
     await refused(stage.create({ signal: abortAfter(clock, 7_000) }), 'Canceled');

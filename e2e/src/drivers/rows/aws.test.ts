@@ -82,14 +82,14 @@ describe('creation', () => {
     expect(cloud.seen).toEqual([]);
   });
 
-  test('iam takes a name or an arn, not both and not none [A4]', async () => {
+  test('iam requires either a name or an ARN [A4]', async () => {
     const { stage, launched } = open();
     for (const iam of [{}, { name: 'n', arn: 'a' }])
       await refused(stage.create({ spec: withSpec(SPEC, { iam }) }), 'InvalidArgument', 'providerSpec.iam: Invalid');
     expect(await launched({ iam: { arn: 'arn:1' } })).toMatchObject({ 'IamInstanceProfile.Arn': 'arn:1' });
   });
 
-  test('gp3 without iops and throughput sends neither [A7]', async () => {
+  test('gp3 without iops and throughput omits both [A7]', async () => {
     const keys = Object.keys(await open().launched({}));
     expect(keys.filter((key) => /Iops|Throughput/.test(key))).toEqual([]);
   });
@@ -104,7 +104,7 @@ describe('creation', () => {
       );
   });
 
-  test('a volume size of nothing or less [A10]', async () => {
+  test('a volume size of 0 or less [A10]', async () => {
     const { stage } = open();
     for (const volumeSize of [0, -5])
       await refused(
@@ -214,7 +214,7 @@ describe('creation', () => {
     await without({ userData }, 'secretRef.AWSAccessKeyID', 'secretRef.AWSSecretAccessKey', '[', ']');
   });
 
-  test('workload identity with nothing in it misses three things [A27]', async () => {
+  test('an empty workload identity lacks three values [A27]', async () => {
     const { stage } = open();
     const secret = { workloadIdentityTokenFile: '', roleARN: '' };
     const message = await refused(stage.create({ secret }), 'InvalidArgument');
@@ -242,7 +242,7 @@ describe('creation', () => {
     });
   });
 
-  test('a tag Name of the class gives way to the machine’s [A36]', async () => {
+  test('the name of the machine replaces a tag Name of the class [A36]', async () => {
     const { launched, cloud } = open();
     await launched({ tags: { ...TAGS, Name: 'dummy' } });
     expect(cloud.instances[0]?.tags).toEqual({ ...TAGS, Name: 'm-1' });
@@ -416,7 +416,7 @@ describe('status and listing', () => {
 
   const several = Array.from({ length: 3 }, (_, i) => vm({ instanceId: `i-${i}`, tags: { ...TAGS, Name: `m-${i}` } }));
 
-  test('a page that fails leaves no part of a listing [A59]', async () => {
+  test('if one page fails, the listing returns no VMs [A59]', async () => {
     const script = failing('DescribeInstances', 'InternalFailure', 400, { after: 1 });
     await refused(open({ instances: several, pageSize: 1, script }).stage.list(), 'Internal');
   });

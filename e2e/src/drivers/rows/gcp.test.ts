@@ -124,7 +124,7 @@ describe('creation', () => {
     }
   });
 
-  test('of several errors of an operation the last one counts [G27]', async () => {
+  test('the last of several errors of an operation counts [G27]', async () => {
     const clock = new VirtualClock();
     const errors = [
       { code: 'QUOTA_EXCEEDED', message: 'quota' },
@@ -186,7 +186,7 @@ describe('creation', () => {
     await refused(other, 'InvalidArgument', 'providerSpec.metadata[0].value', 'plain', 'remove the entry');
   });
 
-  test('metadata may not bring user data of its own [G32]', async () => {
+  test('metadata must not contain user data [G32]', async () => {
     await open().bad({ metadata: [{ key: 'user-data', value: 'x' }] }, 'user-data');
   });
 
@@ -299,7 +299,7 @@ describe('deletion', () => {
 });
 
 describe('status and listing', () => {
-  test('what was made is listed [G20]', async () => {
+  test('created VMs are listed [G20]', async () => {
     const { stage } = open();
     await stage.create();
     expect(await stage.list()).toMatchObject([{ providerId: ID, machineName: 'm-1' }]);
@@ -325,7 +325,7 @@ describe('status and listing', () => {
     expect(await stage.status()).toEqual({ providerId, nodeName });
   });
 
-  test('a listing that is refused is no sign that the VM is not there [G25]', async () => {
+  test('a refused listing does not mean that the VM does not exist [G25]', async () => {
     const { stage, cloud } = open();
     cloud.faults.order(failing('^GET instances$', 400, 'invalid'));
     await refused(stage.status(), 'Internal');

@@ -112,7 +112,7 @@ test('the condition shows a label before the first eviction', () => {
 test.each<[what: string, wants: boolean, machine: ReturnType<typeof machine>, node: Node | undefined]>([
   ['selected, and its machine runs', true, machineOf(), nodeOf()],
   ['whose kubelet does not report', true, machineOf('Unknown'), nodeOf()],
-  ['of a machine that goes', false, machineOf('Terminating'), nodeOf()],
+  ['of a machine that is being deleted', false, machineOf('Terminating'), nodeOf()],
   ['of a machine that has failed', false, machineOf('Failed'), nodeOf()],
   ['of a machine without a status', false, machine(), nodeOf()],
   ['of a machine without a phase', false, machine({ status: {} }), nodeOf()],

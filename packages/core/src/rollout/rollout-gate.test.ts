@@ -148,7 +148,7 @@ describe('gate', () => {
     expect(reason(2, running(50))).toBe('waiting: 1 of 2 canaries are available');
     expect(reason(2, running(4, 50))).toBe('waiting: canaries are observed for 360 s more');
     const soonOver = gateOf(care, 2, running(50, 4), new Date(NOW.getTime() + 6 * MINUTE - 100))?.because;
-    expect(soonOver).toBe('waiting: canaries are observed for another 1 s');
+    expect(soonOver).toBe('waiting: canaries are observed for 1 s more');
     const failed = ['f1', 'f2', 'f3', 'f4', 'f5'].map((name) => inPhase('Failed', 1, name));
     const going = { ...inPhase('CrashLoopBackOff', 1, 'g') };
     const terminating = { ...going, metadata: { ...going.metadata, deletionTimestamp: NOW.toISOString() } };
@@ -171,7 +171,7 @@ describe('gate', () => {
   test('canaries that are observed long enough still pause each batch', () => {
     const both = { ...care, pauseMs: 120 * MINUTE };
     expect(gateOf(both, 2, running(15, 15), NOW)?.because).toBe(
-      'waiting: machines of the new template are observed for another 6300 s',
+      'waiting: machines of the new template are observed for 6300 s more',
     );
     expect(gateOf({ ...care, canary: 0 }, 2, running(1), NOW)).toBeUndefined();
     expect(gateOf({ ...care, canary: 0, pauseMs: 1 }, 1, [], NOW)?.ceiling).toBe(1);

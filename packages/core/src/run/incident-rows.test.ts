@@ -94,7 +94,7 @@ test.each([
   },
 );
 
-test('a quota error keeps its category and the words of the cloud through retries and a restart [incident 29]', async () => {
+test('a quota error keeps its category and the text of the cloud through retries and a restart [incident 29]', async () => {
   let short = true;
   const rig = await started({
     cloud: {

@@ -106,7 +106,7 @@ test('a child without a source that removes the parent’s compression is refuse
   expect(plan.condition).toMatchObject({ status: 'True', message: expect.stringContaining('/etc/a') });
 });
 
-test('decision, paused: a paused the the pool is not rendered, unless an option of the controller requires it', () => {
+test('decision, paused: a paused pool is not rendered, unless an option of the controller requires it', () => {
   const pool = poolAt('rendered-worker-other');
   const paused = { ...pool, spec: { ...pool.spec, paused: true } } as MachineConfigPool;
   expect(look(paused, [withFile('a', 'x')])).toEqual({ events: [] });

@@ -312,7 +312,7 @@ test('delete, the Pod is stuck for ten minutes: DeadlineExceeded [P16]', async (
   expect(rig.clock.now().getTime() - since).toBe(600_000);
 });
 
-test('list, no namespace in the spec: those of the class’s own, never other clusters’ machines [P19]', async () => {
+test('list without a namespace in the spec: machines in the namespace of the class, never machines of other clusters [P19]', async () => {
   const { rig, calls } = await started();
   await calls({ spec: { image: 'x' } }).create(machine('mine'));
   await calls({ spec: { image: 'x', namespace: 'elsewhere' } }).create(machine('theirs'));
@@ -334,7 +334,7 @@ test('an empty namespace, pool or apiVersion is as if it were absent', async () 
   expect(Object.keys(without?.metadata.annotations ?? {}).filter((key) => key.includes('calico'))).toEqual([]);
 });
 
-test('volume ids of any PVs: none [P20]', async () => {
+test('volume IDs of any PVs: an empty result [P20]', async () => {
   const { rig } = await started();
   const driver = createLocalDriver({ clock: rig.clock, connect: () => Promise.reject, backend: 'pod' } as never);
   const sources = [{ csi: { driver: 'd', volumeHandle: 'v' } }, { hostPath: { path: '/x' } }];

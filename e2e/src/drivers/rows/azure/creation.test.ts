@@ -5,7 +5,7 @@ import { at, failing, image, open, PLAN, PROPERTIES, storage, TAGS, URN, withPro
 /** The rows of the Azure scenarios on creation, each under its own name. */
 
 describe('creation', () => {
-  test('an image without a plan asks for no agreement and sends no plan [Z2]', async () => {
+  test('an image without a plan needs no agreement and sends no plan [Z2]', async () => {
     const { made, asked } = open({ plans: {} });
     expect(await made(image({ urn: URN }))).not.toHaveProperty('plan');
     expect(asked('GET', 'MarketplaceOrdering')).toEqual([]);
@@ -78,7 +78,7 @@ describe('creation', () => {
     expect(asked('PUT', '/networkInterfaces/')).toEqual([]);
   });
 
-  test('a VM that cannot be made leaves its NIC [Z16]', async () => {
+  test('if the VM cannot be created, its NIC remains [Z16]', async () => {
     const { stage, names } = open({}, [failing('^PUT virtualMachines$')]);
     await refused(stage.create(), 'Internal');
     expect(names()).toEqual(['m-1-nic']);

@@ -41,7 +41,7 @@ describe('deletion', () => {
     expect(names()).toContain('m-2-nic');
   });
 
-  test('a failed VM is deleted as it is, and then what it leaves [Z40]', async () => {
+  test('a failed VM is deleted, and then its remaining resources [Z40]', async () => {
     const { stage, names, asked, placeVm } = open();
     placeVm({ nic: 'Detach', os: 'Detach', state: 'Failed' });
     await stage.delete();
@@ -73,7 +73,7 @@ describe('deletion', () => {
     expect(names()).toEqual(['m-1-os-disk']);
   });
 
-  test('a change that fails leaves the VM [Z45]', async () => {
+  test('if a change fails, the VM remains [Z45]', async () => {
     const { stage, names, placeVm } = open({}, [failing('^PATCH virtualMachines$')]);
     placeVm({ os: 'Detach' });
     await refused(stage.delete(), 'Internal');

@@ -14,7 +14,7 @@ describe('status and listing', () => {
     await refused(open({}, [failing('^GET virtualMachines$')]).stage.status(), 'Internal');
   });
 
-  test('VMs and what is left of them [Z49]', async () => {
+  test('VMs and their remaining resources [Z49]', async () => {
     const { stage, cloud } = open();
     expect(await stage.list()).toEqual([]);
     cloud.place(at.vm('vm-1'), { tags: TAGS, properties: {} });

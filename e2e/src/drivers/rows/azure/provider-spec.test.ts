@@ -58,7 +58,7 @@ describe('provider spec and secret', () => {
     {},
     { id: '/i', urn: URN },
     { id: '/i', urn: URN, communityGalleryImageID: '/c', sharedGalleryImageID: '/s' },
-  ])('one image and no other: %j [Z26]', async (reference) => {
+  ])('exactly one image: %j [Z26]', async (reference) => {
     const message = await open().bad(
       image(reference),
       'imageReference.id|.urn|.communityGalleryImageID|.sharedGalleryImageID',

@@ -394,7 +394,7 @@ test.each<[what: string, change: Partial<MachineObservation>, message: string]>(
   [
     'its label was edited',
     { namedInVain: { node: 'fakeNode-0', ownedBy: 'machine-1', own: 'fakeNode-1' } },
-    'It has no Node. Node fakeNode-0 already belongs to machine machine-1; Node fakeNode-1 belongs to this machine: restore its label node=fakeNode-1. It is',
+    'It has no Node. Node fakeNode-0 already belongs to machine machine-1; Node fakeNode-1 belongs to this machine: restore its label node=fakeNode-1. It becomes',
   ],
   [
     'two VMs of one name',
@@ -410,7 +410,9 @@ test.each<[what: string, change: Partial<MachineObservation>, message: string]>(
   const { event, status } = planHealth(observe(given({ phase: 'Running' }), undefined, change), NOON);
   expect(event?.reason).toBe('NodeMissing');
   expect(event?.message).toContain(message);
-  expect(status?.lastOperation?.description).toContain(message.slice('It has no Node. '.length).split('. It is')[0]);
+  expect(status?.lastOperation?.description).toContain(
+    message.slice('It has no Node. '.length).split('. It becomes')[0],
+  );
 });
 
 test('a machine that waits for others in creation is reconciled exactly at the end of that wait', () => {
