@@ -3,7 +3,7 @@ rem Runs mcm from this clone.
 setlocal
 set "root=%~dp0"
 if not exist "%root%apps\mcm\node_modules" (
-  echo mcm: the dependencies are not installed; run once in %root%: npx -y pnpm@12 install 1>&2
+  echo mcm: the dependencies are not installed; run once in "%root%": npx -y pnpm@12 install 1>&2
   exit /b 1
 )
 set "node=%root%node_modules\node\bin\node.exe"

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -112,4 +112,10 @@ test('the launcher of this repository prints the version', async () => {
   const { code, lines } = await launch(['version'], join(ROOT, 'mcm'));
   expect(code).toBe(0);
   expect(lines[0]).toMatch(/^\d+\.\d+\.\d+$/);
+});
+
+test('the launcher for Windows quotes the folder of the clone, because a closing parenthesis in its name ends a block', async () => {
+  const text = await readFile(join(ROOT, 'mcm.cmd'), 'utf8');
+  expect(text.split('%root%').length).toBeGreaterThan(3);
+  expect(text.replaceAll(/"[^"\n]*"/g, '')).not.toContain('%root%');
 });
