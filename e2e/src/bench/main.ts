@@ -1,3 +1,4 @@
+import { bundled, LOCAL_PROGRAMS, resolverOf } from '../harness/bundled.ts';
 import { planeFigures } from './control-plane.ts';
 import { dashboardFigures } from './dashboard.ts';
 import { deploymentCosts } from './deployments.ts';
@@ -66,6 +67,15 @@ async function verify(figures: AsyncIterable<Figure> | Iterable<Figure>): Promis
   }
 }
 
+async function sizing(machines: number, pods: number): Promise<void> {
+  const bundles = await bundled(LOCAL_PROGRAMS);
+  try {
+    await verify(IdleFleet.sizes(machines, pods, resolverOf(bundles)));
+  } finally {
+    bundles.remove();
+  }
+}
+
 const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   'fleet-100': async () => {
     for await (const measured of fleetFigures(100)) report(measured);
@@ -84,6 +94,9 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   'machines-drains': () => verify(BlockedDrains.figures()),
   'machines-idle': () => verify(IdleFleet.figures()),
   'machines-pods': () => verify(IdleFleet.podFigures()),
+  'sizing-100': () => sizing(100, 300),
+  'sizing-1000': () => sizing(1_000, 3_000),
+  'sizing-10000': () => sizing(10_000, 10_000),
   deployments: async () => {
     say('\nA reconcile of one deployment of 10 machines, by number of other deployments');
     for await (const { deployments, cpuMsEach, latencyMs, rssMb } of deploymentCosts([1, 100, 1_000])) {

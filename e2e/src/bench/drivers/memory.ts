@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { mcm, ROOT } from '../../harness/mcm.ts';
+import { bundled } from '../../harness/bundled.ts';
+import { mcm } from '../../harness/mcm.ts';
 import { rssMb } from '../../harness/process-usage.ts';
 import { atMost, type Figure } from '../machines/figure.ts';
 
@@ -23,22 +22,18 @@ export async function* memoryOfBinaries(
   machines: number,
   providers: readonly string[] = Object.keys(LIMITS),
 ): AsyncGenerator<Figure> {
-  const bundles = mkdtempSync(join(tmpdir(), 'mcm-bundles-'));
+  const controllers = providers.map((provider) => `machine-controller-${provider}`);
+  const bundles = await bundled([...PROGRAMS, ...controllers]);
   try {
-    const controllers = providers.map((provider) => `machine-controller-${provider}`);
-    const bundler = join(ROOT, 'tools/src/bundle/main.ts');
-    const args = ['--conditions=source', bundler, '--into', bundles, ...PROGRAMS, ...controllers];
-    await promisify(execFile)(process.execPath, args);
     for (const [provider, limit] of Object.entries(LIMITS))
-      if (providers.includes(provider)) yield await memoryOf(bundles, provider, machines, limit);
+      if (providers.includes(provider)) yield await memoryOf(bundles.file('mcm'), provider, machines, limit);
   } finally {
-    rmSync(bundles, { recursive: true, force: true });
+    bundles.remove();
   }
 }
 
-async function memoryOf(bundles: string, provider: string, machines: number, limit: number): Promise<Figure> {
+async function memoryOf(program: string, provider: string, machines: number, limit: number): Promise<Figure> {
   const cwd = mkdtempSync(join(tmpdir(), 'mcm memory '));
-  const program = join(bundles, 'mcm/dist/main.js');
   const run = mcm(['up', `--provider=${provider}`, `--machines=${machines}`, '--no-tty'], { cwd, program });
   try {
     await run.line(/^ready: /);

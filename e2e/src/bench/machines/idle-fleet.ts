@@ -1,5 +1,5 @@
 import { type Machine, machines } from '@mcm/api';
-import { type Draft, type Node, nodes, type Pod, pods, realClock, sleep } from '@mcm/kube';
+import { type Draft, isAlreadyExists, KubeError, type Node, nodes, type Pod, pods, realClock, sleep } from '@mcm/kube';
 import { cpuMs, rssMb } from '../../harness/process-usage.ts';
 import { count } from '../../harness/request-log.ts';
 import { NAMESPACE, type Stack, startStack } from '../../harness/stack.ts';
@@ -10,7 +10,7 @@ import { Follower } from './follow.ts';
 
 const MACHINES = 10_000;
 const PODS = 30_000;
-const PARALLEL = 48;
+const PARALLEL = 16;
 const CLASS = 'blue';
 const IDLE_MS = 30_000;
 /** The memory of the original machine controller with 20,000 pods and one machine, which is a lower bound. */
@@ -18,7 +18,7 @@ const ORIGINAL_MB = 577;
 /** On a quiet machine, all pending writes are complete after half a minute. */
 const QUIET_LIMIT_MS = 600_000;
 /** A kubelet reports its status every five minutes, even without a change. No controller here watches its leases. */
-const HEARTBEATS_PER_SECOND = MACHINES / 300;
+const HEARTBEAT_PERIOD_S = 300;
 /**
  * Measurement: an informer of client-go v0.34.1 with the same nodes, alone in its process, took 0.76 to 1.01 ms of CPU for each heartbeat.
  * That is 2.7 % of a core for 10,000 machines, so the original needs at least that.
@@ -61,12 +61,31 @@ const nodeStatus = (heartbeat: string) => ({
   })),
 });
 
-/** Ten thousand machines that run, made up: their VMs and kubelets would measure themselves. */
+/** Many machines that run, made up: their VMs and kubelets would measure themselves. */
 export class IdleFleet {
   readonly #stack: Stack;
+  readonly #machines: number;
 
-  private constructor(stack: Stack) {
+  private constructor(stack: Stack, count = MACHINES) {
     this.#stack = stack;
+    this.#machines = count;
+  }
+
+  /** What a fleet of a size costs while nothing happens, by the bundles that ship. */
+  static async *sizes(count: number, podCount: number, resolve: (module: string) => string): AsyncGenerator<Figure> {
+    const stack = await startStack({ planeFlags: ['--no-controllers'], resolve });
+    try {
+      await stack.makeClass(CLASS);
+      const fleet = new IdleFleet(stack, count);
+      await fleet.#furnish();
+      await stack.machineController.stop();
+      await fleet.#run(podCount);
+      await stack.startControllers();
+      await fleet.#quiet(20_000);
+      yield* fleet.#size(podCount);
+    } finally {
+      await stack.stop();
+    }
   }
 
   static async *figures(): AsyncGenerator<Figure> {
@@ -93,9 +112,7 @@ export class IdleFleet {
       await stack.makeClass(CLASS);
       const fleet = new IdleFleet(stack);
       await fleet.#furnish();
-      await atOnce(PODS, PARALLEL, async (index) => {
-        await stack.client.resource<Pod>(pods, NAMESPACE).create(bulkyPod(index, nameOf(index % MACHINES)));
-      });
+      await fleet.#run(PODS);
       await stack.machineController.stop();
       await stack.startControllers();
       await fleet.#quiet(20_000);
@@ -109,9 +126,44 @@ export class IdleFleet {
     }
   }
 
+  /** Creates pods, the same number on each node. */
+  async #run(podCount: number): Promise<void> {
+    const resource = this.#stack.client.resource<Pod>(pods, NAMESPACE);
+    await atOnce(podCount, PARALLEL, async (index) => {
+      const pod = bulkyPod(index, nameOf(index % this.#machines));
+      await resource.create(pod).catch(async (error: unknown) => {
+        // On a busy machine, a connection can end before its answer.
+        if (!(error instanceof KubeError && error.reason === 'NoAnswer')) throw error;
+        await resource.create(pod).catch((again: unknown) => {
+          if (!isAlreadyExists(again)) throw again;
+        });
+      });
+    });
+  }
+
+  async *#size(podCount: number): AsyncGenerator<Figure> {
+    const controllers = { 'machine controller': this.#pid, 'deployment controller': this.#managerPid };
+    const beside = `${this.#machines} machines, ${podCount} pods`;
+    const heartbeats = new AbortController();
+    const beating = this.#heartbeats(heartbeats.signal);
+    await sleep(realClock, 10_000);
+    this.#stack.requests.read();
+    const before = Object.values(controllers).map((pid) => cpuMs(pid));
+    await sleep(realClock, IDLE_MS);
+    const used = Object.values(controllers).map((pid, at) => cpuMs(pid) - (before[at] ?? 0));
+    const { writes, reads } = count(this.#stack.requests.read());
+    heartbeats.abort();
+    const beats = `${(await beating).toFixed(1)} heartbeats a second`;
+    for (const [at, [name, pid]] of Object.entries(controllers).entries()) {
+      yield reported(`${beside}: RSS of the ${name}`, rssMb(pid), 'MB');
+      yield reported(`${beside}: CPU of the ${name}`, ((used[at] ?? 0) / IDLE_MS) * 100, '% of a core', beats);
+    }
+    yield reported(`${beside}: requests in ${IDLE_MS / 1_000} s`, writes + reads, 'requests', 'without the Leases');
+  }
+
   async #furnish(): Promise<void> {
     const { client } = this.#stack;
-    await atOnce(MACHINES, PARALLEL, async (index) => {
+    await atOnce(this.#machines, PARALLEL, async (index) => {
       const name = nameOf(index);
       const providerID = `local:///local-a/i-${index.toString(16).padStart(8, '0')}`;
       const node: Draft<Node> = {
@@ -177,6 +229,10 @@ export class IdleFleet {
     return pidOf(this.#stack.machineController);
   }
 
+  get #heartbeatsPerSecond(): number {
+    return this.#machines / HEARTBEAT_PERIOD_S;
+  }
+
   get #managerPid(): number {
     return pidOf(this.#stack.manager);
   }
@@ -187,13 +243,13 @@ export class IdleFleet {
     const heartbeats = new AbortController();
     const beating = this.#heartbeats(heartbeats.signal);
     await sleep(realClock, 10_000);
-    yield* this.#cpu(`${HEARTBEATS_PER_SECOND.toFixed(0)} heartbeats a second`, ORIGINAL_HEARTBEATS_PERCENT);
+    yield* this.#cpu(`${this.#heartbeatsPerSecond.toFixed(0)} heartbeats a second`, ORIGINAL_HEARTBEATS_PERCENT);
     heartbeats.abort();
     const beats = await beating;
     const { writes, reads } = count(this.#stack.requests.read());
     const note = `${reads} reads; ${beats.toFixed(0)} heartbeats a second`;
-    yield atMost(`${MACHINES} Running machines: writes`, writes, 0, 'writes', note);
-    yield atMost(`${MACHINES} Running machines: RSS`, rssMb(this.#pid), 400, 'MB');
+    yield atMost(`${this.#machines} Running machines: writes`, writes, 0, 'writes', note);
+    yield atMost(`${this.#machines} Running machines: RSS`, rssMb(this.#pid), 400, 'MB');
   }
 
   /** CPU and memory of both idle controllers. */
@@ -203,7 +259,7 @@ export class IdleFleet {
     await sleep(realClock, IDLE_MS);
     const shares = before.map(({ name, pid, used }) => ({ name, share: ((cpuMs(pid) - used) / IDLE_MS) * 100 }));
     for (const { name, share } of shares)
-      yield atMost(`${MACHINES} Running machines: CPU of the ${name}`, share, limit, '% of a core', beside);
+      yield atMost(`${this.#machines} Running machines: CPU of the ${name}`, share, limit, '% of a core', beside);
   }
 
   /** Sends kubelet heartbeats without changes. Returns the reached rate per second. */
@@ -211,12 +267,14 @@ export class IdleFleet {
     const start = performance.now();
     let sent = 0;
     while (!signal.aborted) {
-      const due = ((performance.now() - start) / 1000) * HEARTBEATS_PER_SECOND;
+      const due = ((performance.now() - start) / 1000) * this.#heartbeatsPerSecond;
       const status = { conditions: conditions(new Date().toISOString().replace(/\.\d+Z$/, 'Z')) };
       // A slow server falls behind, but the load still ends on time.
       for (; sent < due && !signal.aborted; sent += 1) {
         const body = { type: 'merge', body: { status } } as const;
-        await this.#stack.client.resource<Node>(nodes).patch(nameOf(sent % MACHINES), body, { subresource: 'status' });
+        await this.#stack.client
+          .resource<Node>(nodes)
+          .patch(nameOf(sent % this.#machines), body, { subresource: 'status' });
       }
       await sleep(realClock, 100);
     }
@@ -249,19 +307,19 @@ export class IdleFleet {
       })
       .map(({ verb, resource, name }) => `${verb} ${resource}/${name}`);
     yield atMost(
-      `restart with ${MACHINES} machines: first VM requested`,
+      `restart with ${this.#machines} machines: first VM requested`,
       seconds,
       10,
       's',
       'from the start of the process',
     );
     yield atMost(
-      `restart with ${MACHINES} machines: unnecessary writes`,
+      `restart with ${this.#machines} machines: unnecessary writes`,
       needless.length,
       0,
       'writes',
       needless.slice(0, 3).join(', '),
     );
-    yield atMost(`restart with ${MACHINES} machines: RSS`, rssMb(this.#pid), 400, 'MB');
+    yield atMost(`restart with ${this.#machines} machines: RSS`, rssMb(this.#pid), 400, 'MB');
   }
 }

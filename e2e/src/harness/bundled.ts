@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { ROOT } from './mcm.ts';
+
+/** Programs as they are shipped, in a temporary folder. */
+export interface Bundled {
+  /** The file of a program. */
+  readonly file: (name: string) => string;
+  readonly remove: () => void;
+}
+
+/** Bundles programs in a process of its own, so that the bundler takes no memory of this one. */
+export async function bundled(names: readonly string[]): Promise<Bundled> {
+  const folder = mkdtempSync(join(tmpdir(), 'mcm-bundles-'));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  const bundler = join(ROOT, 'tools/src/bundle/main.ts');
+  try {
+    await promisify(execFile)(process.execPath, ['--conditions=source', bundler, '--into', folder, ...names]);
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  return { file: (name) => join(folder, name, 'dist/main.js'), remove };
+}
+
+/** Bundles of the programs that `mcm` starts, by their specifiers. */
+const SPECIFIERS: Readonly<Record<string, string>> = {
+  '@mcm/control-plane/main': 'control-plane',
+  '@mcm/provider-local/cloud/main': 'local-cloud',
+  '@mcm/provider-local/main': 'machine-controller-local',
+  '@mcm/machine-controller-manager/main': 'machine-controller-manager',
+};
+
+/** The programs of a local fleet. */
+export const LOCAL_PROGRAMS: readonly string[] = Object.values(SPECIFIERS);
+
+/** Replaces `import.meta.resolve`, which finds the sources. */
+export const resolverOf =
+  ({ file }: Bundled) =>
+  (module: string): string =>
+    pathToFileURL(file(SPECIFIERS[module] ?? module)).href;
