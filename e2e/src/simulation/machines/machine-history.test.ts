@@ -43,6 +43,22 @@ test('hostile weather gives exactly the same history again, and another than no 
   expect(second.history).toBe(first.history);
 });
 
+test('a VM that joins after its Machine was lost is drained without a violation', async () => {
+  const acts = [
+    { act: 'lose machine', pauseMs: 4_133, drawn: 6 },
+    { act: 'expire', pauseMs: 18_396, drawn: 9 },
+    { act: 'create', pauseMs: 457, drawn: 11 },
+    { act: 'create', pauseMs: 14_170, drawn: 13 },
+    { act: 'kill', pauseMs: 16_274, drawn: 15 },
+    { act: 'delete', pauseMs: 1_052, drawn: 17 },
+    { act: 'delete', pauseMs: 3_819, drawn: 20 },
+  ];
+  const plan = { steps: acts, lastPauseMs: 16_216, drawn: 22 };
+  const { violations, story } = await playMachines({ seed: 112, profile: 'slow', plan });
+  expect(violations, story).toEqual([]);
+  expect(story).toContain('create pods/eviction/app0-0 201');
+});
+
 test('two controllers stop writing conflicting values when one of them has a stale cache of Nodes', async () => {
   const { violations, story, faults } = await playMachines(readReplay(FLAPPING).one);
   expect(violations, story).toEqual([]);

@@ -333,9 +333,10 @@ export class MachineWorld {
   }
 
   /** Deletes the object but not the VM, as after a restore, or after a user removed the finalizers. */
-  async loseMachine({ metadata: { name, uid, labels } }: Machine): Promise<void> {
+  async loseMachine(lost: Machine): Promise<void> {
+    const { name, uid } = lost.metadata;
     this.reporter.note('act', `Machine ${name} is lost`);
-    this.oracle.loses(uid, labels?.node);
+    this.oracle.loses(lost);
     this.oracle.otherFinalizerGoes(uid);
     const machine = this.admin.resource<Machine>(machines, NAMESPACE);
     // In this order, because a controller adds its finalizer to a machine that is not being deleted.

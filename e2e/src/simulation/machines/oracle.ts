@@ -79,10 +79,10 @@ export class Oracle {
     this.#o.reporter.violate(`(${rule}) ${text}`);
   }
 
-  /** Records that only the object of a machine is about to be deleted. */
-  loses(uid: string, node: string | undefined): void {
+  /** Records that only the object of a machine is about to be deleted. Its VM may join later, as a Node with the name of the machine. */
+  loses({ metadata: { name, uid, labels } }: Machine): void {
     this.#lost.add(uid);
-    if (node !== undefined) this.#lostNodes.add(node);
+    this.#lostNodes.add(labels?.node ?? name);
   }
 
   /** Records that another controller is about to remove its finalizer from a machine. */
