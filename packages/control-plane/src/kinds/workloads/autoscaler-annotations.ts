@@ -20,6 +20,11 @@ const ALL = [
 
 type Annotations = Readonly<Record<string, string>>;
 
+/** The annotations with fields of the status. */
+export const STATUS_FORMS: readonly string[] = [CURRENT_METRICS, CONDITIONS];
+/** The annotations with fields of the spec. */
+export const SPEC_FORMS: readonly string[] = ALL.filter((name) => !STATUS_FORMS.includes(name));
+
 /** A metric source or status of `autoscaling/v1`, by its field in a metric. */
 type Form = (source: Plain) => Plain;
 

@@ -5,7 +5,7 @@ import { copyJson } from '../../apimachinery/objects/object-text.ts';
 import { child, isPlain, items, look, number, type Plain } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { strategy } from '../base/strategy.ts';
-import { annotationsFor, fieldsIn, withoutForms } from './autoscaler-annotations.ts';
+import { annotationsFor, fieldsIn, SPEC_FORMS, STATUS_FORMS, withoutForms } from './autoscaler-annotations.ts';
 import { autoscalerCauses, autoscalerLeniency, autoscalerStatusCauses } from './autoscaler-rules.ts';
 
 const utilizationOf = (metric: Plain | undefined): number | undefined =>
@@ -127,6 +127,13 @@ const prepare = (object: ApiObject): void => {
   object.status = { currentReplicas: 0, desiredReplicas: 0 };
 };
 
+/** The annotations of an autoscaler, where those in `names` are the ones of `old`. */
+function keepForms(object: ApiObject, old: ApiObject | undefined, names: readonly string[]): void {
+  const own = Object.entries(object.metadata.annotations ?? {}).filter(([name]) => !names.includes(name));
+  const kept = Object.entries(old?.metadata.annotations ?? {}).filter(([name]) => names.includes(name));
+  object.metadata = withAnnotations(object.metadata, Object.fromEntries([...own, ...kept]));
+}
+
 const defaultReplicas = (object: ApiObject): void => {
   child(object, 'spec').minReplicas ??= 1;
 };
@@ -144,7 +151,13 @@ export const autoscalerV1Strategy = {
       // The server writes the annotations, so the owner of a field also owns its annotation.
       Object.assign(object, decode(encode(object)));
     },
-    prepareForCreate: prepare,
+    // A write of the spec does not change the status, and the reverse.
+    prepareForCreate(object) {
+      prepare(object);
+      keepForms(object, undefined, STATUS_FORMS);
+    },
+    prepareForUpdate: (object, old, { subresource }) =>
+      keepForms(object, old, subresource === 'status' ? SPEC_FORMS : STATUS_FORMS),
   }),
   ...rules(encode),
 };
