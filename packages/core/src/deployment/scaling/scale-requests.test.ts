@@ -1,0 +1,95 @@
+import { Annotations, type Machine } from '@mcm/api';
+import { expect, test } from 'vitest';
+import { deployment, machine, minutes, NOW, set } from '../../set/test-objects.ts';
+import { ScaleRequests } from './scale-requests.ts';
+
+const running = (name: string, options: Parameters<typeof machine>[1] = {}): Machine =>
+  machine(name, { phase: 'Running', ...options });
+
+/** Requests whose writes are only recorded. The cache has the named machines of other deployments. */
+function start(machines: readonly Machine[], others: readonly string[] = []) {
+  const called: unknown[][] = [];
+  const access = {
+    context: {
+      clock: { now: () => NOW },
+      machines: { store: { get: (key: string) => (others.includes(key) ? {} : undefined) } },
+      recorder: { event: (_about: unknown, ...rest: unknown[]) => called.push(['event', ...rest]) },
+    },
+    machinesOf: () => machines,
+    patch: async (pool: object, { annotations }: { annotations: object }) => {
+      called.push(['list', annotations]);
+      return pool;
+    },
+    machines: {
+      patchAll: async (patches: readonly { machine: Machine; body: object }[]) => {
+        for (const { machine: one, body } of patches) called.push(['mark', one.metadata.name, body]);
+      },
+    },
+  };
+  return { called, requests: new ScaleRequests(access as never) };
+}
+
+const signal = new AbortController().signal;
+const current = set('new', 2);
+
+test('a machine that is named and stays is reported once, and again only after it was not named', () => {
+  const named = running('a', { priority: '1' });
+  const machines = [named, running('b')];
+  const { called, requests } = start(machines);
+  const report = () => requests.reportUnmet('test/pool', deployment(2), [current]);
+  report();
+  report();
+  expect(called).toEqual([
+    [
+      'event',
+      'Normal',
+      'ScaleInPending',
+      expect.stringMatching(/^Machine a is marked for deletion but not deleted yet/),
+    ],
+  ]);
+  machines[1] = running('c', { priority: '1' });
+  report();
+  expect(called.map((call) => String(call.at(-1)).split(' ')[1])).toEqual(['a', 'c']);
+  machines[0] = running('a');
+  machines[1] = running('b');
+  report();
+  machines[0] = named;
+  report();
+  expect(called).toHaveLength(3);
+  requests.forget('test/pool');
+  report();
+  expect(called).toHaveLength(4);
+});
+
+test('the list is written before its machines are marked, and an event names what is dropped', async () => {
+  const { called, requests } = start([running('a'), running('b')], ['test/foreign']);
+  const list = `a~${minutes(-1)},foreign~${minutes(-1)},gone`;
+  const annotations = { [Annotations.TriggerDeletion]: list, [Annotations.LastReplicaChangeByScaler]: minutes(-1) };
+  await requests.applyTriggers(deployment(2, { annotations }), [current], signal);
+  expect(called).toEqual([
+    ['list', { [Annotations.TriggerDeletion]: `a~${minutes(-1)}` }],
+    [
+      'event',
+      'Warning',
+      'ScaleInRefused',
+      `metadata.annotations[${Annotations.TriggerDeletion}]: dropped foreign (not a machine of this deployment)`,
+    ],
+    [
+      'mark',
+      'a',
+      { metadata: { annotations: { [Annotations.Priority]: '1', [Annotations.MarkedForDeletionTime]: minutes(-1) } } },
+    ],
+  ]);
+});
+
+test('a list in its present form is not written, and without one nothing is', async () => {
+  const { called, requests } = start([running('a', { priority: '1', marked: -1 })]);
+  const annotations = {
+    [Annotations.TriggerDeletion]: `a~${minutes(-1)}`,
+    [Annotations.LastReplicaChangeByScaler]: minutes(-1),
+  };
+  await requests.applyTriggers(deployment(1, { annotations }), [set('new', 1)], signal);
+  const pool = deployment(1);
+  expect(await requests.applyTriggers(pool, [set('new', 1)], signal)).toBe(pool);
+  expect(called).toEqual([]);
+});
