@@ -14,7 +14,7 @@ const driver = defineDriver({
     if (answer.status === 507) throw new MachineError('ResourceExhausted', `no room in ${spec.region}`);
     return { providerId: `mycloud:///${spec.region}/${uid}`, nodeName: name };
   },
-  // Resolves once the VM is gone, or was never there.
+  // Resolves once the VM no longer exists, or was never there.
   delete: async ({ machine, spec, credentials, signal }) => {
     const headers = { authorization: `Bearer ${credentials.token}` };
     await fetch(`https://${spec.region}.example/vms/${machine.metadata.uid}`, { method: 'DELETE', headers, signal });
