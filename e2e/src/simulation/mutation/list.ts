@@ -38,6 +38,7 @@ const from = (firstSeed: number, mutants: readonly Mutant[]): readonly Mutant[] 
  * - Checks that another check repeats. A machine has one call at a time, and a missing finalizer causes a write without a change.
  * - The phases in `isOrphan`. The machine itself deletes a VM that the orphan collection deletes too early.
  * - Texts and times of a status.
+ * - A larger growth of the current set than `maxUnavailable` in `rolling-update.ts`. The next line limits it again.
  * - Renamed VMs, and Failed machines that get a VM until they are replaced.
  */
 export const MUTANTS: readonly Mutant[] = [
@@ -187,8 +188,8 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   ),
   ...of('budget', `${CORE}/deployment/rollout/rolling-update.ts`, F, [
-    'const growth = isFree ? target.unavailable :',
-    'const growth = isFree ? target.replicas :',
+    'unavailable: Math.min(target.unavailable, growth) }',
+    'unavailable: target.replicas }',
   ]),
   ...of(
     'breaker',
