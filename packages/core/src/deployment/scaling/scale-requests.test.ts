@@ -93,3 +93,21 @@ test('a list in its present form is not written, and without one nothing is', as
   expect(await requests.applyTriggers(pool, [set('new', 1)], signal)).toBe(pool);
   expect(called).toEqual([]);
 });
+
+test.each([
+  ['an earlier reduction covers: the present time', 2, minutes(0)],
+  ['the coming reduction is for: its own time', 1, minutes(-10)],
+])('a name that %s marks the machine', async (_what, replicas, time) => {
+  const { called, requests } = start([running('a'), running('b')]);
+  const annotations = {
+    [Annotations.TriggerDeletion]: `a~${minutes(-10)},gone~${minutes(-10)}`,
+    [Annotations.LastReplicaChangeByScaler]: minutes(-5),
+  };
+  const scaled = { [Annotations.LastReplicaChangeByScaler]: minutes(-5), [Annotations.DesiredReplicas]: '2' };
+  await requests.applyTriggers(deployment(replicas, { annotations }), [set('new', 2, { annotations: scaled })], signal);
+  const marks = { [Annotations.Priority]: '1', [Annotations.MarkedForDeletionTime]: time };
+  expect(called).toEqual([
+    ['list', { [Annotations.TriggerDeletion]: `a~${minutes(-10)}` }],
+    ['mark', 'a', { metadata: { annotations: marks } }],
+  ]);
+});
