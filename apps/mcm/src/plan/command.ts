@@ -35,7 +35,7 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
         )
         .option(
           '--update-time <duration>',
-          `duration duration of an in-place update without its drain (default: ${inMinutes(GUESSES.update)})`,
+          `duration of an in-place update without its drain (default: ${inMinutes(GUESSES.update)})`,
         ),
     ),
   ).action(async (flags: PlanFlags) => {
