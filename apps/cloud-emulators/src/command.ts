@@ -39,10 +39,10 @@ async function main(): Promise<void> {
       undiciTransport({
         server,
         connections: clientCertificate ? 1 : KUBELET_CONNECTIONS,
-        ...(ca === undefined ? {} : { ca }),
-        ...(clientCertificate === undefined ? {} : { clientCertificate }),
+        ca,
+        clientCertificate,
       }),
-    ...(nodeCluster === undefined ? {} : { nodeCluster }),
+    nodeCluster,
   });
   const emulator = createEmulator(provider, {
     clock: realClock,
@@ -52,7 +52,7 @@ async function main(): Promise<void> {
     store,
     origin: listener.origin,
     account: process.env.MCM_EMULATOR_ACCOUNT,
-    ...(pageSize === undefined ? {} : { pageSize }),
+    pageSize,
   });
   emulator.resume();
   listener.serve(withAdmin(emulator));
@@ -87,7 +87,7 @@ async function readNodeCluster(file: string): Promise<NodeCluster> {
   return {
     server,
     transport: undiciTransport({ ...config, connections: KUBELET_CONNECTIONS }),
-    bare: undiciTransport({ server, connections: KUBELET_CONNECTIONS, ...(ca === undefined ? {} : { ca }) }),
+    bare: undiciTransport({ server, connections: KUBELET_CONNECTIONS, ca }),
   };
 }
 

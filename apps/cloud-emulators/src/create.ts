@@ -15,7 +15,7 @@ export interface CreateEmulatorOptions {
   readonly operationMs: number;
   readonly visibleAfterMs: number;
   /** VMs on a page of a listing; absent: as many as the cloud itself tells. */
-  readonly pageSize?: number;
+  readonly pageSize?: number | undefined;
   readonly power?: Power;
   readonly store?: EmulatorStore;
   /** JSON of `MCM_EMULATOR_ACCOUNT`; undefined: requests need no credentials. */
@@ -69,8 +69,8 @@ export function createEmulator(provider: Provider, options: CreateEmulatorOption
       const { identities, ...known } = accountOf('azure', account) ?? {};
       return new AzureClouds({
         ...common,
-        ...('tenant' in known ? { principals: [known] } : {}),
-        ...(identities ? { identities } : {}),
+        principals: 'tenant' in known ? [known] : undefined,
+        identities,
         operationMs,
         graphLagMs: visibleAfterMs,
       });
@@ -81,8 +81,8 @@ export function createEmulator(provider: Provider, options: CreateEmulatorOption
         ...common,
         operationMs,
         visibleAfterMs,
-        ...(known ? { accounts: [known] } : {}),
-        ...(known?.federation ? { federation: known.federation } : {}),
+        accounts: known ? [known] : undefined,
+        federation: known?.federation || undefined,
       });
     }
     default:

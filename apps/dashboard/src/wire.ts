@@ -156,8 +156,8 @@ export interface EventRow {
 
 /** A change of rows. */
 export interface Delta<Row> {
-  readonly put?: readonly Row[];
-  readonly drop?: readonly string[];
+  readonly put?: readonly Row[] | undefined;
+  readonly drop?: readonly string[] | undefined;
 }
 
 /** The rows of the stream, by the name of their table. */
@@ -179,9 +179,9 @@ export interface Frame {
   readonly first?: First;
   readonly tables: { readonly [Name in TableName]?: Delta<Tables[Name]> };
   /** Sentences about data that is missing or outdated; absent: unchanged. */
-  readonly gaps?: readonly string[];
+  readonly gaps?: readonly string[] | undefined;
   /** New samples of {@link First.trend}. */
-  readonly trend?: readonly TrendSample[];
+  readonly trend?: readonly TrendSample[] | undefined;
 }
 
 /** The part of the first message that does not change. */

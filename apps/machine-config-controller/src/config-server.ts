@@ -104,7 +104,7 @@ export async function startConfigServer(
   const { limit, certificates, machinePools } = settings;
   const counted = meters && { onAnswer: registerConfigServerMetrics(meters) };
   const caches = machinePools ? createTokenCaches(control, { clock, random, log }) : undefined;
-  const endpoint = createConfigEndpoint({ control, target, clock, log, limit, ...(caches && { caches }), ...counted });
+  const endpoint = createConfigEndpoint({ control, target, clock, log, limit, caches, ...counted });
   const serve = certificates === '' ? serveSelfMade : serveFromFiles;
   const { server, stop } = await serve(settings, endpoint, context);
   const caching = new AbortController();

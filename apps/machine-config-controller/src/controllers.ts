@@ -2,6 +2,7 @@ import { machineDeployments, machineSets, machines } from '@mcm/api';
 import {
   type Controller,
   createInformer,
+  defined,
   type EventRecorder,
   type InformerRuntime,
   type KubeClient,
@@ -122,18 +123,18 @@ const mayUncordon =
 const projectPod = ({ apiVersion, kind, metadata, spec, status }: Pod): Pod => {
   const { nodeName, priority, terminationGracePeriodSeconds, volumes } = spec;
   const { phase, conditions } = status ?? {};
-  return {
-    ...(apiVersion !== undefined && { apiVersion }),
-    ...(kind !== undefined && { kind }),
+  return defined({
+    apiVersion,
+    kind,
     metadata,
-    spec: {
-      ...(nodeName !== undefined && { nodeName }),
-      ...(priority !== undefined && { priority }),
-      ...(terminationGracePeriodSeconds !== undefined && { terminationGracePeriodSeconds }),
-      ...(volumes && { volumes }),
-    },
-    status: { ...(phase !== undefined && { phase }), ...(conditions && { conditions }) },
-  } as Pod;
+    spec: defined({
+      nodeName,
+      priority,
+      terminationGracePeriodSeconds,
+      volumes,
+    }),
+    status: defined({ phase, conditions }),
+  }) as Pod;
 };
 
 const nodeOf = ({ spec }: Pod): readonly string[] => (spec.nodeName === undefined ? [] : [spec.nodeName]);
@@ -156,7 +157,7 @@ export function createConfigControllers(
     log,
     recorder,
     identity,
-    ...(metrics && { metrics }),
+    metrics,
   };
   const pullSecrets = createInformer<Secret>(control, secrets, { ...runtime, namespace: settings.pullSecretNamespace });
   const indexes = { [POD_NODE_INDEX]: nodeOf };
@@ -179,7 +180,7 @@ export function createConfigControllers(
   ];
   const update = createUpdateController(context, {
     haltAt: haltDegraded,
-    ...(machineCaches && { machines: machineCaches }),
+    machines: machineCaches,
   });
   const template = createTemplateController(context, { tree, settings: cluster, secrets: pullSecrets, stampVersion });
   const drain = createDrainController(
@@ -188,7 +189,7 @@ export function createConfigControllers(
       pods: podCache,
       budgets,
       concurrency,
-      ...(machineCaches && { mayUncordon: mayUncordon(machineFleet(machineCaches)) }),
+      mayUncordon: machineCaches ? mayUncordon(machineFleet(machineCaches)) : undefined,
     },
   );
   const companions = machineCaches ? [createCompanionController(context, machineCaches)] : [];

@@ -150,7 +150,7 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
     const { meters } = metrics;
     const traces = await openTraces(tracing, { name: NAME, version: VERSION, clock, log, meters });
     return createControllers(
-      { control, target, namespace, runtime, metrics: metrics.queues, meters, ...(traces ? { traces } : {}) },
+      { control, target, namespace, runtime, metrics: metrics.queues, meters, traces },
       {
         concurrency: given['concurrent-syncs'],
         concurrencyByController: given['concurrent-syncs-by-controller'],

@@ -55,7 +55,7 @@ export interface Environment {
   /** Registry for the gauges of deployments and sets; absent: none. */
   readonly meters?: Meters;
   /** Gets the events for traces of rollouts before the controllers start; absent: no traces. */
-  readonly traces?: Pick<Traces, 'exporter' | 'rollouts'>;
+  readonly traces?: Pick<Traces, 'exporter' | 'rollouts'> | undefined;
 }
 
 /** Settings of the operator. Times in milliseconds. */
@@ -128,7 +128,7 @@ export function createControllers(environment: Environment, settings: ManagerSet
     clock: runtime.clock,
     random: runtime.random,
     log: runtime.log,
-    ...(metrics === undefined ? {} : { metrics }),
+    metrics,
   };
   if (environment.meters) registerManagerMetrics(environment.meters, context);
   environment.traces?.rollouts(context);

@@ -9,7 +9,7 @@ import {
   machineSets,
   machines,
 } from '@mcm/api';
-import { type KubeClient, type Lease, leases, type Random } from '@mcm/kube';
+import { type KubeClient, type Lease, leases, type Random, withoutUndefined } from '@mcm/kube';
 
 /** A deployment of a crowd. */
 export interface Band {
@@ -92,7 +92,7 @@ async function addBand(client: KubeClient, band: Band, random: Random): Promise<
   const api = client.resource<MachineDeployment>(machineDeployments, NAMESPACE);
   const { metadata } = await api.create({
     metadata: { name: band.name, namespace: NAMESPACE },
-    spec: { ...spec, ...(band.paused === true && { paused: true }) },
+    spec: { ...spec, paused: band.paused === true ? true : undefined },
   } as never);
   const bad = Object.values(band.states ?? {}).reduce((sum, each) => sum + each, 0);
   const status = {
@@ -102,18 +102,19 @@ async function addBand(client: KubeClient, band: Band, random: Random): Promise<
     availableReplicas: band.machines - bad,
     unavailableReplicas: bad,
     observedGeneration: metadata.generation ?? 1,
-    ...(band.problem !== undefined && {
-      conditions: [
-        {
-          type: 'Progressing',
-          status: 'False',
-          reason: 'ProgressDeadlineExceeded',
-          message: band.problem,
-          lastTransitionTime: new Date().toISOString(),
-          lastUpdateTime: new Date().toISOString(),
-        },
-      ],
-    }),
+    conditions:
+      band.problem !== undefined
+        ? [
+            {
+              type: 'Progressing',
+              status: 'False',
+              reason: 'ProgressDeadlineExceeded',
+              message: band.problem,
+              lastTransitionTime: new Date().toISOString(),
+              lastUpdateTime: new Date().toISOString(),
+            },
+          ]
+        : undefined,
   };
   await api.patch(band.name, { type: 'merge', body: { status } }, { subresource: 'status' });
   const set = await client.resource<MachineSet>(machineSets, NAMESPACE).create({
@@ -160,13 +161,16 @@ async function addOne(
       name,
       namespace: NAMESPACE,
       finalizers: ['machine.sapcloud.io/machine-controller'],
-      labels: { ...labels, ...(hasVm && state !== 'joining' ? { node: `ip-${name.slice(-5)}` } : {}) },
+      labels: {
+        ...labels,
+        ...withoutUndefined({ node: hasVm && state !== 'joining' ? `ip-${name.slice(-5)}` : undefined }),
+      },
       ownerReferences: [{ ...owner, controller: true }],
     },
     spec: {
       class: { kind: 'MachineClass', name: 'm6i-2xlarge' },
       nodeTemplate: { metadata: { labels: { 'topology.kubernetes.io/zone': zone } } },
-      ...(hasVm && { providerID: `aws:///${zone}/i-${name.slice(-5)}` }),
+      providerID: hasVm ? `aws:///${zone}/i-${name.slice(-5)}` : undefined,
     },
   } as never);
   const status = statusOf(state ?? 'running');

@@ -14,6 +14,7 @@ import { serveDashboard } from '@mcm/cli';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import {
   createClient,
+  defined,
   handlerTransport,
   type KubeClient,
   nodes,
@@ -126,7 +127,7 @@ async function addMachine(
       name,
       namespace: NAMESPACE,
       finalizers: ['machine.sapcloud.io/machine-controller-manager'],
-      labels: { ...labels, ...(node ? { node: name } : {}) },
+      labels: defined({ ...labels, node: node ? name : undefined }),
       ownerReferences: [
         { apiVersion: API_VERSION, kind: 'MachineSet', name: 'workers-a', uid: set.metadata.uid, controller: true },
       ],

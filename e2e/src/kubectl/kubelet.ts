@@ -1,3 +1,4 @@
+import { defined } from '@mcm/kube';
 import type { ApiServer } from '../harness/api-server.ts';
 
 interface Pod {
@@ -14,10 +15,14 @@ const JSON_MERGE = 'application/merge-patch+json';
 async function send(plane: Pick<ApiServer, 'fetch'>, method: string, path: string, body?: unknown): Promise<void> {
   const contentType = method === 'PATCH' ? JSON_MERGE : 'application/json';
   const response = await plane.fetch(
-    new Request(`https://plane${path}`, {
-      method,
-      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': contentType } }),
-    }),
+    new Request(
+      `https://plane${path}`,
+      defined({
+        method,
+        body: body === undefined ? undefined : JSON.stringify(body),
+        headers: body === undefined ? undefined : { 'content-type': contentType },
+      }),
+    ),
   );
   await response.text();
 }

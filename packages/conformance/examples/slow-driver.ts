@@ -43,7 +43,7 @@ function createResources({ clock, connect }: DriverContext) {
   async function call<T>(request: Request, schema: z.ZodType<T>, method: string, path: string, body?: object) {
     const { credentials, signal } = request;
     const headers = { authorization: `Bearer ${credentials.token}`, 'content-type': 'application/json' };
-    const sent = { method, path, headers, signal, ...(body ? { body: JSON.stringify(body) } : {}) };
+    const sent = { method, path, headers, signal, body: body ? JSON.stringify(body) : undefined };
     const response = await cloud(sent).catch((cause: unknown) => {
       throw new MachineError('Unavailable', 'the cloud cannot be reached', { cause });
     });
@@ -53,7 +53,7 @@ function createResources({ clock, connect }: DriverContext) {
     const refused = Refusal.safeParse(answer).data?.error;
     const seconds = Number(response.headers.get('retry-after') ?? 0);
     throw new MachineError(CODES[refused?.code ?? ''] ?? 'Unavailable', refused?.message ?? `HTTP ${response.status}`, {
-      ...(seconds > 0 ? { retryAfterMs: seconds * 1_000 } : {}),
+      retryAfterMs: seconds > 0 ? seconds * 1_000 : undefined,
     });
   }
 
@@ -124,7 +124,7 @@ export function createDriver(context: DriverContext) {
     status: async (request) => {
       const found = await state(request, 'servers');
       if (found === undefined) throw new MachineError('NotFound', `no server ${request.machine.metadata.name}`);
-      return { ...tell(request.machine), ...(found === 'deleting' ? { ending: 'being deleted' } : {}) };
+      return { ...tell(request.machine), ending: found === 'deleting' ? 'being deleted' : undefined };
     },
 
     delete: async (request) => {

@@ -47,7 +47,7 @@ async function send<T>(
   body?: object,
 ): Promise<T> {
   const headers = { authorization: `Bearer ${credentials.token}`, 'content-type': 'application/json' };
-  const request = { method, path, headers, signal, ...(body ? { body: JSON.stringify(body) } : {}) };
+  const request = { method, path, headers, signal, body: body ? JSON.stringify(body) : undefined };
   const response = await cloud(request).catch((cause: unknown) => {
     throw new MachineError('Unavailable', 'the cloud cannot be reached', { cause });
   });
@@ -59,7 +59,7 @@ async function send<T>(
   const code = CODES[refused?.code ?? ''] ?? 'Unavailable';
   const seconds = Number(response.headers.get('retry-after') ?? 0);
   throw new MachineError(code, refused?.message ?? `an invalid answer: ${response.status}`, {
-    ...(seconds > 0 ? { retryAfterMs: seconds * 1_000 } : {}),
+    retryAfterMs: seconds > 0 ? seconds * 1_000 : undefined,
   });
 }
 

@@ -115,7 +115,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     "no adoption of another control cluster's VM",
     'owners are reported, but not compared',
     spoilt((toy) => ({
-      create: async (r: { owner?: string }) => {
+      create: async (r: { owner?: string | undefined }) => {
         const vm = await toy.create(r as never);
         OWNERS.set(vm.providerId, r.owner);
         return vm;

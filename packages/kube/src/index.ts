@@ -10,6 +10,7 @@ export { issueAuthority, issueServing } from './admission/self-made/issue.ts';
 export { keepSelfMadeCertificates, type SelfMadeOptions } from './admission/self-made/keep.ts';
 export { type AdmissionServer, type ServingPair, startAdmissionServer } from './admission/server.ts';
 export { type BackoffOptions, backoffMs } from './base/backoff.ts';
+export { defined, withoutUndefined } from './base/defined.ts';
 export { errorText } from './base/error-text.ts';
 export { nearest } from './base/nearest.ts';
 export { createOutageLog, type OutageLog } from './base/outage-log.ts';

@@ -1,5 +1,5 @@
 import { processContext, runMachineController } from '@mcm/core/driver';
-import { realClock, undiciTransport } from '@mcm/kube';
+import { realClock, undiciTransport, withoutUndefined } from '@mcm/kube';
 import { createLocalDriver, type LocalDriverOptions } from './driver/driver.ts';
 import { localFlags, localSettings } from './settings.ts';
 
@@ -19,8 +19,8 @@ await runMachineController(createLocalDriver(environment), {
       const { settings, endpoints } = localSettings(process.env, flags);
       const { backend, endpoint } = settings;
       const { MCM_LOCAL_CLOUD_TOKEN: token } = process.env;
-      const defaults = { ...(endpoint ? { endpoint } : {}), ...(token ? { token } : {}) };
-      return { driver: createLocalDriver({ ...environment, ...(backend ? { backend } : {}), defaults }), endpoints };
+      const defaults = { endpoint: endpoint || undefined, token: token || undefined };
+      return { driver: createLocalDriver({ ...environment, ...withoutUndefined({ backend }), defaults }), endpoints };
     },
   },
 });

@@ -5,9 +5,9 @@ const BACKENDS = ['cloud', 'pod'] as const;
 
 /** The backend in the settings of the operator, for Secrets without it; absent: no setting. */
 export interface LocalSettings {
-  readonly backend?: (typeof BACKENDS)[number];
+  readonly backend?: (typeof BACKENDS)[number] | undefined;
   /** Address of the local cloud. */
-  readonly endpoint?: string;
+  readonly endpoint?: string | undefined;
 }
 
 /** Flags of the provider, in addition to the flags of every machine controller. Each takes precedence over its variable. */
@@ -38,8 +38,8 @@ export function localSettings(
   if (asked && !backend) throw new ConfigError(`${asked.name} is ${JSON.stringify(asked.value)}; write cloud or pod`);
   return {
     settings: {
-      ...(backend ? { backend } : {}),
-      ...(endpoint ? { endpoint: endpoint.value.href.replace(/\/$/, '') } : {}),
+      backend,
+      endpoint: endpoint?.value.href.replace(/\/$/, ''),
     },
     endpoints: endpointsInForce(endpoint),
   };

@@ -11,7 +11,7 @@ const source = new URL('./program.js', import.meta.url);
 const compiled = new URL(`./program.${process.version}-${process.arch}.cache`, import.meta.url);
 const script = new Script(readFileSync(source, 'utf8'), {
   filename: 'program.js', // A fixed name, because the cache contains it.
-  ...(existsSync(compiled) ? { cachedData: readFileSync(compiled) } : {}),
+  cachedData: existsSync(compiled) ? readFileSync(compiled) : undefined,
   importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 });
 const run = script.runInThisContext() as Program;

@@ -10,7 +10,7 @@ export interface ImageSettings {
   /** Node binaries, one for each architecture. */
   readonly nodes: readonly string[];
   /** Folder of an OCI layout with a C library to build on; absent: the libraries of this machine. */
-  readonly base?: string;
+  readonly base?: string | undefined;
   /** Seconds since the epoch: the time of every file and of the image. */
   readonly seconds: number;
 }

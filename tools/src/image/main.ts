@@ -29,7 +29,7 @@ if (values.root !== undefined) {
 }
 
 async function print(): Promise<void> {
-  const settings = { nodes: values.node, seconds, ...(values.base === undefined ? {} : { base: values.base }) };
+  const settings = { nodes: values.node, seconds, base: values.base };
   for (const { digest, platform, annotations } of await writeImages(bundles, join(ROOT, 'dist/image'), settings)) {
     process.stdout.write(`${Object.values(annotations ?? {}).join()} ${platform?.architecture} ${digest}\n`);
   }

@@ -21,7 +21,7 @@ export function textsOfPage(markdown: string): Text[] {
     const line = node.position?.start.line ?? 1;
     if (!/[A-Za-z]/.test(text)) return;
     const code = codeOf(node);
-    const own = { line, text, ...(code.length > 0 && { code }) };
+    const own = { line, text, code: code.length > 0 ? code : undefined };
     if (node.type !== 'tableCell') found.push({ kind: 'doc', ...own });
     else found.push({ kind: 'cell', ...own, shown: shown(node).trim().length, headings: headings.get(node) ?? [] });
   });

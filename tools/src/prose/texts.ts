@@ -12,7 +12,7 @@ export interface Text {
   /** Length of a table cell with its code, in characters. */
   shown?: number;
   /** The pieces of code that `CODE` replaces, in their order. */
-  code?: readonly string[];
+  code?: readonly string[] | undefined;
   /** The headings of the column and of the row of a table cell. */
   headings?: readonly string[];
 }

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { castsOf, functionsOf } from './functions.ts';
 import { folderGraph, knots } from './knots.ts';
 import { importGraph, isTest, type Source } from './sources.ts';
+import { spreadsOf } from './spreads.ts';
 
 const MAX_FILES = 15;
 const MAX_LINES = 80;
@@ -40,7 +41,12 @@ export function measuresOf(sources: readonly Source[]): Measure[] {
     {
       id: 'unknown-casts',
       title: 'Casts through unknown',
-      found: product.flatMap((source) => castsOf(source).map((line) => at(source.path, `${source.path}:${line}`))),
+      found: linesOf(product, castsOf),
+    },
+    {
+      id: 'literal-spreads',
+      title: 'Spreads of object literals that plain members can replace',
+      found: linesOf(product, spreadsOf),
     },
   ];
 }
@@ -69,6 +75,10 @@ function longFunctions(product: readonly Source[]): Weakness[] {
     .filter(({ lines }) => lines > MAX_LINES)
     .sort((a, b) => b.lines - a.lines)
     .map(({ path, name, lines }) => at(path, `${lines} ${path} ${name}`));
+}
+
+function linesOf(product: readonly Source[], search: (source: Source) => number[]): Weakness[] {
+  return product.flatMap((source) => search(source).map((line) => at(source.path, `${source.path}:${line}`)));
 }
 
 const at = (path: string, text: string): Weakness => ({ path, text });

@@ -5,6 +5,7 @@ import { folderGraph, knots } from './knots.ts';
 import { countsOf, excesses, lowered } from './limits.ts';
 import { measuresOf, packageOf } from './measures.ts';
 import { importGraph, isTest, parseSource } from './sources.ts';
+import { spreadsOf } from './spreads.ts';
 import { measuresOfReport } from './unused.ts';
 
 describe('knots', () => {
@@ -94,6 +95,35 @@ class Five { six() {
       2, 3,
     ]);
   });
+});
+
+describe('spreads', () => {
+  test.each([
+    '...{ a }',
+    '...({ a } as const)',
+    '...(a ? { a } : {})',
+    '...(a === undefined ? {} : { a, b })',
+    '...(a ? undefined : { a })',
+    '...(a && { a })',
+    'b: { ...(a && b && { a }) }',
+  ])('plain members can replace %s', (member) =>
+    expect(spreadsOf(parseSource('x.ts', `f({\n  c,\n  ${member}\n});`))).toEqual([3]),
+  );
+
+  test.each([
+    '...a',
+    '...{}',
+    '...(a ? b : {})',
+    '...(a ? { b } : { c })',
+    '...(a && b)',
+    '...f({ a })',
+    'a: b && { a }',
+  ])('no plain member replaces %s', (member) =>
+    expect(spreadsOf(parseSource('x.ts', `f({ c, ${member} });`))).toEqual([]),
+  );
+
+  test('a spread in an array stays', () =>
+    expect(spreadsOf(parseSource('x.ts', 'f([...(a ? [a] : [])], ...b);'))).toEqual([]));
 });
 
 describe('limits', () => {

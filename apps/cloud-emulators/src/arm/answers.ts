@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { withoutUndefined } from '@mcm/kube';
 import { type ArmResource, diskIdBeside, type Reference, type ResourceBody } from './model.ts';
 
 /** The form of a resource in answers. */
@@ -11,20 +12,22 @@ export function reported(resource: ArmResource): object {
     ...body,
     id,
     name,
-    ...(kind === 'disks' ? {} : { etag: `"${etagOf(resource)}"` }),
+    ...withoutUndefined({ etag: kind === 'disks' ? undefined : `"${etagOf(resource)}"` }),
     type: kind === 'networkInterfaces' ? 'Microsoft.Network/networkInterfaces' : `Microsoft.Compute/${kind}`,
     properties: {
       ...properties,
       provisioningState: state,
-      ...(osProfile ? { osProfile: shown } : {}),
-      ...(kind === 'virtualMachines' ? { vmId } : {}),
-      ...(kind === 'networkInterfaces' ? {} : { timeCreated: created }),
-      ...(storageProfile ? { storageProfile: withDiskIds(id, storageProfile) } : {}),
-      ...(kind === 'disks' ? { diskState: attachedTo ? 'Attached' : 'Unattached' } : {}),
-      ...(kind === 'networkInterfaces' && attachedTo ? { virtualMachine: { id: attachedTo } } : {}),
-      ...(ipConfigurations ? { ipConfigurations: ipConfigurations.map((each) => addressed(id, each, privateIp)) } : {}),
+      ...withoutUndefined({
+        osProfile: osProfile ? shown : undefined,
+        vmId: kind === 'virtualMachines' ? vmId : undefined,
+        timeCreated: kind === 'networkInterfaces' ? undefined : created,
+        storageProfile: storageProfile ? withDiskIds(id, storageProfile) : undefined,
+        diskState: kind === 'disks' ? (attachedTo ? 'Attached' : 'Unattached') : undefined,
+        virtualMachine: kind === 'networkInterfaces' && attachedTo ? { id: attachedTo } : undefined,
+        ipConfigurations: ipConfigurations?.map((each) => addressed(id, each, privateIp)),
+      }),
     },
-    ...(kind === 'disks' && attachedTo ? { managedBy: attachedTo } : {}),
+    ...withoutUndefined({ managedBy: kind === 'disks' && attachedTo ? attachedTo : undefined }),
   };
 }
 
@@ -54,8 +57,7 @@ function withDiskIds(vmId: string, { osDisk, dataDisks, ...rest }: StorageProfil
       : { ...disk, managedDisk: { ...disk.managedDisk, id: disk.managedDisk?.id ?? diskIdBeside(vmId, disk.name) } };
   return {
     ...rest,
-    ...(osDisk ? { osDisk: one(osDisk) } : {}),
-    ...(dataDisks ? { dataDisks: dataDisks.map(one) } : {}),
+    ...withoutUndefined({ osDisk: osDisk ? one(osDisk) : undefined, dataDisks: dataDisks?.map(one) }),
   };
 }
 
@@ -66,8 +68,10 @@ const addressed = (
   privateIPAddress: string | undefined,
 ): IpConfiguration => ({
   ...configuration,
-  ...(typeof configuration.name === 'string' ? { id: `${nicId}/ipConfigurations/${configuration.name}` } : {}),
-  properties: { ...configuration.properties, ...(privateIPAddress === undefined ? {} : { privateIPAddress }) },
+  ...withoutUndefined({
+    id: typeof configuration.name === 'string' ? `${nicId}/ipConfigurations/${configuration.name}` : undefined,
+  }),
+  properties: { ...configuration.properties, ...withoutUndefined({ privateIPAddress }) },
 });
 
 type IpConfiguration = NonNullable<ResourceBody['properties']['ipConfigurations']>[number];

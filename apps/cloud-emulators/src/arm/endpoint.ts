@@ -15,7 +15,7 @@ import type { AzureCloud } from './sovereign.ts';
 /** The parts of an Azure Resource Manager endpoint. */
 export interface ArmEndpointOptions {
   readonly clock: Clock;
-  readonly pageSize?: number;
+  readonly pageSize?: number | undefined;
   /** How long an operation takes; default 45 s. */
   readonly operationMs?: number;
   /** Resource Graph shows changes so much later; default at once. */
@@ -23,9 +23,9 @@ export interface ArmEndpointOptions {
   /** Where the answers say that operations are; default the public cloud. */
   readonly origin?: string;
   /** Principals that get tokens; absent: requests need no token. */
-  readonly principals?: readonly Principal[];
+  readonly principals?: readonly Principal[] | undefined;
   /** Managed identities of the host that asks; absent: it has every one. */
-  readonly identities?: HostIdentities;
+  readonly identities?: HostIdentities | undefined;
   /** Plans of marketplace images by URN; an image that is not named has none. */
   readonly plans?: Readonly<
     Record<string, { readonly name: string; readonly publisher: string; readonly product: string }>
@@ -197,7 +197,7 @@ export class ArmEndpoint implements Emulator {
     next.searchParams.set('$skiptoken', some.at(-1)?.id ?? '');
     return answer(200, {
       value: some.map((each) => reported(each)),
-      ...(some.length < left.length ? { nextLink: next.href } : {}),
+      nextLink: some.length < left.length ? next.href : undefined,
     });
   }
 

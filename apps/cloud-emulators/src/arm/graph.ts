@@ -1,3 +1,4 @@
+import { withoutUndefined } from '@mcm/kube';
 import { z } from 'zod';
 import { type ArmResource, TYPES } from './model.ts';
 
@@ -47,12 +48,12 @@ export function graphRows(query: string, resources: readonly ArmResource[]): rea
     })
     .map(({ id, kind, name, body, createdAt }) => ({
       key: `${String(createdAt).padStart(15, '0')} ${id.toLowerCase()}`,
-      row: {
+      row: withoutUndefined({
         type: TYPES[kind],
         name,
-        ...(/\| project [^|]*\btagKeys\b/.test(query) ? { tagKeys: Object.keys(body.tags ?? {}) } : {}),
-        ...(projected === undefined ? {} : { owner: body.tags?.[plain(projected)] ?? '' }),
-      },
+        tagKeys: /\| project [^|]*\btagKeys\b/.test(query) ? Object.keys(body.tags ?? {}) : undefined,
+        owner: projected === undefined ? undefined : (body.tags?.[plain(projected)] ?? ''),
+      }),
     }))
     .toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }

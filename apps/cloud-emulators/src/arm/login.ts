@@ -26,11 +26,11 @@ export interface HostIdentities {
 interface LoginOptions {
   readonly clock: Clock;
   readonly origin?: string;
-  readonly principals?: readonly Principal[];
+  readonly principals?: readonly Principal[] | undefined;
   /** Absent: the host has every identity. */
-  readonly identities?: HostIdentities;
+  readonly identities?: HostIdentities | undefined;
   /** Absent: the public cloud, with every audience. */
-  readonly cloud?: AzureCloud;
+  readonly cloud?: AzureCloud | undefined;
 }
 
 const LOGIN = /^\/([^/]+)\/(oauth2\/v2\.0\/token|v2\.0\/\.well-known\/openid-configuration)$/;

@@ -56,10 +56,10 @@ export interface ArmResource {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   /** Resource Graph does not tell of it before this instant; absent: as late as it does of all. */
-  readonly graphFrom?: number;
+  readonly graphFrom?: number | undefined;
   /** The VM that a disk or a NIC is attached to. */
   attachedTo?: string;
-  privateIp?: string;
+  privateIp?: string | undefined;
   /** Why the last operation on it failed, if it did. */
   failure?: { readonly code: string; readonly message: string };
   /** Distinguishes a VM from an earlier one of its name. */
@@ -73,8 +73,8 @@ export interface ArmOperation {
   readonly what: 'put' | 'delete';
   readonly doneAt: number;
   /** The delay until Resource Graph shows the deletion; absent: the default delay. */
-  readonly graphLagMs?: number;
-  readonly fail?: { readonly code: string; readonly message: string; readonly leave: boolean };
+  readonly graphLagMs?: number | undefined;
+  readonly fail?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
   done: boolean;
 }
 

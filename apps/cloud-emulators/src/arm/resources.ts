@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock, TransportResponse } from '@mcm/kube';
+import { withoutUndefined } from '@mcm/kube';
 import { bootText } from '@mcm/provider-local';
 import type { OperationFault } from '../faults/faults.ts';
 import { noPower, type Power } from '../machines/power.ts';
@@ -150,9 +151,9 @@ export class Resources {
       body,
       createdAt,
       state: 'Creating',
-      ...(graphLagMs === undefined ? {} : { graphFrom: createdAt + graphLagMs }),
+      graphFrom: graphLagMs === undefined ? undefined : createdAt + graphLagMs,
       vmId: [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-'),
-      ...(kind === 'networkInterfaces' ? { privateIp: address } : {}),
+      privateIp: kind === 'networkInterfaces' ? address : undefined,
     };
   }
 
@@ -184,7 +185,7 @@ export class Resources {
       if (disk.name === undefined) continue;
       const id = diskIdBeside(vm.id, disk.name);
       if (!this.#all.has(keyOf(id))) {
-        const body = { ...(vm.body.tags ? { tags: vm.body.tags } : {}), properties: {} };
+        const body = { tags: vm.body.tags, properties: {} };
         const made = this.#make({ id, group: vm.group, name: disk.name, kind: 'disks' }, body, graphLagMs);
         made.state = 'Succeeded';
         this.#keep(made);
@@ -204,16 +205,16 @@ export class Resources {
       what,
       doneAt,
       done: false,
-      ...(graphLagMs === undefined ? {} : { graphLagMs }),
-      ...(fail ? { fail } : {}),
+      graphLagMs,
+      fail,
     };
     this.#operations.put(number, operation);
     this.#wakeAt(doneAt);
     const soon = (fault.operationMs ?? operationMs) < SOON_MS;
-    const sent = {
+    const sent = withoutUndefined({
       'azure-asyncoperation': `${origin}/operations/${number}`,
-      ...(soon ? { 'retry-after': '1' } : {}),
-    };
+      'retry-after': soon ? '1' : undefined,
+    });
     return what === 'delete' ? answer(status, undefined, sent) : answer(status, reported(resource), sent);
   }
 

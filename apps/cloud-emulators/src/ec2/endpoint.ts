@@ -1,4 +1,5 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
+import { defined } from '@mcm/kube';
 import { ConnectionLost, Faults, type OperationFault } from '../faults/faults.ts';
 import { answerAwsMetadata } from '../login/aws-metadata.ts';
 import { noPower, type Power } from '../machines/power.ts';
@@ -71,14 +72,14 @@ export class Ec2Endpoint implements Emulator, Ec2State {
           http: status,
           code,
           message,
-          ...(retryAfter === undefined ? {} : { retryAfter }),
+          retryAfter,
         }),
       throttle: (action, retryAfter) =>
         refuse(action, `req-${this.seen.length}`, {
           http: 503,
           code: 'RequestLimitExceeded',
           message: 'Request limit exceeded.',
-          ...(retryAfter === undefined ? {} : { retryAfter }),
+          retryAfter,
         }),
     });
   }
@@ -291,5 +292,9 @@ function refuse(
   { http, code, message, retryAfter }: NonNullable<ScriptRule['error']>,
 ): TransportResponse {
   const body = isOfSts(action) ? stsErrorXml(requestId, code, message) : errorXml(requestId, code, message);
-  return response(http, body, { ...XML, ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }) });
+  return response(
+    http,
+    body,
+    defined({ ...XML, 'retry-after': retryAfter === undefined ? undefined : String(retryAfter) }),
+  );
 }

@@ -57,14 +57,14 @@ function launch(cloud: Ec2State, params: Params, region: string, fault: Operatio
   const made = ids.map((instanceId, i): CloudInstance => {
     const interfaces = entriesOf(params, 'NetworkInterface').map(
       (nic, j): CloudInterface => ({
-        ...(nic.SubnetId === undefined ? {} : { subnetId: nic.SubnetId }),
+        subnetId: nic.SubnetId,
         groups: listOf(nic, 'SecurityGroupId'),
-        ...(j === 0 ? { privateIp: addressOf(cloud.launches + i) } : {}),
+        privateIp: j === 0 ? addressOf(cloud.launches + i) : undefined,
         networkInterfaceId: `eni-0c0ffee${cloud.launches > 1 ? `${cloud.launches}` : ''}${String(j + 1).padStart(2, '0')}`,
         sourceDestCheck: true,
         interfaceType: nic.InterfaceType ?? 'interface',
         deviceIndex: Number(nic.DeviceIndex ?? 0),
-        ...(nic.DeleteOnTermination === 'false' ? { deleteOnTermination: false } : {}),
+        deleteOnTermination: nic.DeleteOnTermination === 'false' ? false : undefined,
       }),
     );
     return {
@@ -76,8 +76,8 @@ function launch(cloud: Ec2State, params: Params, region: string, fault: Operatio
       networkInterfaces: interfaces,
       launchTime: new Date(cloud.now).toISOString(),
       visibleFrom: cloud.now + (fault.visibleAfterMs ?? visibleAfterMs),
-      ...(operationMs === undefined ? {} : { bootMs: operationMs }),
-      ...(failOperation ? { bootFails: failOperation } : {}),
+      bootMs: operationMs,
+      bootFails: failOperation,
       fingerprint: fingerprintOf(params),
       region,
       zone: zoneOf(params, region),
@@ -85,7 +85,7 @@ function launch(cloud: Ec2State, params: Params, region: string, fault: Operatio
       image: params.ImageId ?? '',
       privateIp: addressOf(cloud.launches + i),
       userData: bootText(Buffer.from(params.UserData ?? '', 'base64')),
-      ...(params.ClientToken === undefined ? {} : { clientToken: params.ClientToken }),
+      clientToken: params.ClientToken,
       ...nameOf(answer, cloud.launches + i, cloud.options.dnsRegion ?? region),
     };
   });

@@ -7,11 +7,11 @@ export interface CloudInterface {
   sourceDestCheck?: boolean | null;
   ipv6Prefixes?: string[] | null;
   noAttachment?: boolean;
-  subnetId?: string;
+  subnetId?: string | undefined;
   groups?: readonly string[];
-  privateIp?: string;
+  privateIp?: string | undefined;
   /** Whether it is deleted with its instance; absent: true. */
-  deleteOnTermination?: boolean;
+  deleteOnTermination?: boolean | undefined;
 }
 
 /** A network interface that has outlived its instance. */
@@ -32,7 +32,7 @@ export interface CloudInstance {
   reservation?: string;
   launchTime?: string;
   /** Instance token of the launch. */
-  clientToken?: string;
+  clientToken?: string | undefined;
   /** Not shown before this instant. */
   visibleFrom?: number;
   /** Shutting down until this instant, terminated from then on. */
@@ -48,9 +48,9 @@ export interface CloudInstance {
   /** The launch parameters that belong to its token. */
   fingerprint?: string;
   /** How long its boot takes; absent: as long as the endpoint's boots do. */
-  bootMs?: number;
+  bootMs?: number | undefined;
   /** The error of its boot, after which the instance is terminated. `leave`: its volumes stay. */
-  bootFails?: { readonly code: string; readonly message: string; readonly leave: boolean };
+  bootFails?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
   /** Reason of the termination by EC2 or by a request. */
   stateReason?: { readonly code: string; readonly message: string };
   /** The stale state that reads return until a time. */
@@ -85,7 +85,7 @@ export interface ScriptRule {
     readonly http: number;
     readonly code: string;
     readonly message: string;
-    readonly retryAfter?: number;
+    readonly retryAfter?: number | undefined;
   };
   readonly raw?: { readonly http: number; readonly contentType: string; readonly body: string };
   /** The connection is closed without an answer. */

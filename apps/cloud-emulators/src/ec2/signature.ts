@@ -6,7 +6,7 @@ export interface Scope {
   readonly accessKeyId: string;
   readonly region: string;
   readonly service: string;
-  readonly sessionToken?: string;
+  readonly sessionToken?: string | undefined;
   /** Whether a secret key made this signature. */
   signedWith(secretAccessKey: string): boolean;
 }
@@ -33,7 +33,7 @@ export function readScope(request: TransportRequest): Scope | undefined {
     accessKeyId: id,
     region,
     service,
-    ...(token === undefined ? {} : { sessionToken: token }),
+    sessionToken: token,
     signedWith: (secret) => {
       const key = [date, region, service, 'aws4_request'].reduce<string | Buffer>(hmac, `AWS4${secret}`);
       return hmac(key, text).toString('hex') === signature;

@@ -11,7 +11,7 @@ export interface Ec2EndpointOptions {
   readonly images?: readonly CloudImage[];
   readonly instances?: readonly CloudInstance[];
   readonly launch?: LaunchAnswer;
-  readonly pageSize?: number;
+  readonly pageSize?: number | undefined;
   /** Region in the private DNS names of instances. Default: the region of the request. */
   readonly dnsRegion?: string;
   /** The second page's token is the first page's again. */

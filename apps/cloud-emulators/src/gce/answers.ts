@@ -61,6 +61,7 @@ export function reportedOperation(operation: GceOperation): object {
   const { name, number, zone, project, operationType, instance, targetId, beganAt, doneAt, done, errors } = operation;
   const at = `${API}/projects/${project}/zones/${zone}`;
   const began = new Date(beganAt).toISOString();
+  const failed = done && errors;
   return {
     kind: 'compute#operation',
     id: String(8_000_000_000_000_000_000n + BigInt(number)),
@@ -74,7 +75,9 @@ export function reportedOperation(operation: GceOperation): object {
     startTime: began,
     status: done ? 'DONE' : 'RUNNING',
     progress: done ? 100 : 0,
-    ...(done ? { endTime: new Date(doneAt).toISOString() } : {}),
-    ...(done && errors ? { error: { errors }, httpErrorStatusCode: 400, httpErrorMessage: 'BAD REQUEST' } : {}),
+    endTime: done ? new Date(doneAt).toISOString() : undefined,
+    error: failed ? { errors } : undefined,
+    httpErrorStatusCode: failed ? 400 : undefined,
+    httpErrorMessage: failed ? 'BAD REQUEST' : undefined,
   };
 }

@@ -15,15 +15,15 @@ import { type GceOperation, insertedBody } from './model.ts';
 /** The parts of a Compute Engine endpoint. */
 export interface GceEndpointOptions {
   readonly clock: Clock;
-  readonly pageSize?: number;
+  readonly pageSize?: number | undefined;
   /** How long an operation takes; default 12 s. */
   readonly operationMs?: number;
   /** New instances show in listings after so long; default at once. */
   readonly visibleAfterMs?: number;
   /** Accounts whose assertions are exchanged for tokens; absent: requests need no token. */
-  readonly accounts?: readonly ServiceAccountKey[];
+  readonly accounts?: readonly ServiceAccountKey[] | undefined;
   /** Identities without keys; absent: every one gets a token. */
-  readonly federation?: Federation;
+  readonly federation?: Federation | undefined;
   readonly power?: Power;
   readonly store?: EmulatorStore;
 }
@@ -186,9 +186,10 @@ export class GceEndpoint implements Emulator {
     const begun = this.#instances.begin(
       {
         ...operation,
-        ...(requestId === undefined ? {} : { requestId }),
-        ...(visibleAfterMs === undefined ? {} : { visibleAfterMs }),
-        ...(code === undefined ? {} : { errors: [{ code, message: message ?? '' }], leave: leave ?? false }),
+        requestId,
+        visibleAfterMs,
+        errors: code === undefined ? undefined : [{ code, message: message ?? '' }],
+        leave: code === undefined ? undefined : (leave ?? false),
       },
       operationMs ?? this.#options.operationMs ?? 12_000,
     );
@@ -247,7 +248,7 @@ export class GceEndpoint implements Emulator {
       kind: 'compute#instanceList',
       id,
       selfLink: `${API}/${id}`,
-      ...(items.length > 0 ? { items } : {}),
+      items: items.length > 0 ? items : undefined,
       ...next,
     });
   }

@@ -59,12 +59,12 @@ export interface GceOperation {
   readonly beganAt: number;
   readonly operationType: 'insert' | 'delete';
   readonly instance: string;
-  readonly requestId?: string;
+  readonly requestId?: string | undefined;
   readonly doneAt: number;
-  readonly errors?: readonly { readonly code: string; readonly message: string }[];
+  readonly errors?: readonly { readonly code: string; readonly message: string }[] | undefined;
   /** Listings hear of its end so much later; absent: at once. */
-  readonly visibleAfterMs?: number;
+  readonly visibleAfterMs?: number | undefined;
   /** A failed insertion leaves its instance. */
-  readonly leave?: boolean;
+  readonly leave?: boolean | undefined;
   done: boolean;
 }

@@ -107,7 +107,7 @@ async function pass(request: IncomingMessage, response: ServerResponse, { ready,
     method: request.method ?? 'GET',
     path: request.url ?? '/',
     headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)])),
-    ...(body === '' ? {} : { body }),
+    body: body === '' ? undefined : body,
     signal: gone.signal,
   });
   const text = await answer.text();

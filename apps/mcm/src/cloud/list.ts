@@ -29,8 +29,8 @@ async function listCloud(dataDir: string): Promise<readonly Listed[]> {
   const [ca, token] = [join(dataDir, 'cloud', 'ca.crt'), join(dataDir, 'cloud-token')];
   const transport = undiciTransport({
     server: cloudAddress,
-    ...(existsSync(ca) ? { ca: readFileSync(ca, 'utf8') } : {}),
-    ...(provider === 'local' ? { token: readFileSync(token, 'utf8') } : {}),
+    ca: existsSync(ca) ? readFileSync(ca, 'utf8') : undefined,
+    token: provider === 'local' ? readFileSync(token, 'utf8') : undefined,
   });
   try {
     const path = provider === 'local' ? '/v1/instances' : '/_emulator/resources';

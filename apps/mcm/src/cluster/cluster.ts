@@ -23,14 +23,14 @@ const GROUPS: readonly string[] = [GROUP, 'machineconfiguration.openshift.io'];
 
 /** The flags that select the cluster and the namespace of a command. */
 export interface ClusterFlags {
-  readonly kubeconfig?: string;
+  readonly kubeconfig?: string | undefined;
   /** The kubeconfig of the target cluster, if it is a different cluster. */
   readonly targetKubeconfig?: string;
   readonly dataDir: string;
   /** A context of the kubeconfig; default: its current one. */
-  readonly context?: string;
+  readonly context?: string | undefined;
   /** Default: the namespace of the context, else `default`. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
 }
 
 /** Clients for the clusters of a command. They convert each object to its type, so a malformed object cannot break a command. */

@@ -9,6 +9,7 @@ import {
   machines,
 } from '@mcm/api';
 import type { KubeClient, KubeObject, RequestOptions, ResourceDefinition } from '@mcm/kube';
+import { defined } from '@mcm/kube';
 import { ifAllowed } from './allowed.ts';
 import { getNamed } from './missing.ts';
 
@@ -106,13 +107,13 @@ export async function readWithEnvironment(
     ifAllowed(listOf<MachineDeployment>(client, machineDeployments, namespace), unread),
   ]);
   const others = deployments?.filter(({ metadata }) => metadata.uid !== deployment.metadata.uid);
-  return {
+  return defined({
     deployment,
-    ...(sets && { sets }),
-    ...(fleet && { fleet }),
-    ...(classes && { classes }),
-    ...(others && { others }),
-  };
+    sets: sets ?? undefined,
+    fleet: fleet ?? undefined,
+    classes: classes ?? undefined,
+    others,
+  });
 }
 
 /** Throws `UserError` when the deployment does not exist. */

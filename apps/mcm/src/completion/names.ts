@@ -52,9 +52,9 @@ function flagsOf({ before }: Line): ClusterFlags {
   const namespace = flagValue(before, '-n', '--namespace');
   return {
     dataDir: flagValue(before, '--data-dir') ?? DEFAULT_DATA_DIR,
-    ...(kubeconfig && { kubeconfig }),
-    ...(context && { context }),
-    ...(namespace && { namespace }),
+    kubeconfig: kubeconfig || undefined,
+    context: context || undefined,
+    namespace: namespace || undefined,
   };
 }
 

@@ -21,9 +21,9 @@ import { type Reading, readObjects } from '../files/read.ts';
 export interface RenderRequest extends Reading {
   readonly paths: readonly string[];
   /** Absent: the templates of the controller. */
-  readonly templates?: string;
+  readonly templates?: string | undefined;
   /** Only this pool. */
-  readonly pool?: string;
+  readonly pool?: string | undefined;
   /** More objects, for example those of a cluster. An object of `paths` replaces the one with the same kind and name. */
   readonly onto?: readonly KubeObject[];
 }

@@ -67,7 +67,7 @@ export async function readPools(cluster: Cluster, now: Date, name?: string): Pro
     pools,
     controllerConfig,
     nodesNear: () => all,
-    ...(fleet && { fleet }),
+    fleet,
     node: (key: string) => nodesByName.get(key),
     machineConfig: (key: string) => configsByName.get(key),
   };

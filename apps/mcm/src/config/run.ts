@@ -47,8 +47,8 @@ function refuse(problems: readonly string[]): void {
 const request = (paths: readonly string[], { pool, templates, recursive = false }: RenderFlags) => ({
   paths,
   recursive,
-  ...(pool !== undefined && { pool }),
-  ...(templates !== undefined && { templates }),
+  pool,
+  templates,
 });
 
 /** `mcm config render`. */

@@ -52,7 +52,7 @@ export interface ControllerHealth {
    */
   readonly state: 'acts' | 'stopped' | 'behind' | 'unknown';
   /** RFC 3339: the last sign of activity, or the first change that it did not process. */
-  readonly since?: string;
+  readonly since?: string | undefined;
   /** The identity in the Lease. */
   readonly holder?: string;
   /** The evidence as a sentence without a period; empty for `acts`. */
@@ -152,7 +152,7 @@ function assess(
 
 interface Unprocessed {
   readonly names: readonly string[];
-  readonly since?: Date;
+  readonly since?: Date | undefined;
 }
 
 /** The deployments whose change is older than a controller needs, and the time of the oldest change. */
@@ -166,14 +166,14 @@ function unprocessedOf(
     return at === undefined || now.getTime() - at.getTime() < BEHIND_MS ? [] : [{ name: deployment.metadata.name, at }];
   });
   const [first] = late.toSorted((a, b) => a.at.getTime() - b.at.getTime());
-  return { names: late.map(({ name }) => name).sort(), ...(first && { since: first.at }) };
+  return { names: late.map(({ name }) => name).sort(), since: first?.at };
 }
 
 const base = (name: ControllerName, state: ControllerHealth['state'], reason: string, since?: Date) => ({
   name,
   state,
   reason,
-  ...(since && { since: since.toISOString() }),
+  since: since?.toISOString(),
   effects: state === 'stopped' ? CONTROLLERS[name].effects : [],
   unprocessed: [],
 });

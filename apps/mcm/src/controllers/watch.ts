@@ -43,7 +43,7 @@ export class ControllerWatch {
     const { client, namespace, clock, random, log, startingMs = 0 } = options;
     this.#startedAt = clock.now().getTime();
     this.#assessedFrom = this.#startedAt + startingMs;
-    const scope = { clock, random, log, ...(namespace !== undefined && { namespace }) };
+    const scope = { clock, random, log, namespace };
     this.#informers = new Map(
       CONTROLLER_NAMES.map((name) => {
         const outage = (_: string, failure: unknown): void => this.#noteOutage(name, failure !== undefined);

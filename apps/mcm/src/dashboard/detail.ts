@@ -152,8 +152,8 @@ function explained({ sources, settings, clock, controllers }: DetailOptions, dep
     machines: new Map(sets.map(({ metadata }) => [metadata.uid, sources.machinesOf(metadata.uid)])),
     fleet: inNamespace(sources.machines.store.list()),
     classes: inNamespace(sources.classes.store.list()),
-    ...(sources.guards && { guards: sources.guards }),
-    ...(sources.nodes.synced && { nodeOf: (name: string) => sources.nodes.store.get(name) }),
+    guards: sources.guards,
+    nodeOf: sources.nodes.synced ? (name: string) => sources.nodes.store.get(name) : undefined,
     others: inNamespace(sources.deployments.store.list()).filter(({ metadata }) => metadata.uid !== uid),
   };
   const { manager, ofMachines } = settings();

@@ -25,6 +25,7 @@ import {
   type Secret,
   secrets,
   volumeAttachments,
+  withoutUndefined,
 } from '@mcm/kube';
 import { stringify } from 'yaml';
 import type { Cluster } from '../cluster/cluster.ts';
@@ -39,7 +40,10 @@ function reported(object: KubeObject): KubeObject {
   );
   return {
     ...object,
-    metadata: { ...metadata, ...(metadata.annotations && { annotations: Object.fromEntries(annotations) }) },
+    metadata: {
+      ...metadata,
+      ...withoutUndefined({ annotations: metadata.annotations ? Object.fromEntries(annotations) : undefined }),
+    },
   };
 }
 

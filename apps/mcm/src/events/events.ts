@@ -1,4 +1,5 @@
 import type { EventObject } from '@mcm/kube';
+import { defined } from '@mcm/kube';
 import { brief } from '../explain/reasons/brief.ts';
 import { age } from '../output/age.ts';
 import { columns } from '../output/columns.ts';
@@ -44,16 +45,19 @@ export function eventRows(
   };
   return events
     .filter(isWanted)
-    .map((event) => ({
-      ...(allNamespaces && { namespace: event.involvedObject.namespace ?? event.metadata.namespace ?? '' }),
-      at: newestOf(event),
-      type: event.type ?? 'Normal',
-      reason: event.reason ?? '',
-      object: `${(event.involvedObject.kind ?? '').toLowerCase()}/${event.involvedObject.name ?? ''}`,
-      count: event.count ?? 1,
-      from: event.source?.component ?? event.reportingComponent ?? '',
-      message: (event.message ?? '').trim(),
-    }))
+    .map(
+      (event): EventRow =>
+        defined({
+          namespace: allNamespaces ? (event.involvedObject.namespace ?? event.metadata.namespace ?? '') : undefined,
+          at: newestOf(event),
+          type: event.type ?? 'Normal',
+          reason: event.reason ?? '',
+          object: `${(event.involvedObject.kind ?? '').toLowerCase()}/${event.involvedObject.name ?? ''}`,
+          count: event.count ?? 1,
+          from: event.source?.component ?? event.reportingComponent ?? '',
+          message: (event.message ?? '').trim(),
+        }),
+    )
     .sort((a, b) => a.at.localeCompare(b.at) || a.object.localeCompare(b.object));
 }
 

@@ -1,5 +1,5 @@
 import { parseDurationMs } from '@mcm/api';
-import { realClock } from '@mcm/kube';
+import { realClock, withoutUndefined } from '@mcm/kube';
 import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
@@ -62,10 +62,10 @@ function settingsOf(flags: InstallFlags): InstallSettings {
       manager: flags.managerImage ?? DEFAULT_INSTALL.images.manager,
       controller: flags.controllerImage ?? imageOf(provider),
     },
-    ...(flags.runbookBaseUrl === undefined ? {} : { runbookBaseUrl: flags.runbookBaseUrl }),
+    ...withoutUndefined({ runbookBaseUrl: flags.runbookBaseUrl }),
     kubeconfigs: {
       ...DEFAULT_INSTALL.kubeconfigs,
-      ...(flags.part === 'control' ? { target: '/etc/mcm/target/kubeconfig' } : {}),
+      ...withoutUndefined({ target: flags.part === 'control' ? '/etc/mcm/target/kubeconfig' : undefined }),
     },
     configDaemon: {
       ...DEFAULT_INSTALL.configDaemon,

@@ -18,10 +18,10 @@ export interface LogEntry {
 
 /** A filter for entries. All conditions must be true. */
 export interface LogFilter {
-  readonly programs?: readonly string[];
-  readonly machine?: string;
+  readonly programs?: readonly string[] | undefined;
+  readonly machine?: string | undefined;
   /** This level and higher ones. */
-  readonly level?: Level;
+  readonly level?: Level | undefined;
 }
 
 /** Parses one line. Never fails: an unstructured line becomes the message. */

@@ -32,9 +32,9 @@ export async function showLogs(
 ): Promise<void> {
   const folder = new LogFolder(join(dataDir, 'logs'));
   const filter: LogFilter = {
-    ...(programs.length > 0 ? { programs } : {}),
-    ...(machine === undefined ? {} : { machine }),
-    ...(level === undefined ? {} : { level }),
+    programs: programs.length > 0 ? programs : undefined,
+    machine,
+    level,
   };
   const wanted = (entries: readonly LogEntry[]): LogEntry[] => entries.filter((entry) => isWanted(entry, filter));
   const print = (entries: readonly LogEntry[]): void => {

@@ -6,9 +6,9 @@ import { GUESSES } from './guesses.ts';
 
 /** Durations from flags, in milliseconds. */
 export interface GivenDurations {
-  readonly join?: number;
-  readonly drain?: number;
-  readonly update?: number;
+  readonly join?: number | undefined;
+  readonly drain?: number | undefined;
+  readonly update?: number | undefined;
 }
 
 /** The join times of machines with a node, in milliseconds. */

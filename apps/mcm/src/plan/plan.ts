@@ -24,7 +24,7 @@ interface PlannedStep {
   readonly after: string;
   readonly action: Simulation['steps'][number]['action'];
   readonly name: string;
-  readonly set?: string;
+  readonly set?: string | undefined;
   readonly because: string;
 }
 
@@ -52,7 +52,7 @@ export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others
   readonly deployment: MachineDeployment;
   readonly nodes: readonly Node[] | undefined;
   /** Why no VM can be created from the stored class of the template; absent: its provider spec is valid, or unknown. */
-  readonly classProblem?: string;
+  readonly classProblem?: string | undefined;
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;
 }

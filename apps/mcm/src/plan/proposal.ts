@@ -1,6 +1,7 @@
 import { defaultMachineDeployment, type MachineClass, type MachineDeployment } from '@mcm/api';
 import { isEmptySelector, merged, validateDeployment } from '@mcm/core';
 import type { KubeObject } from '@mcm/kube';
+import { withoutUndefined } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
 /** The annotation of `kubectl apply` with the last applied object. Fields that the new file omits are removed. */
@@ -39,7 +40,10 @@ function threeWayPatch(last: unknown, file: unknown): unknown {
 function lastApplied(stored: MachineDeployment): unknown {
   const { metadata, spec } = parsed(stored.metadata.annotations?.[LAST_APPLIED] ?? '{}');
   const { labels, annotations } = isMap(metadata) ? metadata : {};
-  return { metadata: { ...(labels ? { labels } : {}), annotations }, ...(spec ? { spec } : {}) };
+  return withoutUndefined({
+    metadata: withoutUndefined({ labels: labels || undefined, annotations }),
+    spec: spec || undefined,
+  });
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> {
@@ -59,7 +63,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
 export function proposed(file: KubeObject, stored: MachineDeployment | undefined, now: Date): MachineDeployment {
   const { metadata: _, status: __, ...rest } = file as KubeObject & { status?: unknown };
   const { name, namespace, labels, annotations = {} } = file.metadata;
-  const wanted = { ...rest, metadata: { name, annotations, ...(labels ? { labels } : {}) } };
+  const wanted = { ...rest, metadata: withoutUndefined({ name, annotations, labels }) };
   const fresh = {
     metadata: { name, namespace, uid: 'new', creationTimestamp: now.toISOString(), resourceVersion: '1' },
   };

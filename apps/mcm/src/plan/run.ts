@@ -54,9 +54,9 @@ function duration(flag: string, text: string): number {
 
 function givenBy({ joinTime, drainTime, updateTime }: PlanFlags): GivenDurations {
   return {
-    ...(joinTime === undefined ? {} : { join: duration('--join-time', joinTime) }),
-    ...(drainTime === undefined ? {} : { drain: duration('--drain-time', drainTime) }),
-    ...(updateTime === undefined ? {} : { update: duration('--update-time', updateTime) }),
+    join: joinTime === undefined ? undefined : duration('--join-time', joinTime),
+    drain: drainTime === undefined ? undefined : duration('--drain-time', drainTime),
+    update: updateTime === undefined ? undefined : duration('--update-time', updateTime),
   };
 }
 
@@ -113,7 +113,7 @@ export async function planAll(
       others: there.deployments.filter((other) => other !== stored),
       classes: withClasses(there.classes, classes),
       deployment,
-      ...(problem === undefined ? {} : { classProblem: problem }),
+      classProblem: problem,
       manager,
       ofMachines,
       nodes: all,
@@ -175,8 +175,8 @@ async function drainsOf(
       runtime,
       signal,
       defaults,
-      ...(machineClass ? { machineClass } : {}),
-      ...(unread ? { onRefused } : {}),
+      machineClass,
+      onRefused: unread ? onRefused : undefined,
     });
     if (drain) drains.set(machine.metadata.name, drain);
     // The refusal would be the same for every node.

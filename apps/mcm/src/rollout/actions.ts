@@ -1,6 +1,6 @@
 import { Annotations, type MachineDeployment, machineDeployments } from '@mcm/api';
 import { lastRevision, revisionOf, sameTemplate, splitSets } from '@mcm/core';
-import { type Clock, isConflict, type KubeClient } from '@mcm/kube';
+import { type Clock, isConflict, type KubeClient, withoutUndefined } from '@mcm/kube';
 import { getDeployment, readDeployment } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
 
@@ -60,7 +60,7 @@ async function patch(
   const { uid, resourceVersion } = seen.metadata;
   await client.resource<MachineDeployment>(machineDeployments, namespace).patch(name, {
     type: 'merge',
-    body: { metadata: { uid, resourceVersion, ...(annotations && { annotations }) }, spec },
+    body: { metadata: { uid, resourceVersion, annotations }, spec },
   });
 }
 
@@ -144,9 +144,14 @@ export function undo(target: Target, revision: number): Promise<Done> {
       throw new UserError(`machinedeployment ${target.name} is already at revision ${wanted}`);
     }
     const resumed = deployment.spec.paused === true;
-    await patch(target, deployment, { rollbackTo: { revision: wanted }, ...(resumed ? { paused: null } : {}) });
+    await patch(target, deployment, { rollbackTo: { revision: wanted }, paused: resumed ? null : undefined });
     const text = `machinedeployment ${target.name} is rolled back to revision ${wanted} (class ${set.spec.template.spec.class.name ?? '?'})${resumed ? ' and resumed' : ''}`;
-    return { ...done(target, 'rolled back'), revision: wanted, ...(resumed ? { resumed } : {}), text };
+    return {
+      ...done(target, 'rolled back'),
+      revision: wanted,
+      ...withoutUndefined({ resumed: resumed || undefined }),
+      text,
+    };
   });
 }
 

@@ -39,9 +39,9 @@ export interface FollowOptions {
   readonly allNamespaces: boolean;
   readonly all: boolean;
   /** Only deployments with these labels. */
-  readonly selector?: string;
+  readonly selector?: string | undefined;
   /** Only this deployment. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
@@ -61,8 +61,8 @@ export async function followTree(
   const watched = {
     deployments: createInformer<MachineDeployment>(client, machineDeployments, {
       ...own,
-      ...(selector !== undefined && { labelSelector: selector }),
-      ...(name !== undefined && { fieldSelector: `metadata.name=${name}` }),
+      labelSelector: selector,
+      fieldSelector: name !== undefined ? `metadata.name=${name}` : undefined,
     }),
     sets: createInformer<MachineSet>(client, machineSets, own),
     machines: createInformer<Machine>(client, machines, own),

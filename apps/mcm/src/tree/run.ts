@@ -63,8 +63,8 @@ async function watchTree(
   const scope = {
     allNamespaces: allNamespaces === true,
     all: all === true,
-    ...(selector !== undefined && { selector }),
-    ...(name !== undefined && { name }),
+    selector,
+    name,
   };
   const options = { ...scope, clock: realClock, random: telling.random, signal: telling.signal() };
   let isFirst = true;

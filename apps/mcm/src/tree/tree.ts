@@ -19,9 +19,9 @@ export interface Branch {
   /** The numbers of the state, of deployments and sets. */
   readonly numbers?: Readonly<Record<string, number>>;
   /** RFC 3339: the start of a temporary state of a machine. */
-  readonly since?: string;
+  readonly since?: string | undefined;
   /** RFC 3339, only for machines. */
-  readonly preservedUntil?: string;
+  readonly preservedUntil?: string | undefined;
   /** The problem of the object; absent without a problem. */
   readonly problem?: string;
   /** Columns for `-o wide`, by heading. */
@@ -170,8 +170,8 @@ function branchOfMachine(
     kind: 'Machine',
     name: metadata.name,
     state: phase,
-    ...(kept && { preservedUntil: kept }),
-    ...(since && { since }),
+    preservedUntil: kept || undefined,
+    since: since || undefined,
     ...without(wait?.doing),
     more: { class: spec.class.name ?? '', providerID: spec.providerID ?? 'no VM yet' },
     children: nodeName === '' ? [] : [node ? branchOfNode(node) : unseenNode(nodeName, nodes !== undefined)],

@@ -1,5 +1,12 @@
 import { type MachineDeployment, machineClasses, machineDeployments } from '@mcm/api';
-import { type Draft, isAlreadyExists, type KubeClient, type KubeObject, type ResourceDefinition } from '@mcm/kube';
+import {
+  type Draft,
+  defined,
+  isAlreadyExists,
+  type KubeClient,
+  type KubeObject,
+  type ResourceDefinition,
+} from '@mcm/kube';
 import {
   CONTROLLER_CONFIG_NAME,
   ConfigLabels,
@@ -18,10 +25,11 @@ const roleLabel = (role: string): string => `${NodeLabels.RolePrefix}${role}`;
 const CUSTOM = { name: 'infra', machines: 2 } as const;
 
 /** Node labels of a pool, for the template of its machines. */
-export const nodeLabelsOf = (pool: string): Readonly<Record<string, string>> => ({
-  [roleLabel('worker')]: '',
-  ...(pool !== 'worker' && { [roleLabel(pool)]: '' }),
-});
+export const nodeLabelsOf = (pool: string): Readonly<Record<string, string>> =>
+  defined({
+    [roleLabel('worker')]: '',
+    [roleLabel(pool)]: pool !== 'worker' ? '' : undefined,
+  });
 
 /** The class of the machines in the custom pool, which boot with their own configuration. */
 export const customClass = ({ name, secret, ...own }: Provider['machineClass']): Provider['machineClass'] => ({

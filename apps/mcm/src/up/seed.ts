@@ -1,6 +1,7 @@
 import { crds, type MachineClass, type MachineDeployment, machineClasses, machineDeployments } from '@mcm/api';
 import {
   type Draft,
+  defined,
   ignoreNotFound,
   isAlreadyExists,
   type KubeClient,
@@ -55,7 +56,7 @@ export async function seedFleet(
     first: boolean;
     machines: number | undefined;
     /** Labels for the nodes of the first deployment. */
-    nodeLabels?: Readonly<Record<string, string>>;
+    nodeLabels?: Readonly<Record<string, string>> | undefined;
     signal: AbortSignal;
   },
 ): Promise<void> {
@@ -137,10 +138,10 @@ const firstDeployment = (
     strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
     template: {
       metadata: { labels: { name: FIRST_FLEET.deployment } },
-      spec: {
+      spec: defined({
         class: { kind: 'MachineClass', name: machineClass },
-        ...(labels && { nodeTemplate: { metadata: { labels } } }),
-      },
+        nodeTemplate: labels ? { metadata: { labels } } : undefined,
+      }),
     },
   },
 });

@@ -7,6 +7,7 @@ import {
   type Random,
   realClock,
   undiciTransport,
+  withoutUndefined,
 } from '@mcm/kube';
 import { machineConfigCrds } from '@mcm/machine-config';
 import { UserError } from '../command/errors.ts';
@@ -116,12 +117,14 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   const userData = userDataFor(text, provider);
   const secretOf = (pool: string, credentials = provider.credentials(cloud)) => ({
     ...credentials,
-    ...(!provider.keepsUserData && { userData: boots ? pointingTo(userData, boots, pool) : userData }),
+    ...withoutUndefined({
+      userData: !provider.keepsUserData ? (boots ? pointingTo(userData, boots, pool) : userData) : undefined,
+    }),
   });
   await seedFleet(
     client,
     { machineClass: provider.machineClass, secretData: secretOf('worker') },
-    { first, machines: options.machines, signal, ...(withConfigs && { nodeLabels: nodeLabelsOf('worker') }) },
+    { first, machines: options.machines, signal, nodeLabels: withConfigs ? nodeLabelsOf('worker') : undefined },
   );
   for (const [secret, credentials] of Object.entries(provider.otherLogins?.(cloud) ?? {}))
     await writeSecret(client, { secret, secretData: secretOf('worker', credentials) }, signal);
@@ -136,7 +139,7 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
     seeded: true,
     provider: provider.name,
     machineConfig: withConfigs,
-    ...(boots && { configPort: boots.port }),
+    configPort: boots?.port,
     cloudAddress: cloud.address,
   });
 

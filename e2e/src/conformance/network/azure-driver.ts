@@ -7,8 +7,8 @@ export const createDriver: CreateDriver = (context) => {
   const { AZURE_RESOURCE_MANAGER_ENDPOINT: endpoint, AZURE_AUTHORITY_HOST: login } = process.env;
   return createAzureDriver({
     ...context,
-    ...(endpoint ? { endpoint } : {}),
-    ...(login ? { login } : {}),
+    endpoint: endpoint || undefined,
+    login: login || undefined,
     readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
   });
 };

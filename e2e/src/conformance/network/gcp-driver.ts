@@ -7,8 +7,8 @@ export const createDriver: CreateDriver = (context) => {
   const { GOOGLE_COMPUTE_CUSTOM_ENDPOINT: endpoint, MCM_GCP_TOKEN_ENDPOINT: tokenEndpoint } = process.env;
   return createGcpDriver({
     ...context,
-    ...(endpoint ? { endpoint } : {}),
-    ...(tokenEndpoint ? { tokenEndpoint } : {}),
+    endpoint: endpoint || undefined,
+    tokenEndpoint: tokenEndpoint || undefined,
     readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
   });
 };

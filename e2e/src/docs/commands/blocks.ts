@@ -18,7 +18,12 @@ export interface Block {
 
 /** How a block is run, or why it is not run. */
 type Run =
-  | { readonly by: 'us'; readonly after: readonly string[]; readonly script: string; readonly until?: string }
+  | {
+      readonly by: 'us';
+      readonly after: readonly string[];
+      readonly script: string;
+      readonly until?: string | undefined;
+    }
   | { readonly by: 'test'; readonly path: string }
   | { readonly by: 'nobody'; readonly because: string };
 
@@ -73,7 +78,7 @@ function runOf(at: string, text: string, info: string, notes: readonly string[])
   if (path !== undefined) return { by: 'test', path };
   const placeholders = after.flatMap((line) => [...line.matchAll(/(?:^|; )([A-Z]+)=/g)].map(([, name = '']) => name));
   for (const name of placeholders) script = script.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), `"$${name}"`);
-  return { by: 'us', after, script, ...(until === undefined ? {} : { until }) };
+  return { by: 'us', after, script, until };
 }
 
 function without(at: string, text: string, beginnings: readonly string[]): string {

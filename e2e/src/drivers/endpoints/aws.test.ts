@@ -86,7 +86,7 @@ const error = (status: number, code: string, headers: Readonly<Record<string, st
 /** Answers an action so, the first times. */
 const failing =
   (action: string, answer: () => ReturnType<typeof error> | Promise<never>, most = Number.POSITIVE_INFINITY) =>
-  ({ body = '' }: { readonly body?: string }) =>
+  ({ body = '' }: { readonly body?: string | undefined }) =>
     body.includes(`Action=${action}&`) && most-- > 0 ? answer() : undefined;
 
 const NONE = { AWS_ENDPOINT_URL: undefined };

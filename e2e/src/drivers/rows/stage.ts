@@ -8,7 +8,7 @@ import {
   type ListedInstance,
   MachineError,
 } from '@mcm/core';
-import { silentLogger, type VirtualClock } from '@mcm/kube';
+import { defined, silentLogger, type VirtualClock } from '@mcm/kube';
 import { expect } from 'vitest';
 
 /** The inputs of one driver call. The default is the spec and secret of the stage. */
@@ -103,11 +103,11 @@ export class Stage<Spec, Credentials> {
       apiVersion: 'machine.sapcloud.io/v1alpha1',
       kind: 'Machine',
       metadata: { ...metadata, name, uid: `uid-${name}` },
-      spec: {
+      spec: defined({
         class: { kind: 'MachineClass', name: 'c' },
-        ...(providerID === undefined ? {} : { providerID }),
-        ...(annotations ? { nodeTemplate: { metadata: { annotations } } } : {}),
-      },
+        providerID,
+        nodeTemplate: annotations ? { metadata: { annotations } } : undefined,
+      }),
     };
     const data = { ...secret };
     const input = call === 'list' ? { call, machineClass, data } : { call, machineClass, data, machine };

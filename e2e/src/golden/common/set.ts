@@ -3,7 +3,7 @@ export interface Outcome {
   /** The checked file, state and use. */
   readonly name: string;
   /** Why it failed, in one line enough to act on; absent: it passed. */
-  readonly failure?: string;
+  readonly failure?: string | undefined;
   /** Which of several uses of the recordings it belongs to; each is counted by itself too. */
   readonly use?: string;
 }

@@ -7,7 +7,7 @@ import {
   registerDriverMetrics,
   type VolumeSource,
 } from '@mcm/core';
-import { createMetrics, type Secret, silentLogger, type VirtualClock } from '@mcm/kube';
+import { createMetrics, defined, type Secret, silentLogger, type VirtualClock } from '@mcm/kube';
 import type { RecordedCase, RecordedStep } from './recording.ts';
 
 /** The result of a call of this driver, in the format of the recordings. */
@@ -41,14 +41,14 @@ const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('bas
 export function createCaller<Spec, Credentials>(options: CallerOptions<Spec, Credentials>) {
   const { driver, recorded, provider, clock, stop } = options;
   const spec = recorded.providerSpecRaw ? JSON.parse(recorded.providerSpecRaw) : recorded.providerSpec;
-  const machineClass: MachineClass = {
+  const machineClass: MachineClass = defined({
     apiVersion: 'machine.sapcloud.io/v1alpha1',
     kind: 'MachineClass',
     metadata: meta('class'),
     provider: recorded.provider ?? provider,
     providerSpec: spec as MachineClass['providerSpec'],
-    ...(recorded.secret === null ? {} : { secretRef: { name: 'secret', namespace: NAMESPACE } }),
-  };
+    secretRef: recorded.secret === null ? undefined : { name: 'secret', namespace: NAMESPACE },
+  });
   const secret: Secret = {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -68,7 +68,7 @@ export function createCaller<Spec, Credentials>(options: CallerOptions<Spec, Cre
     stop,
     observe: observed.observe,
     observeApi: observed.observeApi,
-    ...(recorded.callerDeadlineMs === undefined ? {} : { timeouts: deadlines(recorded.callerDeadlineMs) }),
+    timeouts: recorded.callerDeadlineMs === undefined ? undefined : deadlines(recorded.callerDeadlineMs),
   });
   return async (step: RecordedStep): Promise<Reported> => {
     const before = await series(metrics);
@@ -106,11 +106,11 @@ function machineOf({ machine = {} }: RecordedCase, { providerID }: RecordedStep)
     apiVersion: 'machine.sapcloud.io/v1alpha1',
     kind: 'Machine',
     metadata: meta(name),
-    spec: {
+    spec: defined({
       class: { kind: 'MachineClass', name: 'class' },
-      ...(providerID === undefined ? {} : { providerID }),
-      ...(annotations ? { nodeTemplate: { metadata: { annotations } } } : {}),
-    },
+      providerID,
+      nodeTemplate: annotations ? { metadata: { annotations } } : undefined,
+    }),
   };
 }
 

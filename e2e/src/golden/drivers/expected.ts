@@ -1,4 +1,5 @@
 import { MachineCodes } from '@mcm/core';
+import { withoutUndefined } from '@mcm/kube';
 import type { RecordedCall, RecordedCase, RecordedRequest, RecordedResult, RecordedStep } from './recording.ts';
 
 /** A request that is expected. `optional`: it may be missing. */
@@ -9,7 +10,7 @@ export type ExpectedResult = RecordedResult & {
   /** The whole text of the error, in place of `errorText`. */
   readonly textMatches?: RegExp;
   /** No recording contains the answer. */
-  readonly unknownResponse?: boolean;
+  readonly unknownResponse?: boolean | undefined;
   /** Codes that will do, null for success, in place of `errorCode`. */
   readonly codes?: readonly (string | null)[];
 };
@@ -107,7 +108,7 @@ export const failsWith = (
     response: null,
     errorCode: code,
     // A rule that says the whole text says the cloud's words in it.
-    ...(change.textMatches ? { cloudError: null } : {}),
+    ...withoutUndefined({ cloudError: change.textMatches ? null : undefined }),
     ...change,
   },
   metrics: counted(expected.metrics, situation, code),
@@ -123,7 +124,7 @@ export const succeeds = (
   result: {
     response: response ?? null,
     errorCode: null,
-    ...(response ? {} : { unknownResponse: true }),
+    unknownResponse: response ? undefined : true,
   },
   metrics: counted(expected.metrics, situation, null),
 });

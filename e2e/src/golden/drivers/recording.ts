@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { errorText } from '@mcm/kube';
+import { defined, errorText } from '@mcm/kube';
 import { z } from 'zod';
 
 /** A request that the original sent. */
@@ -130,13 +130,13 @@ export const callsOf = (recorded: RecordedCase): readonly RecordedStep[] => {
   if (!method || !outcome) throw new Error(`case ${recorded.name} has neither steps nor method and result`);
   const { providerID } = machine ?? {};
   return [
-    {
+    defined({
       method,
       requests,
       result: outcome,
-      ...(metrics ? { metrics } : {}),
-      ...(providerID === undefined ? {} : { providerID }),
-    },
+      metrics,
+      providerID,
+    }),
   ];
 };
 

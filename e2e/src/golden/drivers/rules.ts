@@ -111,7 +111,8 @@ export const tokenHostIsDown = (
       ...failed,
       requests: upTo(expected.requests, (each) => each === login),
       // Where the original asked again and got one, it counted other services.
-      ...(isRefused ? {} : { metrics: undefined, extent: 'may continue' }),
+      metrics: isRefused ? failed.metrics : undefined,
+      extent: isRefused ? failed.extent : 'may continue',
     };
   },
 });

@@ -42,7 +42,7 @@ export function verified(played: PlayedCall, watch: Watch | undefined): string |
 export async function* runCases(dir: string, cloud: string, play: PlayCase): AsyncIterable<Outcome> {
   for (const read of await readCases(dir, cloud)) {
     const failure = await playOne(read, play);
-    yield { name: read.name, ...(failure === undefined ? {} : { failure }) };
+    yield { name: read.name, failure };
   }
 }
 

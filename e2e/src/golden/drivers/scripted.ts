@@ -96,7 +96,7 @@ export class ScriptedCloud {
 
   #replyTo(request: ScriptedRequest): z.infer<typeof reply> {
     const rule = this.#rules.find((each) => fits(each, request));
-    const none = { status: 404, ...(request.method === 'HEAD' ? {} : { body: this.#notFound }) };
+    const none = { status: 404, body: request.method === 'HEAD' ? undefined : this.#notFound };
     if (!rule) return none;
     const used = this.#used.get(rule) ?? 0;
     this.#used.set(rule, used + 1);

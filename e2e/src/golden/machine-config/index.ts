@@ -34,7 +34,7 @@ export const machineConfig: GoldenSet = {
         continue;
       }
       const failure = await play(recorded);
-      yield { name: `${recorded.id} ${recorded.title}`, ...(failure !== undefined && { failure }) };
+      yield { name: `${recorded.id} ${recorded.title}`, failure };
     }
   },
 };

@@ -18,7 +18,7 @@ export type Action =
       readonly do: 'merge';
       readonly body: object;
       /** The reason of the condition `InPlaceUpdate` that the agent of a node waits for. */
-      readonly awaits?: string;
+      readonly awaits?: string | undefined;
     })
   | (Target & { readonly do: 'conditions'; readonly conditions: readonly Condition[] })
   /** `now`: without grace, as a kubelet does when a pod has ended. */
@@ -180,7 +180,7 @@ function changes(old: Recorded, object: Recorded, before: State | undefined, soo
   if (Object.keys(meta).length > 0) body.metadata = meta;
   const actions: Action[] = [];
   const awaits = kind === 'Node' ? updateReasonOf(old) : undefined;
-  if (Object.keys(body).length > 0) actions.push({ do: 'merge', ...target, body, ...(awaits ? { awaits } : {}) });
+  if (Object.keys(body).length > 0) actions.push({ do: 'merge', ...target, body, awaits: awaits || undefined });
   const conditions = kind === 'Node' ? heartbeat(old, object) : undefined;
   if (conditions) actions.push({ do: 'conditions', ...target, conditions });
   return actions;

@@ -170,7 +170,7 @@ const objectsOf = ({ versions }: Life) => versions.at(-1)?.object ?? [];
 
 function reported({ problems, used }: Omit<Findings, 'depth'>): Omit<Checked, 'name' | 'use'> {
   const failure = problems.slice(0, TOLD).join(' | ').replaceAll('\n', ' ');
-  return { used, ...(failure ? { failure } : {}) };
+  return { used, failure: failure || undefined };
 }
 
 /** Plays what users did in a recording on ours from the start, and wants the same contract on the wire. */

@@ -111,7 +111,7 @@ async function endsAlike(stage: Stage, ending: Ending): Promise<Omit<Checked, 'n
   }
   const all = [...verdict.problems, ...(await replaced(stage, ending)), ...stage.failures];
   const failure = all.slice(0, TOLD).join(' | ');
-  return { used: verdict.used, ...(failure ? { failure } : {}) };
+  return { used: verdict.used, failure: failure || undefined };
 }
 
 /** Which machines were not kept, and whether more were made than the original made. */

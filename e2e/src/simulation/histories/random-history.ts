@@ -28,19 +28,20 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const machine = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };
   const windows = windowHold(5);
   const hold = mode === 'pauses' ? pauseHold() : mode === 'windows' ? windows : undefined;
+  const elected = mode === 'leases' ? { elections: true, ...options.elected } : {};
   const worldOptions: WorldOptions = {
     seed,
     profile,
     machine,
     kubelets: { joinDelay: hold ? (hold === windows ? 10_000 : 2_000) * (2 + (seed % 7)) : 500 * (seed % 7) },
     ...strategyOf(mode, seed),
-    ...(hold === windows ? { annotations: { [Annotations.RolloutWindows]: windows.annotation } } : {}),
-    ...(mode === 'large' ? { moreClasses: ['red'] } : {}),
+    annotations: hold === windows ? { [Annotations.RolloutWindows]: windows.annotation } : undefined,
+    moreClasses: mode === 'large' ? ['red'] : undefined,
     disks: mode === 'disks',
     isSeparate: seed % 2 === 1,
-    ...(mode === 'leases' ? { elections: true, ...options.elected } : {}),
+    ...elected,
     restartAfterMs: 1_000 * (seed % 11),
-    ...(wrap ? { wrap } : {}),
+    wrap,
   };
   const config = hasPools(mode, seed) ? await ConfigWorld.start({}, worldOptions) : undefined;
   const world = config?.world ?? (await World.start(worldOptions));

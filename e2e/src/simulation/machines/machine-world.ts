@@ -6,6 +6,7 @@ import {
   createClient,
   createMemoryLogger,
   createRecorder,
+  defined,
   type EventRecorder,
   events,
   handlerTransport,
@@ -311,12 +312,12 @@ export class MachineWorld {
     this.reporter.note('act', `the user creates ${name}`);
     this.#created += 1;
     await this.admin.resource<Machine>(machines, NAMESPACE).create({
-      metadata: {
+      metadata: defined({
         name,
         namespace: NAMESPACE,
         labels: { name: 'pool' },
-        ...(this.#created % 2 === 0 ? {} : { finalizers: ['machine.sapcloud.io/machine-controller-manager'] }),
-      },
+        finalizers: this.#created % 2 === 0 ? undefined : ['machine.sapcloud.io/machine-controller-manager'],
+      }),
       spec: {
         creationTimeout: '5m',
         healthTimeout: '3m',

@@ -256,7 +256,7 @@ export const MUTANTS: readonly Mutant[] = [
     `${CONFIG}/machines/replace.ts`,
     P,
     ['return nodes.some(isUnmarked) ? {} : { [ConfigAnnotations.AwaitedByPool]: pool };', 'return {};'],
-    ['const due = !paused && other && !keepsMachines(deployment);', 'const due = false;'],
+    ['const due = !paused && !closed && other && !keepsMachines(deployment);', 'const due = false;'],
     [
       'const pause = isReferred && still.replaces ? undefined : pauseOf(pool, false, deployment);',
       'const pause = undefined;',

@@ -2,6 +2,7 @@ import {
   createClient,
   createRecorder,
   DEFAULT_ELECTION_TIMINGS,
+  defined,
   fencedClient,
   type KubeClient,
   runElected,
@@ -172,7 +173,7 @@ export class ConfigControllers {
         tree: TREE,
         identity: { version: 'v1', hash: 'h1' },
       },
-      { machinePools: true, ...(haltDegraded !== undefined && { haltDegraded }) },
+      defined({ machinePools: true, haltDegraded }),
     );
     return new UnitRunner({ units, ...runtime }).run(signal);
   }

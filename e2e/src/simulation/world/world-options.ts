@@ -28,15 +28,15 @@ export interface WorldOptions {
   /** `--max-unhealthy-replacements` of both controllers. */
   readonly maxUnhealthyReplacements?: number;
   /** Annotations of the deployment. */
-  readonly annotations?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
   /** In-place updates instead of a rolling update. */
   readonly inPlace?: 'Auto' | 'Manual';
   /** Names of MachineClasses in addition to `blue` and `green`. */
-  readonly moreClasses?: readonly string[];
+  readonly moreClasses?: readonly string[] | undefined;
   /** Settings of every machine, such as `creationTimeout`. */
   readonly machine?: object;
   /** Wraps the requests of a controller to the API server, for example with another identity. */
-  readonly wrap?: (name: ProcessName, transport: Transport) => Transport;
+  readonly wrap?: ((name: ProcessName, transport: Transport) => Transport) | undefined;
   /** Wraps the requests of the machine controller to the cloud. */
   readonly wrapCloud?: (transport: Transport) => Transport;
   /** Two processes of each name take part in the election, and the leader works with its fence. */

@@ -16,6 +16,7 @@ import {
   seededRandom,
   type Transport,
   VirtualClock,
+  withoutUndefined,
 } from '@mcm/kube';
 import type { LocalCloud } from '@mcm/provider-local';
 import { Network } from '../network/network.ts';
@@ -146,8 +147,7 @@ export class World extends Fleet {
       ? startRestorablePlane(how)
       : startControlPlane({
           ...how,
-          ...(port === undefined ? {} : { port }),
-          ...(disk === undefined ? {} : { store: { dir: disk.plane } }),
+          ...withoutUndefined({ port, store: disk === undefined ? undefined : { dir: disk.plane } }),
         }));
     world = new World(options, clock, plane, disk);
     await world.#furnish();

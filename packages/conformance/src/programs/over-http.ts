@@ -56,7 +56,7 @@ export function serveCloud(
       const body = await textOf(request);
       const transport = connect(String(request.headers[ORIGIN] ?? ''));
       const call = { method: request.method ?? 'GET', path: request.url ?? '/', headers: headersOf(request) };
-      const answered = await transport({ ...call, ...(body !== '' && { body }) });
+      const answered = await transport({ ...call, body: body !== '' ? body : undefined });
       const headers = ['content-type', 'retry-after', 'location', 'etag'].flatMap((name) => {
         const value = answered.headers.get(name);
         return value === null ? [] : [[name, value] as const];

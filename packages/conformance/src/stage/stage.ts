@@ -8,7 +8,7 @@ import {
   type Instance,
   MachineError,
 } from '@mcm/core';
-import { createMemoryLogger, type MemoryLogger, type Random, type Secret, sleep } from '@mcm/kube';
+import { createMemoryLogger, defined, type MemoryLogger, type Random, type Secret, sleep } from '@mcm/kube';
 import { Failure } from './outcome.ts';
 import type { ConformanceTarget, World } from './target.ts';
 import { type SeenRequest, Wire } from './wire.ts';
@@ -107,8 +107,8 @@ export class Stage {
       clock: world.clock,
       log,
       stop: stop.signal,
-      ...(change.timeouts ? { timeouts: change.timeouts } : {}),
-      ...(change.owner === undefined ? {} : { owner: () => change.owner }),
+      timeouts: change.timeouts,
+      owner: change.owner === undefined ? undefined : () => change.owner,
     });
     return { wire, invoker, driver, stop };
   }
@@ -294,14 +294,15 @@ const meta = (name: string) => ({
   creationTimestamp: '2026-01-01T00:00:00Z',
 });
 
-const classOf = (target: ConformanceTarget, spec: Readonly<Record<string, unknown>> | undefined): MachineClass => ({
-  apiVersion: 'machine.sapcloud.io/v1alpha1',
-  kind: 'MachineClass',
-  metadata: meta('class'),
-  ...(target.machineClass.provider === undefined ? {} : { provider: target.machineClass.provider }),
-  providerSpec: spec ?? target.machineClass.providerSpec,
-  secretRef: { name: 'secret', namespace: NAMESPACE },
-});
+const classOf = (target: ConformanceTarget, spec: Readonly<Record<string, unknown>> | undefined): MachineClass =>
+  defined({
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'MachineClass',
+    metadata: meta('class'),
+    provider: target.machineClass.provider,
+    providerSpec: spec ?? target.machineClass.providerSpec,
+    secretRef: { name: 'secret', namespace: NAMESPACE },
+  });
 
 const secretOf = (data: Readonly<Record<string, string | Uint8Array>>): Secret => ({
   apiVersion: 'v1',

@@ -5,7 +5,7 @@ import { bytesOf } from '../driver/secrets/secret-value.ts';
 export interface UserDataValues {
   readonly machineName: string;
   /** `<id>.<secret>`; absent without a target cluster: the placeholder stays. */
-  readonly bootstrapToken?: string;
+  readonly bootstrapToken?: string | undefined;
 }
 
 /** Returns true if the user data contains the token placeholder, in either form. */

@@ -110,7 +110,7 @@ export const targetCaches = (
 ): TargetCaches => ({
   nodes: createInformer(client, nodes, {
     ...runtime,
-    ...(only.nodes ? { fieldSelector: only.nodes } : {}),
+    fieldSelector: only.nodes || undefined,
     project: projectNode,
     indexes: {
       machine: (node) => present(node.metadata.labels?.[Labels.MachineName]),
@@ -119,7 +119,7 @@ export const targetCaches = (
   }),
   pods: createInformer(client, pods, {
     ...runtime,
-    ...(only.pods ? { fieldSelector: only.pods } : {}),
+    fieldSelector: only.pods || undefined,
     project: projectPod,
     indexes: { node: (pod) => present(pod.spec.nodeName) },
     // A pod has 7 kB and more, so a page of pods determines the peak of this process's memory.

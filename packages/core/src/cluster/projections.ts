@@ -2,6 +2,7 @@ import { Annotations } from '@mcm/api';
 import {
   type CsiNode,
   controllerOf,
+  defined,
   type Node,
   type ObjectMeta,
   type OwnerReference,
@@ -55,32 +56,28 @@ export function projectPod(pod: Pod): Pod {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: {
+    metadata: defined({
       name: metadata.name,
       namespace: shared(metadata.namespace ?? ''),
       uid: metadata.uid,
       resourceVersion: metadata.resourceVersion,
       creationTimestamp: metadata.creationTimestamp,
-      ...(metadata.deletionTimestamp ? { deletionTimestamp: metadata.deletionTimestamp } : {}),
-      ...(metadata.deletionGracePeriodSeconds === undefined
-        ? {}
-        : { deletionGracePeriodSeconds: metadata.deletionGracePeriodSeconds }),
-      ...(metadata.labels ? { labels: sharedMap(metadata.labels) } : {}),
-      ...(mirror === undefined ? {} : { annotations: { [Annotations.MirrorPod]: mirror } }),
-      ...(owners ? { ownerReferences: owners } : {}),
-    },
-    spec: {
-      ...(spec.nodeName ? { nodeName: shared(spec.nodeName) } : {}),
-      ...(spec.priority === undefined ? {} : { priority: spec.priority }),
-      ...(spec.terminationGracePeriodSeconds === undefined
-        ? {}
-        : { terminationGracePeriodSeconds: spec.terminationGracePeriodSeconds }),
-      ...(volumes.length > 0 ? { volumes } : {}),
-    },
-    status: {
+      deletionTimestamp: metadata.deletionTimestamp || undefined,
+      deletionGracePeriodSeconds: metadata.deletionGracePeriodSeconds,
+      labels: metadata.labels ? sharedMap(metadata.labels) : undefined,
+      annotations: mirror === undefined ? undefined : { [Annotations.MirrorPod]: mirror },
+      ownerReferences: owners,
+    }),
+    spec: defined({
+      nodeName: spec.nodeName ? shared(spec.nodeName) : undefined,
+      priority: spec.priority,
+      terminationGracePeriodSeconds: spec.terminationGracePeriodSeconds,
+      volumes: volumes.length > 0 ? volumes : undefined,
+    }),
+    status: defined({
       phase: shared(status?.phase ?? ''),
-      ...(ready ? { conditions: [{ type: 'Ready', status: ready.status }] } : {}),
-    },
+      conditions: ready ? [{ type: 'Ready', status: ready.status }] : undefined,
+    }),
   };
 }
 
@@ -92,22 +89,23 @@ export function projectNode(node: Node): Node {
     kind: 'Node',
     metadata: node.metadata,
     spec: node.spec,
-    status: {
-      ...(capacity ? { capacity } : {}),
-      ...(conditions ? { conditions } : {}),
-      ...(volumesAttached ? { volumesAttached } : {}),
-      ...(volumesInUse ? { volumesInUse } : {}),
-    },
+    status: defined({
+      capacity,
+      conditions,
+      volumesAttached,
+      volumesInUse,
+    }),
   };
 }
 
-const identity = ({ name, namespace, uid, resourceVersion, creationTimestamp }: ObjectMeta): ObjectMeta => ({
-  name,
-  ...(namespace === undefined ? {} : { namespace }),
-  uid,
-  resourceVersion,
-  creationTimestamp,
-});
+const identity = ({ name, namespace, uid, resourceVersion, creationTimestamp }: ObjectMeta): ObjectMeta =>
+  defined({
+    name,
+    namespace,
+    uid,
+    resourceVersion,
+    creationTimestamp,
+  });
 
 export const projectClaim = (claim: PersistentVolumeClaim): PersistentVolumeClaim => ({
   apiVersion: 'v1',
@@ -135,9 +133,11 @@ export const projectCsiNode = ({ metadata, spec }: CsiNode): CsiNode => ({
   kind: 'CSINode',
   metadata: identity(metadata),
   spec: {
-    drivers: (spec.drivers ?? []).map(({ name, allocatable }) => ({
-      name: shared(name),
-      ...(allocatable?.count === undefined ? {} : { allocatable: { count: allocatable.count } }),
-    })),
+    drivers: (spec.drivers ?? []).map(({ name, allocatable }) =>
+      defined({
+        name: shared(name),
+        allocatable: allocatable?.count === undefined ? undefined : { count: allocatable.count },
+      }),
+    ),
   },
 });

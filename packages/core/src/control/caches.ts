@@ -9,6 +9,7 @@ import {
 import {
   type Clock,
   controllerOf,
+  defined,
   type EventRecorder,
   type Informer,
   type KubeClient,
@@ -77,15 +78,15 @@ export function projectNode(node: Node): Node {
   return {
     apiVersion: node.apiVersion,
     kind: node.kind,
-    metadata: {
+    metadata: defined({
       name,
       uid,
       resourceVersion,
       creationTimestamp,
-      ...(labels === undefined ? {} : { labels }),
-      ...(annotations === undefined ? {} : { annotations }),
-    },
-    spec: { ...(taints === undefined ? {} : { taints }), ...(unschedulable === undefined ? {} : { unschedulable }) },
+      labels,
+      annotations,
+    }),
+    spec: defined({ taints, unschedulable }),
   };
 }
 
@@ -115,7 +116,7 @@ export interface ControllerContext {
   readonly random: Random;
   readonly log: Logger;
   /** Metrics of the controllers' queues; absent: none. */
-  readonly metrics?: QueueMetrics;
+  readonly metrics?: QueueMetrics | undefined;
 }
 
 /** The deployment that controls the set, if the cache has it. */
@@ -134,7 +135,7 @@ export const controllerParts = ({ clock, random, log, metrics }: ControllerConte
   clock,
   random,
   log,
-  ...(metrics === undefined ? {} : { metrics }),
+  metrics,
 });
 
 /** Returns true if a change affects more than the status. */

@@ -179,9 +179,9 @@ export class PlanExecution {
     const stale = plan.revision && deployment.metadata.annotations?.[Annotations.Revision] !== revision;
     if (!stale && !plan.forgetPause && plan.lastGood === undefined) return deployment;
     const annotations = {
-      ...(stale ? { [Annotations.Revision]: revision } : {}),
-      ...(plan.forgetPause ? { [Annotations.RolloutPausedBy]: null } : {}),
-      ...(plan.lastGood === undefined ? {} : { [Annotations.RolloutLastGood]: plan.lastGood }),
+      [Annotations.Revision]: stale ? revision : undefined,
+      [Annotations.RolloutPausedBy]: plan.forgetPause ? null : undefined,
+      [Annotations.RolloutLastGood]: plan.lastGood,
     };
     return this.#access.patch(deployment, { annotations }, signal);
   }

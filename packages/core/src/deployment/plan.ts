@@ -1,4 +1,5 @@
 import { Annotations, ConditionReasons, type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
+import { withoutUndefined } from '@mcm/kube';
 import { hasFailures, listed, type RepairPlan } from '../disruption/repairs.ts';
 import { type ConditionChange, findCondition } from '../objects/conditions.ts';
 import { hasArrived } from '../rollout/arrival.ts';
@@ -217,7 +218,7 @@ function held(view: View, step: Step): Step {
     ...step,
     measureProgress: false,
     lookAgainAt: gate.opensAt,
-    ...(idleStep(step) ? { because: gate.because } : {}),
+    ...withoutUndefined({ because: idleStep(step) ? gate.because : undefined }),
   };
 }
 

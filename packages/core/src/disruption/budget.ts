@@ -26,9 +26,9 @@ export interface BudgetInput {
   readonly current: BudgetSet | undefined;
   readonly old: readonly BudgetSet[];
   /** True if the deletion of the machine was sent but is not in the cache yet. */
-  readonly leaving?: (machine: Machine) => boolean;
+  readonly leaving?: ((machine: Machine) => boolean) | undefined;
   /** True if the machine's node is selected for an in-place update. Such a machine will become unavailable in any phase. */
-  readonly selected?: (machine: Machine) => boolean;
+  readonly selected?: ((machine: Machine) => boolean) | undefined;
   /** True if the last rollout is known to be complete. Absent: it is complete when no old machine exists. */
   readonly finished?: boolean;
   readonly now: Date;

@@ -78,7 +78,7 @@ export interface OpenBreaker {
   readonly unreachable: number;
   readonly joined: number;
   /** When a recovered machine no longer counts as unreachable. Absent if only events can change the breaker. */
-  readonly lookAgainAt?: Date;
+  readonly lookAgainAt?: Date | undefined;
 }
 
 /** The open circuit breaker of a scope for machines that became unreachable at `since`. Undefined if it is closed. */
@@ -96,7 +96,7 @@ export function openBreaker(
   const open = unreachable >= limits.minimumCount && unreachable * 100 >= joined * limits.thresholdPercent;
   if (!open) return undefined;
   const lookAgainAt = nextForgotten(count, scope, limits.stableMs, now);
-  return { scope, unreachable, joined, ...(lookAgainAt ? { lookAgainAt } : {}) };
+  return { scope, unreachable, joined, lookAgainAt };
 }
 
 /** When the next recovered machine has been reachable for long enough. */

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '@mcm/kube';
 import type { UndrainablePolicy } from '../settings/undrainable.ts';
 import {
   type Blocker,
@@ -35,13 +36,13 @@ export interface DrainPlan {
   /**
    * The drain timeout has ended, pods are left, and this policy keeps them. Absent: the drain can still end by itself.
    */
-  readonly undrained?: UndrainablePolicy;
+  readonly undrained?: UndrainablePolicy | undefined;
   /** The cache has no pods that must go, but its watch was interrupted. */
   readonly awaitsWatch?: true;
   /** Volumes that were not detached in time and are no longer awaited. */
   readonly leftAttached: readonly Blocker[];
   /** Time of the next pass if no event comes before. */
-  readonly lookAgainAt?: Date;
+  readonly lookAgainAt?: Date | undefined;
 }
 
 /** Added to a pod's grace period before the pod counts as one that does not end. Source: drain.go. */
@@ -86,7 +87,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
       ...(unseen === undefined ? [] : [unseenBlocker(unseen, held, o.forcedBy)]),
     ],
     leftAttached: volumesLeft(o, now),
-    ...(undrained ? { undrained } : {}),
+    undrained,
   };
   const isEmpty = going.length === 0 && !volumes.waits && unseen === undefined;
   // No event reports that the watch continues, so the next pass has a time.
@@ -96,7 +97,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const instants = [...pods.flatMap(({ until }) => (until ? [until] : [])), ...(volumes.until ? [volumes.until] : [])];
   const deadlines = [o.forceAt, ...(isHeld(o) ? [] : [o.evictUntil])].filter((deadline) => now < deadline);
   const times = [...instants, ...deadlines].map((instant) => instant.getTime());
-  return { ...plan, drained: false, ...(times.length > 0 ? { lookAgainAt: new Date(Math.min(...times)) } : {}) };
+  return { ...plan, drained: false, lookAgainAt: times.length > 0 ? new Date(Math.min(...times)) : undefined };
 }
 
 /** Without access to the pods of the VM, no timeout forces the drain. */
@@ -139,7 +140,7 @@ function planQuarantine(o: DrainObservation, going: readonly DrainPod[], now: Da
     leaving: going.filter((pod) => !evict.includes(pod)),
     blockers: [heldBlocker(o, going)],
     undrained: 'Quarantine',
-    ...(nextAt ? { lookAgainAt: nextAt } : {}),
+    ...withoutUndefined({ lookAgainAt: nextAt }),
   };
 }
 
@@ -181,13 +182,13 @@ export const forcedKey = (pod: PodRef): string => `${pod.uid}/forced`;
 interface PodPlan {
   readonly pod: DrainPod;
   readonly verb: 'evict' | 'remove' | 'wait';
-  readonly until?: Date;
-  readonly blocker?: Blocker;
+  readonly until?: Date | undefined;
+  readonly blocker?: Blocker | undefined;
   /** It waits for volumes of other pods. */
   readonly turn?: true;
 }
 
-const wait = (pod: DrainPod, until: Date | undefined): PodPlan => ({ pod, verb: 'wait', ...(until ? { until } : {}) });
+const wait = (pod: DrainPod, until: Date | undefined): PodPlan => ({ pod, verb: 'wait', until });
 
 const withName = (plan: PodPlan): PodPlan =>
   plan.blocker ? { ...plan, blocker: { ...plan.blocker, pods: [nameOf(plan.pod)] } } : plan;
@@ -242,7 +243,7 @@ function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
     pod,
     verb: 'wait',
     until,
-    ...(attempt.result === 'asked' ? {} : { blocker: undeletedBlocker(pod, attempt) }),
+    blocker: attempt.result === 'asked' ? undefined : undeletedBlocker(pod, attempt),
   };
 }
 

@@ -38,12 +38,12 @@ export interface DrainExplanation {
   /** Each once, by name, with a hint. */
   readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'hint' | 'pods'>[];
   /** Names of the PersistentVolumes of deleted pods that must be detached from the node; absent: none. */
-  readonly detaching?: readonly string[];
+  readonly detaching?: readonly string[] | undefined;
   /** No pod and no volume is left. */
   readonly drained: boolean;
   readonly policy: UndrainablePolicy;
   /** From when pods are deleted instead of evicted; absent if the policy never does it. */
-  readonly deletesFrom?: Date;
+  readonly deletesFrom?: Date | undefined;
   /** The end of the drain timeout; see `policy` for what follows. */
   readonly overAt: Date;
 }
@@ -55,9 +55,7 @@ export interface DrainExplanation {
  */
 export function explainDrain(o: DrainObservation, now: Date, detaching: readonly string[] = []): DrainExplanation {
   const plan = planDrain(remembering(o, now, detaching), now);
-  const blockers = new Map(
-    plan.blockers.map(({ text, failed, hint, pods }) => [text, { text, failed, hint, ...(pods ? { pods } : {}) }]),
-  );
+  const blockers = new Map(plan.blockers.map(({ text, failed, hint, pods }) => [text, { text, failed, hint, pods }]));
   const fates = new Map<string, ExplainedPod['fate']>([
     ...plan.evict.map(({ uid }) => [uid, 'evict'] as const),
     ...plan.remove.map(({ uid }) => [uid, 'delete'] as const),
@@ -68,10 +66,10 @@ export function explainDrain(o: DrainObservation, now: Date, detaching: readonly
     node: o.nodeName,
     pods: o.pods.toSorted(inOrder).map((pod) => explainPod(pod, fates.get(pod.uid), plan.blockers, turns.get(pod.uid))),
     blockers: [...blockers.values()],
-    ...(detaching.length > 0 ? { detaching } : {}),
+    detaching: detaching.length > 0 ? detaching : undefined,
     drained: plan.drained,
     policy,
-    ...(policy === 'Force' ? { deletesFrom: o.evictUntil } : {}),
+    deletesFrom: policy === 'Force' ? o.evictUntil : undefined,
     overAt: o.forceAt,
   };
 }

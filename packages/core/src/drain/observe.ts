@@ -67,19 +67,19 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
     attachedElsewhere: new Set(moving.filter((volume) => volumes.isAttachedElsewhere(volume, nodeName))),
     tracksVolumes: caches.attachments.refused?.code !== 404,
     ...unseenOf(node, pods, caches, memory),
-    ...(caches.pods.proven ? {} : { podsUnproven: true }),
+    podsUnproven: caches.pods.proven ? undefined : true,
     memory,
     evictUntil: after(since, evictionPeriodMs(settings)),
     forceAt,
-    ...(forceAt < timeout ? { unresponsive: true } : {}),
+    unresponsive: forceAt < timeout ? true : undefined,
     forced,
     forcedBy: deletion ? `${Labels.ForceDeletion}=${TRUE_LOWER}` : `${Labels.ForceDrain}=${TRUE}`,
     detachTimeoutMs: settings.volumeDetachTimeoutMs,
     reattachTimeoutMs: settings.volumeReattachTimeoutMs,
     volumeWindow: options.volumeWindow,
-    ...(options.limits ? { attach: attachRoom(node, volumes, used, options.limits) } : {}),
-    ...(options.choice ? { policy: options.choice.policy } : {}),
-    ...(options.choice?.problem ? { policyProblem: options.choice.problem } : {}),
+    attach: options.limits ? attachRoom(node, volumes, used, options.limits) : undefined,
+    policy: options.choice?.policy,
+    policyProblem: options.choice?.problem || undefined,
   };
   return { ...seen, memory: trackVolumes(seen, now) };
 }
@@ -132,8 +132,8 @@ function unseenOf(
   const podsUnseen = refusalOf(caches.pods);
   const volumes = mayHold ? kinds.flatMap((informer) => refusalOf(informer) ?? []).join(', ') : '';
   const unseen: UnseenByDrain = {
-    ...(podsUnseen === undefined ? {} : { pods: podsUnseen }),
-    ...(volumes === '' ? {} : { volumes }),
+    pods: podsUnseen,
+    volumes: volumes === '' ? undefined : volumes,
   };
   return podsUnseen === undefined && volumes === '' ? {} : { unseen };
 }
@@ -168,8 +168,8 @@ function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches): 
     hasClaims: claims,
     volumes,
     budgets: budgetsOf(caches, namespace, metadata.labels).map(drainBudget),
-    ...(ownerKind === undefined ? {} : { ownerKind }),
-    ...(dueAt === undefined ? {} : { dueAt }),
+    ownerKind,
+    dueAt,
   };
 }
 

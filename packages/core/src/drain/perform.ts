@@ -5,7 +5,7 @@ import type { Attempt, DrainMemory, DrainObservation, DrainPod, PodRef } from '.
 import { beginMove } from './volumes/volumes.ts';
 
 interface DrainScope {
-  readonly o: { readonly drain?: DrainObservation };
+  readonly o: { readonly drain?: DrainObservation | undefined };
   readonly memory: { drain: DrainMemory };
   readonly now: Date;
   readonly signal: AbortSignal;
@@ -60,7 +60,7 @@ export async function evictPods(
       if (!(error instanceof KubeError)) throw error;
       const { message, retryAfterMs } = error;
       const result = refusal(error);
-      note(scope, ref.uid, { ...attempt, result, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+      note(scope, ref.uid, { ...attempt, result, message, retryAfterMs });
     }
   });
   return deleted;

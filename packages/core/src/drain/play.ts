@@ -53,14 +53,13 @@ export function playDrain(pods: readonly DrainPod[], times: PlayTimes, volumeWin
       pods: o.pods.filter((pod) => !passed(pod, graceMs)),
       attachments: o.attachments.filter(({ volume }) => !passed(ownerOf(volume), graceMs + detachMs)),
       attachedElsewhere: elsewhere,
-      ...(times.slots === undefined
-        ? {}
-        : {
-            attach: {
+      attach:
+        times.slots === undefined
+          ? o.attach
+          : {
               room: new Map([['csi', slots - arrived.length]]),
               driverOf: new Map(moving.map((volume): [string, string] => [volume, 'csi'])),
             },
-          }),
     };
     o = { ...o, memory: trackVolumes(o, now) };
     const plan = planDrain(o, now);

@@ -20,13 +20,13 @@ export interface PreviewOptions {
   /** The cluster of the nodes. */
   readonly target: KubeClient;
   readonly machine: Machine;
-  readonly machineClass?: MachineClass;
+  readonly machineClass?: MachineClass | undefined;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
   /** Defaults from the flags of the machine controller, if known. */
   readonly defaults?: MachineDefaults;
   /** Receives each kind that may not be read. The preview then omits it. Absent: the preview rejects. */
-  readonly onRefused?: (refusal: KubeError) => void;
+  readonly onRefused?: ((refusal: KubeError) => void) | undefined;
 }
 
 /** A drain that is being watched. */

@@ -156,6 +156,6 @@ function withRendered(secrets: SecretValues, machine: Machine, bootstrapToken: s
   if (value === undefined) return secrets;
   const userData = bytesOf(value);
   const machineName = machine.metadata.name;
-  const rendered = renderUserData(userData, { machineName, ...(bootstrapToken ? { bootstrapToken } : {}) });
+  const rendered = renderUserData(userData, { machineName, bootstrapToken: bootstrapToken || undefined });
   return { ...secrets, [USER_DATA_KEY]: Buffer.concat([userData, Buffer.from('\n'), rendered]) };
 }

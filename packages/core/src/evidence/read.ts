@@ -9,9 +9,9 @@ export interface KeptEvidence {
   readonly failedAt: string;
   readonly failure: string;
   readonly conditions: string;
-  readonly cloud?: string;
-  readonly console?: string;
-  readonly missing?: string;
+  readonly cloud?: string | undefined;
+  readonly console?: string | undefined;
+  readonly missing?: string | undefined;
 }
 
 /** Returns the evidence of a machine's failures, newest first. The machine may be deleted. */
@@ -37,8 +37,8 @@ function parse({ metadata, data = {} }: ConfigMap): KeptEvidence {
     failedAt,
     failure,
     conditions,
-    ...(cloud === undefined ? {} : { cloud }),
-    ...(console === undefined ? {} : { console }),
-    ...(missing === undefined ? {} : { missing }),
+    cloud,
+    console,
+    missing,
   };
 }

@@ -1,4 +1,5 @@
 import { Finalizers } from '@mcm/api';
+import { defined, withoutUndefined } from '@mcm/kube';
 import { isNodeOf } from '../node/instance.ts';
 import { planNodeSync } from '../node/sync.ts';
 import { joinDeadline } from '../values/timestamps.ts';
@@ -133,7 +134,7 @@ function withWait(plan: Plan, other: Plan): Plan {
   return {
     ...plan,
     next: nextAt(own, other.next.instant),
-    ...(other.budgets ? { budgets: [...(plan.budgets ?? []), ...other.budgets] } : {}),
+    ...withoutUndefined({ budgets: other.budgets ? [...(plan.budgets ?? []), ...other.budgets] : undefined }),
   };
 }
 
@@ -166,7 +167,7 @@ function planUpkeep(o: MachineObservation, now: Date): Plan {
   if (health.read) actions.push({ do: 'readNode' });
   if (health.status) {
     const { status, event, writes } = health;
-    actions.push({ do: 'writeStatus', status, ...(event ? { event } : {}), ...(writes ? { writes } : {}) });
+    actions.push(defined({ do: 'writeStatus', status, event, writes }));
   }
   return {
     actions,

@@ -78,31 +78,32 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     settings,
     inputs,
     asksForToken: userDataAsks(machine, invoker),
-    ...(tokenLivesUntil ? { tokenLivesUntil } : {}),
+    tokenLivesUntil,
     hasTarget: caches.target !== undefined,
     frozen: o.frozen(),
     inherited: o.inherited(machine.metadata.uid),
-    ...(doubt ? { doubt } : {}),
+    doubt,
     ...nodesUnseen(caches),
     calls: callMemory,
     driver: invoker.can,
     ...replacements(machine, settings, o, now),
     ...breakerOf(machine, settings, o, now),
     warnings: validationWarningsOf(machine, choice, namesakesOf(machine, caches), node),
-    ...(memory.warned ? { warned: memory.warned } : {}),
+    warned: memory.warned || undefined,
     keepsEvidence: o.keepsEvidence,
-    ...(memory.evidence ? { evidence: memory.evidence } : {}),
+    evidence: memory.evidence,
     keepsVms: o.keepsVms,
-    ...(memory.keeping ? { keeping: memory.keeping } : {}),
-    ...(memory.held ? { held: true } : {}),
-    ...(memory.healthWrites ? { healthWrites: memory.healthWrites } : {}),
-    ...(machineClass ? { machineClass } : {}),
-    ...(node ? { node } : {}),
-    ...(nodeOfCreated ? { nodeOfCreated } : {}),
-    ...(node ? {} : { ...conflictingNodeOf(machine, memory, caches), ...namedInVain(machine, caches) }),
-    ...(memory.nodeVanished && !node ? { nodeWasDeleted: true } : {}),
-    ...(drain ? { drain } : {}),
-    ...(shortage ? { shortage } : {}),
+    keeping: memory.keeping,
+    held: memory.held ? true : undefined,
+    healthWrites: memory.healthWrites,
+    machineClass,
+    node,
+    nodeOfCreated,
+    ...(node ? {} : conflictingNodeOf(machine, memory, caches)),
+    ...(node ? {} : namedInVain(machine, caches)),
+    nodeWasDeleted: memory.nodeVanished && !node ? true : undefined,
+    drain,
+    shortage,
   };
 }
 
@@ -150,14 +151,14 @@ function breakerOf(
   if (!deletedForHealth && phase !== 'Unknown') return {};
   const limits = defaults().breaker;
   const breaker = caches.census.breakerOf(machine, limits, now);
-  const found = { ...(deletedForHealth ? { deletedForHealth } : {}), ...(breaker ? { breaker } : {}) };
+  const found = { deletedForHealth: deletedForHealth || undefined, breaker };
   const small = breaker ? undefined : caches.census.smallClusterOf(machine, limits, now);
   if (!small || now <= healthDeadline(machine, settings)) return found;
   const input = { machine, settings, calls: calls.of(machine.metadata.uid), canLookUp: invoker.can.status, ...small };
   const confirmation = confirm(input, now);
   if ('ask' in confirmation || 'waitUntil' in confirmation) return { ...found, unconfirmed: confirmation };
   const { answer } = confirmation;
-  const said = { ...found, ...(answer === undefined ? {} : { cloudSays: answer }) };
+  const said = { ...found, cloudSays: answer };
   return 'held' in confirmation ? { ...said, breaker: confirmation.held } : said;
 }
 
@@ -211,7 +212,7 @@ function conflictingNodeOf(
   const owned = caches.machines.store
     .byIndex('node', name)
     .some((other) => isInstance(other.spec.providerID, conflictingNode.spec.providerID));
-  return owned ? {} : { conflictingNode, ...(memory.releasedNode === undefined ? {} : { conflictCameBack: true }) };
+  return owned ? {} : { conflictingNode, conflictCameBack: memory.releasedNode === undefined ? undefined : true };
 }
 
 /** Another machine has a better claim to the Node in the label: a user edited the label, or two VMs share a name. */
@@ -225,7 +226,7 @@ function namedInVain(machine: Machine, caches: Caches): Pick<MachineObservation,
   if (!owner || owner.metadata.uid === machine.metadata.uid) return {};
   const own = store.byIndex('machine', machine.metadata.name).find((other) => isNodeOf(machine, other));
   const named = { node: name, ownedBy: owner.metadata.name };
-  return { namedInVain: { ...named, ...(own && own !== node ? { own: own.metadata.name } : {}) } };
+  return { namedInVain: { ...named, own: own && own !== node ? own.metadata.name : undefined } };
 }
 
 function isMine(machine: Machine, node: Node, named: boolean, caches: Caches): boolean {

@@ -14,7 +14,7 @@ export interface MachineSources {
   readonly rechecks: () => Rechecks;
   readonly clock: Clock;
   /** Another observer of every stage; absent: none. */
-  readonly alsoReported?: StageObserver;
+  readonly alsoReported?: StageObserver | undefined;
 }
 
 /** Part of a machine's life that has a duration. */

@@ -14,18 +14,22 @@ type MapChanges = Readonly<Record<string, string | null>>;
 /** A change of a Node. Null removes a key. Lists are complete. */
 export interface NodeChange {
   /** Keys of annotations that the decision used. The change is refused if one has another value now. */
-  readonly decidedBy?: readonly string[];
-  readonly metadata?: {
-    readonly labels?: MapChanges;
-    readonly annotations?: MapChanges;
-    readonly finalizers?: readonly string[];
-  };
-  readonly spec?: {
-    /** False: schedulable again, which removes the field. */
-    readonly unschedulable?: boolean;
-    /** Null: none. */
-    readonly taints?: readonly Taint[] | null;
-  };
+  readonly decidedBy?: readonly string[] | undefined;
+  readonly metadata?:
+    | {
+        readonly labels?: MapChanges | undefined;
+        readonly annotations?: MapChanges | undefined;
+        readonly finalizers?: readonly string[] | undefined;
+      }
+    | undefined;
+  readonly spec?:
+    | {
+        /** False: schedulable again, which removes the field. */
+        readonly unschedulable?: boolean;
+        /** Null: none. */
+        readonly taints?: readonly Taint[] | null;
+      }
+    | undefined;
 }
 
 /** An operation of RFC 6902. */
@@ -55,10 +59,10 @@ function strategic({ metadata: { uid, finalizers: current = [] } }: Node, { meta
       metadata: {
         uid,
         ...maps,
-        ...(added.length > 0 ? { finalizers: added } : {}),
-        ...(removed.length > 0 ? { '$deleteFromPrimitiveList/finalizers': removed } : {}),
+        finalizers: added.length > 0 ? added : undefined,
+        '$deleteFromPrimitiveList/finalizers': removed.length > 0 ? removed : undefined,
       },
-      ...(spec ? { spec: { ...spec, ...(spec.unschedulable === false ? { unschedulable: null } : {}) } } : {}),
+      spec: spec && { ...spec, unschedulable: spec.unschedulable === false ? null : spec.unschedulable },
     },
   };
 }

@@ -7,16 +7,16 @@ import {
   type NodeTemplateSpec,
   quantitiesEqual,
 } from '@mcm/api';
-import { makeKey, type Node, type Taint } from '@mcm/kube';
+import { makeKey, type Node, type Taint, withoutUndefined } from '@mcm/kube';
 import { jsonEquals } from '../values/merge-diff.ts';
 import type { NodeChange } from './patch.ts';
 
 /** Changes of one Node: at most one write of metadata and spec, and one of the status. */
 export interface NodePatch {
   /** Changes of metadata and spec. */
-  readonly main?: NodeChange;
+  readonly main?: NodeChange | undefined;
   /** Changes of the status, for a merge patch: virtual capacity. Sent after `main`, and must not undo it. */
-  readonly status?: object;
+  readonly status?: object | undefined;
 }
 
 type Changes = Record<string, string | null>;
@@ -148,25 +148,27 @@ export function planNodeSync(
     ...syncRecord(metadata.annotations, template),
     ...capacity.record,
     // This is never a separate write. Nodes that joined under the original stay unchanged.
-    ...(Object.hasOwn(labels, Labels.MachineName) ? { [Annotations.MachineClassOfNode]: classKey(machine) } : {}),
+    ...withoutUndefined({
+      [Annotations.MachineClassOfNode]: Object.hasOwn(labels, Labels.MachineName) ? classKey(machine) : undefined,
+    }),
   };
   const finalizers = metadata.finalizers ?? [];
   const missesFinalizer =
     !finalizers.includes(Finalizers.Node) && !metadata.deletionTimestamp && !machine.metadata.deletionTimestamp;
 
-  const newMetadata = {
-    ...(nonEmpty(labels) ? { labels } : {}),
-    ...(nonEmpty(annotations) ? { annotations } : {}),
-    ...(missesFinalizer ? { finalizers: [...finalizers, Finalizers.Node].sort() } : {}),
-  };
-  const main = {
-    ...(nonEmpty(newMetadata) ? { metadata: newMetadata } : {}),
-    ...(taints ? { spec: { taints } } : {}),
-  };
-  const patch: NodePatch = {
-    ...(nonEmpty(main) ? { main } : {}),
-    ...(nonEmpty(capacity.changes) ? { status: { capacity: capacity.changes } } : {}),
-  };
+  const newMetadata = withoutUndefined({
+    labels: nonEmpty(labels) ? labels : undefined,
+    annotations: nonEmpty(annotations) ? annotations : undefined,
+    finalizers: missesFinalizer ? [...finalizers, Finalizers.Node].sort() : undefined,
+  });
+  const main = withoutUndefined({
+    metadata: nonEmpty(newMetadata) ? newMetadata : undefined,
+    spec: taints ? { taints } : undefined,
+  });
+  const patch = withoutUndefined({
+    main: nonEmpty(main) ? main : undefined,
+    status: nonEmpty(capacity.changes) ? { capacity: capacity.changes } : undefined,
+  });
   return nonEmpty(patch) ? patch : undefined;
 }
 

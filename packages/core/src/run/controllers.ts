@@ -33,7 +33,7 @@ export function createControllers(options: Settings, parts: Parts): Controllers 
       random,
       log,
       concurrency: options.concurrencyByController?.[name] ?? options.concurrency ?? 50,
-      ...(options.queueMetrics ? { metrics: options.queueMetrics } : {}),
+      metrics: options.queueMetrics,
     });
   const classReconcile = createClassReconcile({
     client: control,

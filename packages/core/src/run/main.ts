@@ -78,7 +78,7 @@ export interface ProviderSettings<F extends Flags, Spec, Credentials> {
 
 /** The parts of the `machine-controller` binary in addition to its driver. */
 export interface BinaryParts<F extends Flags, Spec, Credentials> {
-  readonly version?: string;
+  readonly version?: string | undefined;
   readonly tracer?: DriverTracer | undefined;
   readonly tracing?: TracingSettings | TracingOff;
   readonly provider?: ProviderSettings<F, Spec, Credentials> | undefined;
@@ -107,7 +107,7 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
       if (provider) configured = await provider.configure(flags as FlagValues<F>);
       const { endpoints = {}, warnings = [] } = configured;
       return {
-        ...(Object.keys(endpoints).length > 0 ? { settings: { endpoints } } : {}),
+        settings: Object.keys(endpoints).length > 0 ? { endpoints } : undefined,
         warnings: [...warnings, ...(await faultsOfAuthorities(authorities))],
       };
     },
@@ -195,7 +195,7 @@ function unitOf<Spec, Credentials>(
     suspects: controller.suspects,
     rechecks: controller.rechecks,
     clock,
-    ...(tracing ? { alsoReported: tracing.stage } : {}),
+    alsoReported: tracing?.stage,
   });
   if (tracing) cached.onChange(tracing.changed);
   driverMetrics.reportStages(stages);
@@ -263,6 +263,6 @@ export async function runMachineController<Spec, Credentials, F extends Flags = 
   setFlagsFromString('--semi-space-growth-factor=1');
   const tracing = tracingSettings(process.env);
   const authorities = process.env.NODE_EXTRA_CA_CERTS;
-  const parts = { tracer, tracing, provider, authorities, ...(version === undefined ? {} : { version }) };
+  const parts = { tracer, tracing, provider, authorities, version };
   process.exit(await runBinary(machineControllerBinary(driver, parts)));
 }

@@ -138,14 +138,15 @@ function invokerOf<Spec, Credentials>(
     owner,
     former: (machineClass) => former.of(machineClass),
     driver: options.observe ? observingDriver(options.driver, options.observe) : options.driver,
-    ...(options.siblingCredentials === false
-      ? {}
-      : { fallback: (machine: Machine, own: MachineClass) => fallbackClasses(machine, own, caches) }),
-    ...(options.timeouts ? { timeouts: options.timeouts } : {}),
-    ...(options.observeCall ? { observe: options.observeCall } : {}),
-    ...(options.observeApi ? { observeApi: options.observeApi } : {}),
+    fallback:
+      options.siblingCredentials === false
+        ? undefined
+        : (machine: Machine, own: MachineClass) => fallbackClasses(machine, own, caches),
+    timeouts: options.timeouts,
+    observe: options.observeCall,
+    observeApi: options.observeApi,
     formerOwners: orphans?.formerOwners,
-    ...(options.fence ? { fence: options.fence } : {}),
+    fence: options.fence,
     observeClass: problems.observe,
   });
 }

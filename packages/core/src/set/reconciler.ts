@@ -220,10 +220,10 @@ export class SetReconciler {
       deleting,
       nodeAnnotations: this.#groups.nodeAnnotations,
       isPostponed: (machine) => this.#groups.isPostponed(machine, now),
-      ...(repairs ? { replaceable: new Set(repairs.go) } : {}),
-      ...(room === undefined ? {} : { room }),
+      replaceable: repairs ? new Set(repairs.go) : undefined,
+      room,
       lacksClass,
-      ...(deployment ? { scaler: scalerRequest(set, deployment) } : {}),
+      scaler: deployment ? scalerRequest(set, deployment) : undefined,
       now,
     });
     const lookAgain = this.#awaitOthers(key, set, repairs, { now, alone, full: room === 0 });
@@ -255,7 +255,7 @@ export class SetReconciler {
     count: number,
     replace: readonly Loss[],
     signal: AbortSignal,
-  ): Promise<{ readonly failure?: Failure | undefined; readonly lookAgain?: Outcome }> {
+  ): Promise<{ readonly failure?: Failure | undefined; readonly lookAgain?: Outcome | undefined }> {
     const { taken, numbers, lost } = this.#memoryOf(set);
     if (!(await this.#numbers.catchUp(set, numbers, signal))) return { lookAgain: again(BEHIND_MS) };
     const known = new Set(this.#machinesOf(set).map(({ metadata }) => metadata.name));
@@ -269,7 +269,7 @@ export class SetReconciler {
       signal,
     );
     const recorded = await this.#numbers.write(set, numbers, signal);
-    return { failure: failureOf('create', result), ...(recorded ? {} : { lookAgain: again(BEHIND_MS) }) };
+    return { failure: failureOf('create', result), lookAgain: recorded ? undefined : again(BEHIND_MS) };
   }
 
   #causesOf(set: MachineSet, doomed: readonly Machine[], alive: number): ReturnType<typeof deletionCauses> {

@@ -8,7 +8,7 @@ import {
   type MachineSummary,
   PreserveValues,
 } from '@mcm/api';
-import { controllerOf } from '@mcm/kube';
+import { controllerOf, defined } from '@mcm/kube';
 import { setSetCondition, withoutCondition } from '../objects/conditions.ts';
 import { isAvailable, isFailed, isReady, preserveExpiry } from '../objects/machines.ts';
 import { compareText, formatTime } from '../values/integers.ts';
@@ -33,12 +33,12 @@ function summary(machine: Machine): MachineSummary {
   const { providerID } = machine.spec;
   const lastOperation = machine.status?.lastOperation;
   const owner = controllerOf(machine);
-  return {
+  return defined({
     name: machine.metadata.name,
-    ...(providerID ? { providerID } : {}),
-    ...(lastOperation ? { lastOperation } : {}),
-    ...(owner ? { ownerRef: owner.name } : {}),
-  };
+    providerID: providerID || undefined,
+    lastOperation,
+    ownerRef: owner?.name,
+  });
 }
 
 /**
@@ -98,7 +98,7 @@ export function setStatus(
         now,
       )
     : withoutCondition(old, type);
-  return {
+  return defined({
     replicas: counts.replicas,
     fullyLabeledReplicas: counts.fullyLabeled,
     readyReplicas: counts.ready,
@@ -108,8 +108,8 @@ export function setStatus(
     observedGeneration: set.metadata.generation ?? 0,
     machineSetCondition: conditions,
     lastOperation: { lastUpdateTime: formatTime(now) },
-    ...(counts.failed.length > 0 ? { failedMachines: [...counts.failed] } : {}),
-  };
+    failedMachines: counts.failed.length > 0 ? [...counts.failed] : undefined,
+  });
 }
 
 /** True if the status differs from the stored one. A change of only the time of writing does not count. */

@@ -1,5 +1,6 @@
 import { type Machine, type NodeCondition, NodeConditions, Taints } from '@mcm/api';
 import type { Condition, Node } from '@mcm/kube';
+import { defined } from '@mcm/kube';
 import { goTime, millis } from '../values/timestamps.ts';
 import type { MachineSettings } from './settings.ts';
 
@@ -67,14 +68,16 @@ export function conditionsDiffer(mirrored: readonly NodeCondition[], actual: rea
 
 /** A node's conditions for the Machine's status. */
 export const mirrored = (conditions: readonly Condition[]): NodeCondition[] =>
-  conditions.map((condition) => ({
-    type: condition.type,
-    status: condition.status,
-    ...(condition.reason === undefined ? {} : { reason: condition.reason }),
-    ...(condition.message === undefined ? {} : { message: condition.message }),
-    ...(condition.lastHeartbeatTime ? { lastHeartbeatTime: condition.lastHeartbeatTime } : {}),
-    ...(condition.lastTransitionTime ? { lastTransitionTime: condition.lastTransitionTime } : {}),
-  }));
+  conditions.map((condition) =>
+    defined({
+      type: condition.type,
+      status: condition.status,
+      reason: condition.reason,
+      message: condition.message,
+      lastHeartbeatTime: condition.lastHeartbeatTime || undefined,
+      lastTransitionTime: condition.lastTransitionTime || undefined,
+    }),
+  );
 
 /** Conditions in Go's print format, for descriptions. */
 export const printConditions = (conditions: readonly NodeCondition[]): string =>

@@ -53,7 +53,7 @@ export interface SimulatedStep {
   /** The name of the set or machine. A machine of a future set has a placeholder, because its name is unknown. */
   readonly name: string;
   /** The machine's set. */
-  readonly set?: string;
+  readonly set?: string | undefined;
   readonly because: string;
 }
 
@@ -184,7 +184,7 @@ class Run {
     const snapshot: DeploymentSnapshot = {
       ...this.#there(),
       creating: () => 0,
-      ...(world.nodeOf ? { nodeOf: world.nodeOf } : {}),
+      nodeOf: world.nodeOf,
       guards: this.#guards,
       overlaps: this.#input.overlaps,
       now: world.now,
@@ -270,7 +270,7 @@ class Run {
           return node && (node.metadata.annotations ?? {});
         },
         replaceable,
-        ...(room ? { room: this.#roomOf(set) } : {}),
+        room: room ? this.#roomOf(set) : undefined,
         lacksClass: !classes.has(set.spec.template.spec.class.name ?? ''),
         scaler: scalerRequest(set, world.deployment),
         now: world.now,
@@ -328,6 +328,6 @@ class Run {
 
   #step(action: SimulatedStep['action'], name: string, because: string, set?: string): void {
     const afterMs = this.#world.nowMs - this.#input.now.getTime();
-    this.#steps.push({ afterMs, action, name, because, ...(set === undefined ? {} : { set }) });
+    this.#steps.push({ afterMs, action, name, because, set });
   }
 }

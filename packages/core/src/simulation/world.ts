@@ -11,6 +11,7 @@ import {
   UpdateResults,
 } from '@mcm/api';
 import type { Draft, Node } from '@mcm/kube';
+import { withoutUndefined } from '@mcm/kube';
 import type { NodeChange } from '../node/patch.ts';
 import { formatTime } from '../values/integers.ts';
 import { SimulatedFleet } from './fleet.ts';
@@ -172,7 +173,7 @@ export class SimulatedWorld {
     const reported = updateReason === undefined ? [] : [{ type, status: 'True', reason: updateReason }];
     const currentStatus = { phase, lastUpdateTime: formatTime(this.now) };
     const status = { ...machine.status, currentStatus, conditions: [...others, ...reported] } as Machine['status'];
-    this.#machines.put({ ...machine, ...(status ? { status } : {}) });
+    this.#machines.put({ ...machine, ...withoutUndefined({ status }) });
   }
 
   patchMachine({ metadata: { uid } }: Machine, body: object): void {
@@ -201,17 +202,14 @@ export class SimulatedWorld {
 
   #putNode(node: Node, { metadata = {}, spec }: NodeChange): Node {
     const { labels, annotations } = metadata;
-    const changed = merged(node, {
-      metadata: { ...(labels ? { labels } : {}), ...(annotations ? { annotations } : {}) },
-    });
+    const changed = merged(node, { metadata: withoutUndefined({ labels, annotations }) });
     const { taints, unschedulable } = spec ?? {};
     const next = {
       ...node,
       metadata: (changed as Node).metadata,
       spec: {
         ...node.spec,
-        ...(taints === undefined ? {} : { taints: [...(taints ?? [])] }),
-        ...(unschedulable === undefined ? {} : { unschedulable }),
+        ...withoutUndefined({ taints: taints === undefined ? undefined : [...(taints ?? [])], unschedulable }),
       },
     };
     this.#nodes?.set(node.metadata.name, next);

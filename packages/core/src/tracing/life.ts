@@ -51,7 +51,7 @@ export function createLifeTracer(exporter: SpanExporter, clock: Clock): LifeTrac
       startMs,
       endMs: now(),
       attributes: attributesOf(machine),
-      ...(error === undefined ? {} : { error }),
+      error,
     };
   };
   return {
@@ -97,14 +97,14 @@ function driverTracer(exporter: SpanExporter, now: () => number): DriverTracer {
           exporter.export({
             traceId: uid === '' ? traceIdOf(...own) : traceOf(uid),
             spanId: spanIdOf(uid, ...own),
-            ...(uid === '' ? {} : { parentId: rootOf(uid) }),
+            parentId: uid === '' ? undefined : rootOf(uid),
             name,
             kind: 'client',
             startMs,
             endMs: now(),
             attributes,
             events,
-            ...(error === undefined ? {} : { error }),
+            error,
           }),
       };
     },

@@ -142,7 +142,7 @@ class RolloutTracer {
       startMs,
       endMs: this.#now(),
       attributes: { ...attributesOf(rollout), ...more },
-      ...(error === undefined ? {} : { error }),
+      error,
     };
     this.#exporter.export(span);
   }

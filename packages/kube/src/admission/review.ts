@@ -67,11 +67,10 @@ export async function answerReview(body: string, handler: AdmissionHandler): Pro
     const response = {
       uid: request.uid,
       allowed: causes.length === 0,
-      ...(causes.length === 0 ? {} : { status: refusal(request, causes) }),
-      ...(patch.length === 0
-        ? {}
-        : { patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') }),
-      ...(warnings.length === 0 ? {} : { warnings }),
+      status: causes.length === 0 ? undefined : refusal(request, causes),
+      patchType: patch.length === 0 ? undefined : 'JSONPatch',
+      patch: patch.length === 0 ? undefined : Buffer.from(JSON.stringify(patch)).toString('base64'),
+      warnings: warnings.length === 0 ? undefined : warnings,
     };
     return {
       status: 200,

@@ -18,7 +18,7 @@ export interface ClientOptions {
   /** Adds jitter to the waits that a server requests. Default: a fixed seed. */
   readonly random?: Random;
   /** Absent: no limit in the client. API priority and fairness of the server limits it. */
-  readonly rateLimit?: RateLimit;
+  readonly rateLimit?: RateLimit | undefined;
   /**
    * Time limit of a whole answer in milliseconds. A watch must open within the same time, and within 30,000. 0: unlimited. Default: 60,000, as in Go
    * MCM.
@@ -45,9 +45,9 @@ export function createClient(options: ClientOptions): KubeClient {
     clock,
     random: options.random ?? seededRandom(1),
     requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
-    ...(rateLimit === undefined ? {} : { acquire: createRateLimiter(rateLimit, clock) }),
-    ...(options.observe === undefined ? {} : { observe: options.observe }),
-    ...(options.refused === undefined ? {} : { refused: options.refused }),
+    acquire: rateLimit === undefined ? undefined : createRateLimiter(rateLimit, clock),
+    observe: options.observe,
+    refused: options.refused,
   });
   const history = options.history ?? new ServerHistory();
   return {
@@ -61,8 +61,8 @@ export function createClient(options: ClientOptions): KubeClient {
       const call = {
         method,
         path,
-        ...(request?.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-        ...(request?.contentType === undefined ? {} : { contentType: request.contentType }),
+        body: request?.body === undefined ? undefined : JSON.stringify(request.body),
+        contentType: request?.contentType,
         ...manners(request),
       };
       return parseJson(await exchange.text(call), call) as R;

@@ -21,13 +21,13 @@ export interface RequestSample {
 export interface Call {
   readonly method: string;
   readonly path: string;
-  readonly body?: string;
-  readonly contentType?: string;
-  readonly signal?: AbortSignal;
+  readonly body?: string | undefined;
+  readonly contentType?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** False: a 429 or 503 is thrown immediately, and its Retry-After is ignored. */
-  readonly patient?: boolean;
+  readonly patient?: boolean | undefined;
   /** See `RequestOptions`. */
-  readonly beforeSend?: () => Promise<void>;
+  readonly beforeSend?: (() => Promise<void>) | undefined;
 }
 
 export interface ExchangeOptions {
@@ -36,9 +36,9 @@ export interface ExchangeOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly requestTimeoutMs: number;
-  readonly acquire?: (signal?: AbortSignal) => Promise<void>;
-  readonly observe?: (sample: RequestSample) => void;
-  readonly refused?: (error: KubeError) => void;
+  readonly acquire?: ((signal?: AbortSignal) => Promise<void>) | undefined;
+  readonly observe?: ((sample: RequestSample) => void) | undefined;
+  readonly refused?: ((error: KubeError) => void) | undefined;
 }
 
 /** An open stream, and the function that ends it. */

@@ -7,7 +7,7 @@ export interface Asked {
   readonly method: string;
   readonly path: string;
   /** Only used to remove its contents from an error. */
-  readonly body?: string;
+  readonly body?: string | undefined;
 }
 
 const describe = (asked: Asked): string => `${asked.method} ${asked.path.split('?', 1)[0]}`;
@@ -68,7 +68,7 @@ function discreet({ path, body }: Asked, code: number, status: StatusBody | unde
   if (status === undefined || body === undefined || !OF_SECRETS.test(path)) return status;
   if (TELLING.has(code) && !quotes(JSON.stringify(status), body)) return status;
   const message = `HTTP ${code} ${status.reason ?? ''} (message omitted, because it may contain the Secret)`;
-  return { message, code, ...(status.reason === undefined ? {} : { reason: status.reason }) };
+  return { message, code, reason: status.reason };
 }
 
 /**
@@ -80,9 +80,9 @@ export function refusal(asked: Asked, response: TransportResponse, text: string,
   const wait = retryAfterMs(response.headers.get('retry-after'), status, now);
   return new KubeError(`${describe(asked)}: ${status?.message ?? `HTTP ${response.status}`}`, {
     code: response.status,
-    ...(status?.reason === undefined ? {} : { reason: status.reason }),
-    ...(status === undefined ? {} : { status }),
-    ...(wait === undefined ? {} : { retryAfterMs: wait }),
+    reason: status?.reason,
+    status,
+    retryAfterMs: wait,
   });
 }
 
@@ -91,7 +91,7 @@ export function watchRefusal(asked: Asked, status: StatusBody): KubeError {
   return new KubeError(`${describe(asked)}: ${status.message ?? 'the server ended the watch with an error'}`, {
     code: status.code ?? 500,
     status,
-    ...(status.reason === undefined ? {} : { reason: status.reason }),
+    reason: status.reason,
   });
 }
 

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../base/defined.ts';
 import type {
   DeleteOptions,
   ItemOptions,
@@ -34,9 +35,9 @@ const selectors = (options: ListOptions | WatchOptions | undefined) => ({
 
 /** The properties of a call that options of a request set. */
 export const manners = (options: RequestOptions | undefined): Pick<Call, 'signal' | 'patient' | 'beforeSend'> => ({
-  ...(options?.signal === undefined ? {} : { signal: options.signal }),
-  ...(options?.beforeSend === undefined ? {} : { beforeSend: options.beforeSend }),
-  ...(options?.onRetryAfter === 'throw' ? { patient: false } : {}),
+  signal: options?.signal,
+  beforeSend: options?.beforeSend,
+  patient: options?.onRetryAfter === 'throw' ? false : undefined,
 });
 
 const writeQuery = (options: WriteOptions | undefined, patch?: Patch): string =>
@@ -157,7 +158,7 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
       body: JSON.stringify(body),
       ...manners(options),
       // The API server answers 429 with Retry-After: 10 while it updates a disruption budget. client-go would wait that long in the caller.
-      ...(subresource === 'eviction' ? { patient: false } : {}),
+      ...withoutUndefined({ patient: subresource === 'eviction' ? false : undefined }),
     });
   }
 

@@ -10,7 +10,7 @@ export type Patch =
 
 /** Options of every request. */
 export interface RequestOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * Whether a 429 or 503 with Retry-After is retried after that time (default) or thrown immediately, with `retryAfterMs`.
    * `createSubresource` of an `eviction` always throws, so that a drain does not block a worker.
@@ -22,10 +22,10 @@ export interface RequestOptions {
 
 /** Selects the objects of a list and the resource version from which they are read. */
 export interface ListOptions extends RequestOptions {
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
-  readonly limit?: number;
-  readonly continue?: string;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly continue?: string | undefined;
   readonly resourceVersion?: string;
   readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
 }
@@ -37,8 +37,8 @@ export interface ItemOptions<T> {
 
 /** Selects the objects of a watch and the resource version from which it starts. */
 export interface WatchOptions extends RequestOptions {
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
   readonly resourceVersion?: string;
   readonly allowWatchBookmarks?: boolean;
   /** Time limit of the watch in the server, in seconds. */
@@ -51,7 +51,7 @@ export interface WatchOptions extends RequestOptions {
 export interface DeleteOptions extends RequestOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
-  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string | undefined };
 }
 
 /** Options of a write: dry run, field manager, subresource. */

@@ -1,7 +1,7 @@
 /** The `Status` that a server sends with a refusal. */
 export interface StatusBody {
   readonly message?: string;
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   readonly code?: number;
   readonly details?: {
     readonly name?: string;
@@ -22,7 +22,13 @@ export class KubeError extends Error {
 
   constructor(
     message: string,
-    fields: { code: number; reason?: string; status?: StatusBody; retryAfterMs?: number; cause?: unknown },
+    fields: {
+      code: number;
+      reason?: string | undefined;
+      status?: StatusBody | undefined;
+      retryAfterMs?: number | undefined;
+      cause?: unknown;
+    },
   ) {
     super(message, fields.cause === undefined ? undefined : { cause: fields.cause });
     this.code = fields.code;

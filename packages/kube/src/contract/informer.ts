@@ -71,13 +71,13 @@ export interface Informer<T extends KubeObject> {
 
 /** Options of an informer, and the selection of its objects. */
 export interface InformerOptions<T extends KubeObject> {
-  readonly namespace?: string;
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
   /** Reduces each object to the needed fields before it is stored. This determines the memory of the cache. */
   readonly project?: (object: T) => T;
   /** Index name → values of an object. */
-  readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
+  readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>> | undefined;
   /** Page size of lists; default 500. */
   readonly pageSize?: number;
   /**

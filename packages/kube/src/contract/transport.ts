@@ -4,8 +4,8 @@ export interface TransportRequest {
   /** Path and query, e.g. `/api/v1/nodes?limit=500`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  readonly signal?: AbortSignal;
+  readonly body?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The part of a `Response` that the client uses; a real `Response` fits. */

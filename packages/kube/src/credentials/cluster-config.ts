@@ -7,22 +7,26 @@ export class ConfigError extends Error {
 export interface ClusterConfig {
   /** `https://host:port`, with an optional path prefix. */
   readonly server: string;
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** The name in the certificate of the server, if it differs from the host. */
-  readonly tlsServerName?: string;
-  readonly insecureSkipTlsVerify?: boolean;
-  readonly clientCertificate?: { readonly certificate: string; readonly key: string };
+  readonly tlsServerName?: string | undefined;
+  readonly insecureSkipTlsVerify?: boolean | undefined;
+  readonly clientCertificate?: { readonly certificate: string; readonly key: string } | undefined;
   /** The files from which each value was read, for messages. */
-  readonly from?: { readonly ca?: string; readonly clientCertificate?: string; readonly authorization?: string };
+  readonly from?: {
+    readonly ca?: string | undefined;
+    readonly clientCertificate?: string | undefined;
+    readonly authorization?: string;
+  };
   /** Returns the `Authorization` header of the next request. Absent: no header. */
-  readonly authorization?: () => Promise<string | undefined>;
+  readonly authorization?: (() => Promise<string | undefined>) | undefined;
   /** Called after a 401, so that `authorization` does not return the same value again. */
   readonly forgetAuthorization?: () => void;
   /** Returns the current configuration of the files for the next request. Absent: it never changes. */
   readonly latest?: () => Promise<ClusterConfig>;
   /** Called when the server refused the credentials or is not trusted: the next `latest` reads the files again. */
   readonly lookAgain?: () => void;
-  readonly proxyUrl?: string;
+  readonly proxyUrl?: string | undefined;
   /** The namespace of the context or of the pod. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
+import { withoutUndefined } from '../base/defined.ts';
 import type { Clock } from '../clock/clock.ts';
 import { type ClusterConfig, ConfigError } from './cluster-config.ts';
 
@@ -69,8 +70,10 @@ function clusterInfo(cluster: Fields, ca: string | undefined): Fields {
   const own = list(cluster.extensions).find((each) => isFields(each) && each.name === EXTENSION);
   return {
     ...Object.fromEntries(known),
-    ...(ca === undefined ? {} : { 'certificate-authority-data': Buffer.from(ca).toString('base64') }),
-    ...(isFields(own) ? { config: own.extension } : {}),
+    ...withoutUndefined({
+      'certificate-authority-data': ca === undefined ? undefined : Buffer.from(ca).toString('base64'),
+      config: isFields(own) ? own.extension : undefined,
+    }),
   };
 }
 

@@ -18,7 +18,7 @@ export type FilesNews =
 export interface FollowOptions {
   readonly clock: Clock;
   /** Gets the result of each check. */
-  readonly onFiles?: (news: FilesNews) => void;
+  readonly onFiles?: ((news: FilesNews) => void) | undefined;
 }
 
 /** Same interval as client-go. A kubelet takes as long to update a Secret. */

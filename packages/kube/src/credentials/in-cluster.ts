@@ -45,7 +45,7 @@ export async function inClusterConfig(
     server: `https://${authority}:${port}`,
     ca,
     from: { ca: `${folder}/ca.crt`, authorization: `${folder}/token` },
-    ...(namespace === undefined ? {} : { namespace: namespace.trim() }),
+    namespace: namespace?.trim(),
     ...tokenFile(`${folder}/token`, clock),
   };
 }

@@ -184,15 +184,15 @@ export async function kubeconfigFiles(
     throw new ConfigError(`${label}: cluster.proxy-url must be an http://, https:// or socks5:// URL`);
   const reached: ClusterConfig = {
     server,
-    ...(ca === undefined ? {} : { ca: ca.text }),
-    ...(tlsServerName === undefined ? {} : { tlsServerName }),
-    ...(cluster.fields['insecure-skip-tls-verify'] === true ? { insecureSkipTlsVerify: true } : {}),
-    ...(proxyUrl === undefined ? {} : { proxyUrl }),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(client === undefined ? {} : { clientCertificate: client.pair }),
+    ca: ca?.text,
+    tlsServerName,
+    insecureSkipTlsVerify: cluster.fields['insecure-skip-tls-verify'] === true ? true : undefined,
+    proxyUrl,
+    namespace,
+    clientCertificate: client?.pair,
     from: {
-      ...(ca && { ca: ca.from }),
-      ...(client && { clientCertificate: client.from }),
+      ca: ca?.from,
+      clientCertificate: client?.from,
       authorization: placeOfAuthorization(user, label),
     },
   };

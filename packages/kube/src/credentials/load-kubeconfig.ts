@@ -32,5 +32,5 @@ export function loadKubeconfig(source: string | readonly string[], options: Load
     source === IN_CLUSTER
       ? inClusterConfig(env, { clock, readText })
       : kubeconfigFiles(paths, { clock, context, readText });
-  return followFiles(load, { clock, ...(onFiles && { onFiles }) });
+  return followFiles(load, { clock, onFiles });
 }

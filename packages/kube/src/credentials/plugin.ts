@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../base/defined.ts';
 import { errorText } from '../base/error-text.ts';
 import type { Clock } from '../clock/clock.ts';
 import { type ClusterConfig, ConfigError } from './cluster-config.ts';
@@ -108,7 +109,7 @@ export async function withPlugin(cluster: ClusterConfig, of: PluginUser, clock: 
   const configOf = ({ authorization, clientCertificate }: Given): ClusterConfig => ({
     ...cluster,
     authorization: async () => authorization,
-    ...(clientCertificate && { clientCertificate }),
+    ...withoutUndefined({ clientCertificate }),
     latest,
     lookAgain,
   });

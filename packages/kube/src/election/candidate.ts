@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../base/defined.ts';
 import { createOutageLog, type OutageLog } from '../base/outage-log.ts';
 import type { Timer } from '../clock/clock.ts';
 import type { ResourceClient } from '../contract/client.ts';
@@ -200,7 +201,7 @@ export class Candidate {
   }
 
   async #write(record: ElectionRecord, signal: AbortSignal | undefined): Promise<void> {
-    const options = { ...(signal === undefined ? {} : { signal }), onRetryAfter: 'throw' as const };
+    const options = { signal, onRetryAfter: 'throw' as const };
     const spec = toSpec(record);
     const { name } = this.#options.lease;
     const metadata = { ...this.#lease?.metadata, ...this.#annotations(record.holder) };
@@ -237,8 +238,10 @@ export class Candidate {
     if (holder !== identity) return {};
     const added = {
       ...(this.#lease === undefined || this.#isOurs ? {} : vacancyAnnotation(this.#lease, clock.now())),
-      ...(version === undefined ? {} : { [HOLDER_VERSION]: `${version} ${holder}` }),
-      ...(settings === undefined ? {} : { [HOLDER_SETTINGS]: `${holder} ${JSON.stringify(settings)}` }),
+      ...withoutUndefined({
+        [HOLDER_VERSION]: version === undefined ? undefined : `${version} ${holder}`,
+        [HOLDER_SETTINGS]: settings === undefined ? undefined : `${holder} ${JSON.stringify(settings)}`,
+      }),
     };
     if (Object.keys(added).length === 0) return {};
     return { annotations: { ...this.#lease?.metadata.annotations, ...added } };

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type BackoffOptions, backoffMs } from '../base/backoff.ts';
+import { defined } from '../base/defined.ts';
 import { errorText } from '../base/error-text.ts';
 import { type Random, randomString, seededRandom } from '../base/random.ts';
 import type { Clock, Timer } from '../clock/clock.ts';
@@ -68,14 +69,14 @@ class BatchingRecorder implements EventRecorder {
     }
     const { name, namespace, uid, resourceVersion } = object.metadata;
     const series = this.#groups.add({
-      involved: {
+      involved: defined({
         apiVersion: object.apiVersion,
         kind: object.kind,
         name,
-        ...(namespace === undefined ? {} : { namespace }),
+        namespace,
         uid,
         resourceVersion,
-      },
+      }),
       type,
       reason,
       message,

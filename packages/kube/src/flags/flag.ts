@@ -9,11 +9,11 @@ export interface Flag<T> {
   /** The default in the help. Empty if there is none. */
   readonly shown: string;
   /** The letter of the short form. */
-  readonly short?: string;
+  readonly short?: string | undefined;
   /** Its heading in the help. Default: the flags of the binary. */
   readonly group?: string;
   /** Deprecated names, and the reason not to use them. */
-  readonly deprecated?: Readonly<Record<string, string>>;
+  readonly deprecated?: Readonly<Record<string, string>> | undefined;
   /** Set for flags with pairs as values: repeated flags are merged, and a file may contain a mapping. */
   readonly pairs?: true;
   /** Set for flags without effect, which are accepted for compatibility. */
@@ -36,8 +36,8 @@ interface Common<T> {
 
 const more = (options: Common<unknown>) => ({
   help: options.help,
-  ...(options.short === undefined ? {} : { short: options.short }),
-  ...(options.deprecated === undefined ? {} : { deprecated: options.deprecated }),
+  short: options.short,
+  deprecated: options.deprecated,
 });
 
 const bounds = (min: number, max: number | undefined): string =>

@@ -70,7 +70,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
       return freeze === true ? deepFreeze(kept) : kept;
     };
     this.#replica = new Replica<T>({
-      ...(options.indexes === undefined ? {} : { indexes: options.indexes }),
+      indexes: options.indexes,
       indexFailed: (index, object, error) =>
         this.#log.error('Index function failed for an object; lookups in the index do not find it', {
           ...this.#named(object),
@@ -82,15 +82,15 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     this.#reflector = new Reflector<T>({
       client,
       definition,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(labelSelector === undefined ? {} : { labelSelector }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      namespace,
+      labelSelector,
+      fieldSelector,
       onAccess: (refused) => {
         if (refused === undefined || isForbidden(refused)) onAccess?.(refused);
         this.#noteRefused(refused);
       },
-      ...(outage === undefined ? {} : { onOutage: (failure) => outage(definition.plural, failure) }),
-      ...(observe === undefined ? {} : { observe: (what, items) => observe(definition.plural, what, items) }),
+      onOutage: outage === undefined ? undefined : (failure) => outage(definition.plural, failure),
+      observe: observe === undefined ? undefined : (what, items) => observe(definition.plural, what, items),
       pageSize: options.pageSize ?? DEFAULT_PAGE_SIZE,
       dataTimeoutMs: options.dataTimeoutMs ?? DEFAULT_SILENCE_LIMIT_MS,
       clock: options.clock,

@@ -12,9 +12,9 @@ import { versionNumber } from './versions.ts';
 export interface ReflectorOptions<T extends KubeObject> {
   readonly client: KubeClient;
   readonly definition: ResourceDefinition<T>;
-  readonly namespace?: string;
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
   readonly pageSize: number;
   readonly dataTimeoutMs: number;
   readonly clock: Clock;
@@ -29,8 +29,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   /** Called each time the server does not have or does not allow the kind, and with undefined when a watch is open. */
   readonly onAccess: (refused: KubeError | undefined) => void;
   /** Called with each failure, and with undefined when a watch is open. */
-  readonly onOutage?: (failure: unknown) => void;
-  readonly observe?: (what: 'list' | 'watch' | 'shortWatch', items: number) => void;
+  readonly onOutage?: ((failure: unknown) => void) | undefined;
+  readonly observe?: ((what: 'list' | 'watch' | 'shortWatch', items: number) => void) | undefined;
 }
 
 /** The first wait is short because most outages are restarts of the server. */
@@ -194,8 +194,8 @@ export class Reflector<T extends KubeObject> {
         signal,
         each: take,
         ...this.#selectors(),
-        ...(this.#expiredLists >= MAX_EXPIRED_LISTS ? {} : { limit: pageSize }),
-        ...(token === undefined ? {} : { continue: token }),
+        limit: this.#expiredLists >= MAX_EXPIRED_LISTS ? undefined : pageSize,
+        continue: token,
       });
       this.#heard();
       items += page.items.length;
@@ -323,11 +323,11 @@ export class Reflector<T extends KubeObject> {
     return { signal: controller.signal, interrupt, barked: () => barked, stop };
   }
 
-  #selectors(): { readonly labelSelector?: string; readonly fieldSelector?: string } {
+  #selectors(): { readonly labelSelector?: string | undefined; readonly fieldSelector?: string | undefined } {
     const { labelSelector, fieldSelector } = this.#options;
     return {
-      ...(labelSelector === undefined ? {} : { labelSelector }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      labelSelector,
+      fieldSelector,
     };
   }
 

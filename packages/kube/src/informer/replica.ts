@@ -4,7 +4,7 @@ import { Cache, type IndexFailed, type IndexFunction } from './cache.ts';
 import { versionNumber } from './versions.ts';
 
 export interface ReplicaOptions<T extends KubeObject> {
-  readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
+  readonly indexes?: Readonly<Record<string, IndexFunction<T>>> | undefined;
   /** Called when an index function throws. */
   readonly indexFailed?: IndexFailed<T>;
   readonly emit: (change: Change<T>) => void;

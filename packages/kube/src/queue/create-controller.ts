@@ -29,7 +29,7 @@ export interface ControllerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly metrics?: QueueMetrics;
+  readonly metrics?: QueueMetrics | undefined;
   /**
    * The objects of its keys. A malformed object is skipped: the informer reports it, and its next change adds the key again.
    * Absent: keys are not names of objects.
@@ -89,9 +89,9 @@ class QueueController implements Controller {
       clock: options.clock,
       random: options.random,
       backoff: options.backoff ?? DEFAULT_BACKOFF,
-      ...(observer === undefined ? {} : { observer }),
+      observer,
       onReady: () => this.#pump(),
-      ...(options.urgent ? { urgent: options.urgent } : {}),
+      urgent: options.urgent,
     });
   }
 

@@ -17,11 +17,11 @@ export interface WorkQueueOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly backoff: BackoffOptions;
-  readonly observer?: QueueObserver;
+  readonly observer?: QueueObserver | undefined;
   /** Called when a key becomes ready. */
   readonly onReady: () => void;
   /** Whether a ready key is taken before those that are not urgent. Absent: all keys are equal. */
-  readonly urgent?: (key: Key) => boolean;
+  readonly urgent?: ((key: Key) => boolean) | undefined;
 }
 
 /** One of this number of taken keys is not urgent, if there is one, so that urgent keys do not block the others. */

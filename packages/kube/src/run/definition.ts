@@ -36,9 +36,9 @@ export interface BinaryContext<F extends Flags> {
   /** For `createInformer`. */
   readonly runtime: InformerRuntime;
   /** With `--observe-only`: records actions outside of the clusters. The clients of the clusters record their own writes. */
-  readonly observe?: ObserveDecisions;
+  readonly observe?: ObserveDecisions | undefined;
   /** Called before irreversible actions. Absent: this process works without leader election. */
-  readonly fence?: Fence;
+  readonly fence?: Fence | undefined;
   /** Monitors the expiry of the certificate of a service. @param what for example `webhook certificate` */
   readonly serving: (what: string) => ServedCertificate;
 }
@@ -46,7 +46,7 @@ export interface BinaryContext<F extends Flags> {
 /** The result of reading a binary's own settings. */
 export interface Configuration {
   /** Logged once in the first line. */
-  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly settings?: Readonly<Record<string, unknown>> | undefined;
   /** Settings that are valid but probably wrong, one sentence each. Logged after the first line. */
   readonly warnings?: readonly string[];
 }

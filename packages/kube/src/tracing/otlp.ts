@@ -27,7 +27,7 @@ const nanos = (ms: number): string => String(BigInt(Math.round(ms * 1_000)) * 1_
 const spanOf = (span: Span): object => ({
   traceId: span.traceId,
   spanId: span.spanId,
-  ...(span.parentId === undefined ? {} : { parentSpanId: span.parentId }),
+  parentSpanId: span.parentId,
   name: span.name,
   kind: KINDS[span.kind],
   startTimeUnixNano: nanos(span.startMs),

@@ -12,7 +12,7 @@ export interface TracingSettings {
 export interface TracingOff {
   readonly off: true;
   /** A sentence for the log. Absent when traces were not requested. */
-  readonly because?: string;
+  readonly because?: string | undefined;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -36,7 +36,7 @@ function pairs(text: string): Record<string, string> | undefined {
   }
 }
 
-const off = (because?: string): TracingOff => ({ off: true, ...(because === undefined ? {} : { because }) });
+const off = (because?: string): TracingOff => ({ off: true, because });
 
 /**
  * Reads OpenTelemetry's variables. Nothing is sent without an endpoint.

@@ -9,7 +9,7 @@ export interface Span {
   readonly traceId: string;
   /** 16 hexadecimal digits. */
   readonly spanId: string;
-  readonly parentId?: string;
+  readonly parentId?: string | undefined;
   readonly name: string;
   /** `internal`: work of this process. `client`: a request to another program. */
   readonly kind: 'internal' | 'client';
@@ -18,7 +18,7 @@ export interface Span {
   readonly attributes: Readonly<Record<string, SpanValue>>;
   readonly events?: readonly SpanEvent[];
   /** The error. Absent after a success. */
-  readonly error?: string;
+  readonly error?: string | undefined;
 }
 
 /** An event during a span. */

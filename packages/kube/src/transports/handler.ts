@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 
 const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
@@ -16,13 +17,16 @@ function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Pr
 
 function toRequest(request: TransportRequest, token: string | undefined): Request {
   const headers = token === undefined ? request.headers : { ...request.headers, authorization: `Bearer ${token}` };
-  return new Request(`https://127.0.0.1${request.path}`, {
-    method: request.method,
-    headers,
-    ...(request.body === undefined ? {} : { body: request.body }),
-    // Only a watch lives long enough to need the signal, and a Request with a signal is expensive.
-    ...(request.signal !== undefined && isWatch(request.path) ? { signal: request.signal } : {}),
-  });
+  return new Request(
+    `https://127.0.0.1${request.path}`,
+    defined({
+      method: request.method,
+      headers,
+      body: request.body,
+      // Only a watch lives long enough to need the signal, and a Request with a signal is expensive.
+      signal: request.signal !== undefined && isWatch(request.path) ? request.signal : undefined,
+    }),
+  );
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Dispatcher } from 'undici';
+import { defined, withoutUndefined } from '../base/defined.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 import { type ClusterConfig, ConfigError } from '../credentials/cluster-config.ts';
 import { environmentProxy } from './environment-proxy.ts';
@@ -8,7 +9,7 @@ import { undiciParts } from './undici-parts.ts';
 /** Options of a network transport. */
 export interface UndiciTransportOptions extends ClusterConfig {
   /** A bearer token that does not change. `authorization` takes precedence. */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** Number of connections for requests. Further requests wait. Default 32. Each watch has a separate connection, without limit. */
   readonly connections?: number;
 }
@@ -46,11 +47,14 @@ function tls(options: UndiciTransportOptions) {
   const { ca, tlsServerName, insecureSkipTlsVerify, clientCertificate } = options;
   return {
     ...secureContext({
-      ...(ca === undefined ? {} : { ca }),
-      ...(clientCertificate === undefined ? {} : { cert: clientCertificate.certificate, key: clientCertificate.key }),
+      ca,
+      cert: clientCertificate?.certificate,
+      key: clientCertificate?.key,
     }),
-    ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
-    ...(insecureSkipTlsVerify === true ? { rejectUnauthorized: false } : {}),
+    ...withoutUndefined({
+      servername: tlsServerName,
+      rejectUnauthorized: insecureSkipTlsVerify === true ? false : undefined,
+    }),
   };
 }
 
@@ -129,7 +133,7 @@ class LatestConnections {
     if (this.#current !== undefined && shown === this.#shown) return this.#current;
     for (const each of this.#all()) this.#retire(each);
     const { ca: _, clientCertificate: __, ...rest } = this.#options;
-    const options = { ...rest, ...(ca !== undefined && { ca }), ...(clientCertificate && { clientCertificate }) };
+    const options = { ...rest, ca, clientCertificate };
     this.#shown = shown;
     this.#current = {
       requests: dispatcher(options, this.#origin, options.connections ?? DEFAULT_CONNECTIONS),
@@ -166,7 +170,7 @@ interface Credentials {
 export function undiciTransport(options: UndiciTransportOptions): UndiciTransport {
   const { origin, prefix } = parseServer(options.server);
   const proxyUrl = options.proxyUrl ?? environmentProxy(origin, process.env);
-  const connections = new LatestConnections(origin, { ...options, ...(proxyUrl !== undefined && { proxyUrl }) });
+  const connections = new LatestConnections(origin, { ...options, ...withoutUndefined({ proxyUrl }) });
   const fixed = options.token === undefined ? undefined : `Bearer ${options.token}`;
 
   const credentials = async (): Promise<Credentials> => {
@@ -180,18 +184,21 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
   ): Promise<Dispatcher.ResponseData> => {
     const { requests, watches } = connections.of(config);
     const pool = isWatch(request.path) ? watches : requests;
-    return pool.request({
-      origin,
-      method: request.method as Dispatcher.HttpMethod,
-      path: prefix + request.path,
-      // Repeated here, because undici does not apply the options of the dispatcher to a SOCKS proxy.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      headers: authorization === undefined ? request.headers : { ...request.headers, authorization },
-      // undici closes the connection after a DELETE with a body by default. API servers read the body of a DELETE request (DeleteOptions).
-      ...(request.body === undefined ? {} : { body: request.body, reset: false }),
-      ...(request.signal === undefined ? {} : { signal: request.signal }),
-    });
+    return pool.request(
+      defined({
+        origin,
+        method: request.method as Dispatcher.HttpMethod,
+        path: prefix + request.path,
+        // Repeated here, because undici does not apply the options of the dispatcher to a SOCKS proxy.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        headers: authorization === undefined ? request.headers : { ...request.headers, authorization },
+        // undici closes the connection after a DELETE with a body by default. API servers read the body of a DELETE request (DeleteOptions).
+        body: request.body,
+        reset: request.body === undefined ? undefined : false,
+        signal: request.signal,
+      }),
+    );
   };
 
   /** The answer, or the failure of a request that was not sent because the server was not trusted. */

@@ -1,6 +1,7 @@
 import {
   type Clock,
   createInformer,
+  defined,
   type EventRecorder,
   type Informer,
   type InformerRuntime,
@@ -50,7 +51,7 @@ export interface ConfigContext {
   readonly recorder: EventRecorder<ConfigEvent>;
   readonly identity: ControllerIdentity;
   /** Metrics of the queues; absent for none. */
-  readonly metrics?: QueueMetrics;
+  readonly metrics?: QueueMetrics | undefined;
 }
 
 /** Index of an informer of nodes: by label, as `<key>` and `<key>=<value>`. */
@@ -93,7 +94,7 @@ function projectNode(node: Node): Node {
   const { conditions, addresses } = node.status ?? {};
   return {
     ...node,
-    status: { ...(conditions && { conditions }), ...(addresses && { addresses }) },
+    status: defined({ conditions, addresses }),
   };
 }
 

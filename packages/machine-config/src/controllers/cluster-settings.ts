@@ -1,13 +1,14 @@
 import type { Informer, KubeObject, ResourceDefinition } from '@mcm/kube';
+import { withoutUndefined } from '@mcm/kube';
 import type { TlsProfile } from '../config/tls.ts';
 
 /** Settings of the cluster for its kubelets. */
 export interface ClusterSettings {
   /** Known gates with their values. */
   readonly featureGates: Readonly<Record<string, boolean>>;
-  readonly tlsProfile?: TlsProfile | null;
+  readonly tlsProfile?: TlsProfile | null | undefined;
   /** The latency profile of the workers. */
-  readonly latencyProfile?: string;
+  readonly latencyProfile?: string | undefined;
 }
 
 /** Source of the cluster's settings for kubelets, with a callback for changes. */
@@ -42,7 +43,7 @@ export function watchedSettings(base: ClusterSettings, servers: Informer<ApiServ
   return {
     get: () => {
       const tlsProfile = profile() ?? base.tlsProfile;
-      return { ...base, ...(tlsProfile && { tlsProfile }) };
+      return { ...base, ...withoutUndefined({ tlsProfile: tlsProfile ?? undefined }) };
     },
     onChange: (listener) => {
       servers.onChange(() => listener());

@@ -9,8 +9,8 @@ import { machineConfigs } from '../kinds/resources.ts';
 export async function deleteConfig(client: KubeClient, { metadata }: MachineConfig): Promise<void> {
   const { name, uid, resourceVersion } = metadata;
   const preconditions = {
-    ...(uid !== undefined && { uid }),
-    ...(resourceVersion !== undefined && { resourceVersion }),
+    uid,
+    resourceVersion,
   };
   await ignoreNotFound(client.resource(machineConfigs).delete(name, { preconditions }));
 }

@@ -81,7 +81,7 @@ export class NodeDaemon {
   #bootId = '';
   #checkDue = true;
   #drift: string | undefined;
-  #verdict: (Verdict & { from: string; target: string; to?: MachineConfig }) | undefined;
+  #verdict: (Verdict & { from: string; target: string; to?: MachineConfig | undefined }) | undefined;
   #failure: Failure | undefined;
   #first: string | null | undefined;
   #asked: { readonly value: string; readonly at: number } | undefined;
@@ -150,14 +150,14 @@ export class NodeDaemon {
       forced,
       now,
       askedAt: this.#asked.at,
-      ...(stored && { stored: stored.metadata.name }),
+      stored: stored?.metadata.name,
       settled: isSettled(node, clock.now().getTime()),
-      ...(this.#first !== undefined && { first: this.#first }),
-      ...(this.#boot !== undefined && { boot: this.#boot }),
-      ...(this.#journal && { journal: this.#journalView(this.#journal) }),
-      ...(this.#drift !== undefined && { drift: this.#drift }),
-      ...(verdict && fits && { verdict }),
-      ...(this.#failure && { failure: this.#failure }),
+      first: this.#first,
+      boot: this.#boot,
+      journal: this.#journal ? this.#journalView(this.#journal) : undefined,
+      drift: this.#drift,
+      verdict: verdict && fits ? verdict : undefined,
+      failure: this.#failure,
     };
   }
 
@@ -315,7 +315,7 @@ export class NodeDaemon {
     const from = this.#stored?.metadata.name ?? '';
     const { host, policy } = this.#options;
     const verdict = to ? evaluateUpdate(this.#stored, to, { host, policy }) : refusal;
-    this.#verdict = { ...verdict, from, target, ...(to && { to }) };
+    this.#verdict = { ...verdict, from, target, to };
     if (verdict.kind !== 'fits') this.#fail(target, verdict.reason);
   }
 
@@ -340,7 +340,7 @@ export class NodeDaemon {
       actions,
       commandLine,
       bootId: this.#bootId,
-      ...(from && { from }),
+      from,
     };
     await writeJournal(host.disk, journal);
     this.#journal = journal;

@@ -12,28 +12,30 @@ export interface DaemonView {
   readonly nodeName: string;
   readonly annotations: Readonly<Record<string, string>>;
   /** Name of the config that the disk has completely. */
-  readonly stored?: string;
+  readonly stored?: string | undefined;
   /** Name of the config of the first boot. */
-  readonly boot?: string;
-  readonly journal?: {
-    readonly phase: UpdatePhase;
-    readonly to: string;
-    readonly rebootDue: boolean;
-    /** The first boot is not complete yet, so there is no earlier config to return to. */
-    readonly first?: boolean;
-  };
+  readonly boot?: string | undefined;
+  readonly journal?:
+    | {
+        readonly phase: UpdatePhase;
+        readonly to: string;
+        readonly rebootDue: boolean;
+        /** The first boot is not complete yet, so there is no earlier config to return to. */
+        readonly first?: boolean;
+      }
+    | undefined;
   /** The difference between the disk and the stored config. */
-  readonly drift?: string;
+  readonly drift?: string | undefined;
   /** The force file exists: write all files again and reboot. */
   readonly forced: boolean;
   /** The node is older than its first config, so it waits for its turn. */
   readonly settled?: boolean;
   /** The config that the node's pool gives to new nodes; absent: unknown; null: no pool selects the node. */
-  readonly first?: string | null;
+  readonly first?: string | null | undefined;
   /** The check of the update from the stored config to the target. */
-  readonly verdict?: Verdict;
+  readonly verdict?: Verdict | undefined;
   /** The last attempt to reach a target failed. */
-  readonly failure?: { readonly target: string; readonly reason: string; readonly retryAt: number };
+  readonly failure?: { readonly target: string; readonly reason: string; readonly retryAt: number } | undefined;
   /** Since when the daemon waits for the drain controller. */
   readonly askedAt?: number;
   readonly now: number;

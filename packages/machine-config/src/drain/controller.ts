@@ -37,7 +37,7 @@ export interface DrainControllerOptions {
   readonly budgets?: Informer<PodDisruptionBudget>;
   readonly concurrency?: number;
   /** Whether a node may be uncordoned; false while its machine is being deleted. Default: always. */
-  readonly mayUncordon?: (node: Node) => boolean;
+  readonly mayUncordon?: ((node: Node) => boolean) | undefined;
 }
 
 const CONCURRENCY = 5;
@@ -70,7 +70,7 @@ export function createDrainController(context: ConfigContext, options: DrainCont
     log,
     of: caches.nodes,
     reconcile: (key, signal) => drains.look(key, signal),
-    ...(metrics && { metrics }),
+    metrics,
   });
   controller.watch(caches.nodes, (change) => {
     if (change.type === 'updated' && sameRequest(change.old, change.object)) return [];
@@ -220,7 +220,7 @@ class Drains {
   async #cordon({ metadata: { name, uid } }: Node, unschedulable: boolean, resourceVersion?: string): Promise<void> {
     const { client, target = client, caches } = this.#context;
     const body = {
-      metadata: { uid, ...(resourceVersion !== undefined && { resourceVersion }) },
+      metadata: { uid, resourceVersion },
       spec: { unschedulable },
     };
     const answer = await ignoreNotFound(target.resource(nodes).patch(name, { type: 'strategic', body }));

@@ -40,7 +40,7 @@ export async function evict(
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
       const { message, retryAfterMs } = error;
-      note(uid, { result: resultOf(error), message, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+      note(uid, { result: resultOf(error), message, retryAfterMs });
     }
   });
   return deleted;

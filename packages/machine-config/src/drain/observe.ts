@@ -46,7 +46,7 @@ function observePod(pod: Pod): DrainPod {
     hasClaims: false,
     volumes: [],
     budgets: [],
-    ...(ownerKind !== undefined && { ownerKind }),
-    ...(dueAt && { dueAt }),
+    ownerKind,
+    dueAt,
   };
 }

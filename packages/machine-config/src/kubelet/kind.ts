@@ -1,3 +1,4 @@
+import { withoutUndefined } from '@mcm/kube';
 import type { TlsProfile } from '../config/tls.ts';
 import type { KubeletConfig } from '../kinds/kubelet-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
@@ -29,7 +30,7 @@ export const KUBELET_KIND: NodeConfigKind<KubeletConfig> = {
   files: (config, pool, { tree, cluster, controllerConfig }) => {
     const role = pool.metadata.name;
     const tlsProfile = (config.spec?.tlsSecurityProfile as TlsProfile | null | undefined) ?? cluster.tlsProfile;
-    const settings = { ...cluster, ...(tlsProfile && { tlsProfile }) };
+    const settings = { ...cluster, ...withoutUndefined({ tlsProfile: tlsProfile ?? undefined }) };
     const base = baseKubeletConfiguration({ tree, controllerConfig }, role, settings);
     return kubeletFiles(withLatency(base, role, cluster.latencyProfile), config);
   },

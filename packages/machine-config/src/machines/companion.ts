@@ -10,6 +10,7 @@ import {
   again,
   type Controller,
   createController,
+  defined,
   done,
   ignoreNotFound,
   isReady,
@@ -119,10 +120,10 @@ function keepFromAutoscaler(node: Node, working: boolean): Changes {
   const byMcm = annotations[Annotations.ScaleDownDisabledByMCM] !== undefined;
   if (!working) {
     if (!ours) return {};
-    return {
-      ...(!byMcm && { [Annotations.ScaleDownDisabled]: null }),
+    return defined({
+      [Annotations.ScaleDownDisabled]: !byMcm ? null : undefined,
       [ConfigAnnotations.ScaleDownDisabledByUs]: null,
-    };
+    });
   }
   if (forbidden) return {};
   return { [Annotations.ScaleDownDisabled]: 'true', [ConfigAnnotations.ScaleDownDisabledByUs]: 'true' };
@@ -163,7 +164,7 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     log,
     reconcile,
     of: own.machines,
-    ...(metrics && { metrics }),
+    metrics,
   });
   controller.watch(own.machines, ({ key }) => [key]);
   // A pool may be created after its machines, and deleted before them.

@@ -43,9 +43,7 @@ const ownerTerms = (object: KubeObject): readonly string[] => [controllerOf(obje
 export function createMachineCaches(client: KubeClient, runtime: InformerRuntime): MachineCaches {
   const access = new MachineAccess();
   const live = <T extends KubeObject>(kind: ResourceDefinition<T>, indexes: InformerOptions<T>['indexes']) =>
-    access.unlessRefused(
-      createInformer(client, kind, { ...runtime, ...(indexes && { indexes }), onAccess: access.noteOf(kind.plural) }),
-    );
+    access.unlessRefused(createInformer(client, kind, { ...runtime, indexes, onAccess: access.noteOf(kind.plural) }));
   return {
     machines: live(machines, {
       [OWNER]: ownerTerms,

@@ -1,5 +1,6 @@
 import { type Machine, type MachineDeployment, TRUE_LOWER } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { withoutUndefined } from '@mcm/kube';
 import { differOnlyByCertificates } from '../certificates/bundle.ts';
 import { conditionOf, type WantedCondition } from '../conditions/conditions.ts';
 import { annotationOf, awaitsConfig, isDone, isTargeted, targetOf } from '../conditions/predicates.ts';
@@ -93,7 +94,7 @@ export interface DeploymentWrite {
   readonly uid: string;
   readonly resourceVersion: string;
   /** Body of a merge patch. */
-  readonly body: { readonly metadata?: object; readonly spec?: object };
+  readonly body: { readonly metadata?: object; readonly spec?: object | undefined };
 }
 
 /**
@@ -122,9 +123,9 @@ export function deploymentWrites(
     const same = has !== undefined && isSameButCertificates(has, target, machineConfig);
     const other = same ? others && since !== undefined && since !== done : has !== undefined || others;
     const due = !paused && !closed && other && !keepsMachines(deployment);
-    const annotations = { [TemplateConfig]: target, ...(since !== undefined && { [TemplateSince]: since }) };
+    const annotations = { [TemplateConfig]: target, [TemplateSince]: since };
     const pause = pauseOf(pool.metadata.name, paused, deployment);
-    const spec = { ...pause?.spec, ...(due && { template: { metadata: { annotations } } }) };
+    const spec = { ...pause?.spec, ...withoutUndefined({ template: due ? { metadata: { annotations } } : undefined }) };
     const marks = { ...pause?.marks, ...awaitMark(pool.metadata.name, deployment, nodes, machineOf) };
     return writeOf(deployment, marks, spec);
   });
@@ -140,7 +141,7 @@ function writeOf(
   const isSpecified = Object.keys(spec).length > 0;
   if (!isMarked && !isSpecified) return [];
   const metadata = isMarked ? { metadata: { annotations: marks } } : {};
-  return [{ namespace, name, uid, resourceVersion, body: { ...metadata, ...(isSpecified && { spec }) } }];
+  return [{ namespace, name, uid, resourceVersion, body: { ...metadata, spec: isSpecified ? spec : undefined } }];
 }
 
 /** Annotations; null removes. */
@@ -189,7 +190,10 @@ export const releaseWrites = (
     const isReferred = still.referred.has(deployment.metadata.uid);
     const pause = isReferred && still.replaces ? undefined : pauseOf(pool, false, deployment);
     const isAwaited = awaitedBy(deployment) === pool && !isReferred;
-    const marks = { ...pause?.marks, ...(isAwaited && { [ConfigAnnotations.AwaitedByPool]: null }) };
+    const marks = {
+      ...pause?.marks,
+      ...withoutUndefined({ [ConfigAnnotations.AwaitedByPool]: isAwaited ? null : undefined }),
+    };
     return writeOf(deployment, marks, { ...pause?.spec });
   });
 
@@ -198,13 +202,13 @@ function pauseOf(
   pool: string,
   paused: boolean,
   deployment: MachineDeployment,
-): { readonly marks: Marks; readonly spec?: { readonly paused: boolean } } | undefined {
+): { readonly marks: Marks; readonly spec?: { readonly paused: boolean } | undefined } | undefined {
   const mark = (value: string | null) => ({ [ConfigAnnotations.PausedByPool]: value });
   const is = deployment.spec.paused === true;
   const ours = pausedBy(deployment) === pool;
   if (paused) return is ? undefined : { marks: mark(pool), spec: { paused: true } };
   if (!ours) return undefined;
-  return { marks: mark(null), ...(is && { spec: { paused: false } }) };
+  return { marks: mark(null), spec: is ? { paused: false } : undefined };
 }
 
 /** A node without a config gets its first one soon, unless it is older than the pool. */

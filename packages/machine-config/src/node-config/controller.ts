@@ -58,7 +58,7 @@ export function createNodeConfigController<T extends NodeConfig>(
     log,
     reconcile,
     of: room.informer,
-    ...(metrics && { metrics }),
+    metrics,
   });
   const all = () => room.informer.store.list().map(({ metadata }) => metadata.name);
   controller.watch(room.informer, ({ key }) => [key]);
@@ -155,7 +155,7 @@ async function writeObject<T extends NodeConfig>(
   if (!annotations && !finalizers) return config;
   const { name, resourceVersion } = config.metadata;
   const body = {
-    metadata: { resourceVersion, ...(annotations && { annotations }), ...(finalizers && { finalizers }) },
+    metadata: { resourceVersion, annotations, finalizers },
   };
   const answer = await ignoreNotFound(client.resource(definition).patch(name, { type: 'merge', body }));
   // Without finalizers an object that is being deleted is gone. The cache must not store its last state.
@@ -175,7 +175,7 @@ async function writeVerdict<T extends NodeConfig>(
   const conditions = [...verdictConditions(kind, config, verdict, nowText(clock))];
   const body = {
     metadata: { resourceVersion },
-    status: { ...(generation !== undefined && { observedGeneration: generation }), conditions },
+    status: { observedGeneration: generation, conditions },
   };
   const answer = await client.resource(definition).patch(name, { type: 'merge', body }, { subresource: 'status' });
   informer.recordWrite(answer);

@@ -64,7 +64,7 @@ export interface NodeConfigName {
   readonly name: string;
   readonly suffix: string;
   /** A MachineConfig with a name by older controllers, to be replaced. */
-  readonly former?: string;
+  readonly former?: string | undefined;
 }
 
 /**
@@ -76,7 +76,7 @@ export function nameNodeConfig(input: NamingInput): NodeConfigName {
   const suffix = findSuffix(input);
   const name = baseName(naming, pool) + (suffix === '' ? '' : `-${suffix}`);
   const former = suffix === '' && !exists(name) ? naming.formerNames(pool).find(exists) : undefined;
-  return { name, suffix, ...(former !== undefined && { former }) };
+  return { name, suffix, former };
 }
 
 function findSuffix(input: NamingInput): string {

@@ -1,4 +1,5 @@
 import type { OwnerReference } from '@mcm/kube';
+import { withoutUndefined } from '@mcm/kube';
 import { byName } from '../config/order.ts';
 import { applyMachineConfig } from '../config/render/apply.ts';
 import { controllerConfigGate } from '../config/render/gates.ts';
@@ -42,8 +43,8 @@ export interface NodeConfigPlan {
   readonly update: readonly MachineConfig[];
   readonly remove: readonly string[];
   /** New annotations and finalizers; absent if they are correct. */
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly finalizers?: readonly string[];
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+  readonly finalizers?: readonly string[] | undefined;
   /** A result to be written. */
   readonly verdict?: NodeConfigVerdict;
   readonly error?: string;
@@ -125,8 +126,8 @@ class Work<T extends NodeConfig> {
       update: this.#update,
       ...rest,
       remove: [...this.#former, ...rest.remove],
-      ...(annotations !== metadata.annotations && annotations && { annotations }),
-      ...(finalizers !== metadata.finalizers && finalizers && { finalizers }),
+      annotations: annotations !== metadata.annotations && annotations ? annotations : undefined,
+      finalizers: finalizers !== metadata.finalizers && finalizers ? finalizers : undefined,
     };
   }
 
@@ -188,8 +189,10 @@ class Work<T extends NodeConfig> {
       ...this.#config,
       metadata: {
         ...metadata,
-        ...(!same && { annotations: wanted }),
-        ...(JSON.stringify(finalizers) !== JSON.stringify(old) && { finalizers: [...finalizers] }),
+        ...withoutUndefined({
+          annotations: !same ? wanted : undefined,
+          finalizers: JSON.stringify(finalizers) !== JSON.stringify(old) ? [...finalizers] : undefined,
+        }),
       },
     } as T;
   }

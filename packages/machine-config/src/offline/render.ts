@@ -94,7 +94,7 @@ export function renderOffline({ objects, tree, tlsProfile = { type: 'Intermediat
       tree,
       controllerConfig,
       ...tlsSettings(tlsProfile),
-      ...(pullSecret !== undefined && { pullSecret }),
+      pullSecret,
     };
     configs.push(...generateMachineConfigs(input, IDENTITY.hash));
   });

@@ -58,5 +58,5 @@ const withoutSlots = (snapshot: PoolSnapshot): PoolSnapshot => ({ ...snapshot, r
 
 function statusOnly(snapshot: PoolSnapshot): PoolPlan {
   const { status, events } = planPool({ ...snapshot, reserved: Number.MAX_SAFE_INTEGER });
-  return { nodes: [], targeted: [], events, ...(status && { status }) };
+  return { nodes: [], targeted: [], events, status };
 }

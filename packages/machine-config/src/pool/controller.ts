@@ -58,7 +58,7 @@ export interface UpdateControllerOptions {
   /** Number of Degraded nodes with the target at which the rollout stops. 0, the default: no limit. */
   readonly haltAt?: number;
   /** Machines, for pools with references; absent: such pools have no nodes. */
-  readonly machines?: MachineCaches;
+  readonly machines?: MachineCaches | undefined;
 }
 
 /** Number of nodes that are written in parallel. */
@@ -81,7 +81,7 @@ export function createUpdateController(context: ConfigContext, options: UpdateCo
     log,
     reconcile,
     of: caches.pools,
-    ...(metrics && { metrics }),
+    metrics,
   });
   const later = (names: Iterable<string>) => {
     for (const name of names) controller.enqueue(name, delayMs);
@@ -202,10 +202,10 @@ function snapshotOf(
       node: (name) => caches.nodes.store.get(name),
       controllerConfig: caches.controllerConfigs.store.get(CONTROLLER_CONFIG_NAME),
       machineConfig: (name) => caches.machineConfigs.store.get(name),
-      ...(machines && { fleet: machineFleet(machines) }),
-      ...(machines?.access.refusal !== undefined && { refusal: machines.access.refusal }),
+      fleet: machines ? machineFleet(machines) : undefined,
+      refusal: machines?.access.refusal !== undefined ? machines.access.refusal : undefined,
     },
-    { now: nowText(clock), ...(filters && { filters }), ...(haltAt !== undefined && { haltAt }) },
+    { now: nowText(clock), filters, haltAt },
   );
   for (const reason of snapshot.claims ?? []) log.warn('the node is ignored', { pool: pool.metadata.name, reason });
   return snapshot;
@@ -284,7 +284,7 @@ function targeted({ caches }: ConfigContext, pool: MachineConfigPool, write: Nod
   const annotations = { ...node.metadata.annotations, [NodeAnnotations.DesiredConfig]: desired };
   const taints = wantedTaints({ ...node, metadata: { ...node.metadata, annotations } }, pool);
   const { taints: _marked, ...rest } = write;
-  return { ...rest, ...(taints && { taints }) };
+  return { ...rest, taints };
 }
 
 /** Writes a node once, in the version that was read. After a conflict, the controller reads it again. */
@@ -292,11 +292,11 @@ async function writeNode({ client, target = client, caches }: ConfigContext, wri
   const { name, resourceVersion, annotations, labels, taints } = write;
   const body = {
     metadata: {
-      ...(Object.keys(annotations).length > 0 && { annotations }),
-      ...(Object.keys(labels).length > 0 && { labels }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
+      annotations: Object.keys(annotations).length > 0 ? annotations : undefined,
+      labels: Object.keys(labels).length > 0 ? labels : undefined,
+      resourceVersion,
     },
-    ...(taints && { spec: { taints } }),
+    spec: taints ? { taints } : undefined,
   };
   const answer = await ignoreNotFound(target.resource(nodes).patch(name, { type: 'merge', body }));
   if (answer) caches.nodes.recordWrite(answer);

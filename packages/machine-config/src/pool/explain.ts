@@ -50,7 +50,7 @@ export interface PoolExplanation {
   readonly updated: number;
   readonly unavailable: number;
   /** Maximum number of unavailable nodes; absent if the field is invalid. */
-  readonly maxUnavailable?: number;
+  readonly maxUnavailable?: number | undefined;
   /** Nodes that get the target in the controller's next step. */
   readonly next: readonly string[];
   readonly standing: readonly NodeStanding[];
@@ -85,7 +85,7 @@ export function explainPool(
     nodes: nodes.length,
     updated: standing.filter(({ updated }) => updated).length,
     unavailable: standing.filter(({ unavailable }) => unavailable).length,
-    ...(limit !== undefined && { maxUnavailable: limit }),
+    maxUnavailable: limit,
     next: plan?.targeted ?? [],
     standing,
     blockers: blockersOf(snapshot, plan, heldPool(snapshot, standing, held)),

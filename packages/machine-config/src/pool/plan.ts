@@ -28,7 +28,7 @@ export interface NodeWrite {
   readonly resourceVersion?: string;
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly labels: Readonly<Record<string, string>>;
-  readonly taints?: readonly Taint[];
+  readonly taints?: readonly Taint[] | undefined;
 }
 
 /** The actions for a pool. */
@@ -38,13 +38,13 @@ export interface PoolPlan {
   /** One for each changed node. */
   readonly nodes: readonly NodeWrite[];
   /** Time until the next check without an event. */
-  readonly againMs?: number;
+  readonly againMs?: number | undefined;
   /** Conditions in addition to those of the status, for the same write. */
   readonly conditions?: readonly WantedCondition[];
   /** Nodes that get the target, in order. */
   readonly targeted: readonly string[];
   /** Absent if it does not change. */
-  readonly status?: MachineConfigPoolStatus;
+  readonly status?: MachineConfigPoolStatus | undefined;
   readonly events: readonly PlannedEvent[];
 }
 
@@ -130,12 +130,12 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number, windows: Window
 
 /** The conditions of what delays a rollout, and the time until the first of them may end. */
 function waitOf(
-  ...delays: readonly { readonly condition?: WantedCondition; readonly againMs?: number }[]
+  ...delays: readonly { readonly condition?: WantedCondition | undefined; readonly againMs?: number | undefined }[]
 ): Pick<PoolPlan, 'conditions' | 'againMs'> {
   const waits = delays.flatMap(({ againMs }) => againMs ?? []);
   return {
     conditions: delays.flatMap(({ condition }) => condition ?? []),
-    ...(waits.length > 0 && { againMs: Math.min(...waits) }),
+    againMs: waits.length > 0 ? Math.min(...waits) : undefined,
   };
 }
 
@@ -221,9 +221,9 @@ class NodeWrites {
 function withStatus(snapshot: PoolSnapshot, plan: PoolPlan): PoolPlan {
   const { pool, nodes, now, unresolved, members, frozen, memberConditions = [] } = snapshot;
   const status = poolStatus(pool, nodes, now, {
-    ...(unresolved !== undefined && { unresolved }),
-    ...(members && { members }),
-    ...(frozen !== undefined && { frozen }),
+    unresolved,
+    members,
+    frozen,
     more: [
       ...claimConditions(snapshot),
       ...settingConditions(snapshot),

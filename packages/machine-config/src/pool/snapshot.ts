@@ -1,5 +1,6 @@
 import { Labels } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { withoutUndefined } from '@mcm/kube';
 import { PoolConditions } from '../constants/conditions.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
@@ -29,17 +30,17 @@ export interface PoolSources {
   readonly controllerConfig: ControllerConfig | undefined;
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   /** Absent if the controller does not read machines. */
-  readonly fleet?: MachineFleet;
+  readonly fleet?: MachineFleet | undefined;
   /** The missing permission to read machines. */
-  readonly refusal?: string;
+  readonly refusal?: string | undefined;
 }
 
 /** Facts that do not come from objects. */
 export interface SnapshotOptions {
   /** RFC 3339. */
   readonly now: string;
-  readonly filters?: readonly CandidateFilter[];
-  readonly haltAt?: number;
+  readonly filters?: readonly CandidateFilter[] | undefined;
+  readonly haltAt?: number | undefined;
 }
 
 /** Collects the input of `planPool`. Pure. */
@@ -66,7 +67,7 @@ export function poolSnapshot(
       ...(members ? [steadyOnly(members)] : []),
       ...unclear(pools, refusal),
     ],
-    ...(haltAt !== undefined && { haltAt }),
+    ...withoutUndefined({ haltAt }),
   };
 }
 
@@ -111,8 +112,12 @@ function memberFacts(
       { ...memberCondition(members), ...(replaces && (keptMachines(members) ?? bareSets(members))) },
       ...(condition ? [condition] : []),
     ],
-    ...(frozen.length > 0 && { frozen: `MachineSet ${frozen.join(', ')} is frozen` }),
-    ...(refused.length > 0 && { frozen: refused.join('; ') }),
+    frozen:
+      refused.length > 0
+        ? refused.join('; ')
+        : frozen.length > 0
+          ? `MachineSet ${frozen.join(', ')} is frozen`
+          : undefined,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Node } from '@mcm/kube';
+import { withoutUndefined } from '@mcm/kube';
 import { isTrue, type WantedCondition, withCondition } from '../conditions/conditions.ts';
 import {
   degradedReason,
@@ -49,14 +50,14 @@ export function poolStatus(
   const configuration = all ? completed(pool) : old.configuration;
   return {
     ...old,
-    ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }),
+    ...withoutUndefined({ observedGeneration: metadata.generation }),
     machineCount: nodes.length,
     updatedMachineCount: updated,
     readyMachineCount: ready,
     unavailableMachineCount: unavailable,
     degradedMachineCount: degraded.length,
     ...members,
-    ...(configuration && { configuration }),
+    ...withoutUndefined({ configuration }),
     conditions: [...conditions],
     ...aliases(pool, { updated, unavailable, ready: nodes.filter(isReady).length }),
   };

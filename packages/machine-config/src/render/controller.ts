@@ -42,7 +42,7 @@ export function createRenderController(context: ConfigContext, options: RenderCo
     log,
     reconcile,
     of: caches.pools,
-    ...(metrics && { metrics }),
+    metrics,
   });
   const all = () => caches.pools.store.list();
   const later = (names: Iterable<string>) => {
@@ -77,8 +77,8 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
     controllerConfig: caches.controllerConfigs.store.get(CONTROLLER_CONFIG_NAME),
     kubeletConfigs: caches.kubeletConfigs.store.list(),
     containerRuntimeConfigs: caches.containerRuntimeConfigs.store.list(),
-    ...(options.renderWhilePaused !== undefined && { renderWhilePaused: options.renderWhilePaused }),
-    ...(overrides && { storageOverrides: overrides }),
+    renderWhilePaused: options.renderWhilePaused,
+    storageOverrides: overrides,
   });
   const newest = await carryOut(context, pool, plan);
   for (const { type, reason, message } of plan.events) recorder.event(newest, type, reason, message);

@@ -33,9 +33,9 @@ export interface RenderSnapshot {
   readonly kubeletConfigs: readonly KubeletConfig[];
   readonly containerRuntimeConfigs: readonly ContainerRuntimeConfig[];
   readonly identity: ControllerIdentity;
-  readonly storageOverrides?: readonly StorageOverride[];
+  readonly storageOverrides?: readonly StorageOverride[] | undefined;
   /** Whether a paused pool is rendered, as in the original. Default false. */
-  readonly renderWhilePaused?: boolean;
+  readonly renderWhilePaused?: boolean | undefined;
 }
 
 /** The actions for a pool, in this order. */
@@ -43,15 +43,15 @@ export interface RenderPlan {
   /** The certificates of the pool, to be created or updated. They do not wait for the rest. */
   readonly certificates?: { readonly write: 'create' | 'update'; readonly machineConfig: MachineConfig };
   /** To be created, because it does not exist. */
-  readonly create?: MachineConfig;
+  readonly create?: MachineConfig | undefined;
   /** To be restored, because a client changed it. */
-  readonly update?: MachineConfig;
+  readonly update?: MachineConfig | undefined;
   /** The pool's new target, or the same with other sources. */
-  readonly configuration?: PoolConfiguration;
+  readonly configuration?: PoolConfiguration | undefined;
   /** A changed RenderDegraded; absent if it is correct. */
   readonly condition?: WantedCondition;
   /** A changed Degraded, for a pool whose nodes are not counted. */
-  readonly degraded?: WantedCondition;
+  readonly degraded?: WantedCondition | undefined;
   readonly events: readonly PlannedEvent[];
   /** The error for the log. A change of an object will wake the pool again. */
   readonly error?: string;
@@ -165,7 +165,7 @@ function selectingAll(
   const same = conditionOf(pool.status?.conditions, degraded.type)?.message === message;
   return {
     ...changed(pool, { ...DEGRADED, ...reported }),
-    ...(field === 'nodeSelector' && !same && { degraded }),
+    degraded: field === 'nodeSelector' && !same ? degraded : undefined,
   };
 }
 
@@ -185,8 +185,8 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
     controllerConfig,
     configs,
     identity,
-    ...(current && { current }),
-    ...(storageOverrides && { storageOverrides }),
+    current,
+    storageOverrides,
   });
   const stored = machineConfig(rendered.machineConfig.metadata.name);
   const applied = stored && applyMachineConfig(stored, rendered.machineConfig);
@@ -195,9 +195,9 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
   // It is the target, or becomes it. So changes and owners of other clients are reverted.
   const restore = applied?.modified;
   return {
-    ...(!stored && { create: rendered.machineConfig }),
-    ...(restore && { update: applied.machineConfig }),
-    ...(!same && { configuration }),
+    create: !stored ? rendered.machineConfig : undefined,
+    update: restore ? applied.machineConfig : undefined,
+    configuration: !same ? configuration : undefined,
     events: [
       ...(stored ? [] : [...generatedEvents(rendered, controllerConfig, identity), ...sizeEvents(rendered)]),
       ...(stored && same ? [] : unknownEvents(configs)),

@@ -43,7 +43,7 @@ export interface BootInput {
   readonly machineConfig: MachineConfig;
   readonly controllerConfig: ControllerConfig | undefined;
   /** The pool's certificates, which may be newer than those of the MachineConfig. */
-  readonly certificates?: MachineConfig;
+  readonly certificates?: MachineConfig | undefined;
   /** The bootstrap token of the request, which the kubelet also uses to join. Absent: no kubeconfig is written. */
   readonly bootstrapToken?: string;
 }
@@ -95,7 +95,7 @@ function kubeconfigOf(config: ControllerConfig | undefined, token: string): stri
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name: 'local', cluster: { server, ...(authority && { 'certificate-authority-data': authority }) } }],
+    clusters: [{ name: 'local', cluster: { server, 'certificate-authority-data': authority || undefined } }],
     users: [{ name: 'kubelet', user: { token } }],
     contexts: [{ name: 'kubelet', context: { cluster: 'local', user: 'kubelet' } }],
     'current-context': 'kubelet',

@@ -27,7 +27,7 @@ export interface ConfigEndpointOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** Caches for the machines of tokens; absent: lists are read. */
-  readonly caches?: TokenCaches;
+  readonly caches?: TokenCaches | undefined;
   /** For one client address. */
   readonly limit?: RateLimit;
   /** Called with the status code of each answer. */
@@ -116,7 +116,7 @@ class Endpoint {
     const ignition = bootIgnition({
       machineConfig,
       controllerConfig,
-      ...(certificates && { certificates }),
+      certificates,
       ...bootstrap,
     });
     log.info('Served the configuration to a machine', {

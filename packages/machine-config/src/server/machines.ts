@@ -4,6 +4,7 @@ import {
   type Clock,
   controllerOf,
   createInformer,
+  defined,
   type Informer,
   type InformerRuntime,
   type KubeClient,
@@ -31,14 +32,14 @@ const bare = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
   return {
     apiVersion,
     kind,
-    metadata: {
+    metadata: defined({
       name,
       uid,
       resourceVersion,
       creationTimestamp,
-      ...(namespace !== undefined && { namespace }),
-      ...(ownerReferences && { ownerReferences }),
-    },
+      namespace,
+      ownerReferences,
+    }),
   };
 };
 

@@ -40,7 +40,7 @@ export function createTemplateController(context: ConfigContext, options: Templa
     log,
     reconcile,
     of: caches.controllerConfigs,
-    ...(metrics && { metrics }),
+    metrics,
   });
   controller.watch(caches.controllerConfigs, ({ key }) => (key === CONTROLLER_CONFIG_NAME ? [key] : []));
   controller.watch(caches.machineConfigs, ({ object }) =>
@@ -72,7 +72,7 @@ async function sync(context: ConfigContext, options: TemplateControllerOptions, 
     now: nowText(clock),
     machineConfig: (name) => caches.machineConfigs.store.get(name),
     secret: (namespace, name) => secrets?.store.get(`${namespace}/${name}`),
-    ...(tlsProfile && { tlsProfile }),
+    tlsProfile: tlsProfile ?? undefined,
   });
   const { annotations, begin, create, update, status, error } = plan;
   let newest = config;

@@ -4,7 +4,7 @@ import { cloudProviderOf, platformOf } from './platform.ts';
 /** Variables of templates in addition to the ControllerConfig. */
 export interface TemplateInputs {
   /** The pull secret as compact JSON; absent if there is none. */
-  readonly pullSecret?: string;
+  readonly pullSecret?: string | undefined;
   /** In the kubelet's spelling: `VersionTLS12`. */
   readonly tlsMinVersion: string;
   readonly tlsCipherSuites: readonly string[];

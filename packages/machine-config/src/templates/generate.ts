@@ -1,4 +1,5 @@
 import type { OwnerReference } from '@mcm/kube';
+import { defined, withoutUndefined } from '@mcm/kube';
 import { byName } from '../config/order.ts';
 import { ConfigAnnotations } from '../constants/annotations.ts';
 import { ConfigLabels } from '../constants/labels.ts';
@@ -36,7 +37,11 @@ export function generateMachineConfigs(input: GenerateInput, hash: string): read
       named(role, () =>
         generateForRole(input, role).map((config) => ({
           ...config,
-          metadata: { ...config.metadata, annotations, ...(owner && { ownerReferences: [owner] }) },
+          metadata: {
+            ...config.metadata,
+            annotations,
+            ...withoutUndefined({ ownerReferences: owner ? [owner] : undefined }),
+          },
         })),
       ),
     ),
@@ -106,6 +111,6 @@ function machineConfigOf(
     apiVersion: API_VERSION,
     kind: 'MachineConfig',
     metadata: metadata as MachineConfig['metadata'],
-    spec: { config, ...(extensions.length > 0 && { extensions: [...extensions] }) },
+    spec: defined({ config, extensions: extensions.length > 0 ? [...extensions] : undefined }),
   };
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { withoutUndefined } from '@mcm/kube';
 import { isTrue, type WantedCondition, withCondition } from '../conditions/conditions.ts';
 import { applyMachineConfig } from '../config/render/apply.ts';
 import type { ControllerIdentity } from '../config/render/render.ts';
@@ -21,7 +22,7 @@ export interface TemplateSnapshot {
   readonly identity: ControllerIdentity;
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   readonly secret: SecretLookup;
-  readonly tlsProfile?: TlsProfile | null;
+  readonly tlsProfile?: TlsProfile | null | undefined;
   /** Whether this controller writes the version to the ControllerConfig, because no other program does. */
   readonly stampVersion: boolean;
   /** RFC 3339. */
@@ -33,7 +34,7 @@ export interface TemplatePlan {
   /** New annotations of the ControllerConfig; absent if they are correct. */
   readonly annotations?: Readonly<Record<string, string>>;
   /** The status at the start of the work, so that no pool is rendered from an incomplete state; absent if it is set. */
-  readonly begin?: ControllerConfigStatus;
+  readonly begin?: ControllerConfigStatus | undefined;
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];
   /** The status with the result; absent if it is set. */
@@ -47,10 +48,10 @@ export function planTemplates(snapshot: TemplateSnapshot): TemplatePlan {
   const { controllerConfig: config, identity, tree, secret, tlsProfile, machineConfig } = snapshot;
   if (config.metadata.deletionTimestamp !== undefined) return { create: [], update: [] };
   const begun = beginning(snapshot);
-  const before = { ...stamp(snapshot), ...(begun && { begin: begun }) };
+  const before = { ...stamp(snapshot), begin: begun };
   try {
     const pullSecret = pullSecretOf(config, secret);
-    const inputs = { tree, controllerConfig: config, ...(pullSecret !== undefined && { pullSecret }) };
+    const inputs = { tree, controllerConfig: config, pullSecret };
     const wanted = generateMachineConfigs({ ...inputs, ...tlsSettings(tlsProfile) }, identity.hash);
     const create = wanted.filter(({ metadata }) => !machineConfig(metadata.name));
     const update = wanted.flatMap((required) => {
@@ -112,7 +113,9 @@ function ending(
   const status = {
     ...before,
     conditions,
-    ...(certificates.length > 0 || before.controllerCertificates ? { controllerCertificates: [...certificates] } : {}),
+    ...withoutUndefined({
+      controllerCertificates: certificates.length > 0 || before.controllerCertificates ? [...certificates] : undefined,
+    }),
   };
   return isDeepStrictEqual(status, before) ? {} : { status };
 }

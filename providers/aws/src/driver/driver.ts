@@ -37,7 +37,7 @@ export interface AwsDriverOptions {
   /** Where AWS is; absent: as environment and shared files say. */
   readonly settings?: AwsSettings;
   /** How long a new VM may take to show in DescribeInstances; default 5 minutes. */
-  readonly visibilityBudgetMs?: number;
+  readonly visibilityBudgetMs?: number | undefined;
   readonly version?: string;
 }
 
@@ -185,7 +185,7 @@ const findTimed = (
 
 const describeFound = (request: Request, instance: Instance): FoundInstance => ({
   ...describe(request, instance),
-  ...(instance.LaunchTime ? { createdAt: instance.LaunchTime.toISOString() } : {}),
+  createdAt: instance.LaunchTime?.toISOString(),
 });
 
 /** A VM on record that is stopped runs nothing. A VM without a record in a machine is still adopted. */

@@ -33,7 +33,7 @@ export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: Machi
   if ((isThrottle(thrown) || isLoginDown(thrown)) && otherwise === 'Internal') {
     const reported = thrown instanceof Refusal || thrown instanceof TokenUnavailable;
     const retryAfterMs = reported ? thrown.retryAfterMs : undefined;
-    return new MachineError('Unavailable', message, { cause: thrown, ...(retryAfterMs ? { retryAfterMs } : {}) });
+    return new MachineError('Unavailable', message, { cause: thrown, retryAfterMs: retryAfterMs || undefined });
   }
   return new MachineError(otherwise, message, { cause: thrown, credentialsRefused: isRefusedCredentials(thrown) });
 }

@@ -25,11 +25,11 @@ export function placementOf(spec: AwsProviderSpec, machine: Machine): Placement 
   if (spec.placement) {
     const { tenancy, affinity, groupId, hostId, partitionNumber } = spec.placement;
     const placement = {
-      ...(tenancy === undefined ? {} : { Tenancy: tenancy }),
-      ...(affinity === undefined ? {} : { Affinity: affinity }),
-      ...(groupId === undefined ? {} : { GroupId: groupId }),
-      ...(hostId === undefined ? {} : { HostId: hostId }),
-      ...(partitionNumber === undefined ? {} : { PartitionNumber: partitionNumber }),
+      Tenancy: tenancy,
+      Affinity: affinity,
+      GroupId: groupId,
+      HostId: hostId,
+      PartitionNumber: partitionNumber,
     };
     return placement as Placement;
   }

@@ -6,6 +6,7 @@ import type {
 } from '@aws-sdk/client-ec2';
 import type { Machine } from '@mcm/api';
 import { bytesOf, MachineError } from '@mcm/core/driver';
+import { withoutUndefined } from '@mcm/kube';
 import type { AwsProviderSpec, BlockDevice, NetworkInterface } from '../spec/schemas.ts';
 import { placementOf } from './placement.ts';
 import { ROOT_DEVICE } from './validate.ts';
@@ -39,13 +40,12 @@ export function runInstancesInput(launch: Launch): RunInstancesCommandInput {
     ...metadataOptions(spec),
     ...cpuOptions(spec),
     ...capacityReservation(spec),
-    ...(market ? { InstanceMarketOptions: market } : {}),
-    ...(spec.keyName ? { KeyName: spec.keyName } : {}),
+    ...withoutUndefined({ InstanceMarketOptions: market, KeyName: spec.keyName || undefined }),
   };
   const placement = placementOf(spec, machine);
   return {
     ...optional,
-    ...(placement ? { Placement: placement } : {}),
+    ...withoutUndefined({ Placement: placement }),
     BlockDeviceMappings: blockDevices(launch),
     ImageId: spec.ami,
     InstanceType: spec.machineType as NonNullable<RunInstancesCommandInput['InstanceType']>,
@@ -89,9 +89,9 @@ const volume = ({ ebs = {} }: BlockDevice): BlockDeviceMapping['Ebs'] => ({
   VolumeSize: ebs.volumeSize,
   VolumeType: ebs.volumeType as NonNullable<BlockDeviceMapping['Ebs']>['VolumeType'],
   DeleteOnTermination: ebs.deleteOnTermination ?? true,
-  ...(ebs.iops ? { Iops: ebs.iops } : {}),
-  ...(ebs.throughput === undefined ? {} : { Throughput: ebs.throughput }),
-  ...(ebs.snapshotID === undefined ? {} : { SnapshotId: ebs.snapshotID }),
+  Iops: ebs.iops || undefined,
+  Throughput: ebs.throughput,
+  SnapshotId: ebs.snapshotID,
 });
 
 function networkInterface(nic: NetworkInterface, index: number): InstanceNetworkInterfaceSpecification {
@@ -101,13 +101,12 @@ function networkInterface(nic: NetworkInterface, index: number): InstanceNetwork
     SubnetId: nic.subnetID,
     Groups: nic.securityGroupIDs,
     DeleteOnTermination: nic.deleteOnTermination ?? true,
-    ...(networkCardIndex === undefined ? {} : { NetworkCardIndex: networkCardIndex }),
-    ...(interfaceType === undefined ? {} : { InterfaceType: interfaceType }),
-    ...(associatePublicIPAddress === undefined ? {} : { AssociatePublicIpAddress: associatePublicIPAddress }),
-    ...(description === undefined ? {} : { Description: description }),
-    ...(ipv6AddressCount === undefined
-      ? {}
-      : { Ipv6AddressCount: ipv6AddressCount, PrimaryIpv6: nic.primaryIpv6 ?? true }),
+    NetworkCardIndex: networkCardIndex,
+    InterfaceType: interfaceType,
+    AssociatePublicIpAddress: associatePublicIPAddress,
+    Description: description,
+    Ipv6AddressCount: ipv6AddressCount,
+    PrimaryIpv6: ipv6AddressCount === undefined ? undefined : (nic.primaryIpv6 ?? true),
   };
 }
 
@@ -131,7 +130,10 @@ function cpuOptions({ cpuOptions: options }: AwsProviderSpec): Input {
   return {
     CpuOptions: {
       ...present({ AmdSevSnp: amdSevSnp }),
-      ...(both ? { CoreCount: coreCount, ThreadsPerCore: threadsPerCore } : {}),
+      ...withoutUndefined({
+        CoreCount: both ? coreCount : undefined,
+        ThreadsPerCore: both ? threadsPerCore : undefined,
+      }),
     },
   };
 }
@@ -139,14 +141,11 @@ function cpuOptions({ cpuOptions: options }: AwsProviderSpec): Input {
 function capacityReservation({ capacityReservation: wanted }: AwsProviderSpec): Input {
   if (!wanted) return {};
   const { capacityReservationId: id, capacityReservationResourceGroupArn: arn } = wanted;
-  const target = {
-    ...(id === undefined ? {} : { CapacityReservationId: id }),
-    ...(arn === undefined ? {} : { CapacityReservationResourceGroupArn: arn }),
-  };
+  const target = withoutUndefined({ CapacityReservationId: id, CapacityReservationResourceGroupArn: arn });
   return {
     CapacityReservationSpecification: {
       ...present({ CapacityReservationPreference: wanted.capacityReservationPreference }),
-      ...(Object.keys(target).length > 0 ? { CapacityReservationTarget: target } : {}),
+      ...withoutUndefined({ CapacityReservationTarget: Object.keys(target).length > 0 ? target : undefined }),
     },
   };
 }
@@ -157,6 +156,6 @@ function marketOptions({ instanceMarketOptions, spotPrice }: AwsProviderSpec): M
   if (spotPrice === undefined) return undefined;
   return {
     MarketType: 'spot',
-    SpotOptions: { SpotInstanceType: 'one-time', ...(spotPrice ? { MaxPrice: spotPrice } : {}) },
+    SpotOptions: { SpotInstanceType: 'one-time', MaxPrice: spotPrice || undefined },
   };
 }

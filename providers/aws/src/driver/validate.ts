@@ -45,7 +45,7 @@ export function validate(
 
 function checkProfile({ iam = {} }: AwsProviderSpec, errors: FieldErrors): void {
   if (Boolean(iam.name) !== Boolean(iam.arn)) return;
-  const reported = { ...(iam.arn ? { arn: iam.arn } : {}), ...(iam.name ? { name: iam.name } : {}) };
+  const reported = { arn: iam.arn || undefined, name: iam.name || undefined };
   errors.invalid('providerSpec.iam', reported, 'either IAM Name or ARN must be set');
 }
 

@@ -26,8 +26,8 @@ export async function assumedKeys(
   const command = new AssumeRoleCommand({
     RoleArn: role_arn,
     RoleSessionName: role_session_name ?? `mcm-${clock.now().getTime()}`,
-    ...(external_id ? { ExternalId: external_id } : {}),
-    ...(duration_seconds ? { DurationSeconds: Number(duration_seconds) } : {}),
+    ExternalId: external_id || undefined,
+    DurationSeconds: duration_seconds ? Number(duration_seconds) : undefined,
   });
   const { Credentials } = await client.send(command, { abortSignal: signal });
   return keysOf('AssumeRole', Credentials);

@@ -133,7 +133,7 @@ export class Ec2 {
 
   /** The newest 64 KiB of the console output of the VM. `latest` requests the current output, which not all types support. */
   async console(id: string, latest: boolean, signal: AbortSignal): Promise<string> {
-    const command = new this.#sdk.GetConsoleOutputCommand({ InstanceId: id, ...(latest ? { Latest: true } : {}) });
+    const command = new this.#sdk.GetConsoleOutputCommand({ InstanceId: id, Latest: latest ? true : undefined });
     const send = () => this.#client.send(command, { abortSignal: signal });
     const { Output = '' } = await this.#attempts.send('GetConsoleOutput', true, signal, send);
     return Buffer.from(Output, 'base64').toString('utf8');

@@ -1,4 +1,5 @@
 import type { Clock } from '@mcm/kube';
+import { defined } from '@mcm/kube';
 import type { AwsCredentials } from '../spec/schemas.ts';
 import { NoAnswer, Refusal } from './refusal.ts';
 
@@ -64,10 +65,10 @@ export function keysOf(action: string, given: StsKeys = {}): Keys {
   const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = given;
   if (!AccessKeyId || !SecretAccessKey)
     throw new Refusal(action, { code: 'UnknownError', message: 'no keys', status: 200 });
-  return {
+  return defined({
     accessKeyId: AccessKeyId,
     secretAccessKey: SecretAccessKey,
-    ...(SessionToken ? { sessionToken: SessionToken } : {}),
-    ...(Expiration ? { expiration: Expiration } : {}),
-  };
+    sessionToken: SessionToken || undefined,
+    expiration: Expiration,
+  });
 }

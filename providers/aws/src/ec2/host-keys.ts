@@ -1,5 +1,6 @@
 import { askForText, askForToken, TokenRefused } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
+import { defined } from '@mcm/kube';
 import { z } from 'zod';
 import type { Keys } from './credentials.ts';
 import type { Environment } from './environment.ts';
@@ -23,12 +24,13 @@ const answer = z.looseObject({
   Expiration: z.iso.datetime({ offset: true }).optional(),
 });
 
-const toKeys = ({ AccessKeyId, SecretAccessKey, Token, Expiration }: z.infer<typeof answer>): Keys => ({
-  accessKeyId: AccessKeyId,
-  secretAccessKey: SecretAccessKey,
-  ...(Token ? { sessionToken: Token } : {}),
-  ...(Expiration ? { expiration: new Date(Expiration) } : {}),
-});
+const toKeys = ({ AccessKeyId, SecretAccessKey, Token, Expiration }: z.infer<typeof answer>): Keys =>
+  defined({
+    accessKeyId: AccessKeyId,
+    secretAccessKey: SecretAccessKey,
+    sessionToken: Token || undefined,
+    expiration: Expiration ? new Date(Expiration) : undefined,
+  });
 
 /**
  * Keys of the container's role: of EKS Pod Identity or of an ECS task.

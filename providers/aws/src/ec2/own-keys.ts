@@ -1,4 +1,5 @@
 import type { Clock } from '@mcm/kube';
+import { defined } from '@mcm/kube';
 import { z } from 'zod';
 import { assumedKeys, type StsOptions } from './assume-role.ts';
 import { type Keys, NoKeys, within } from './credentials.ts';
@@ -66,7 +67,7 @@ async function chain(options: OwnKeysOptions, signal: AbortSignal): Promise<Keys
 function ofVariables({ variables }: Environment): Keys | undefined {
   const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret, AWS_SESSION_TOKEN: token } = variables;
   return id && secret
-    ? { accessKeyId: id, secretAccessKey: secret, ...(token ? { sessionToken: token } : {}) }
+    ? defined({ accessKeyId: id, secretAccessKey: secret, sessionToken: token || undefined })
     : undefined;
 }
 
@@ -99,7 +100,7 @@ async function ofProfile(
   const isSource = before.includes(name);
   if (roleArn && tokenFile) return workload(options, tokenFile, roleArn);
   if (roleArn && !isSource) return ofRole(name, profile, profiles, options, signal, before);
-  if (id && secret) return { accessKeyId: id, secretAccessKey: secret, ...(token ? { sessionToken: token } : {}) };
+  if (id && secret) return defined({ accessKeyId: id, secretAccessKey: secret, sessionToken: token || undefined });
   if (command) return ofProcess(command, name, options.environment, signal);
   if (profile.sso_session || profile.sso_start_url || profile.login_session)
     throw new NoKeys(
@@ -163,12 +164,12 @@ async function ofProcess(command: string, name: string, { run }: Environment, si
   if (!reported.success)
     throw new NoKeys(`credential_process of profile ${name} printed no keys of version 1; run the command to see why`);
   const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = reported.data;
-  return {
+  return defined({
     accessKeyId: AccessKeyId,
     secretAccessKey: SecretAccessKey,
-    ...(SessionToken ? { sessionToken: SessionToken } : {}),
-    ...(Expiration ? { expiration: new Date(Expiration) } : {}),
-  };
+    sessionToken: SessionToken || undefined,
+    expiration: Expiration ? new Date(Expiration) : undefined,
+  });
 }
 
 /** The words of a command line. Quotes keep blanks together, as the AWS command line reads `credential_process`. */

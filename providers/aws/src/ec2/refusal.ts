@@ -12,7 +12,7 @@ export class Refusal extends Error {
 
   constructor(
     action: string,
-    answer: { code: string; message: string; status: number; retryAfterMs?: number; requestId?: string },
+    answer: { code: string; message: string; status: number; retryAfterMs?: number | undefined; requestId?: string },
   ) {
     const { code, message, status, retryAfterMs, requestId } = answer;
     const request = requestId ? `, request ${requestId}` : '';
@@ -89,6 +89,6 @@ export function readRefusal(
     message,
     status,
     requestId,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    retryAfterMs,
   });
 }

@@ -58,7 +58,7 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
           `endpoint ${origin} is plain http, which is for loopback addresses only; use https, or set MCM_ALLOW_PLAIN_HTTP=true`,
         );
       const { method, path, headers } = request;
-      const sent = { method, path, headers, body, ...(signal ? { signal } : {}) };
+      const sent = { method, path, headers, body, signal };
       const { status, headers: reported, text } = await exchange(to(origin), sent, action, origin);
       if (status >= 300) throw readRefusal(action, status, reported, text, clock.now());
       if (!text.trimEnd().endsWith(`</${action}Response>`))

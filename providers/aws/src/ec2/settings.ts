@@ -12,12 +12,12 @@ import type { SharedConfig } from './shared-config.ts';
 
 /** The AWS endpoints in the settings of the operator. The SDK reads absent values from the environment and shared files. */
 export interface AwsSettings {
-  readonly ec2Endpoint?: string;
-  readonly stsEndpoint?: string;
+  readonly ec2Endpoint?: string | undefined;
+  readonly stsEndpoint?: string | undefined;
   /** Neither environment nor shared files are looked at for endpoints. */
   readonly ignoreConfiguredEndpoints?: boolean;
-  readonly useFipsEndpoint?: boolean;
-  readonly useDualstackEndpoint?: boolean;
+  readonly useFipsEndpoint?: boolean | undefined;
+  readonly useDualstackEndpoint?: boolean | undefined;
   /** Whether plain http may go to other hosts than this one; default: as `MCM_ALLOW_PLAIN_HTTP` says. */
   readonly allowPlainHttp?: boolean;
 }
@@ -61,11 +61,11 @@ export function awsSettings(
   for (const kind of [fips, dualstack]) if (kind?.value) refuseBoth(kind, ec2 ?? sts);
   return {
     settings: {
-      ...(ec2 ? { ec2Endpoint: ec2.value.href } : {}),
-      ...(sts ? { stsEndpoint: sts.value.href } : {}),
+      ec2Endpoint: ec2?.value.href,
+      stsEndpoint: sts?.value.href,
       ignoreConfiguredEndpoints: ignored,
-      ...(fips ? { useFipsEndpoint: fips.value } : {}),
-      ...(dualstack ? { useDualstackEndpoint: dualstack.value } : {}),
+      useFipsEndpoint: fips?.value,
+      useDualstackEndpoint: dualstack?.value,
       allowPlainHttp: sources.allowPlainHttp,
     },
     endpoints: endpointsInForce(ec2, sts),

@@ -1,5 +1,5 @@
 import { LearnedRate, retryAfterOf, TokenRefused, TokenUnavailable, withoutSent } from '@mcm/core/driver';
-import { sleep, type Transport, type TransportResponse } from '@mcm/kube';
+import { sleep, type Transport, type TransportResponse, withoutUndefined } from '@mcm/kube';
 import { ArmError, parseJson } from './error.ts';
 import type { ArmOptions } from './options.ts';
 
@@ -73,13 +73,13 @@ export class Attempts {
   async #exchange({ method, path, body }: ArmRequest, signal: AbortSignal): Promise<ArmAnswer> {
     const { authorize, refused, userAgent, endpoint, clock } = this.#options;
     const authorization = await authorize(signal);
-    const headers = {
+    const headers = withoutUndefined({
       accept: 'application/json',
       'user-agent': userAgent,
-      ...(authorization === undefined ? {} : { authorization }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    };
-    const sent = { method, path, headers, signal, ...(body === undefined ? {} : { body }) };
+      authorization,
+      'content-type': body === undefined ? undefined : 'application/json',
+    });
+    const sent = { method, path, headers, signal, body };
     const response = await this.#transport(sent);
     const text = withoutSent(await response.text(), sent);
     const answer = { status: response.status, headers: response.headers, body: parseJson(text), text };

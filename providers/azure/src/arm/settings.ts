@@ -6,21 +6,21 @@ import {
   switchFlag,
   type Variables,
 } from '@mcm/core/driver';
-import { type FlagValues, textFlag } from '@mcm/kube';
+import { type FlagValues, textFlag, withoutUndefined } from '@mcm/kube';
 import { CLOUD_NAMES, type CloudName } from './clouds.ts';
 
 /** The Azure endpoints in the settings of the operator, for classes without a cloud; absent: the public cloud. */
 export interface AzureSettings {
   /** The cloud that determines endpoint, login host and audience. */
-  readonly cloud?: CloudName;
+  readonly cloud?: CloudName | undefined;
   /** Origin of Resource Manager in place of the cloud's. */
-  readonly endpoint?: string;
+  readonly endpoint?: string | undefined;
   /** Origin of the login service in place of the cloud's. */
-  readonly login?: string;
+  readonly login?: string | undefined;
   /** Whether Secrets may ask for the identity of this process's host. */
-  readonly allowManagedIdentity?: boolean;
+  readonly allowManagedIdentity?: boolean | undefined;
   /** Origin of the instance metadata service. */
-  readonly metadata?: string;
+  readonly metadata?: string | undefined;
 }
 
 /** Flags of the provider, in addition to the flags of every machine controller. Each takes precedence over its variable. */
@@ -63,12 +63,12 @@ export function azureSettings(
   const cloud = CLOUD_NAMES.find((name) => name === flags['azure-cloud']);
   return {
     settings: {
-      ...(cloud ? { cloud } : {}),
-      ...(endpoint ? { endpoint: endpoint.value.origin } : {}),
-      ...(login ? { login: login.value.origin } : {}),
-      ...(managed ? { allowManagedIdentity: managed.value } : {}),
-      ...(metadata ? { metadata: metadata.value.origin } : {}),
+      cloud,
+      endpoint: endpoint?.value.origin,
+      login: login?.value.origin,
+      allowManagedIdentity: managed?.value,
+      metadata: metadata?.value.origin,
     },
-    endpoints: { ...(cloud ? { '--azure-cloud': cloud } : {}), ...endpointsInForce(endpoint, login, metadata) },
+    endpoints: { ...withoutUndefined({ '--azure-cloud': cloud }), ...endpointsInForce(endpoint, login, metadata) },
   };
 }

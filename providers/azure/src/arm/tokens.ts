@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { askForToken, signJwt, TokenRefused, type TokenSource, tokenSource } from '@mcm/core/driver';
 import type { Clock, Random, Transport } from '@mcm/kube';
+import { withoutUndefined } from '@mcm/kube';
 import { z } from 'zod';
 import { type ClientCertificate, readCertificate } from './certificate.ts';
 import type { CloudAddresses } from './clouds.ts';
@@ -33,7 +34,7 @@ export interface TokenOptions {
   readonly connect: (origin: string) => Transport;
   readonly readFile: (path: string) => Promise<string | undefined>;
   /** Origin of the instance metadata service; default the one of every host in Azure. */
-  readonly metadata?: string;
+  readonly metadata?: string | undefined;
 }
 
 const METADATA = 'http://169.254.169.254';
@@ -140,11 +141,13 @@ function askMetadata(
   { clock, connect, metadata = METADATA }: TokenOptions,
   signal: AbortSignal,
 ): Promise<z.infer<typeof answer>> {
-  const query = new URLSearchParams({
-    'api-version': '2018-02-01',
-    resource: scope.replace(/\/\.default$/, ''),
-    ...(clientId === '' ? {} : { client_id: clientId }),
-  });
+  const query = new URLSearchParams(
+    withoutUndefined({
+      'api-version': '2018-02-01',
+      resource: scope.replace(/\/\.default$/, ''),
+      client_id: clientId === '' ? undefined : clientId,
+    }),
+  );
   return askForToken({
     connect,
     url: `${metadata}/metadata/identity/oauth2/token?${query}`,

@@ -5,7 +5,7 @@ import {
   type DriverDefinition,
   type DriverRequest,
   defineDriver,
-  type Instance,
+  type FoundInstance,
   isOthers,
   type MachineCode,
   MachineError,
@@ -130,13 +130,13 @@ function opener(options: AzureDriverOptions) {
     } catch (thrown) {
       const error = fromCloud(thrown, reported, request.signal, code);
       const { place } = error;
-      throw whole ? new MachineError(error.code, reported, { cause: thrown, ...(place ? { place } : {}) }) : error;
+      throw whole ? new MachineError(error.code, reported, { cause: thrown, place: place || undefined }) : error;
     }
   };
 }
 
 /** @throws MachineError, NotFound for an absent VM */
-async function statusOf(session: Session, request: OnMachine, counted: ObservedCall): Promise<Instance> {
+async function statusOf(session: Session, request: OnMachine, counted: ObservedCall): Promise<FoundInstance> {
   const { machine, spec, signal } = request;
   const { name } = machine.metadata;
   const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
@@ -151,8 +151,8 @@ async function statusOf(session: Session, request: OnMachine, counted: ObservedC
     const found = await counted('virtual_machine_get', look);
     if (!found) throw new MachineError('NotFound', `VM: ${what} is not found`);
     refuseOthers(request, found.tags);
-    const ending = found.provisioningState?.toLowerCase() === 'deleting';
-    return { providerId: providerIdOf(spec, name), nodeName: name, ...(ending ? { ending: 'being deleted' } : {}) };
+    const ending = found.provisioningState?.toLowerCase() === 'deleting' ? 'being deleted' : undefined;
+    return { providerId: providerIdOf(spec, name), nodeName: name, ending };
   } catch (thrown) {
     throw fromCloud(thrown, `Failed to get VM: ${what}, Err: `, signal);
   }

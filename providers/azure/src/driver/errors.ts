@@ -45,7 +45,7 @@ export function fromCloud(
   return new MachineError(own, `${what}${why}`, {
     cause: thrown,
     credentialsRefused: isCredentialsRefused(thrown),
-    ...(thrown instanceof WrongPrincipal ? { place: 'secret' } : {}),
-    ...(retryAfterMs ? { retryAfterMs } : {}),
+    place: thrown instanceof WrongPrincipal ? 'secret' : undefined,
+    retryAfterMs: retryAfterMs || undefined,
   });
 }

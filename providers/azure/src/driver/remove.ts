@@ -128,8 +128,8 @@ function cascade(
   const os = osDisk && stays(osDisk.deleteOption) ? { name: osDiskName(name), deleteOption: 'Delete' } : undefined;
   if (nics.length === 0 && disks.length === 0 && !os) return undefined;
   const update = {
-    ...(nics.length > 0 ? { networkProfile: { networkInterfaces: nics } } : {}),
-    storageProfile: { ...(os ? { osDisk: os } : {}), ...(disks.length > 0 ? { dataDisks: disks } : {}) },
+    networkProfile: nics.length > 0 ? { networkInterfaces: nics } : undefined,
+    storageProfile: { osDisk: os, dataDisks: disks.length > 0 ? disks : undefined },
   };
   // The SDK's type asks for fields that a change of other fields must not send.
   return update as VirtualMachineUpdate;

@@ -4,6 +4,7 @@ import type {
   VirtualMachineInstanceView,
 } from '@azure/arm-compute';
 import type { DriverContext, DriverRequest } from '@mcm/core/driver';
+import { withoutUndefined } from '@mcm/kube';
 import { Arm, type CallOptions, type Poller, type Provisioned, type Read } from '../arm/client.ts';
 import { type CloudAddresses, cloudOf } from '../arm/clouds.ts';
 import type { Clients } from '../arm/sdk.ts';
@@ -17,7 +18,7 @@ import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 export interface SessionOptions extends DriverContext, AzureSettings {
   readonly readFile: TokenOptions['readFile'];
   /** Value of the Authorization header, for clouds that want none of Microsoft's. */
-  readonly authorize?: (scope: string, signal: AbortSignal) => Promise<string | undefined>;
+  readonly authorize?: ((scope: string, signal: AbortSignal) => Promise<string | undefined>) | undefined;
   readonly version?: string;
 }
 
@@ -215,7 +216,7 @@ function connect(options: SessionOptions, name: string | undefined, principal: P
   const token = createTokenSource(
     principal,
     { management, login, scope },
-    { clock, random, connect: reach, readFile, ...(metadata ? { metadata } : {}) },
+    { clock, random, connect: reach, readFile, metadata: metadata || undefined },
   );
   const authorize = async (signal: AbortSignal): Promise<string | undefined> =>
     options.authorize ? options.authorize(scope, signal) : `${BEARER}${await token.get(signal)}`;
@@ -234,5 +235,5 @@ function connect(options: SessionOptions, name: string | undefined, principal: P
 /** The class's own cloud; without one the operator's, with the addresses that he gives in place of its own. */
 function addressesOf({ cloud, endpoint, login }: AzureSettings, named: string | undefined): CloudAddresses {
   if (named) return cloudOf(named);
-  return { ...cloudOf(cloud), ...(endpoint ? { management: endpoint } : {}), ...(login ? { login } : {}) };
+  return { ...cloudOf(cloud), ...withoutUndefined({ management: endpoint || undefined, login: login || undefined }) };
 }

@@ -15,7 +15,7 @@ import {
   refuseOthers,
   type VolumeSource,
 } from '@mcm/core/driver';
-import { type Clock, sleep } from '@mcm/kube';
+import { type Clock, defined, sleep } from '@mcm/kube';
 import { Gce, type Instance, type Operation } from '../gce/client.ts';
 import { Refusal } from '../gce/refusal.ts';
 import { readAccount } from '../login/account.ts';
@@ -35,7 +35,7 @@ import { marksOf } from './validate.ts';
 export interface GcpDriverOptions extends DriverContext, GcpSettings {
   readonly readFile: TokenOptions['readFile'];
   /** Value of the Authorization header, for clouds that want none of Google's. */
-  readonly authorize?: (account: Account, signal: AbortSignal) => Promise<string | undefined>;
+  readonly authorize?: ((account: Account, signal: AbortSignal) => Promise<string | undefined>) | undefined;
   readonly version?: string;
 }
 
@@ -98,7 +98,7 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
         if (!found) throw absent(request);
         refuseOthers(request, found.labels);
         const ending = ENDING.get(found.status ?? '');
-        return { providerId: providerIdOf(session, name), nodeName: name, ...(ending ? { ending } : {}) };
+        return { providerId: providerIdOf(session, name), nodeName: name, ending: ending || undefined };
       } catch (thrown) {
         throw fromCloud(thrown, callText({ call: 'status', machine }), signal);
       }
@@ -191,12 +191,14 @@ async function remove(calls: Calls, request: OnMachine, session: Session): Promi
 /** An instance without a name cannot be deleted, so it is not listed. */
 async function listAll(calls: Calls, request: Request, session: Session): Promise<readonly ListedInstance[]> {
   const named = (await lookup(calls, request, session)).filter(({ name = '' }) => name !== '');
-  return named.map(({ name = '', creationTimestamp, labels }) => ({
-    providerId: providerIdOf(session, name),
-    machineName: name,
-    ...(creationTimestamp ? { createdAt: creationTimestamp } : {}),
-    ...ownerOf(labels),
-  }));
+  return named.map(({ name = '', creationTimestamp, labels }) =>
+    defined({
+      providerId: providerIdOf(session, name),
+      machineName: name,
+      createdAt: creationTimestamp || undefined,
+      ...ownerOf(labels),
+    }),
+  );
 }
 
 const BEARER = 'Bearer ';

@@ -41,8 +41,8 @@ export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, la
   return new MachineError(codeOf(thrown, signal, launches), `${what}: ${why}`, {
     cause: thrown,
     credentialsRefused: isCredentialsRefused(thrown),
-    ...(thrown instanceof WrongAccount ? { place: 'secret' } : {}),
-    ...(retryAfterMs ? { retryAfterMs } : {}),
+    place: thrown instanceof WrongAccount ? 'secret' : undefined,
+    retryAfterMs: retryAfterMs || undefined,
   });
 }
 

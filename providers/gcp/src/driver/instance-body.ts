@@ -1,4 +1,5 @@
 import { bytesOf, isText, MachineError } from '@mcm/core/driver';
+import { withoutUndefined } from '@mcm/kube';
 import type { Disk, GcpProviderSpec, NetworkInterface } from '../spec/schemas.ts';
 import { SCRATCH, USER_DATA_METADATA } from './validate.ts';
 
@@ -96,10 +97,12 @@ function diskBody(disk: Disk, zone: string): Record<string, unknown> {
 
 /** The user data first, then the metadata of the provider spec. */
 function metadataItems({ metadata = [] }: GcpProviderSpec, userData: Uint8Array): object[] {
-  const own = metadata.map(({ key: name, value }) => ({
-    ...(name ? { key: name } : {}),
-    ...(value === undefined ? {} : { value }),
-  }));
+  const own = metadata.map(({ key: name, value }) =>
+    withoutUndefined({
+      key: name || undefined,
+      value,
+    }),
+  );
   return [...userDataItems(metadata, bytesOf(userData)), ...own];
 }
 
@@ -133,12 +136,8 @@ function networkBody(nic: NetworkInterface, project: string, region: string): Re
     accessConfigs: nic.disableExternalIP ? undefined : [{}],
     network: network && `projects/${project}/global/networks/${network}`,
     subnetwork: subnetwork && `regions/${region}/subnetworks/${subnetwork}`,
-    ...(aliased
-      ? {
-          stackType,
-          ipv6AccessType: ipv6accessType,
-          aliasIpRanges: [members({ ipCidrRange, subnetworkRangeName })],
-        }
-      : {}),
+    stackType: aliased ? stackType : undefined,
+    ipv6AccessType: aliased ? ipv6accessType : undefined,
+    aliasIpRanges: aliased ? [members({ ipCidrRange, subnetworkRangeName })] : undefined,
   });
 }

@@ -5,23 +5,23 @@ import { type AllowedSources, readSources } from '../login/sources.ts';
 /** The endpoints in the settings of the operator; absent: the defaults. */
 export interface GcpSettings {
   /** Origin of the Compute API. */
-  readonly endpoint?: string;
+  readonly endpoint?: string | undefined;
   /** Where service accounts get tokens. */
-  readonly tokenEndpoint?: string;
+  readonly tokenEndpoint?: string | undefined;
   /** Domain of a cloud that is not the public one. */
-  readonly universe?: string;
+  readonly universe?: string | undefined;
   /** Token sources that Secrets may name in addition to Gardener's file; absent: none. */
-  readonly sources?: AllowedSources;
+  readonly sources?: AllowedSources | undefined;
   /** Origin of the service that exchanges tokens of workloads. */
-  readonly stsEndpoint?: string;
+  readonly stsEndpoint?: string | undefined;
   /** Origin of the service that makes tokens for impersonation. */
-  readonly iamEndpoint?: string;
+  readonly iamEndpoint?: string | undefined;
   /** Origin of the metadata server of this host. */
-  readonly metadata?: string;
+  readonly metadata?: string | undefined;
   /** Origin of the metadata service of a host in AWS. */
-  readonly awsMetadata?: string;
+  readonly awsMetadata?: string | undefined;
   /** Variables with AWS keys and a region. */
-  readonly awsVariables?: Variables;
+  readonly awsVariables?: Variables | undefined;
 }
 
 /** Flags of the provider, in addition to the flags of every machine controller. Each takes precedence over its variable. */
@@ -79,19 +79,19 @@ export function gcpSettings(
     throw new ConfigError(`${universe.name} must be a domain without https://, such as googleapis.com`);
   return {
     settings: {
-      ...(endpoint ? { endpoint: endpoint.value.origin } : {}),
-      ...(tokens ? { tokenEndpoint: tokens.value.href } : {}),
-      ...(universe ? { universe: universe.value } : {}),
-      ...(allowed ? { sources: readSources(allowed.name, allowed.value) } : {}),
-      ...(sts ? { stsEndpoint: sts.value.origin } : {}),
-      ...(iam ? { iamEndpoint: iam.value.origin } : {}),
-      ...(metadata ? { metadata: metadata.value.origin } : {}),
-      ...(awsMetadata ? { awsMetadata: awsMetadata.value.origin } : {}),
-      ...(allowed ? { awsVariables: awsOf(variables) } : {}),
+      endpoint: endpoint?.value.origin,
+      tokenEndpoint: tokens?.value.href,
+      universe: universe?.value,
+      sources: allowed ? readSources(allowed.name, allowed.value) : undefined,
+      stsEndpoint: sts?.value.origin,
+      iamEndpoint: iam?.value.origin,
+      metadata: metadata?.value.origin,
+      awsMetadata: awsMetadata?.value.origin,
+      awsVariables: allowed ? awsOf(variables) : undefined,
     },
     endpoints: {
       ...endpointsInForce(endpoint, tokens, sts, iam, metadata),
-      ...(universe ? { [universe.name]: universe.value } : {}),
+      ...(universe ? Object.fromEntries([[universe.name, universe.value]]) : {}),
     },
   };
 }

@@ -1,5 +1,6 @@
 import { LearnedRate, withoutSent } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
+import { withoutUndefined } from '@mcm/kube';
 import { z } from 'zod';
 import { parseJson } from './json.ts';
 import { Refusal, readRefusal } from './refusal.ts';
@@ -74,8 +75,8 @@ const ofPage = (page: object): object => {
     ? items.map((item: unknown) => (item instanceof Object ? ofInstance(item) : item))
     : items;
   return {
-    ...(picked === undefined ? {} : { items: picked }),
-    ...(nextPageToken === undefined ? {} : { nextPageToken }),
+    items: picked,
+    nextPageToken,
   };
 };
 
@@ -149,7 +150,7 @@ export class Gce {
     const found: Instance[] = [];
     let pageToken = '';
     do {
-      const request = { project, zone, ...(pageToken === '' ? {} : { pageToken }) };
+      const request = withoutUndefined({ project, zone, pageToken: pageToken || undefined });
       // Page by page, so that each page is an attempt of its own.
       const [, , page] = await this.#call('list', { pick: ofPage, signal }, ({ instances }) =>
         instances.list(request, { ...once(), autoPaginate: false }),
@@ -166,7 +167,7 @@ export class Gce {
     ask: (clients: Clients) => Promise<T>,
   ): Promise<T> {
     const rate = this.#rateOf(kind);
-    const call: Call = { send: (request) => this.#send(request, read, signal), ...(body ? { body } : {}) };
+    const call: Call = { send: (request) => this.#send(request, read, signal), body };
     for (let attempt = 1; ; attempt++) {
       await rate.take(signal);
       try {
@@ -192,13 +193,13 @@ export class Gce {
   async #send({ method, path, body }: SdkRequest, read: Question['pick'], signal: AbortSignal): Promise<string> {
     const { authorize, refused, clock, userAgent } = this.#options;
     const authorization = await authorize(signal);
-    const headers = {
+    const headers = withoutUndefined({
       accept: 'application/json',
       'user-agent': userAgent,
-      ...(authorization === undefined ? {} : { authorization }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    };
-    const request = { method, path, headers, signal, ...(body === undefined ? {} : { body }) };
+      authorization,
+      'content-type': body === undefined ? undefined : 'application/json',
+    });
+    const request = { method, path, headers, signal, body };
     const response = await this.#transport(request);
     const answer = parseJson(withoutSent(await response.text(), request));
     if (response.status === 401 && authorization !== undefined) refused?.(authorization);

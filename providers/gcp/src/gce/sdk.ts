@@ -38,7 +38,7 @@ export interface Call {
   /** Sends the call's request. @returns the answer, judged, as JSON */
   readonly send: (request: SdkRequest) => Promise<string>;
   /** The driver's own body: the SDK adds maps that nothing has set. */
-  readonly body?: object;
+  readonly body?: object | undefined;
 }
 
 /** New options for each call, because the SDK changes them. */

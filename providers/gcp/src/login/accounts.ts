@@ -62,9 +62,9 @@ export type Account = ServiceAccount | ExternalAccount | HostAccount | Impersona
 /** The settings of the operator for accounts in Secrets. */
 export interface AccountRules {
   /** Domain of the cloud that the operator has chosen; absent: the public one, whatever the credentials say, as the original. */
-  readonly universe?: string;
+  readonly universe?: string | undefined;
   /** Places beside Gardener's file that Secrets may name; absent: none. */
-  readonly sources?: AllowedSources;
+  readonly sources?: AllowedSources | undefined;
 }
 
 /** The Secret cannot identify any account. */

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { askForText, TokenRefused } from '@mcm/core/driver';
+import { withoutUndefined } from '@mcm/kube';
 import { z } from 'zod';
 import { parseJson } from '../gce/json.ts';
 import type { TokenOptions } from './token-options.ts';
@@ -38,12 +39,12 @@ export async function signedIdentity(audience: string, options: TokenOptions, si
     .now()
     .toISOString()
     .replaceAll(/[-:]|\.\d+/g, '');
-  const headers = {
+  const headers = withoutUndefined({
     host: name,
     'x-amz-date': date,
-    ...(keys.session ? { 'x-amz-security-token': keys.session } : {}),
+    'x-amz-security-token': keys.session || undefined,
     'x-goog-cloud-target-resource': audience,
-  };
+  });
   const authorization = sign({ query, headers, date, region }, keys);
   const all = Object.entries({ authorization, ...headers }).map(([key, value]) => ({ key, value }));
   return encodeURIComponent(JSON.stringify({ url: `https://${name}?${query}`, method: 'POST', headers: all }));

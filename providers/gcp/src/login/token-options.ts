@@ -7,15 +7,15 @@ export interface TokenOptions {
   /** undefined: the file does not exist. */
   readonly readFile: (path: string) => Promise<string | undefined>;
   /** Where assertions of service accounts are exchanged in place of the key's `token_uri`: the operator's word, not the Secret's. */
-  readonly tokenEndpoint?: string;
+  readonly tokenEndpoint?: string | undefined;
   /** Origin of the service that exchanges tokens of workloads; default the cloud's. */
-  readonly stsEndpoint?: string;
+  readonly stsEndpoint?: string | undefined;
   /** Origin of the service that makes tokens for impersonation; default the cloud's. */
-  readonly iamEndpoint?: string;
+  readonly iamEndpoint?: string | undefined;
   /** Origin of the metadata server of this host. */
-  readonly metadata?: string;
+  readonly metadata?: string | undefined;
   /** Origin of the metadata service of a host in AWS. */
-  readonly awsMetadata?: string;
+  readonly awsMetadata?: string | undefined;
   /** AWS keys and the region of this process, as AWS libraries find them in the environment. */
-  readonly awsVariables?: Readonly<Record<string, string | undefined>>;
+  readonly awsVariables?: Readonly<Record<string, string | undefined>> | undefined;
 }

@@ -63,7 +63,7 @@ async function acted(
   signal: AbortSignal,
 ): Promise<Token> {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${own.value}` };
-  const asked = { scope: [SCOPE], lifetime: `${lifetimeS}s`, ...(delegates.length > 0 ? { delegates } : {}) };
+  const asked = { scope: [SCOPE], lifetime: `${lifetimeS}s`, delegates: delegates.length > 0 ? delegates : undefined };
   const sent = { headers, body: JSON.stringify(asked) };
   const reported = await ask(impersonated, onto(url, options.iamEndpoint), sent, options, signal);
   return { value: reported.accessToken, until: reported.expireTime ? Date.parse(reported.expireTime) : own.until };

@@ -39,17 +39,17 @@ async function main(): Promise<void> {
     zones,
     imagePolicy,
     latencies,
-    ...(token === undefined ? {} : { token }),
+    token,
     kubelets: {
       connect: ({ server, ca, clientCertificate }) =>
         undiciTransport({
           server,
           connections: clientCertificate ? 1 : KUBELET_CONNECTIONS,
-          ...(ca === undefined ? {} : { ca }),
-          ...(clientCertificate === undefined ? {} : { clientCertificate }),
+          ca,
+          clientCertificate,
         }),
       defaults: flags.kubelet,
-      ...(nodeCluster === undefined ? {} : { nodeCluster }),
+      nodeCluster,
     },
   });
   const answer = getRequestListener(cloud.fetch);
@@ -72,9 +72,9 @@ async function readNodeCluster(file: string): Promise<NodeCluster> {
     bare: undiciTransport({
       server,
       connections: KUBELET_CONNECTIONS,
-      ...(ca === undefined ? {} : { ca }),
-      ...(tlsServerName === undefined ? {} : { tlsServerName }),
-      ...(insecureSkipTlsVerify === undefined ? {} : { insecureSkipTlsVerify }),
+      ca,
+      tlsServerName,
+      insecureSkipTlsVerify,
     }),
   };
 }

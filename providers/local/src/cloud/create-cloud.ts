@@ -27,7 +27,7 @@ export interface CloudOptions {
   /** Default: in memory. The cloud closes it. */
   readonly store?: CloudStore;
   /** Bearer token that every request needs; absent: none is required. */
-  readonly token?: string;
+  readonly token?: string | undefined;
   readonly zones?: readonly string[];
   readonly latencies?: Partial<Latencies>;
   readonly imagePolicy?: 'any' | 'registered';

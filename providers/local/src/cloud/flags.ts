@@ -1,3 +1,4 @@
+import { defined } from '@mcm/kube';
 import { reportRefusals } from '@mcm/kube/flags';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type KubeletBehaviour, kubeletBehaviour } from '../machine/behaviour.ts';
@@ -99,13 +100,13 @@ function command(): Command {
 /** Parses the command line; prints help or the mistake and ends the process where commander does. */
 export function parseFlags(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): CloudFlags {
   const raw = command().parse(argv, { from: 'user' }).opts<RawFlags>();
-  const kubelet: KubeletBehaviour = {
-    ...(raw.kubeletJoinDelay === undefined ? {} : { joinDelay: raw.kubeletJoinDelay }),
-    ...(raw.kubeletReadyDelay === undefined ? {} : { readyDelay: raw.kubeletReadyDelay }),
-    ...(raw.kubeletPodReadyDelay === undefined ? {} : { podReadyDelay: raw.kubeletPodReadyDelay }),
-    ...(raw.kubeletPodShutdown === undefined ? {} : { podShutdown: raw.kubeletPodShutdown }),
-    ...(raw.configDaemon === true ? { configDaemon: true } : {}),
-  };
+  const kubelet: KubeletBehaviour = defined({
+    joinDelay: raw.kubeletJoinDelay,
+    readyDelay: raw.kubeletReadyDelay,
+    podReadyDelay: raw.kubeletPodReadyDelay,
+    podShutdown: raw.kubeletPodShutdown,
+    configDaemon: raw.configDaemon === true ? true : undefined,
+  });
   return {
     port: raw.port,
     dataDir: raw.dataDir,

@@ -1,5 +1,6 @@
 import { MachineError } from '@mcm/core/driver';
 import type { Clock, Transport, TransportResponse } from '@mcm/kube';
+import { withoutUndefined } from '@mcm/kube';
 import { z } from 'zod';
 import { fromAnswer, fromFailure } from './errors.ts';
 import { json } from './json.ts';
@@ -74,7 +75,11 @@ export class CloudClient {
     const found: CloudInstance[] = [];
     let pageToken: string | undefined;
     do {
-      const query = new URLSearchParams({ ...filters, limit: String(PAGE), ...(pageToken ? { pageToken } : {}) });
+      const query = new URLSearchParams({
+        ...filters,
+        limit: String(PAGE),
+        ...withoutUndefined({ pageToken: pageToken || undefined }),
+      });
       const page = await this.#call('GET', `/v1/instances?${query}`, instancePage, { signal });
       found.push(...page.items);
       pageToken = page.nextPageToken;

@@ -27,7 +27,7 @@ export interface LocalDriverOptions {
   /** A way to the cloud at an address; called once for each address. */
   readonly connect: (endpoint: string) => Transport;
   /** For Secrets that name no endpoint or token of their own. */
-  readonly defaults?: { readonly endpoint?: string; readonly token?: string };
+  readonly defaults?: { readonly endpoint?: string | undefined; readonly token?: string | undefined };
   /** Client for machines that are Pods; absent without Pods. */
   readonly pods?: Pick<PodBackendOptions, 'connectCluster' | 'random'>;
   /** Backend of classes whose Secret has no kubeconfig; default `cloud`. */
@@ -194,7 +194,7 @@ const describe = (instance: CloudInstance): Instance => ({
 const described = (instance: CloudInstance): FoundInstance => ({
   ...describe(instance),
   createdAt: instance.createdAt,
-  ...(instance.state === 'shutting-down' ? { ending: 'shutting down' } : {}),
+  ending: instance.state === 'shutting-down' ? 'shutting down' : undefined,
 });
 
 const ended = ({ id, state, stateReason }: CloudInstance): MachineError =>

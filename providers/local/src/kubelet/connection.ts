@@ -68,7 +68,7 @@ export class Connection {
         random,
         log,
         project: projectPod,
-        ...(nodeName === undefined ? {} : { fieldSelector: `spec.nodeName=${nodeName}` }),
+        fieldSelector: nodeName === undefined ? undefined : `spec.nodeName=${nodeName}`,
         indexes: { node: (pod) => (pod.spec.nodeName ? [pod.spec.nodeName] : []) },
       }),
     );

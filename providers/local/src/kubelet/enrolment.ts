@@ -18,7 +18,7 @@ export interface NodeCluster {
 }
 
 export interface EnrolmentOptions extends Omit<ConnectionOptions, 'transport'> {
-  readonly nodeCluster?: NodeCluster;
+  readonly nodeCluster?: NodeCluster | undefined;
   readonly connect: (address: ApiAddress) => ApiTransport;
 }
 
@@ -66,7 +66,7 @@ export class Enrolment {
     const { server, ca, token } = boot;
     if (server === undefined)
       throw new UserDataError('user data: server: contains no API server, and the cloud has no default');
-    const address = { server, ...(ca === undefined ? {} : { ca }) };
+    const address = { server, ca };
     const connection = this.#connection(`${server} ${ca}`, () => this.#options.connect(address));
     const certificate = options.certificate ?? (await this.#bootstrap(connection, nodeName, token, options.signal));
     // A connection of its own: with TLS, who sends is a property of the connection.

@@ -21,7 +21,7 @@ export async function fetchFirstConfig(
   connect: (address: ApiAddress) => ApiTransport,
   signal: AbortSignal,
 ): Promise<IgnitionConfig> {
-  const transport = connect({ server, ...(ca !== undefined && { ca }) });
+  const transport = connect({ server, ca });
   try {
     const answer = await transport({ method: 'GET', path, headers: { ...headers, accept: ACCEPT }, signal });
     const text = await answer.text();

@@ -10,6 +10,7 @@ import {
   nodes,
   type Pod,
   type Random,
+  withoutUndefined,
 } from '@mcm/kube';
 import { type KubeletBehaviour, layerBehaviour } from '../machine/behaviour.ts';
 import type { Instance, MachineType } from '../machine/model.ts';
@@ -202,7 +203,7 @@ export class HollowKubelet {
     const { instance, memory } = this.#options;
     const state = memory.get(instance.id) ?? {};
     if (state.enrolled && state.certificate === certificate) return;
-    memory.put(instance.id, { ...state, enrolled: true, ...(certificate && { certificate }) });
+    memory.put(instance.id, { ...state, enrolled: true, ...withoutUndefined({ certificate }) });
   }
 
   /** Waits while the kubelet must not join, or is stopped. */
@@ -254,7 +255,7 @@ export class HollowKubelet {
     const existing = await resource.get(this.nodeName, { signal });
     const body = {
       metadata: { labels: metadata.labels ?? nodeLabels(this.#facts()) },
-      ...(existing.spec.providerID ? {} : { spec: { providerID: spec.providerID } }),
+      spec: existing.spec.providerID ? undefined : { providerID: spec.providerID },
     };
     await resource.patch(this.nodeName, { type: 'merge', body }, { signal });
     const status = nodeStatus(this.#facts(), clock.now(), this.#ready());

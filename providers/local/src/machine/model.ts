@@ -10,7 +10,7 @@ export interface Instance {
   /** The provider ID in the Node; absent: the format of this provider. Set by clouds of other providers that boot the same kubelets. */
   readonly providerId?: string;
   /** The creator's idempotency key: while the instance lives, creating with it again yields this instance. */
-  readonly clientToken?: string;
+  readonly clientToken?: string | undefined;
   readonly zone: string;
   readonly machineType: string;
   readonly image: string;

@@ -70,11 +70,11 @@ export function parseKubeconfig(text: string): ClusterConfig {
   const { server, 'certificate-authority-data': ca, 'tls-server-name': tlsServerName } = cluster;
   return {
     server: server.replace(/\/+$/, ''),
-    ...(ca ? { ca: pem(ca) } : {}),
-    ...(tlsServerName ? { tlsServerName } : {}),
-    ...(cluster['insecure-skip-tls-verify'] ? { insecureSkipTlsVerify: true } : {}),
-    ...(certificate && key ? { clientCertificate: { certificate: pem(certificate), key: pem(key) } } : {}),
-    ...(user.token ? { authorization: async () => `Bearer ${user.token}` } : {}),
+    ca: ca ? pem(ca) : undefined,
+    tlsServerName: tlsServerName || undefined,
+    insecureSkipTlsVerify: cluster['insecure-skip-tls-verify'] ? true : undefined,
+    clientCertificate: certificate && key ? { certificate: pem(certificate), key: pem(key) } : undefined,
+    authorization: user.token ? async () => `Bearer ${user.token}` : undefined,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Machine } from '@mcm/api';
 import { bytesOf } from '@mcm/core/driver';
+import { defined } from '@mcm/kube';
 import type { LocalProviderSpec } from '../spec/schemas.ts';
 
 /** Field manager of everything that is applied. */
@@ -36,10 +37,10 @@ const MOUNTS = [
 ];
 
 function annotations({ ipPoolNameV4, ipPoolNameV6 }: LocalProviderSpec): Record<string, string> {
-  return {
-    ...(ipPoolNameV4 ? { 'cni.projectcalico.org/ipv4pools': JSON.stringify([ipPoolNameV4]) } : {}),
-    ...(ipPoolNameV6 ? { 'cni.projectcalico.org/ipv6pools': JSON.stringify([ipPoolNameV6]) } : {}),
-  };
+  return defined({
+    'cni.projectcalico.org/ipv4pools': ipPoolNameV4 ? JSON.stringify([ipPoolNameV4]) : undefined,
+    'cni.projectcalico.org/ipv6pools': ipPoolNameV6 ? JSON.stringify([ipPoolNameV6]) : undefined,
+  });
 }
 
 /** The Pod that is a machine, as gardener's provider-local makes it: kind's node image with systemd in it. */

@@ -15,7 +15,7 @@ export interface Component {
   readonly name: string;
   readonly version: string;
   readonly purl: string;
-  readonly licenses?: readonly { readonly expression: string }[];
+  readonly licenses?: readonly { readonly expression: string }[] | undefined;
 }
 
 /** The name of a package for tools (purl-spec, type npm): the @ of a scope is encoded. */
@@ -27,7 +27,7 @@ const component = (type: Component['type'], { name, version, license }: PackageJ
   name,
   version,
   purl: purl(name, version),
-  ...(license === undefined ? {} : { licenses: [{ expression: license }] }),
+  licenses: license === undefined ? undefined : [{ expression: license }],
 });
 
 /** Reads the packages in a program. One component for each name and version, sorted. */

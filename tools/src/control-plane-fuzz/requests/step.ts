@@ -1,7 +1,7 @@
 /** One step of a battery case; the battery's README describes the fields. */
 export interface Step {
   readonly request?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: unknown;
   readonly text?: string;
   readonly capture?: Readonly<Record<string, string>>;

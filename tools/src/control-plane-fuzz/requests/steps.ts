@@ -1,3 +1,4 @@
+import { defined } from '@mcm/kube';
 import type { Draw } from './draw.ts';
 import { bodyOf, isJsonObject, type Json, type JsonObject, raw } from './json.ts';
 import type { Kind, Samples } from './kinds.ts';
@@ -78,7 +79,7 @@ function send(kind: Kind, request: string, query: readonly string[], value: Json
   const all = guarded ? [...query.filter((each) => !each.startsWith('dryRun=')), 'dryRun=All'] : query;
   return {
     request: target(request, all),
-    ...(type === undefined ? {} : { headers: { 'content-type': type } }),
+    headers: type === undefined ? undefined : { 'content-type': type },
     ...body,
   };
 }
@@ -165,13 +166,13 @@ const scale = (source: Source, kind: Kind): readonly Step[] => {
     [
       3,
       () => {
-        const metadata: JsonObject = {
+        const metadata: JsonObject = defined({
           name: draw.weigh([
             [9, name],
             [1, 'other'],
           ]),
-          ...(draw.chance(0.6) ? { resourceVersion: '${rv}' } : {}),
-        };
+          resourceVersion: draw.chance(0.6) ? '${rv}' : undefined,
+        });
         return [get, send(kind, `PUT ${path}`, write(draw), { ...type, metadata, spec })];
       },
     ],

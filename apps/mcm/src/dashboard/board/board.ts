@@ -188,8 +188,8 @@ export class Board {
     return {
       at: now,
       tables: changed,
-      ...(gapsChanged && { gaps: this.#gaps }),
-      ...(trend !== undefined && trend !== trendBefore && { trend: [trend] }),
+      gaps: gapsChanged ? this.#gaps : undefined,
+      trend: trend !== undefined && trend !== trendBefore ? [trend] : undefined,
     };
   }
 

@@ -77,7 +77,7 @@ const lean = ({ status, ...node }: Node): Node => ({
 export function watchSources({ client, target, namespace, runtime, signal, onGap }: SourceOptions): Sources {
   const keeper = new GapKeeper(runtime.clock, onGap);
   const watching = { ...runtime, outage: keeper.outage };
-  const common = { ...watching, ...(namespace !== undefined && { namespace }) };
+  const common = { ...watching, namespace };
   const kinds = {
     deployments: createInformer<MachineDeployment>(client, machineDeployments, common),
     sets: createInformer<MachineSet>(client, machineSets, common),

@@ -35,8 +35,8 @@ export class Table<T extends Row> {
   take(): Delta<T> | undefined {
     if (this.#put.size === 0 && this.#drop.size === 0) return undefined;
     const delta = {
-      ...(this.#put.size > 0 && { put: [...this.#put.values()] }),
-      ...(this.#drop.size > 0 && { drop: [...this.#drop] }),
+      put: this.#put.size > 0 ? [...this.#put.values()] : undefined,
+      drop: this.#drop.size > 0 ? [...this.#drop] : undefined,
     };
     this.#put.clear();
     this.#drop.clear();

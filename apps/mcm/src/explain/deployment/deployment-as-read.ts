@@ -1,5 +1,5 @@
 import { type MachineDeployment, selectorMatches } from '@mcm/api';
-import type { Node } from '@mcm/kube';
+import { type Node, withoutUndefined } from '@mcm/kube';
 import { ownedBy, type ReadableEnvironment } from '../../cluster/deployment-reading.ts';
 import type { ControllerHealth } from '../../controllers/health.ts';
 import { explanationUnder } from '../reasons/stopped-controllers.ts';
@@ -21,7 +21,7 @@ export function explainAsFarAsRead(
   { now, nodes, manager, ofMachines, controllers }: Around,
 ): DeploymentExplanation {
   if (sets && fleet) {
-    const around = { controllers, ...(classes && { classes }), ...(others && { others }) };
+    const around = withoutUndefined({ controllers, classes, others });
     const reading = { ...ownedBy(deployment, { sets, fleet }), ...around };
     return explainDeployment(reading, now, nodes, manager, ofMachines);
   }

@@ -68,8 +68,8 @@ export interface DeploymentExplanation {
 
 /** Data that a caller with informers already has, and that other callers derive from one reading. */
 export interface Watched {
-  readonly guards?: GuardsAt;
-  readonly nodeOf?: (name: string) => Node | undefined;
+  readonly guards?: GuardsAt | undefined;
+  readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
   /** The health of the controllers. Absent: they act. */
   readonly controllers?: readonly ControllerHealth[];
 }
@@ -106,9 +106,9 @@ function explainActing(
     const around = {
       deployment,
       fleet,
-      ...(set && { set }),
-      ...(assessed && { guards: assessed }),
-      ...(node && { node }),
+      set,
+      guards: assessed,
+      node,
     };
     return [...managerHold(controllers, deployment.metadata.name), ...replacementHolds(machine, around)];
   };
@@ -128,8 +128,8 @@ function explainActing(
     sets,
     machines,
     creating: () => 0,
-    ...(nodeOf ? { nodeOf } : {}),
-    ...(assessed ? { guards: assessed } : {}),
+    nodeOf,
+    guards: assessed,
     overlaps: others.filter(({ metadata }) => overlapping.has(metadata.name)),
     now,
   };

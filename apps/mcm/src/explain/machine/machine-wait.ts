@@ -17,13 +17,13 @@ export interface MachineWait {
   readonly name: string;
   readonly phase: string;
   /** RFC 3339: see {@link sinceOf}. */
-  readonly since?: string;
+  readonly since?: string | undefined;
   /** The activity or wait, as text of the controller without the parts for controllers. */
   readonly doing: string;
   /** The end of the phase and its result; absent if the phase has no deadline. */
-  readonly deadline?: { readonly at: Date; readonly then: string };
+  readonly deadline?: { readonly at: Date; readonly then: string } | undefined;
   /** Code of the last error of the cloud. */
-  readonly errorCode?: string;
+  readonly errorCode?: string | undefined;
 }
 
 /**
@@ -49,10 +49,10 @@ export function machineWait(
   return {
     name: metadata.name,
     phase,
-    ...(since ? { since } : {}),
+    since: since || undefined,
     doing: doingOf(machine, phase, defaults),
-    ...(deadline ? { deadline } : {}),
-    ...(operation?.errorCode ? { errorCode: operation.errorCode } : {}),
+    deadline,
+    errorCode: operation?.errorCode || undefined,
   };
 }
 

@@ -151,16 +151,16 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   const birth = node === null ? undefined : birthOf(machine, node);
   return {
     phase: wait?.phase ?? machine.status?.currentStatus?.phase ?? '',
-    ...(since && { since }),
-    ...(preserved && { preserved }),
+    since: since || undefined,
+    preserved: preserved || undefined,
     providerID: machine.spec.providerID ?? null,
     node: { name: nodeName ?? null, state: nodeState(machine, node, settings.defaults) },
     class: { name: machine.spec.class.name ?? '?', missing: ownClass === undefined },
-    ...(deletionCause && { deletionCause }),
+    deletionCause: deletionCause || undefined,
     controllers: notActing(controllers),
     waitsFor: wait ?? null,
-    ...(cause && { cause }),
-    ...(birth && { birth }),
+    cause,
+    birth,
     hints: machineHints(machine, { cause, drain: drain ?? undefined, settings: settings.defaults }),
     askedInVain: validationWarningsOf(
       machine,
@@ -169,7 +169,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
       node ?? undefined,
     ),
     quarantinedVms: quarantinedIn(machineClass ? [machineClass] : []),
-    ...(drain && { drain }),
+    drain,
     events: recent ?? [],
     remarks: wait?.deadline && settings.remark !== undefined ? [settings.remark] : [],
   };
@@ -268,7 +268,7 @@ const previewOf = (
     signal,
     defaults,
     onRefused,
-    ...(machineClass ? { machineClass } : {}),
+    machineClass,
   });
 };
 

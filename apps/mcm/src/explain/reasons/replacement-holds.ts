@@ -25,12 +25,12 @@ import { ifAllowed, readNodes } from '../../cluster/allowed.ts';
 
 /** The data that decides whether a Failed machine is replaced. Absent data is unknown. */
 export interface ReplacementContext {
-  readonly set?: MachineSet;
-  readonly deployment?: MachineDeployment;
+  readonly set?: MachineSet | undefined;
+  readonly deployment?: MachineDeployment | undefined;
   /** The machines of its namespace. */
-  readonly fleet?: readonly Machine[];
-  readonly guards?: Guards;
-  readonly node?: Node;
+  readonly fleet?: readonly Machine[] | undefined;
+  readonly guards?: Guards | undefined;
+  readonly node?: Node | undefined;
 }
 
 /** The reasons that prevent a replacement now, each as a clause after "as long as". Pure. */
@@ -117,12 +117,11 @@ export async function readReplacementContext(
   const deployments = client.resource<MachineDeployment>(machineDeployments, namespace);
   const deployment = above && (await ifAllowed(ignoreNotFound(deployments.get(above.name)), unread));
   return {
-    ...(set ? { set } : {}),
-    ...(deployment ? { deployment } : {}),
-    ...(fleet ? { fleet: fleet.items } : {}),
-    ...(fleet && classes
-      ? { guards: guardsOf({ machines: fleet.items, classes: classes.items, nodes }, settings, now) }
-      : {}),
-    ...(node ? { node } : {}),
+    set: set ?? undefined,
+    deployment: deployment ?? undefined,
+    fleet: fleet ? fleet.items : undefined,
+    guards:
+      fleet && classes ? guardsOf({ machines: fleet.items, classes: classes.items, nodes }, settings, now) : undefined,
+    node,
   };
 }

@@ -40,7 +40,8 @@ export function explanationUnder<T extends Announcing>(
   const acts = doesAct(controllers, MANAGER, explanation.name);
   return {
     ...explanation,
-    ...(acts ? {} : { next: `none: ${MANAGER} is not working`, changes: [] }),
+    next: acts ? explanation.next : `none: ${MANAGER} is not working`,
+    changes: acts ? explanation.changes : [],
     waitsFor: explanation.waitsFor.map((wait) => waitUnder(wait, controllers)),
     controllers: notActing(controllers),
   };

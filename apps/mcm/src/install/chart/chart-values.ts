@@ -37,7 +37,7 @@ const closed = (properties: object, required: readonly string[] = []): object =>
   type: 'object',
   additionalProperties: false,
   properties,
-  ...(required.length > 0 ? { required } : {}),
+  required: required.length > 0 ? required : undefined,
 });
 
 const CONTAINERS = {

@@ -10,8 +10,10 @@ export function kustomizeFiles(): ReadonlyMap<string, string> {
   const files = new Map(base.map(({ name, objects }): [string, string] => [`base/${name}.yaml`, yamlStream(objects)]));
   const list = (kind: string, version: string, resources: readonly string[], patches: readonly object[] = []): string =>
     stringify({
-      ...{ apiVersion: `kustomize.config.k8s.io/${version}`, kind, resources },
-      ...(patches.length === 0 ? {} : { patches }),
+      apiVersion: `kustomize.config.k8s.io/${version}`,
+      kind,
+      resources,
+      patches: patches.length === 0 ? undefined : patches,
     });
   files.set(
     'base/kustomization.yaml',

@@ -14,7 +14,7 @@ export interface PanelSpec {
   readonly unit: string;
   readonly queries: readonly Query[];
   /** Values from which the panel is orange and red. */
-  readonly thresholds?: readonly [warning: number, critical: number];
+  readonly thresholds?: readonly [warning: number, critical: number] | undefined;
 }
 
 /** A row of panels with a title. */
@@ -59,7 +59,7 @@ export const stat = (
   kind: 'stat',
   unit: 'short',
   queries: [{ expr, legend: title }],
-  ...(thresholds ? { thresholds } : {}),
+  thresholds,
 });
 
 /** The width of the grid of Grafana. */
@@ -80,8 +80,8 @@ const target = ({ expr, legend }: Query, index: number, kind: PanelSpec['kind'])
   datasource: DATASOURCE,
   expr,
   legendFormat: legend,
-  ...(kind === 'timeseries' ? {} : { instant: true }),
-  ...(kind === 'table' ? { format: 'table' } : {}),
+  instant: kind === 'timeseries' ? undefined : true,
+  format: kind === 'table' ? 'table' : undefined,
 });
 
 function panel(spec: PanelSpec, id: number, gridPos: Place): object {
@@ -97,7 +97,7 @@ function panel(spec: PanelSpec, id: number, gridPos: Place): object {
   ];
   const defaults = {
     unit,
-    ...(thresholds ? { color: { mode: 'thresholds' } } : {}),
+    color: thresholds ? { mode: 'thresholds' } : undefined,
     thresholds: { mode: 'absolute', steps },
   };
   return {

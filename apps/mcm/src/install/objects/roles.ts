@@ -111,7 +111,7 @@ export function role(
   subject: string,
   { account, labels }: RoleOwner,
 ) {
-  const metadata = { name, ...(namespace === undefined ? {} : { namespace }), labels };
+  const metadata = { name, namespace, labels };
   return [
     { apiVersion: `${RBAC}/v1`, kind, metadata, rules },
     {

@@ -87,7 +87,8 @@ const separatePods = (settings: InstallSettings): Pods => ({
 
 const commonFlags = ({ namespace, kubeconfigs }: InstallSettings, secure: number): ContainerFlags => ({
   namespace,
-  ...{ 'control-kubeconfig': kubeconfigs.control, 'target-kubeconfig': kubeconfigs.target },
+  'control-kubeconfig': kubeconfigs.control,
+  'target-kubeconfig': kubeconfigs.target,
   'secure-port': String(secure),
 });
 

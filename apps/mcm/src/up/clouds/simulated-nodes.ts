@@ -69,11 +69,11 @@ export async function simulateNodes(options: SimulatedNodeOptions): Promise<void
     random,
     log,
     memory: storedMemory(new MemoryStore()),
-    connect: (address) => undiciTransport({ server: address.server, ...(address.ca && { ca: address.ca }) }),
+    connect: (address) => undiciTransport({ server: address.server, ca: address.ca || undefined }),
     nodeCluster: {
       server,
       transport: undiciTransport({ ...cluster, connections: CONNECTIONS }),
-      bare: undiciTransport({ server, connections: CONNECTIONS, ...(ca !== undefined && { ca }) }),
+      bare: undiciTransport({ server, connections: CONNECTIONS, ca }),
     },
   });
   const joined = new Set<string>();

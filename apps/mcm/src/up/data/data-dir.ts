@@ -32,7 +32,7 @@ export interface InstanceState {
   /** Whether the machine-config-controller runs too. */
   readonly machineConfig?: boolean;
   /** The port of the config server; absent: machines get their configuration after they have joined. */
-  readonly configPort?: number;
+  readonly configPort?: number | undefined;
   /** The address of the cloud at the last start. */
   readonly cloudAddress?: string;
 }

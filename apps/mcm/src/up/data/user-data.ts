@@ -20,7 +20,7 @@ export function userDataFor(
       server: cluster.server,
       certificateAuthorityData: cluster['certificate-authority-data'],
       bootstrapToken: '<<BOOTSTRAP_TOKEN>>',
-      ...(nodeIsMachine ? { nodeName: '<<MACHINE_NAME>>' } : {}),
+      nodeName: nodeIsMachine ? '<<MACHINE_NAME>>' : undefined,
     },
     null,
     2,

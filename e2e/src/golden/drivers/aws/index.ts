@@ -70,7 +70,7 @@ async function playIn(
       variables,
       readFile: async (path) => recorded.files?.[/^\$\{token-file:(.*)\}$/.exec(path)?.[1] ?? ''],
     },
-    ...(recorded.visibilityBudgetMs === undefined ? {} : { visibilityBudgetMs: recorded.visibilityBudgetMs }),
+    visibilityBudgetMs: recorded.visibilityBudgetMs,
   });
   const call = createCaller({ driver, recorded, provider: 'AWS', clock, stop: caller.signal });
   for (const [index, step] of callsOf(recorded).entries()) {

@@ -1,4 +1,5 @@
 import { DRIVER_TIMEOUTS } from '@mcm/core';
+import { withoutUndefined } from '@mcm/kube';
 import { z } from 'zod';
 import { type Expected, type ExpectedRequest, failsWith, type Rule, type Situation } from '../expected.ts';
 import type { RecordedCase } from '../recording.ts';
@@ -242,7 +243,11 @@ const token: Rule = {
     const missing = /^(.*)open \S+: no such file or directory$/.exec(expected.result.errorText ?? '');
     const textMatches = missing && new RegExp(`^${escaped(missing[1] ?? '')}open \\S+: it cannot be read$`);
     if (!isOther && !textMatches) return undefined;
-    return { ...expected, requests, result: { ...expected.result, ...(textMatches ? { textMatches } : {}) } };
+    return {
+      ...expected,
+      requests,
+      result: { ...expected.result, ...withoutUndefined({ textMatches: textMatches ?? undefined }) },
+    };
   },
 };
 

@@ -34,14 +34,12 @@ export const playCase: PlayCase = async (recorded, watch) => {
     connect: cloud.connect,
     readFile: async (path) => FILES[path],
     throwAwayKey: async () => KEY,
-    ...(recorded.recordsToken
-      ? {}
-      : {
-          authorize: async (scope: string) => {
-            scopes.add(scope);
-            return undefined;
-          },
-        }),
+    authorize: recorded.recordsToken
+      ? undefined
+      : async (scope: string) => {
+          scopes.add(scope);
+          return undefined;
+        },
   });
   const seconds = recorded.contextDeadlineSeconds;
   const limited = typeof seconds === 'number' ? { ...recorded, callerDeadlineMs: seconds * 1_000 } : recorded;

@@ -54,7 +54,7 @@ export const playCase: PlayCase = async (given, watch) => {
     random: seededRandom(1),
     connect: cloud.connect,
     readFile: async () => SUBJECT_TOKEN,
-    ...(tokens ? {} : { authorize: async () => undefined }),
+    authorize: tokens ? undefined : async () => undefined,
   });
   const stop = new AbortController();
   const call = createCaller({ driver, recorded, provider: 'GCP', clock, stop: stop.signal });

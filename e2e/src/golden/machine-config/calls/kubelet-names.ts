@@ -1,3 +1,4 @@
+import { withoutUndefined } from '@mcm/kube';
 import {
   type ConfigCondition,
   type ControllerConfig,
@@ -97,8 +98,8 @@ class World {
       machineConfigs: [...this.#machineConfigs.values()],
       cluster: {
         featureGates,
-        ...(tlsProfile && { tlsProfile }),
-        ...(latencyProfile !== undefined && { latencyProfile }),
+        tlsProfile,
+        latencyProfile,
       },
     });
     for (const made of [...plan.create, ...plan.update]) this.#machineConfigs.set(made.metadata.name, made);
@@ -106,19 +107,22 @@ class World {
     const { annotations, finalizers, verdict } = plan;
     const { generation } = config.metadata;
     const conditions = (config.status?.conditions ?? []) as readonly ConfigCondition[];
+    const status =
+      verdict &&
+      withoutUndefined({
+        observedGeneration: generation,
+        conditions: [...withVerdict(conditions, verdict.problem, NOW)],
+      });
     this.#configs.set(config.metadata.name, {
       ...config,
       metadata: {
         ...config.metadata,
-        ...(annotations && { annotations: { ...annotations } }),
-        ...(finalizers && { finalizers: [...finalizers] }),
+        ...withoutUndefined({
+          annotations: annotations ? { ...annotations } : undefined,
+          finalizers: finalizers ? [...finalizers] : undefined,
+        }),
       },
-      ...(verdict && {
-        status: {
-          ...(generation !== undefined && { observedGeneration: generation }),
-          conditions: [...withVerdict(conditions, verdict.problem, NOW)],
-        },
-      }),
+      ...withoutUndefined({ status }),
     });
     return plan.error;
   }

@@ -34,12 +34,12 @@ function original(input: OriginalInput): Record<string, unknown> {
     const tree = templateTree(input.templates);
     const base = baseKubeletConfiguration({ tree, controllerConfig }, role, {
       featureGates,
-      ...(tlsProfile && { tlsProfile }),
+      tlsProfile,
     });
     const latency = workerLatencyProfile ?? 'Default';
     const latencyError = errorOf(() => void reportFrequency(latency));
     const parsed = serialiseKubelet(workerLatencyProfile === undefined ? base : withLatency(base, role, latency));
-    return { parsed, ...(workerLatencyProfile !== undefined && { latencyError }) };
+    return { parsed, latencyError: workerLatencyProfile !== undefined ? latencyError : undefined };
   });
 }
 
@@ -70,10 +70,8 @@ export const kubeletCalls: Readonly<Record<string, Call>> = {
   'kc-files': files,
   'kc-validate': ({ kubeletConfig, pool }: { kubeletConfig: KubeletConfig; pool?: MachineConfigPool }) => ({
     error: errorOf(() => void validateKubeletConfig(kubeletConfig)),
-    ...(pool && {
-      controlPlanePool: isControlPlanePool(pool),
-      staticPodPathError: errorOf(() => validateStaticPodPath(kubeletConfig, pool)),
-    }),
+    controlPlanePool: pool ? isControlPlanePool(pool) : undefined,
+    staticPodPathError: pool ? errorOf(() => validateStaticPodPath(kubeletConfig, pool)) : undefined,
   }),
   'kc-tls': ({ profile }: { profile: TlsProfile }) => ({ ...tlsSettings(profile) }),
   'kc-original': original,

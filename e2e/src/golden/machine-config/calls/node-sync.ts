@@ -57,9 +57,9 @@ function sync(input: Input): Record<string, unknown> {
 function changeOf(nodes: readonly Node[], { name, annotations, labels, taints }: NodeWrite): Record<string, unknown> {
   const old = nodes.find(({ metadata }) => metadata.name === name);
   return {
-    ...(Object.keys(annotations).length > 0 && { annotations }),
-    ...(Object.keys(labels).length > 0 && { labels: { ...old?.metadata.labels, ...labels } }),
-    ...(taints && { taints }),
+    annotations: Object.keys(annotations).length > 0 ? annotations : undefined,
+    labels: Object.keys(labels).length > 0 ? { ...old?.metadata.labels, ...labels } : undefined,
+    taints,
   };
 }
 

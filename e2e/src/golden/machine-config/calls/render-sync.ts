@@ -1,4 +1,5 @@
 import type { Change } from '@mcm/kube';
+import { withoutUndefined } from '@mcm/kube';
 import {
   applyMachineConfig,
   type ConfigCondition,
@@ -56,7 +57,7 @@ class World {
   #put(config: MachineConfig): void {
     const old = this.#configs.get(config.metadata.name);
     const { labels } = config.metadata;
-    const metadata = old ? { ...old.metadata, ...(labels ? { labels } : {}) } : config.metadata;
+    const metadata = old ? { ...old.metadata, ...withoutUndefined({ labels }) } : config.metadata;
     this.#configs.set(config.metadata.name, { ...config, metadata });
   }
 
@@ -83,7 +84,7 @@ class World {
       kubeletConfigs: this.#input.kubeletConfigs ?? [],
       containerRuntimeConfigs: this.#input.containerRuntimeConfigs ?? [],
       identity: { version: controllerVersion, hash: controllerHash },
-      ...(irreconcilableGate && storageOverrides && { storageOverrides }),
+      storageOverrides: irreconcilableGate && storageOverrides ? storageOverrides : undefined,
     });
     const { create, update, configuration, condition } = plan;
     if (create) this.#configs.set(create.metadata.name, create);
@@ -91,8 +92,10 @@ class World {
     const conditions = (pool.status?.conditions ?? []) as readonly ConfigCondition[];
     this.#pools.set(pool.metadata.name, {
       ...pool,
-      ...(configuration && { spec: { ...pool.spec, configuration } }),
-      ...(condition && { status: { ...pool.status, conditions: [...withCondition(conditions, condition, NOW)] } }),
+      ...withoutUndefined({
+        spec: configuration ? { ...pool.spec, configuration } : undefined,
+        status: condition ? { ...pool.status, conditions: [...withCondition(conditions, condition, NOW)] } : undefined,
+      }),
     });
     return plan;
   }

@@ -62,8 +62,8 @@ export const renderCalls: Readonly<Record<string, Call>> = {
         controllerConfig,
         configs,
         identity: { version: controllerVersion, hash: controllerHash },
-        ...(current && { current }),
-        ...(storageOverrides && { storageOverrides }),
+        current,
+        storageOverrides,
       });
       const { metadata, spec } = machineConfig;
       return { machineConfig: { metadata, spec }, source: sources.map((one) => `MachineConfig/${one.metadata.name}`) };

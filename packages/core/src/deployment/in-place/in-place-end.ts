@@ -55,6 +55,7 @@ function endOf(machine: Machine, node: Node): NodeMark['change'] | undefined {
       labels: { [Labels.CandidateForUpdate]: null, [Labels.SelectedForUpdate]: null },
       annotations: { [Annotations.SelectedForTemplate]: null },
     },
-    ...(emptied ? { spec: schedulable(node), decidedBy: DECIDED_BY_DRAIN } : {}),
+    spec: emptied ? schedulable(node) : undefined,
+    decidedBy: emptied ? DECIDED_BY_DRAIN : undefined,
   };
 }

@@ -1,4 +1,5 @@
 import { Annotations, Labels, type Machine, type MachineDeployment } from '@mcm/api';
+import { withoutUndefined } from '@mcm/kube';
 import { type ConditionChange, findCondition } from '../../objects/conditions.ts';
 import { phaseOf } from '../../objects/machines.ts';
 import { currentReplicas } from '../rollout/rolling-update.ts';
@@ -106,7 +107,7 @@ export function inPlaceStep(view: View): Step {
     ...shareOf(view),
     manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
     // Outside of its windows, an update completes started machines and starts no others.
-    ...(view.closed ? { repairsFirst: true } : {}),
+    ...withoutUndefined({ repairsFirst: view.closed ? true : undefined }),
     nodeOf: nodeOf ?? (() => undefined),
     postponed: new Set(view.postponed.map(({ machine }) => machine)),
   });
@@ -118,7 +119,7 @@ export function inPlaceStep(view: View): Step {
   const said = findCondition(deployment.status?.conditions ?? [], ROLLOUT_BLOCKED as never)?.message;
   const news = failed && failed.message !== said;
   return {
-    ...(failed ? { condition: failed } : {}),
+    condition: failed,
     events: news ? [{ type: 'Warning', reason: failed.reason, message: failed.message }] : [],
     resize: step.resize,
     inPlace: step.work,

@@ -121,7 +121,7 @@ export function leftoverOf(machine: Machine, node: Node): Change | undefined {
   return {
     metadata: {
       labels: { [Labels.SelectedForUpdate]: null },
-      ...(noted ? { annotations: { [Annotations.SelectedForTemplate]: null } } : {}),
+      annotations: noted ? { [Annotations.SelectedForTemplate]: null } : undefined,
     },
   };
 }

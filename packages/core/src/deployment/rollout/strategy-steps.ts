@@ -44,8 +44,8 @@ export function createStep(view: View, size = initialReplicas(view)): Step {
 /** The rule that decides which set gets additional machines. */
 export const growthOf = ({ replicas, gate, good }: Pick<View, 'replicas' | 'gate' | 'good'>): GrowthRule => ({
   replicas,
-  ...(gate ? { ceiling: gate.ceiling } : {}),
-  ...(good === undefined ? {} : { good }),
+  ceiling: gate?.ceiling,
+  good,
 });
 
 /** The part of the shared disruption budget that repairs do not use. */

@@ -5,6 +5,7 @@ import {
   type MachineSet,
   TRIGGERED_DELETION_PRIORITY,
 } from '@mcm/api';
+import { defined } from '@mcm/kube';
 import { isBeingHandedOver, isFailed, isTerminating, markTimeOf, priorityOf } from '../../objects/machines.ts';
 import { coveredUntil, readTriggers, type Trigger } from '../../objects/scaler.ts';
 import { formatTime, parseTime } from '../../values/integers.ts';
@@ -57,10 +58,10 @@ function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly
   if (isPrioritised && marked) return {};
   const isOpen = (time: string): boolean => covered === undefined || (parseTime(time) ?? covered + 1) > covered;
   const time = isOpen(entry) ? entry : after(covered, now);
-  return {
-    ...(isPrioritised ? {} : { [Annotations.Priority]: String(TRIGGERED_DELETION_PRIORITY) }),
-    ...(marked && isOpen(marked) ? {} : { [Annotations.MarkedForDeletionTime]: time }),
-  };
+  return defined({
+    [Annotations.Priority]: isPrioritised ? undefined : String(TRIGGERED_DELETION_PRIORITY),
+    [Annotations.MarkedForDeletionTime]: marked && isOpen(marked) ? undefined : time,
+  });
 }
 
 /**
@@ -107,10 +108,10 @@ export function planTriggers(
     }))
     .filter((mark) => Object.keys(mark.annotations).length > 0);
   return {
-    annotations: {
-      ...(list === text ? {} : { [Annotations.TriggerDeletion]: list === '' ? null : list }),
-      ...(rises ? { [Annotations.LastReplicaChangeByScaler]: present } : {}),
-    },
+    annotations: defined({
+      [Annotations.TriggerDeletion]: list === text ? undefined : list === '' ? null : list,
+      [Annotations.LastReplicaChangeByScaler]: rises ? present : undefined,
+    }),
     marks,
     refused: [
       ...rubbish(text),

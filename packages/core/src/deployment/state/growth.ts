@@ -5,9 +5,9 @@ export interface GrowthRule {
   /** `spec.replicas` of the deployment. */
   readonly replicas: number;
   /** The limit of the current set while its template is not proven; absent: no limit. */
-  readonly ceiling?: number;
+  readonly ceiling?: number | undefined;
   /** The last good set, which gets the replicas that the current set may not have; absent if it does not exist. */
-  readonly good?: string;
+  readonly good?: string | undefined;
 }
 
 /** The information about sets that {@link lastGood} needs in addition to their sizes. */

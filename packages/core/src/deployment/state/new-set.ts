@@ -8,6 +8,7 @@ import {
   type MachineSet,
 } from '@mcm/api';
 import type { Draft } from '@mcm/kube';
+import { defined, withoutUndefined } from '@mcm/kube';
 import { controllerReference } from '../../objects/claim.ts';
 import type { Limits } from '../../objects/limits.ts';
 import { CONFIGURATION_FIELDS, configurationOf } from '../../objects/template-sync.ts';
@@ -59,9 +60,9 @@ export function newSet(
   return {
     apiVersion: API_VERSION,
     kind: 'MachineSet',
-    metadata: {
+    metadata: defined({
       name: setName(deployment, hash),
-      ...(namespace === undefined ? {} : { namespace }),
+      namespace,
       labels,
       annotations: {
         ...bornWith(deployment),
@@ -70,14 +71,14 @@ export function newSet(
       },
       finalizers: [Finalizers.MachineControllerManager],
       ownerReferences: [controllerReference(deployment as MachineDeployment & { kind: string })],
-    },
-    spec: {
+    }),
+    spec: defined({
       replicas: options.replicas,
       selector: { ...selector, matchLabels: { ...selector.matchLabels, [Labels.TemplateHash]: hash } },
       template: { ...template, metadata: { ...template.metadata, labels } },
-      ...(minReadySeconds === undefined ? {} : { minReadySeconds }),
-      ...(autoPreserveFailedMachineMax === undefined ? {} : { autoPreserveFailedMachineMax }),
-    },
+      minReadySeconds,
+      autoPreserveFailedMachineMax,
+    }),
   };
 }
 
@@ -102,12 +103,12 @@ function syncedTemplate(deployment: MachineDeployment, set: MachineSet): Machine
   const wanted = semanticEqual(nodeTemplate, theirs.nodeTemplate) ? nodeTemplate : theirs.nodeTemplate;
   return {
     ...mine,
-    spec: {
+    spec: defined({
       ...kept,
       ...configurationOf(theirs),
       class: { ...mine.spec.class, kind: theirs.class.kind },
-      ...(wanted === undefined ? {} : { nodeTemplate: wanted }),
-    },
+      nodeTemplate: wanted,
+    }),
   };
 }
 
@@ -133,8 +134,7 @@ export function syncedSet(
   const spec: MachineSet['spec'] = {
     ...set.spec,
     template,
-    ...(minReadySeconds === undefined ? {} : { minReadySeconds }),
-    ...(autoPreserveFailedMachineMax === undefined ? {} : { autoPreserveFailedMachineMax }),
+    ...withoutUndefined({ minReadySeconds, autoPreserveFailedMachineMax }),
   };
   if (minReadySeconds === undefined) delete spec.minReadySeconds;
   if (autoPreserveFailedMachineMax === undefined) delete spec.autoPreserveFailedMachineMax;

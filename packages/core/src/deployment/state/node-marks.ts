@@ -63,12 +63,12 @@ function markOf(node: Node, { taint, protect, candidate }: Wanted): NodeMark | u
       ? { [Labels.CandidateForUpdate]: TRUE_LOWER }
       : undefined;
   if (taints === undefined && annotations === undefined && labels === undefined) return undefined;
-  const metadata = { ...(annotations ? { annotations } : {}), ...(labels ? { labels } : {}) };
+  const metadata = { annotations, labels };
   return {
     node,
     change: {
-      ...(annotations === undefined && labels === undefined ? {} : { metadata }),
-      ...(taints === undefined ? {} : { spec: { taints } }),
+      metadata: annotations === undefined && labels === undefined ? undefined : metadata,
+      spec: taints === undefined ? undefined : { taints },
     },
   };
 }

@@ -13,13 +13,13 @@ export interface SetSize {
   readonly actual: number;
   readonly available: number;
   /** Terminating machines that count in addition to the replicas. Absent: they count only where they fill a place. */
-  readonly leaving?: number;
+  readonly leaving?: number | undefined;
   /** Replicas without a machine that stays or is being created; absent: none. */
-  readonly open?: number;
+  readonly open?: number | undefined;
   /** Unreachable machines that a circuit breaker keeps. A rollout does not delete them as if they were dead. */
-  readonly held?: number;
+  readonly held?: number | undefined;
   /** Available machines whose nodes postpone their replacement. A rollout does not delete them. Absent: none. */
-  readonly postponed?: number;
+  readonly postponed?: number | undefined;
   /** Annotation desired-replicas. */
   readonly desired: number | undefined;
   /** Annotation max-replicas. */
@@ -43,10 +43,10 @@ export const sizeOf = (
   replicas: set.spec.replicas ?? 0,
   actual: counts.replicas,
   available: counts.available,
-  ...(counts.leaving ? { leaving: counts.leaving } : {}),
-  ...(counts.held ? { held: counts.held } : {}),
-  ...(counts.open ? { open: counts.open } : {}),
-  ...(counts.postponed ? { postponed: counts.postponed } : {}),
+  leaving: counts.leaving || undefined,
+  held: counts.held || undefined,
+  open: counts.open || undefined,
+  postponed: counts.postponed || undefined,
   desired: parseInteger(set.metadata.annotations?.[Annotations.DesiredReplicas]),
   max: parseInteger(set.metadata.annotations?.[Annotations.MaxReplicas]),
 });

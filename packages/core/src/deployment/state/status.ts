@@ -5,6 +5,7 @@ import {
   type MachineDeploymentStatus,
   type MachineSet,
 } from '@mcm/api';
+import { defined } from '@mcm/kube';
 import { setDeploymentCondition } from '../../objects/conditions.ts';
 import type { MachineCounts } from '../../set/status.ts';
 import { semanticEqual } from '../../values/semantic-equal.ts';
@@ -64,7 +65,7 @@ export function deploymentStatus(
   const asked = sum(all, ({ set }) => set.spec.replicas ?? 0);
   const failed = all.flatMap(({ counts }) => counts.failed);
   const { collisionCount, conditions = [] } = deployment.status ?? {};
-  return {
+  return defined({
     observedGeneration: deployment.metadata.generation ?? 0,
     replicas: sum(all, ({ counts }) => counts.replicas),
     updatedReplicas: current?.counts.replicas ?? 0,
@@ -72,14 +73,14 @@ export function deploymentStatus(
     availableReplicas: available,
     preservedFailedReplicas: preservedFailed,
     unavailableReplicas: Math.max(asked - available, 0),
-    ...(collisionCount === undefined ? {} : { collisionCount }),
-    ...(failed.length > 0 ? { failedMachines: failed } : {}),
+    collisionCount,
+    failedMachines: failed.length > 0 ? failed : undefined,
     conditions: setDeploymentCondition(
       conditions,
       availability(deployment, available, preservedFailed, maxUnavailable),
       now,
     ),
-  };
+  });
 }
 
 /** Returns true if the status differs from the stored one. Absent and empty are equal. */

@@ -39,14 +39,14 @@ export interface DeploymentSnapshot {
   /** Number of machines that a set is creating and that are not in the cache yet, by the uid of the set. */
   readonly creating: (setUid: string) => number;
   /** Returns a node of the target cluster, if the cache has it. */
-  readonly nodeOf?: (name: string) => Node | undefined;
+  readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
   /**
    * The reason why the nodes of the target cluster cannot be read, as a clause. Absent: they can be read, or there are
    * none.
    */
   readonly nodesUnseen?: string;
   /** Limits for the replacement of failed machines. Absent: the defaults, and no circuit breaker. */
-  readonly guards?: Guards;
+  readonly guards?: Guards | undefined;
   /** Other deployments that select the same machines; absent: none. */
   readonly overlaps?: readonly MachineDeployment[];
   /** Actions of other controllers of this process that the caches do not show yet; absent: none. */
@@ -214,8 +214,8 @@ function repairsOf(
     old: old.map(account),
     finished: hasArrived(deployment),
     ...keptFailures(deployment, gate),
-    ...(disruptions ? { leaving: disruptions.isLeaving } : {}),
-    ...(deployment.spec.strategy?.type === 'InPlaceUpdate' && nodeOf ? { selected: selectedBy(nodeOf) } : {}),
+    leaving: disruptions?.isLeaving,
+    selected: deployment.spec.strategy?.type === 'InPlaceUpdate' && nodeOf ? selectedBy(nodeOf) : undefined,
     limit,
     breakerOf,
     nodeAnnotations: (name) => {

@@ -37,7 +37,7 @@ export class DeploymentAccess {
     spec?: object,
   ): Promise<MachineDeployment> {
     const { name, uid, resourceVersion } = deployment.metadata;
-    const body = { metadata: { uid, resourceVersion, ...metadata }, ...(spec ? { spec } : {}) };
+    const body = { metadata: { uid, resourceVersion, ...metadata }, spec };
     const written = await this.client.patch(name, { type: 'merge', body }, { signal });
     this.context.deployments.recordWrite(written);
     return written;

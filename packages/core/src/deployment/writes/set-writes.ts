@@ -1,4 +1,5 @@
 import { Annotations, Labels, type MachineSet, TRUE_LOWER } from '@mcm/api';
+import { withoutUndefined } from '@mcm/kube';
 import { isBeingHandedOver, isTerminating } from '../../objects/machines.ts';
 import { fallOf } from '../../objects/scaler.ts';
 import { semanticEqual } from '../../values/semantic-equal.ts';
@@ -82,10 +83,10 @@ function folded(view: View, step: Step, set: MachineSet): MachineSet {
     ...set,
     metadata: {
       ...set.metadata,
-      ...(labels ? { labels } : {}),
+      ...withoutUndefined({ labels }),
       annotations: {
         ...annotations,
-        ...(marked === undefined ? {} : { [Annotations.PreferNoSchedule]: marked }),
+        ...withoutUndefined({ [Annotations.PreferNoSchedule]: marked }),
         ...time,
         ...(scaled ? scaleAnnotations(deployment.spec.replicas ?? 0, limits) : {}),
       },

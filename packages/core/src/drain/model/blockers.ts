@@ -12,9 +12,9 @@ export interface Blocker {
   /** An error, not only a slow operation. */
   readonly failed: boolean;
   /** Keys of the PodDisruptionBudgets whose change ends the wait. */
-  readonly budgets?: readonly string[];
+  readonly budgets?: readonly string[] | undefined;
   /** `namespace/name` of the blocked pods; none for a volume of a deleted pod. */
-  readonly pods?: readonly string[];
+  readonly pods?: readonly string[] | undefined;
   /** The action that ends the wait, as a sentence. */
   readonly hint: string;
   /**
@@ -42,7 +42,7 @@ export function heldBlocker(
     text: `drain timeout expired with pod ${left}${more} left; undrainable policy ${policy} ${what}${policyProblem ? `; ${policyProblem}` : ''}`,
     failed: true,
     // A quarantined node waits for their change. The pods of a held node report their own.
-    ...(budgets.length > 0 ? { budgets } : {}),
+    budgets: budgets.length > 0 ? budgets : undefined,
     pods: going.map(nameOf),
     hint: `delete the pods by hand, or set the label ${forcedBy}`,
     tell: blocked('the drain timeout expired'),
@@ -57,7 +57,7 @@ export const unseenBlocker = (
 ): Blocker => ({
   text: `the pods of the node cannot be read: ${unseen}`,
   failed: true,
-  ...(pods.length > 0 ? { pods: pods.map(nameOf) } : {}),
+  pods: pods.length > 0 ? pods.map(nameOf) : undefined,
   hint: `apply the roles of this version (docs/permissions.md); ${forcedBy} on the machine skips this check`,
   tell: blocked('the pods of the node cannot be read'),
 });

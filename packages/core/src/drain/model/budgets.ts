@@ -49,7 +49,7 @@ const nothingHealthy = ({ status }: PodDisruptionBudget): boolean =>
 /** The part of a budget that decisions need. */
 export const drainBudget = (budget: PodDisruptionBudget): DrainBudget => ({
   ...ruleField(ruleOf(budget)),
-  ...(nothingHealthy(budget) ? { nothingHealthy: true } : {}),
+  nothingHealthy: nothingHealthy(budget) ? true : undefined,
   key: keyOf(budget),
   resourceVersion: budget.metadata.resourceVersion,
   allowed: budget.status?.disruptionsAllowed ?? 0,

@@ -16,11 +16,11 @@ export interface DrainPod extends PodRef {
    * The expected end of a pod that is being deleted: `metadata.deletionTimestamp` is one grace period after the
    * request.
    */
-  readonly dueAt?: Date;
+  readonly dueAt?: Date | undefined;
   readonly graceMs: number;
   readonly priority: number;
   /** Kind of the controlling owner. */
-  readonly ownerKind?: string;
+  readonly ownerKind?: string | undefined;
   /** Mirror of a static pod. */
   readonly mirror: boolean;
   /** Uses emptyDir, whose data is deleted with the pod. */
@@ -49,7 +49,7 @@ export interface DrainBudget {
    */
   readonly rule?: string;
   /** It waits for unhealthy pods, and none is healthy. */
-  readonly nothingHealthy?: boolean;
+  readonly nothingHealthy?: boolean | undefined;
 }
 
 /** The result of the last request to evict or delete a pod. */
@@ -65,7 +65,7 @@ export interface Attempt {
   readonly count: number;
   /** The versions of the budgets. A change causes an immediate retry. */
   readonly budgets: string;
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** A pod with volumes that moves to another node. */
@@ -87,7 +87,7 @@ export interface DrainMemory {
   /** By pod uid. */
   readonly moves: ReadonlyMap<string, VolumeMove>;
   /** When no pod was left to evict. */
-  readonly emptySince?: Date;
+  readonly emptySince?: Date | undefined;
   /** UIDs of the VolumeAttachments that were deleted after a forced drain. */
   readonly detachRequested?: ReadonlySet<string>;
   /** The last time at which this process wrote the blockers of the drain. */
@@ -124,9 +124,9 @@ export interface AttachRoom {
 /** The kinds that a drain cannot read, with the reason as a clause. */
 export interface UnseenByDrain {
   /** Pods, so the pods on the node are unknown. */
-  readonly pods?: string;
+  readonly pods?: string | undefined;
   /** Claims, volumes or attachments, if the node or its pods have any. */
-  readonly volumes?: string;
+  readonly volumes?: string | undefined;
 }
 
 /** The input of a drain decision. */
@@ -139,28 +139,28 @@ export interface DrainObservation {
   /** Volumes of the moves that are attached to another node now. */
   readonly attachedElsewhere: ReadonlySet<string>;
   /** Limits for attaching volumes elsewhere; absent: unknown. */
-  readonly attach?: AttachRoom;
+  readonly attach?: AttachRoom | undefined;
   /** Whether the cluster has VolumeAttachments. */
   readonly tracksVolumes: boolean;
   /** The missing read permissions of this process, as clauses; absent if it has all. */
   readonly unseen?: UnseenByDrain;
   /** The watch of pods was interrupted, so pods can exist that the cache does not have. */
-  readonly podsUnproven?: true;
+  readonly podsUnproven?: true | undefined;
   readonly memory: DrainMemory;
   /** Until when pods are evicted. Afterwards they are deleted. */
   readonly evictUntil: Date;
   /** From when the drain is forced. */
   readonly forceAt: Date;
   /** `forceAt` is early because the node does not respond. Absent: it is the end of the drain timeout. */
-  readonly unresponsive?: true;
+  readonly unresponsive?: true | undefined;
   /** Forced at any time, by a label. */
   readonly forced: boolean;
   /** The label, as `key=value`; absent: `force-deletion=true`. */
   readonly forcedBy?: string;
   /** The policy for pods that are left at `forceAt`; absent: `Force`. */
-  readonly policy?: UndrainablePolicy;
+  readonly policy?: UndrainablePolicy | undefined;
   /** The error in the annotation with the policy. */
-  readonly policyProblem?: string;
+  readonly policyProblem?: string | undefined;
   readonly detachTimeoutMs: number;
   readonly reattachTimeoutMs: number;
   /** The highest number of pods with volumes that may move at once, see `windowSize`. */

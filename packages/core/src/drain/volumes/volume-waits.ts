@@ -9,7 +9,7 @@ export interface VolumeWaits {
   /** The drain has not ended while this is true. */
   readonly waits: boolean;
   /** Time of the next pass. */
-  readonly until?: Date;
+  readonly until?: Date | undefined;
 }
 
 export const NO_VOLUMES: VolumeWaits = { blockers: [], waits: false };
@@ -40,7 +40,7 @@ function reported(waits: readonly Wait[], now: Date): VolumeWaits {
   return {
     blockers: named.map(({ blocker }) => blocker),
     waits: waits.length > 0,
-    ...(times.length > 0 ? { until: new Date(Math.min(...times)) } : {}),
+    until: times.length > 0 ? new Date(Math.min(...times)) : undefined,
   };
 }
 

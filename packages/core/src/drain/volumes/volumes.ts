@@ -1,3 +1,4 @@
+import { withoutUndefined } from '@mcm/kube';
 import type { DrainMemory, DrainObservation, DrainPod, VolumeMove } from '../model/observation.ts';
 import { verdictOf } from '../model/pod-filters.ts';
 import { windowSize } from './volume-window.ts';
@@ -11,7 +12,7 @@ const attachedHere = (o: DrainObservation, volumes: readonly string[]): boolean 
 export interface MoveStage {
   readonly at: 'pod' | 'detach' | 'attach';
   readonly since?: Date;
-  readonly by?: Date;
+  readonly by?: Date | undefined;
 }
 
 /**
@@ -22,7 +23,7 @@ function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage 
   const { goneAt, detachedAt, returns, volumes } = move;
   if (!goneAt) {
     const dueAt = o.pods.find((pod) => pod.uid === uid)?.dueAt;
-    return { at: 'pod', ...(dueAt ? { by: later(dueAt, o.detachTimeoutMs) } : {}) };
+    return { at: 'pod', by: dueAt ? later(dueAt, o.detachTimeoutMs) : undefined };
   }
   if (!detachedAt) return { at: 'detach', since: goneAt, by: later(goneAt, o.detachTimeoutMs) };
   if (!returns || volumes.every((volume) => o.attachedElsewhere.has(volume))) return undefined;
@@ -52,7 +53,7 @@ export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
     const goneAt = move.goneAt ?? (o.pods.some((pod) => pod.uid === uid) ? undefined : now);
     const detachedAt = move.detachedAt ?? (goneAt && !attachedHere(o, move.volumes) ? now : undefined);
     changed ||= goneAt !== move.goneAt || detachedAt !== move.detachedAt;
-    moves.set(uid, { ...move, ...(goneAt ? { goneAt } : {}), ...(detachedAt ? { detachedAt } : {}) });
+    moves.set(uid, { ...move, ...withoutUndefined({ goneAt, detachedAt }) });
   }
   for (const pod of o.pods) {
     const move = verdictOf(pod).pod === 'leaving' && !moves.has(pod.uid) ? beginMove(pod) : undefined;
@@ -64,7 +65,7 @@ export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
   const emptySince = empty ? (memory.emptySince ?? now) : undefined;
   if (!changed && emptySince === memory.emptySince) return memory;
   const { emptySince: _, ...rest } = memory;
-  return { ...rest, moves, ...(emptySince ? { emptySince } : {}) };
+  return { ...rest, moves, emptySince };
 }
 
 /** The move that begins with the eviction of a pod with volumes. */

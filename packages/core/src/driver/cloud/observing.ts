@@ -1,5 +1,6 @@
 import { DELETION_STEPS, Labels, type Machine, machines, parseStep } from '@mcm/api';
 import type { KubeObject, ObserveDecisions } from '@mcm/kube';
+import { withoutUndefined } from '@mcm/kube';
 import type { Instance } from '../contract/driver.ts';
 import type { DriverDefinition } from '../schemas/define-driver.ts';
 
@@ -43,6 +44,8 @@ export function observingDriver<Spec, Credentials>(
     const { metadata, spec } = await follow(verb, machine, signal);
     return { providerId: spec?.providerID ?? '', nodeName: metadata.labels?.[Labels.Node] ?? metadata.name };
   };
+  const initialize: typeof driver.initialize =
+    driver.initialize && (({ machine, signal }) => made('initialize', machine, signal));
   return {
     ...driver,
     create: ({ machine, signal }) => made('create', machine, signal),
@@ -50,6 +53,6 @@ export function observingDriver<Spec, Credentials>(
       await follow('delete', machine, signal);
       return undefined;
     },
-    ...(driver.initialize ? { initialize: ({ machine, signal }) => made('initialize', machine, signal) } : {}),
+    ...withoutUndefined({ initialize }),
   };
 }

@@ -90,7 +90,7 @@ async function ask(question: TextQuestion): Promise<Answered> {
   const { method = body === undefined ? 'GET' : 'POST' } = question;
   const { origin, pathname, search } = new URL(url);
   const exchange = async () => {
-    const request = { method, path: pathname + search, headers, signal, ...(body === undefined ? {} : { body }) };
+    const request = { method, path: pathname + search, headers, signal, body };
     const response = await connect(origin)(request);
     return { response, text: await response.text() };
   };

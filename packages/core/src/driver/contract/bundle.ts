@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Machine, type MachineClass, machineClasses, type NodeCondition } from '@mcm/api';
 import type { ConfigMap, Draft } from '@mcm/kube';
+import { defined } from '@mcm/kube';
 import { type Known, scrub } from '../secrets/evidence-text.ts';
 
 /** The report of the driver about the VM of a failed machine. */
@@ -56,7 +57,7 @@ export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
   const { machine, machineClass, failure, instance, gaps, known } = parts;
   const clean = (text: string, limit: number): string => newest(scrub(text, known), limit);
   const className = machine.spec.class.name ?? '';
-  const data: Record<string, string> = {
+  const data: Record<string, string> = defined({
     machine: machine.metadata.name,
     class: className,
     providerID: machine.spec.providerID ?? '',
@@ -64,17 +65,17 @@ export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
     failedAt: failure.at.toISOString(),
     failure: clean(failure.reason, LIMITS.failure),
     conditions: clean(conditionLines(machine.status?.conditions ?? []), LIMITS.conditions),
-    ...(instance?.state ? { cloud: clean(instance.state, LIMITS.cloud) } : {}),
-    ...(instance?.console ? { console: clean(instance.console, LIMITS.console) } : {}),
-    ...(gaps.length > 0 ? { missing: clean(gaps.join('\n'), LIMITS.failure) } : {}),
-  };
+    cloud: instance?.state ? clean(instance.state, LIMITS.cloud) : undefined,
+    console: instance?.console ? clean(instance.console, LIMITS.console) : undefined,
+    missing: gaps.length > 0 ? clean(gaps.join('\n'), LIMITS.failure) : undefined,
+  });
   return {
-    metadata: {
+    metadata: defined({
       name: evidenceName(machine, failure),
-      ...(machine.metadata.namespace === undefined ? {} : { namespace: machine.metadata.namespace }),
+      namespace: machine.metadata.namespace,
       labels: { [CLASS_LABEL]: labelOf(className), [MACHINE_LABEL]: labelOf(machine.metadata.name) },
-      ...(machineClass ? { ownerReferences: [ownerOf(machineClass)] } : {}),
-    },
+      ownerReferences: machineClass ? [ownerOf(machineClass)] : undefined,
+    }),
     data,
   };
 }

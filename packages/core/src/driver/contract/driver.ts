@@ -14,9 +14,9 @@ export interface DriverRequest<Spec, Credentials> {
    * The control cluster of the caller. `create` marks the VM with it (see `ownerTags`), and `list` returns the mark.
    * Absent: unknown.
    */
-  readonly owner?: string;
+  readonly owner?: string | undefined;
   /** Control clusters that this one replaces. Their VMs count as its own. */
-  readonly formerOwners?: readonly string[];
+  readonly formerOwners?: readonly string[] | undefined;
   /** Receives each request to the cloud, for metrics; absent: requests are not counted. */
   readonly observeApi?: ObserveApi;
 }
@@ -59,13 +59,13 @@ export interface Instance {
 /** A VM that a lookup found. */
 export interface FoundInstance extends Instance {
   /** Its creation time, RFC 3339, if known. Of several VMs the oldest is adopted. */
-  readonly createdAt?: string;
+  readonly createdAt?: string | undefined;
   /**
    * Why it does not run and will not start by itself, as a predicate such as `being deleted`. A machine without a VM
    * waits for its end and does not adopt it. An unreachable machine in a small cluster is replaced, as if its VM were
    * gone.
    */
-  readonly ending?: string;
+  readonly ending?: string | undefined;
 }
 
 /** A created VM, with the state that the driver wants to keep. */

@@ -42,11 +42,11 @@ export class MachineError extends Error {
     message: string,
     options: {
       cause?: unknown;
-      retryAfterMs?: number;
+      retryAfterMs?: number | undefined;
       credentialsRefused?: boolean;
       throttled?: boolean;
       unexpected?: boolean;
-      place?: MachineError['place'];
+      place?: MachineError['place'] | undefined;
       found?: readonly FoundInstance[];
       unsent?: boolean;
     } = {},

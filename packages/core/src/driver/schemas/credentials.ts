@@ -9,7 +9,7 @@ export interface ClassSecrets {
   /** Credentials as text. User data too, but bytes that are not UTF-8 are lost here; `userData` has them. */
   readonly data: Readonly<Record<string, string>>;
   /** The user data, byte for byte as in the Secret; absent: the Secrets have none. */
-  readonly userData?: Uint8Array;
+  readonly userData?: Uint8Array | undefined;
   /** All values that no stored text may contain: `data`, with the user data as bytes. */
   readonly hidden: SecretValues;
   /** Problems of the Secrets, one sentence each. A call that needs them fails with these. */
@@ -33,7 +33,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 /** One decoded Secret. */
 interface Decoded {
   readonly data: Readonly<Record<string, string>>;
-  readonly userData?: Uint8Array;
+  readonly userData?: Uint8Array | undefined;
   /** Keys with values that are not UTF-8. */
   readonly noText: readonly string[];
 }
@@ -55,7 +55,7 @@ function decode(secret: Secret): Decoded {
     }
   }
   const userData = secret.data?.[USER_DATA_KEY];
-  const result = { data, noText, ...(userData === undefined ? {} : { userData: Buffer.from(userData, 'base64') }) };
+  const result = { data, noText, userData: userData === undefined ? undefined : Buffer.from(userData, 'base64') };
   decodedSecrets.set(secret, result);
   return result;
 }
@@ -106,7 +106,7 @@ export function readSecrets(
     data,
     hidden: userData === undefined ? data : { ...data, [USER_DATA_KEY]: userData },
     problems: [...missing, ...unreadable],
-    ...(userData === undefined ? {} : { userData }),
+    userData,
   };
 }
 

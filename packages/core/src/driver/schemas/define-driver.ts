@@ -10,7 +10,7 @@ export interface DriverInput {
   readonly call: DriverCall;
   readonly machineClass: MachineClass;
   /** The machine of the call; absent for a listing. */
-  readonly machine?: Machine;
+  readonly machine?: Machine | undefined;
   /** Merged, decoded data of the class's Secrets. */
   readonly data: Readonly<Record<string, string>>;
 }

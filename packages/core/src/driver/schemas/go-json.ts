@@ -59,7 +59,7 @@ function fold(
   wrapped: Definition,
   value: unknown,
   path: string,
-  unknown: { path: string; nearest?: string }[],
+  unknown: { path: string; nearest?: string | undefined }[],
 ): unknown {
   const definition = unwrap(wrapped);
   if (value === null) return undefined;
@@ -82,7 +82,7 @@ function foldObject(
   shape: Readonly<Record<string, { readonly def: Definition }>>,
   value: Record<string, unknown>,
   path: string,
-  unknown: { path: string; nearest?: string }[],
+  unknown: { path: string; nearest?: string | undefined }[],
 ): Record<string, unknown> {
   const names = Object.keys(shape);
   const result: Record<string, unknown> = {};
@@ -91,7 +91,7 @@ function foldObject(
     const field = name === undefined ? undefined : shape[name];
     if (name === undefined || !field) {
       const near = nearest(key, names);
-      unknown.push({ path: `${path}.${key}`, ...(near === undefined ? {} : { nearest: near }) });
+      unknown.push({ path: `${path}.${key}`, nearest: near });
       continue;
     }
     const folded = fold(field.def, each, `${path}.${name}`, unknown);

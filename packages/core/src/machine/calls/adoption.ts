@@ -38,7 +38,7 @@ export async function findUnrecorded(
   const best = preferred(lives, options.caches);
   if (best) {
     const { ending: _, createdAt: __, ...instance } = best;
-    return { ok: true, instance, ...(complete ? {} : { incomplete: true }) };
+    return { ok: true, instance, incomplete: complete ? undefined : true };
   }
   const [other] = free.length > 0 ? free : found;
   const id = other?.providerId ?? '';

@@ -162,7 +162,7 @@ export class DriverCalls {
     const made = kind === 'create' && outcome.ok ? outcome.instance : created;
     const settled = { kind, at: this.#options.clock.now(), outcome, failures, inputs };
     this.#settledAt.set(uid, this.#options.clock.monotonic());
-    this.#memory.set(uid, { last: settled, ...(made ? { created: made } : {}), ...(sent ? { createSent: true } : {}) });
+    this.#memory.set(uid, { last: settled, created: made, createSent: sent ? true : undefined });
     this.#log(`${namespace}/${name}`, kind, outcome, failures);
     if (!outcome.ok && outcome.error.unexpected && failures === FAULT_AFTER_FAILURES)
       this.#options.onFault?.(machine, kind, outcome.error);

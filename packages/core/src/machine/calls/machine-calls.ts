@@ -40,7 +40,7 @@ export class MachineCalls {
         const created = await invoker.create(machine, (userData) => this.#render(o, userData), onOverdue, onWaiting);
         requireNames(o, created);
         const { lastKnownState, ...instance } = created;
-        return { ok: true, instance, ...(lastKnownState === undefined ? {} : { lastKnownState }) };
+        return { ok: true, instance, lastKnownState };
       }
       case 'initialize':
         return { ok: true, instance: await invoker.initialize(machine, onOverdue) };
@@ -48,7 +48,7 @@ export class MachineCalls {
         return this.#look(o, onOverdue);
       case 'delete': {
         const gone = await invoker.delete(withProviderId(machine, o.calls.created), onOverdue);
-        return { ok: true, ...(gone?.lastKnownState === undefined ? {} : { lastKnownState: gone.lastKnownState }) };
+        return { ok: true, lastKnownState: gone?.lastKnownState };
       }
       default:
         return assertNever(call);
@@ -60,7 +60,7 @@ export class MachineCalls {
     const look = () => this.#options.invoker.status(machine, onOverdue);
     if (machine.spec.providerID) {
       const { ending, ...instance } = await look();
-      return { ok: true, instance, ...(ending === undefined ? {} : { ending }) };
+      return { ok: true, instance, ending };
     }
     const result = await findUnrecorded(machine, look, this.#options);
     if (result.instance && !machine.metadata.deletionTimestamp) requireNames(o, result.instance);

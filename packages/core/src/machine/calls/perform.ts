@@ -192,7 +192,7 @@ export class Performer {
     if (!machineClass) return;
     memory.keeping = { since: now, settled: false };
     this.#options.keptVms.keep(machine, machineClass, now, (kept) => {
-      memory.keeping = { since: now, settled: true, ...(kept ? { kept } : {}) };
+      memory.keeping = { since: now, settled: true, kept };
     });
   }
 

@@ -1,4 +1,5 @@
 import { type DeletionStep, type MachineState, STEP_TEXTS } from '@mcm/api';
+import { defined } from '@mcm/kube';
 import type { MachineObservation } from '../model/observation.ts';
 import type { Action } from '../model/plan.ts';
 import { isSimilarStatus, type Operation, withOperation } from '../model/status.ts';
@@ -26,5 +27,5 @@ export function say(
   const reported = wanted.state === 'Failed' && alike(old?.description ?? '', wanted.description);
   if (same || (reported && isSimilarStatus(o.machine.status, status))) return [];
   const event = { type: 'Warning', reason: 'DeletionBlocked', message: wanted.description } as const;
-  return [{ do: 'writeStatus', status, ...(wanted.state === 'Failed' ? { event } : {}) }];
+  return [defined({ do: 'writeStatus', status, event: wanted.state === 'Failed' ? event : undefined })];
 }

@@ -32,7 +32,7 @@ export interface HealthPlan {
   readonly status?: MachineStatus;
   readonly event?: PlannedEvent;
   readonly joined?: boolean;
-  readonly deadline?: Date;
+  readonly deadline?: Date | undefined;
   /** The driver looks up the VM before the decision. */
   readonly ask?: true;
   /** The kind of health write, which counts as flapping. Absent: the write is never delayed. */
@@ -272,7 +272,7 @@ function planTimeouts(o: MachineObservation, now: Date, also?: Date): HealthPlan
       return now <= deadline ? { deadline, because: 'unhealthy; waits for it to recover' } : markFailed(o, now);
     }
     default:
-      return { because: 'nothing to check', ...(also ? { deadline: also } : {}) };
+      return { because: 'nothing to check', deadline: also };
   }
 }
 
@@ -308,18 +308,18 @@ function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
 function markFailed(o: MachineObservation, now: Date): HealthPlan {
   if (o.breaker && isHeld(o, now)) {
     const { lookAgainAt } = o.breaker;
-    return { ...(lookAgainAt ? { deadline: lookAgainAt } : {}), because: heldBecause(o.breaker) };
+    return { deadline: lookAgainAt, because: heldBecause(o.breaker) };
   }
   if (o.unconfirmed && !overridesBreaker(o.machine, o.machineClass, now)) {
     const because = 'it is unreachable in a small cluster: checking its VM in the cloud';
     if ('ask' in o.unconfirmed) return { ask: true, because };
-    return { ...(o.unconfirmed.waitUntil ? { deadline: o.unconfirmed.waitUntil } : {}), because };
+    return { deadline: o.unconfirmed.waitUntil, because };
   }
   if (o.replacementsInProgress >= (o.replacementsAllowed ?? 1)) {
     const until = waitsForMaking(o.machine.status?.currentStatus?.lastUpdateTime, o.settings.healthTimeoutMs);
     return {
       ...sayWaits(o, now),
-      ...(now <= until ? { deadline: until } : {}),
+      deadline: now <= until ? until : undefined,
       because: `machine "${nameOf(o)}" couldn't be marked FAILED, other machines are getting replaced`,
     };
   }

@@ -13,7 +13,7 @@ export interface EvidenceState {
 export interface KeepingState {
   readonly since: Date;
   readonly settled: boolean;
-  readonly kept?: KeptVm;
+  readonly kept?: KeptVm | undefined;
 }
 
 /** The state of one machine in the memory of this process between reconciles. A restart loses it, which costs time but never a VM. */

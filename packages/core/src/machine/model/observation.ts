@@ -32,11 +32,11 @@ export type CallOutcome =
   | {
       readonly ok: true;
       readonly instance?: Instance;
-      readonly lastKnownState?: string;
+      readonly lastKnownState?: string | undefined;
       /** A look-up found a VM that does not run and does not start by itself. The text is a predicate with the reason. */
-      readonly ending?: string;
+      readonly ending?: string | undefined;
       /** A look-up found the VM, but could not confirm that it is initialized. */
-      readonly incomplete?: true;
+      readonly incomplete?: true | undefined;
     }
   | { readonly ok: false; readonly error: MachineError };
 
@@ -66,9 +66,9 @@ export interface CallMemory {
   readonly running?: RunningCall;
   readonly last?: SettledCall;
   /** The VM that `create` made or found, until it is recorded on the Machine or discarded. */
-  readonly created?: Instance;
+  readonly created?: Instance | undefined;
   /** A `create` of this process reached the driver. */
-  readonly createSent?: true;
+  readonly createSent?: true | undefined;
 }
 
 /** All input of the decision about one machine. It is one snapshot of the caches. */
@@ -76,13 +76,13 @@ export interface MachineObservation {
   readonly machine: Machine;
   readonly settings: MachineSettings;
   /** Absent if the cache has no such class. */
-  readonly machineClass?: MachineClass;
+  readonly machineClass?: MachineClass | undefined;
   /** Versions of the class and its Secrets, see {@link SettledCall.inputs}. */
   readonly inputs: string;
   /** Whether the class's user data asks for a bootstrap token. */
   readonly asksForToken: boolean;
   /** The expiry of its bootstrap token, if known. */
-  readonly tokenLivesUntil?: Date;
+  readonly tokenLivesUntil?: Date | undefined;
   /** The machine existed when this process became leader. Another process may have sent calls for it. */
   readonly inherited?: boolean;
   /** False with `--target-kubeconfig=none`: no nodes, no drain. */
@@ -90,26 +90,26 @@ export interface MachineObservation {
   /** Why mcm cannot read the Nodes of the target cluster, as a clause. Absent if it can. */
   readonly nodesUnseen?: string;
   /** The machine's Node: the label of the machine names it, or else the Node points back to the machine. */
-  readonly node?: Node;
+  readonly node?: Node | undefined;
   /** The Node with the name of the VM just created. It may belong to another machine. */
-  readonly nodeOfCreated?: Node;
+  readonly nodeOfCreated?: Node | undefined;
   /** A Node with the name of the machine's own Node that belongs to an earlier VM. No machine has that VM. */
   readonly conflictingNode?: Node;
   /** This process already deleted a Node of that name. */
-  readonly conflictCameBack?: true;
+  readonly conflictCameBack?: true | undefined;
   /** The Node in the machine's label belongs to another machine. `own` is the Node that names this machine, if any. */
-  readonly namedInVain?: { readonly node: string; readonly ownedBy: string; readonly own?: string };
+  readonly namedInVain?: { readonly node: string; readonly ownedBy: string; readonly own?: string | undefined };
   /** The Node vanished while this process watched. */
-  readonly nodeWasDeleted?: boolean;
+  readonly nodeWasDeleted?: boolean | undefined;
   /** The API servers were unreachable for too long. mcm checks no health, and only deletions continue. */
   readonly frozen: boolean;
   /** Why mcm does not check health now, although the controller is not frozen. */
-  readonly doubt?: Doubt;
+  readonly doubt?: Doubt | undefined;
   /** Recent writes of this process about the machine's health. */
-  readonly healthWrites?: HealthWrites;
+  readonly healthWrites?: HealthWrites | undefined;
   readonly calls: CallMemory;
   /** The cloud lacks capacity for machines of this class and zone. */
-  readonly shortage?: Shortage;
+  readonly shortage?: Shortage | undefined;
   /** Optional calls of the driver, in addition to `create` and `delete`. */
   readonly driver: { readonly initialize: boolean; readonly status: boolean };
   /** Machines of the same deployment that are being replaced, see {@link countReplacements}. */
@@ -117,25 +117,25 @@ export interface MachineObservation {
   /** The limit of replacements at the same time, including this machine. Absent means one. */
   readonly replacementsAllowed?: number;
   /** Too many machines became unreachable together with this one. A replacement would not help. */
-  readonly breaker?: OpenBreaker;
+  readonly breaker?: OpenBreaker | undefined;
   /** The machine is unreachable in a small cluster, and the cloud has not yet confirmed its VM. */
   readonly unconfirmed?: { readonly ask: true } | { readonly waitUntil: Date | undefined };
   /** The cloud's answer about the VM of an unreachable machine, as a sentence. */
-  readonly cloudSays?: string;
+  readonly cloudSays?: string | undefined;
   /** An event has reported that the circuit breaker prevents the replacement. */
-  readonly held?: boolean;
+  readonly held?: boolean | undefined;
   /** Requests of the machine that have no effect. */
   readonly warnings?: readonly string[];
   /** The last report about those requests. */
-  readonly warned?: string;
+  readonly warned?: string | undefined;
   /** Whether this process stores evidence of failures. */
   readonly keepsEvidence?: boolean;
-  readonly evidence?: EvidenceState;
+  readonly evidence?: EvidenceState | undefined;
   /** Whether the VM of a failed machine may outlive the machine. */
   readonly keepsVms?: boolean;
-  readonly keeping?: KeepingState;
+  readonly keeping?: KeepingState | undefined;
   /** The machine is being deleted, and was Failed at the start of the deletion. */
-  readonly deletedForHealth?: boolean;
+  readonly deletedForHealth?: boolean | undefined;
   /** The input of the drain. Only a machine that is drained and has a Node has it. */
-  readonly drain?: DrainObservation;
+  readonly drain?: DrainObservation | undefined;
 }

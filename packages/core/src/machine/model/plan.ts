@@ -22,7 +22,7 @@ export type Action =
       readonly status: MachineStatus;
       readonly event?: PlannedEvent;
       /** The kind of a health write that is delayed if the machine's health changes often. */
-      readonly writes?: HealthWrite;
+      readonly writes?: HealthWrite | undefined;
       readonly reportsDrain?: true;
     }
   /** Stores and reports whether the circuit breaker prevents the replacement of the machine. */

@@ -9,6 +9,7 @@ import {
   type MachineStatus,
   STEP_TEXTS,
 } from '@mcm/api';
+import { defined } from '@mcm/kube';
 import { jsonEquals } from '../../values/merge-diff.ts';
 import { millis } from '../../values/timestamps.ts';
 
@@ -27,13 +28,14 @@ export interface PhaseChange {
   readonly preserveExpiryTime?: string | undefined;
 }
 
-const lastOperation = (operation: Operation, now: Date): LastOperation => ({
-  description: operation.description,
-  ...(operation.errorCode === undefined ? {} : { errorCode: operation.errorCode }),
-  lastUpdateTime: formatTime(now),
-  state: operation.state,
-  type: operation.type,
-});
+const lastOperation = (operation: Operation, now: Date): LastOperation =>
+  defined({
+    description: operation.description,
+    errorCode: operation.errorCode,
+    lastUpdateTime: formatTime(now),
+    state: operation.state,
+    type: operation.type,
+  });
 
 /** The status with a new last operation in the same phase. */
 export const withOperation = (status: MachineStatus | undefined, operation: Operation, now: Date): MachineStatus => ({
@@ -49,12 +51,12 @@ export const withPhase = (
   now: Date,
 ): MachineStatus => ({
   ...withOperation(status, operation, now),
-  currentStatus: {
+  currentStatus: defined({
     phase: change.phase,
     lastUpdateTime: formatTime(now),
-    ...(change.timeoutActive ? { timeoutActive: true } : {}),
-    ...(change.preserveExpiryTime ? { preserveExpiryTime: change.preserveExpiryTime } : {}),
-  },
+    timeoutActive: change.timeoutActive ? true : undefined,
+    preserveExpiryTime: change.preserveExpiryTime || undefined,
+  }),
 });
 
 /**

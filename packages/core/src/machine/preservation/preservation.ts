@@ -11,6 +11,7 @@ import {
   TRUE_LOWER,
 } from '@mcm/api';
 import type { Condition, Node, Taint } from '@mcm/kube';
+import { defined, withoutUndefined } from '@mcm/kube';
 import { planDrain } from '../../drain/drain.ts';
 import type { NodeChange } from '../../node/patch.ts';
 import { goTime, millis } from '../../values/timestamps.ts';
@@ -94,7 +95,7 @@ function withExpiry(
   if (!current) return [];
   const { preserveExpiryTime: _, ...rest } = current;
   const lastUpdateTime = formatTime(now);
-  const currentStatus = { ...rest, lastUpdateTime, ...(expiry ? { preserveExpiryTime: expiry } : {}) };
+  const currentStatus = withoutUndefined({ ...rest, lastUpdateTime, preserveExpiryTime: expiry || undefined });
   const event = { type: 'Normal', reason: expiry ? 'Preserved' : 'PreservationEnded', message } as const;
   return [{ do: 'writeStatus', status: { ...machine.status, currentStatus }, event }];
 }
@@ -125,7 +126,7 @@ function preserveNode(o: MachineObservation, node: Node, terms: Terms, now: Date
   const done =
     existing !== undefined && !drains && !buildCondition(existing, terms, undefined, now, phaseOf(o) === 'Running');
   const change = nodeChange(node, {
-    ...(done ? {} : { annotations: protection(node) }),
+    annotations: done ? undefined : protection(node),
     ...(drains ? { tainted: true } : phaseOf(o) === 'Running' ? { tainted: false } : {}),
     now,
   });
@@ -256,10 +257,10 @@ function keepBooks({ machine, node }: MachineObservation): Plan | undefined {
   const own = machine.metadata.annotations?.[Annotations.Preserve];
   const [onNode, last] = [requestOf(node), lastAppliedOf(machine)];
   if (!node || (onNode === '' && last === '') || (onNode === last && own === undefined)) return undefined;
-  const annotations = {
-    ...(own === undefined ? {} : { [Annotations.Preserve]: null }),
+  const annotations: Changes = defined({
+    [Annotations.Preserve]: own === undefined ? undefined : null,
     [Annotations.LastAppliedNodePreserve]: onNode,
-  };
+  });
   return act('copying the preservation setting of the Node', { do: 'annotate', annotations });
 }
 
@@ -276,16 +277,17 @@ const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
 /** A protection that another client added stays. */
 export function unprotection({ metadata: { annotations = {} } }: Node, remove: boolean): Changes {
   const ours = annotations[Annotations.ScaleDownDisabledByMCM] === TRUE_LOWER;
-  return {
-    ...(ours ? { [Annotations.ScaleDownDisabled]: null, [Annotations.ScaleDownDisabledByMCM]: null } : {}),
-    ...(remove && annotations[Annotations.Preserve] ? { [Annotations.Preserve]: null } : {}),
-  };
+  return defined({
+    [Annotations.ScaleDownDisabled]: ours ? null : undefined,
+    [Annotations.ScaleDownDisabledByMCM]: ours ? null : undefined,
+    [Annotations.Preserve]: remove && annotations[Annotations.Preserve] ? null : undefined,
+  });
 }
 
 const isOurs = ({ key, effect }: Taint): boolean => key === Taints.Preserved.key && effect === Taints.Preserved.effect;
 
 interface Wanted {
-  readonly annotations?: Changes;
+  readonly annotations?: Changes | undefined;
   /** Absent: no change. */
   readonly tainted?: boolean;
   readonly now: Date;
@@ -299,7 +301,7 @@ function nodeChange(node: Node, { annotations = {}, tainted, now }: Wanted): Nod
   const others = taints.filter((taint) => !isOurs(taint));
   const next = tainted ? [...others, { ...Taints.Preserved, timeAdded: formatTime(now) }] : others;
   return {
-    ...(Object.keys(annotations).length > 0 ? { metadata: { annotations } } : {}),
-    ...(retaint ? { spec: { taints: next.length > 0 ? next : null } } : {}),
+    metadata: Object.keys(annotations).length > 0 ? { annotations } : undefined,
+    spec: retaint ? { taints: next.length > 0 ? next : null } : undefined,
   };
 }

@@ -53,7 +53,7 @@ export class NodesOfVms {
     const found: Node[] = [];
     let token: string | undefined;
     do {
-      const page = await target?.resource(nodes).list({ limit: PAGE, ...(token ? { continue: token } : {}) });
+      const page = await target?.resource(nodes).list({ limit: PAGE, continue: token || undefined });
       found.push(...(page?.items ?? []));
       token = page?.metadata.continue || undefined;
     } while (token);

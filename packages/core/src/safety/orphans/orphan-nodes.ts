@@ -18,8 +18,8 @@ export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: nu
   const others = finalizers.filter((finalizer) => finalizer !== Finalizers.Node);
   return {
     metadata: {
-      ...(marked ? {} : { annotations: { [Annotations.NotManagedByMCM]: '1' } }),
-      ...(held ? { finalizers: others } : {}),
+      annotations: marked ? undefined : { [Annotations.NotManagedByMCM]: '1' },
+      finalizers: held ? others : undefined,
     },
   };
 }

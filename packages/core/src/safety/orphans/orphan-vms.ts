@@ -1,4 +1,5 @@
 import { type Machine, type MachineClass, parseTime } from '@mcm/api';
+import { defined } from '@mcm/kube';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { isInstance } from '../../node/instance.ts';
 
@@ -41,7 +42,7 @@ export function confirmOrphans(
   firstSeen: ReadonlyMap<string, Date>,
   now: Date,
   confirmAfterMs: number,
-): { readonly confirmed: readonly ListedInstance[]; readonly nextAt?: Date } {
+): { readonly confirmed: readonly ListedInstance[]; readonly nextAt?: Date | undefined } {
   const dueAt = (vm: ListedInstance): Date => {
     const seen = firstSeen.get(vm.providerId) ?? now;
     const made = parseTime(vm.createdAt) ?? seen;
@@ -50,7 +51,7 @@ export function confirmOrphans(
   const confirmed = suspects.filter((vm) => dueAt(vm) <= now);
   const later = suspects.map(dueAt).filter((due) => due > now);
   const nextAt = later.length > 0 ? new Date(Math.min(...later.map((due) => due.getTime()))) : undefined;
-  return { confirmed, ...(nextAt ? { nextAt } : {}) };
+  return { confirmed, nextAt };
 }
 
 /** A listed VM, or the VM of a Node, that the driver looks up or deletes without a Machine. */
@@ -64,12 +65,12 @@ export interface Stray {
 export const standIn = ({ machineName, providerId, machineClass }: Stray, now: Date): Machine => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
   kind: 'Machine',
-  metadata: {
+  metadata: defined({
     name: machineName,
-    ...(machineClass.metadata.namespace === undefined ? {} : { namespace: machineClass.metadata.namespace }),
+    namespace: machineClass.metadata.namespace,
     uid: `orphan-${providerId}`,
     resourceVersion: '',
     creationTimestamp: now.toISOString(),
-  },
+  }),
   spec: { class: { kind: 'MachineClass', name: machineClass.metadata.name }, providerID: providerId },
 });

@@ -205,7 +205,7 @@ export class MachineWriter {
     const { name, uid } = machine.metadata;
     pending.begin(machine);
     const resourceVersion = pending.versionOf(uid);
-    const preconditions = { uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+    const preconditions = { uid, resourceVersion };
     try {
       const lingering = await this.#client.delete(name, { preconditions, signal });
       pending.note(uid, 'asked');

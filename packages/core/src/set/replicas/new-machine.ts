@@ -8,6 +8,7 @@ import {
   type MachineSpec,
 } from '@mcm/api';
 import type { Draft } from '@mcm/kube';
+import { defined, withoutUndefined } from '@mcm/kube';
 import { controllerReference } from '../../objects/claim.ts';
 import { LOSS_MARKS, type Loss } from '../../objects/machines.ts';
 import { isGoDuration } from '../../values/integers.ts';
@@ -27,23 +28,25 @@ export function newMachine(set: MachineSet, name: string, loss?: Loss): Draft<Ma
   const template = set.spec.template;
   const forced = set.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
   const creationTimeout = effectiveCreationTimeout(set);
-  const spec: MachineSpec = { ...template.spec, ...(creationTimeout === undefined ? {} : { creationTimeout }) };
+  const spec: MachineSpec = { ...template.spec, ...withoutUndefined({ creationTimeout }) };
   return {
     apiVersion: API_VERSION,
     kind: 'Machine',
-    metadata: {
+    metadata: defined({
       name,
-      ...(set.metadata.namespace === undefined ? {} : { namespace: set.metadata.namespace }),
+      namespace: set.metadata.namespace,
       labels: { ...template.metadata?.labels },
       annotations: {
         [Annotations.Priority]: String(DEFAULT_MACHINE_PRIORITY),
         ...template.metadata?.annotations,
-        ...(forced === undefined ? {} : { [Annotations.EffectiveCreationTimeout]: forced }),
-        ...(loss === undefined ? {} : { [Annotations.Replacement]: LOSS_MARKS[loss] }),
+        ...withoutUndefined({
+          [Annotations.EffectiveCreationTimeout]: forced,
+          [Annotations.Replacement]: loss === undefined ? undefined : LOSS_MARKS[loss],
+        }),
       },
       finalizers: [...new Set([...(template.metadata?.finalizers ?? []), Finalizers.MachineControllerManager])],
       ownerReferences: [controllerReference(set)],
-    },
+    }),
     spec,
   };
 }

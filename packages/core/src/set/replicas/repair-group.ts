@@ -81,7 +81,7 @@ export class RepairGroups {
       leaving: disruptions.isLeaving,
       ...(deployment ? this.#keptOf(deployment, { current, old }, account, now) : {}),
       unsettled: siblings.some((one) => disruptions.isShrinking(one)),
-      ...(deployment?.spec.strategy?.type === 'InPlaceUpdate' ? { selected: this.#isSelected } : {}),
+      selected: deployment?.spec.strategy?.type === 'InPlaceUpdate' ? this.#isSelected : undefined,
       limit: safeguards.settings.maxUnhealthyReplacements,
       breakerOf: (machine) => safeguards.breakerOf(machine, now),
       nodeAnnotations: this.nodeAnnotations,

@@ -17,13 +17,13 @@ export interface SetSnapshot {
   readonly deleting: ReadonlyMap<string, DeletionState>;
   readonly nodeAnnotations: NodeAnnotations;
   /** Failed machines that may be replaced now; absent: all. */
-  readonly replaceable?: ReadonlySet<Machine>;
+  readonly replaceable?: ReadonlySet<Machine> | undefined;
   /** Number of machines that may be created while others still terminate. Absent: as many as are missing. */
-  readonly room?: number;
+  readonly room?: number | undefined;
   /** The class of its machines does not exist. */
   readonly lacksClass?: boolean;
   /** The request of the autoscaler. Absent: the set has no deployment. */
-  readonly scaler?: ScalerRequest;
+  readonly scaler?: ScalerRequest | undefined;
   /** Whether the node of a machine postpones its replacement. Absent: none does. */
   readonly isPostponed?: (machine: Machine) => boolean;
   readonly now: Date;

@@ -1,4 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { withoutUndefined } from '../../base/defined.ts';
 import type { ServingPair } from '../server.ts';
 
 /** A certificate authority that clients trust. */
@@ -50,7 +51,7 @@ function authoritiesOf(certs: string, keys: string): Authority[] {
       if (!parsed?.ca) return [];
       const own = privateKeys.find(({ key }) => parsed.checkPrivateKey(key));
       const dates = { from: parsed.validFromDate, until: parsed.validToDate };
-      return [{ cert, ...dates, ...(own ? { key: own.pem } : {}) }];
+      return [withoutUndefined({ cert, ...dates, key: own?.pem })];
     })
     .sort((a, b) => b.from.getTime() - a.from.getTime());
 }

@@ -85,7 +85,7 @@ class CertificateKeeper {
       random,
       log,
       fieldSelector,
-      ...(namespace ? { namespace } : {}),
+      namespace: namespace || undefined,
     });
   }
 

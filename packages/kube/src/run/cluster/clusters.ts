@@ -141,7 +141,7 @@ function cluster(
       observe(sample);
     },
     refused,
-    ...(qps > 0 ? { rateLimit: { qps, burst } } : {}),
+    rateLimit: qps > 0 ? { qps, burst } : undefined,
     history: new ServerHistory(),
   };
   const over = (way: UndiciTransport) => (component: string) =>

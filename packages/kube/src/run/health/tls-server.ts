@@ -82,6 +82,7 @@ const read = ({ method = 'GET', url = '/', headers, socket }: IncomingMessage): 
 function send(request: IncomingMessage, response: ServerResponse, { status, headers, body }: PlainAnswer): void {
   // An unread body would be parsed as the next request, so the connection is closed.
   const unread = request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined;
-  const length = { 'content-length': String(Buffer.byteLength(body)), ...(unread && { connection: 'close' }) };
-  response.writeHead(status, { ...headers, ...length }).end(request.method === 'HEAD' ? undefined : body);
+  const length = { 'content-length': String(Buffer.byteLength(body)) };
+  const closing = unread ? { connection: 'close' } : {};
+  response.writeHead(status, { ...headers, ...length, ...closing }).end(request.method === 'HEAD' ? undefined : body);
 }

@@ -17,7 +17,7 @@ export interface CertificateInUse {
 /** The problem of a certificate, and its expiry. */
 export interface CertificateCheck {
   /** Absent without a problem. */
-  readonly sentence?: string;
+  readonly sentence?: string | undefined;
   /** Milliseconds since the epoch. Absent for an invalid certificate. */
   readonly endsAt?: number;
 }
@@ -46,7 +46,7 @@ export function checkCertificate(
     now: now.getTime(),
     fits: key === undefined || keyFits(parsed, key),
   });
-  return { ...(sentence === undefined ? {} : { sentence }), endsAt: until };
+  return { sentence, endsAt: until };
 }
 
 interface Facts {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { OwnerReference } from '@mcm/kube';
+import { defined, withoutUndefined } from '@mcm/kube';
 import type { MachineConfig, MachineConfigSpec } from '../../kinds/machine-config.ts';
 
 /** The stored object with the required fields. */
@@ -42,18 +43,18 @@ function mergeSpec(existing: MachineConfigSpec, required: MachineConfigSpec): Ma
   const kernelArguments = same('kernelArguments') ? existing.kernelArguments : required.kernelArguments;
   const extensions = same('extensions') ? existing.extensions : required.extensions;
   const fips = (existing.fips ?? false) === (required.fips ?? false) ? existing.fips : required.fips;
-  return {
+  return defined({
     ...rest,
-    ...(required.osImageURL && { osImageURL: required.osImageURL }),
-    ...(required.kernelType && { kernelType: required.kernelType }),
-    ...(required.baseOSExtensionsContainerImage && {
-      baseOSExtensionsContainerImage: required.baseOSExtensionsContainerImage,
+    ...withoutUndefined({
+      osImageURL: required.osImageURL || undefined,
+      kernelType: required.kernelType || undefined,
+      baseOSExtensionsContainerImage: required.baseOSExtensionsContainerImage || undefined,
     }),
-    ...(config !== undefined && { config }),
-    ...(kernelArguments !== undefined && { kernelArguments }),
-    ...(extensions !== undefined && { extensions }),
-    ...(fips !== undefined && { fips }),
-  };
+    config,
+    kernelArguments,
+    extensions,
+    fips,
+  });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { faultsOf, type OwnerReference } from '@mcm/kube';
+import { faultsOf, type OwnerReference, withoutUndefined } from '@mcm/kube';
 import { ConfigAnnotations } from '../../constants/annotations.ts';
 import { MAX_RENDERED_BYTES } from '../../constants/names.ts';
 import type { ControllerConfig } from '../../kinds/controller-config.ts';
@@ -34,8 +34,8 @@ export interface RenderInput {
   readonly configs: readonly MachineConfig[];
   readonly identity: ControllerIdentity;
   /** The pool's current target, if it has one that still exists. */
-  readonly current?: MachineConfig;
-  readonly storageOverrides?: readonly StorageOverride[];
+  readonly current?: MachineConfig | undefined;
+  readonly storageOverrides?: readonly StorageOverride[] | undefined;
 }
 
 /** A rendered MachineConfig, not yet stored. */
@@ -131,12 +131,12 @@ function assemble({ pool, controllerConfig, identity }: RenderInput, configs: re
     );
   }
   const name = nameOf(pool, spec);
-  const annotations = {
+  const annotations = withoutUndefined({
     [ConfigAnnotations.GeneratedByControllerVersion]: identity.hash,
     [ConfigAnnotations.ReleaseImageVersion]:
       controllerConfig.metadata.annotations?.[ConfigAnnotations.ReleaseImageVersion] ?? '',
-    ...(imageOverridden && { [ConfigAnnotations.OSImageURLOverridden]: 'true' }),
-  };
+    [ConfigAnnotations.OSImageURLOverridden]: imageOverridden ? 'true' : undefined,
+  });
   // The API server adds the other fields of the metadata.
   const metadata: Partial<MachineConfig['metadata']> = { name, annotations, ownerReferences: [ownerOf(pool)] };
   return {

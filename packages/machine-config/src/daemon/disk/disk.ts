@@ -4,23 +4,23 @@ export interface WantedFile {
   readonly content: Uint8Array;
   /** Permission bits. */
   readonly mode: number;
-  readonly user?: string | number;
-  readonly group?: string | number;
+  readonly user?: string | number | undefined;
+  readonly group?: string | number | undefined;
 }
 
 /** A link of a config. */
 export interface WantedLink {
   readonly kind: 'link';
   readonly target: string;
-  readonly hard?: boolean;
+  readonly hard?: boolean | undefined;
 }
 
 /** A directory of a config. */
 export interface WantedDirectory {
   readonly kind: 'directory';
   readonly mode: number;
-  readonly user?: string | number;
-  readonly group?: string | number;
+  readonly user?: string | number | undefined;
+  readonly group?: string | number | undefined;
 }
 
 /** An entry at a path. */

@@ -10,7 +10,7 @@ export type UpdatePhase = 'applying' | 'undoing' | 'applied';
 export interface Journal {
   readonly phase: UpdatePhase;
   /** The config before the update; absent if there was none. */
-  readonly from?: MachineConfig;
+  readonly from?: MachineConfig | undefined;
   readonly to: MachineConfig;
   readonly actions: readonly PostAction[];
   /** The kernel's command line before the update. */

@@ -44,7 +44,7 @@ export function wantedDisk(
   }
   for (const file of storage.files ?? []) addFile(file, entries, appended);
   for (const { path, target, hard } of storage.links ?? []) {
-    entries.set(path, { kind: 'link', target: target ?? '', ...(hard && { hard }) });
+    entries.set(path, { kind: 'link', target: target ?? '', hard: hard || undefined });
   }
   for (const unit of systemd.units ?? []) addUnit(unit, vendorUnit, entries, absent);
   const keys = passwd?.users?.findLast(({ name }) => name === 'core')?.sshAuthorizedKeys ?? [];
@@ -57,7 +57,7 @@ export function wantedDisk(
 
 function owners(user?: { id?: number; name?: string }, group?: { id?: number; name?: string }) {
   const [owner, owning] = [ownerOf(user), ownerOf(group)];
-  return { ...(owner !== undefined && { user: owner }), ...(owning !== undefined && { group: owning }) };
+  return { user: owner, group: owning };
 }
 
 function addFile(file: IgnitionFile, entries: Map<string, Entry>, appended: Map<string, AppendedFile>): void {

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '@mcm/kube';
 import { IgnitionError } from '../values/report.ts';
 import type { FileV2, IgnitionV2, UnitV2, UserV2 } from './schema-v2.ts';
 
@@ -16,9 +17,11 @@ export function deduplicateV2(config: IgnitionV2): IgnitionV2 {
   const users = passwd?.users?.length ? [coreUser(passwd.users)] : undefined;
   return {
     ...config,
-    ...(storage && { storage: { ...storage, ...(storage.files && { files: lastFiles(storage.files) }) } }),
-    ...(systemd?.units && { systemd: { units: lastUnits(systemd.units) } }),
-    ...(passwd && { passwd: { ...(passwd.groups && { groups: passwd.groups }), ...(users && { users }) } }),
+    ...withoutUndefined({
+      storage: storage && { ...storage, ...withoutUndefined({ files: storage.files && lastFiles(storage.files) }) },
+      systemd: systemd?.units && { units: lastUnits(systemd.units) },
+      passwd: passwd && withoutUndefined({ groups: passwd.groups, users }),
+    }),
   };
 }
 
@@ -52,5 +55,5 @@ function coreUser(users: readonly UserV2[]): UserV2 {
   }
   const reversed = users.toReversed();
   const keys = new Set(reversed.flatMap(({ sshAuthorizedKeys = [] }) => sshAuthorizedKeys));
-  return { ...reversed[0], ...(keys.size > 0 && { sshAuthorizedKeys: [...keys] }) };
+  return { ...reversed[0], ...withoutUndefined({ sshAuthorizedKeys: keys.size > 0 ? [...keys] : undefined }) };
 }

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '@mcm/kube';
 import { joinPaths } from '../values/paths.ts';
 import { IgnitionError } from '../values/report.ts';
 import { IGNITION_VERSION, type IgnitionConfig } from './schema.ts';
@@ -13,15 +14,10 @@ const refuse = (message: string): never => {
   throw new IgnitionError(PREFIX + message);
 };
 
-/** Removes fields that are undefined, or that version 2 does not distinguish from absent ones. */
-const given = <T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
-  };
 const some = <T>(value: T | undefined): T | undefined => (value ? value : undefined);
 const filled = <T>(list: readonly T[] | undefined): T[] | undefined => (list?.length ? [...list] : undefined);
 const section = <T extends object>(fields: T) => {
-  const rest = given(fields);
+  const rest = withoutUndefined(fields);
   return Object.keys(rest).length > 0 ? rest : undefined;
 };
 
@@ -40,12 +36,12 @@ export function translateV2({ ignition, networkd, passwd, storage = {}, systemd 
   }
   checkPartitions(storage);
   checkNodes(storage);
-  const users = passwd?.users?.map(({ create: _create, name = '', ...user }) => ({ ...given(user), name }));
+  const users = passwd?.users?.map(({ create: _create, name = '', ...user }) => ({ ...withoutUndefined(user), name }));
   const groups = passwd?.groups?.map(({ name = '', gid, passwordHash, system }) =>
-    given({ name, gid, passwordHash: some(passwordHash), system: some(system) }),
+    withoutUndefined({ name, gid, passwordHash: some(passwordHash), system: some(system) }),
   );
-  return given({
-    ignition: given({
+  return withoutUndefined({
+    ignition: withoutUndefined({
       config: section({
         merge: filled(ignition.config?.append),
         replace: ignition.config?.replace,
@@ -56,16 +52,20 @@ export function translateV2({ ignition, networkd, passwd, storage = {}, systemd 
     }),
     passwd: section({ groups: filled(groups), users: filled(users) }),
     storage: section({
-      directories: filled(storage.directories?.map(({ mode, ...node }) => given({ ...translateNode(node), mode }))),
+      directories: filled(
+        storage.directories?.map(({ mode, ...node }) => withoutUndefined({ ...translateNode(node), mode })),
+      ),
       disks: filled(storage.disks?.map(translateDisk)),
       files: filled(storage.files?.map(translateFile)),
       links: filled(
         storage.links?.map(({ hard, target, ...node }) =>
-          given({ ...translateNode(node), hard: some(hard), target: target ?? '' }),
+          withoutUndefined({ ...translateNode(node), hard: some(hard), target: target ?? '' }),
         ),
       ),
       raid: filled(
-        storage.raid?.map(({ name = '', spares, ...raid }) => given({ ...given(raid), name, spares: some(spares) })),
+        storage.raid?.map(({ name = '', spares, ...raid }) =>
+          withoutUndefined({ ...withoutUndefined(raid), name, spares: some(spares) }),
+        ),
       ),
     }),
     systemd: section({ units: filled(systemd?.units?.map(translateUnit)) }),
@@ -115,7 +115,7 @@ const pathOf = ({ path = '' }: NodeV2): string => joinPaths('/', path);
 const translateOwner = (owner: FileV2['user']) => owner && section({ id: owner.id, name: some(owner.name) });
 
 const translateNode = (node: NodeV2) => ({
-  ...given({
+  ...withoutUndefined({
     group: translateOwner(node.group),
     overwrite: node.overwrite,
     user: translateOwner(node.user),
@@ -126,9 +126,9 @@ const translateNode = (node: NodeV2) => ({
 /** Files of version 2 replace an existing file by default. A file that appends must not. */
 function translateFile({ append = false, contents, mode, ...node }: FileV2) {
   const { compression, source = '', verification } = contents ?? {};
-  const content = given({ compression: some(compression), source, verification });
+  const content = withoutUndefined({ compression: some(compression), source, verification });
   const overwrite = append ? false : (node.overwrite ?? true);
-  return given({
+  return withoutUndefined({
     ...translateNode({ ...node, overwrite }),
     ...(append ? { append: [content] } : { contents: content }),
     mode,
@@ -136,9 +136,11 @@ function translateFile({ append = false, contents, mode, ...node }: FileV2) {
 }
 
 function translateUnit({ name = '', contents, dropins, enable, enabled, mask }: UnitV2) {
-  return given({
+  return withoutUndefined({
     contents: some(contents),
-    dropins: filled(dropins?.map((dropin) => given({ contents: some(dropin.contents), name: dropin.name ?? '' }))),
+    dropins: filled(
+      dropins?.map((dropin) => withoutUndefined({ contents: some(dropin.contents), name: dropin.name ?? '' })),
+    ),
     enabled: enabled === false ? false : some(enabled || enable),
     mask: some(mask),
     name,
@@ -147,7 +149,7 @@ function translateUnit({ name = '', contents, dropins, enable, enabled, mask }: 
 
 function translateDisk({ device = '', partitions, wipeTable }: NonNullable<Storage['disks']>[number]) {
   const translated = partitions?.map(({ guid, label, number, typeGuid }) =>
-    given({ guid: some(guid), label: some(label), number: some(number), typeGuid: some(typeGuid) }),
+    withoutUndefined({ guid: some(guid), label: some(label), number: some(number), typeGuid: some(typeGuid) }),
   );
-  return given({ device, partitions: filled(translated), wipeTable: some(wipeTable) });
+  return withoutUndefined({ device, partitions: filled(translated), wipeTable: some(wipeTable) });
 }

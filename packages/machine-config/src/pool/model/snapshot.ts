@@ -7,11 +7,11 @@ import type { MachineConfigPool, MachineConfigPoolStatus } from '../../kinds/mac
 /** Facts about members of a pool that are not nodes. */
 export interface MemberFacts {
   /** A reference of the pool leads to no object, so an empty pool does not count as updated. */
-  readonly unresolved?: boolean;
+  readonly unresolved?: boolean | undefined;
   /** Fields of the status about machines. */
-  readonly members?: Partial<MachineConfigPoolStatus>;
+  readonly members?: Partial<MachineConfigPoolStatus> | undefined;
   /** Why no further node gets the target, as in a paused pool. */
-  readonly frozen?: string;
+  readonly frozen?: string | undefined;
 }
 
 /** A candidate that gets no target now. */

@@ -14,7 +14,7 @@ const isHarmed = (node: Node, pool: MachineConfigPool): boolean =>
 export interface BreakerVerdict {
   readonly halted: boolean;
   /** Absent if the condition was never set. */
-  readonly condition?: WantedCondition;
+  readonly condition?: WantedCondition | undefined;
 }
 
 /**
@@ -34,5 +34,5 @@ export function evaluateRollout(pool: MachineConfigPool, nodes: readonly Node[],
     return { halted: true, condition: { type, status: 'True', reason: 'NodesDegraded', message } };
   }
   const known = conditionOf(pool.status?.conditions, type);
-  return { halted: false, ...(known && { condition: { type, status: 'False' as const } }) };
+  return { halted: false, condition: known ? { type, status: 'False' as const } : undefined };
 }

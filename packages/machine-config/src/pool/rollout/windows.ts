@@ -12,7 +12,7 @@ export interface WindowVerdict {
   /** No node gets the target now, and no machine is replaced. */
   readonly closed: boolean;
   /** Absent if the condition was never set. */
-  readonly condition?: WantedCondition;
+  readonly condition?: WantedCondition | undefined;
   /** Time until the next check. */
   readonly againMs?: number;
 }
@@ -60,5 +60,5 @@ export function evaluateWindows(pool: MachineConfigPool, nodes: readonly Node[],
     return { closed: false, condition: { type, status: 'True', reason: 'NodePostponed', message }, ...again };
   }
   const known = conditionOf(pool.status?.conditions, type);
-  return { closed: false, ...(known && { condition: { type, status: 'False' as const } }), ...again };
+  return { closed: false, condition: known ? { type, status: 'False' as const } : undefined, ...again };
 }

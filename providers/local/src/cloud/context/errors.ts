@@ -30,7 +30,7 @@ export class CloudError extends Error {
   constructor(
     code: CloudErrorCode | (string & {}),
     message: string,
-    options: { readonly status?: number; readonly retryAfterSeconds?: number } = {},
+    options: { readonly status?: number; readonly retryAfterSeconds?: number | undefined } = {},
   ) {
     super(message);
     this.code = code;

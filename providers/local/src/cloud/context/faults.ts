@@ -66,7 +66,12 @@ export interface FaultSubject {
 export interface FaultDecision {
   readonly latencyMs: number;
   readonly staleMs: number;
-  readonly error?: { readonly code: string; readonly status: number; message: string; retryAfterSeconds?: number };
+  readonly error?: {
+    readonly code: string;
+    readonly status: number;
+    message: string;
+    retryAfterSeconds?: number | undefined;
+  };
   readonly timeoutMs?: number;
   readonly effect: boolean;
   readonly kubelet: readonly NonNullable<FaultRule['kubelet']>[];
@@ -151,7 +156,7 @@ function failureOf(rule: OrderedFault): Pick<FaultDecision, 'error' | 'timeoutMs
       code,
       status: status ?? known ?? 500,
       message: message ?? `${code} was requested for this operation (${rule.id}).`,
-      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+      retryAfterSeconds,
     },
   };
 }

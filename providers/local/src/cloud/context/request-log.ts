@@ -2,9 +2,9 @@
 export interface LoggedRequest {
   readonly time: string;
   readonly operation: string;
-  readonly instance?: string;
+  readonly instance?: string | undefined;
   readonly code: number;
-  readonly error?: string;
+  readonly error?: string | undefined;
   readonly userAgent: string;
   readonly ms: number;
 }

@@ -39,14 +39,14 @@ function check<T>(schema: z.ZodType<T>, value: unknown): T {
 export function page<T extends { readonly id: string }>(
   context: Context,
   items: readonly T[],
-): { readonly items: readonly T[]; readonly nextPageToken?: string } {
+): { readonly items: readonly T[]; readonly nextPageToken?: string | undefined } {
   const limit = check(z.coerce.number().int().min(1).max(MAX_PAGE), context.req.query('limit') ?? MAX_PAGE);
   const after = decodeToken(context.req.query('pageToken'));
   const sorted = items.filter(({ id }) => id > after).sort((a, b) => (a.id < b.id ? -1 : 1));
   const last = sorted.length > limit ? sorted[limit - 1] : undefined;
   return {
     items: sorted.slice(0, limit),
-    ...(last === undefined ? {} : { nextPageToken: Buffer.from(last.id).toString('base64url') }),
+    nextPageToken: last === undefined ? undefined : Buffer.from(last.id).toString('base64url'),
   };
 }
 

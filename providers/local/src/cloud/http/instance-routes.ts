@@ -82,8 +82,8 @@ async function prepareCreate(c: Context, parts: InstanceRouteParts): Promise<Pre
         ...rest,
         zone,
         userData: userDataBase64 === undefined ? userData : bootText(Buffer.from(userDataBase64, 'base64')),
-        ...(clientToken === undefined ? {} : { clientToken }),
-        ...(bootLatency === undefined ? {} : { bootLatencyMs: bootLatency }),
+        clientToken,
+        bootLatencyMs: bootLatency,
       });
       await waited(c, parts, instance, signal);
       return shown(created ? 201 : 200, parts, instance);

@@ -59,9 +59,9 @@ export function operationRunner(options: OperationOptions): RunOperation {
     requests.add({
       time: started.toISOString(),
       operation,
-      ...(instance === undefined ? {} : { instance }),
+      instance,
       code: signal.aborted ? 0 : answer.status,
-      ...(error === undefined ? {} : { error: error.code }),
+      error: error?.code,
       userAgent: context.req.header('user-agent') ?? '',
       ms: clock.now().getTime() - started.getTime(),
     });
@@ -90,7 +90,7 @@ async function fail(clock: Clock, decision: FaultDecision, signal: AbortSignal):
     throw new CloudError('RequestTimeout', 'The request took too long.');
   }
   const { code = 'InternalError', message = '', status = 500, retryAfterSeconds } = decision.error ?? {};
-  throw new CloudError(code, message, { status, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) });
+  throw new CloudError(code, message, { status, retryAfterSeconds });
 }
 
 /** Waits; a caller that hangs up ends the wait, not the request's effect. */

@@ -12,7 +12,7 @@ import type { Waiters } from './waiters.ts';
 /** The requested instance. The API has checked types and sizes. */
 export interface InstanceRequest {
   readonly name: string;
-  readonly clientToken?: string;
+  readonly clientToken?: string | undefined;
   readonly zone: string;
   readonly machineType: string;
   readonly image: string;
@@ -21,7 +21,7 @@ export interface InstanceRequest {
   /** Disks made with the instance and gone with it. */
   readonly volumes: readonly { readonly sizeGi: number; readonly tags?: Readonly<Record<string, string>> }[];
   /** Overrides the cloud's own boot latency. */
-  readonly bootLatencyMs?: number;
+  readonly bootLatencyMs?: number | undefined;
 }
 
 /** A console keeps its newest part, as serial consoles do. */
@@ -95,7 +95,7 @@ export class Instances {
     return {
       id: makeId('i', this.#context.random),
       name: request.name,
-      ...(request.clientToken === undefined ? {} : { clientToken: request.clientToken }),
+      clientToken: request.clientToken,
       zone: request.zone,
       machineType: request.machineType,
       image: request.image,

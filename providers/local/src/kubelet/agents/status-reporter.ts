@@ -81,7 +81,7 @@ export class StatusReporter {
       }
       const conditions = this.#next();
       const volumes = volumesInUse();
-      const status = { conditions, ...(volumes === undefined ? {} : { volumesInUse: volumes }) };
+      const status = { conditions, volumesInUse: volumes };
       await client
         .resource(nodes)
         .patch(facts().name, { type: 'strategic', body: { status } }, { subresource: 'status', signal: life.signal });

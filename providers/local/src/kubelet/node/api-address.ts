@@ -4,7 +4,7 @@ import type { KubeletCertificate } from './memory.ts';
 /** An API server, and as whom to talk to it. */
 export interface ApiAddress {
   readonly server: string;
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   readonly clientCertificate?: KubeletCertificate;
 }
 

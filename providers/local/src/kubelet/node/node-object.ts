@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Condition, Draft, Node, Taint } from '@mcm/kube';
+import { defined } from '@mcm/kube';
 import type { KubeletBehaviour } from '../../machine/behaviour.ts';
 import type { Instance, MachineType } from '../../machine/model.ts';
 import { formatProviderId } from '../../spec/provider-id.ts';
@@ -25,15 +26,17 @@ export const timestamp = (date: Date): string => `${date.toISOString().slice(0, 
 /** The Node as a kubelet registers it, status included: one request for everything. */
 export function draftNode(facts: NodeFacts, now: Date, ready: boolean): Draft<Node> {
   const { name, instance, boot } = facts;
-  const taints = boot.taints?.map(({ key, value, effect }): Taint => ({ key, effect, ...(value ? { value } : {}) }));
+  const taints = boot.taints?.map(
+    ({ key, value, effect }): Taint => defined({ key, effect, value: value || undefined }),
+  );
   return {
     apiVersion: 'v1',
     kind: 'Node',
     metadata: { name, labels: nodeLabels(facts) },
-    spec: {
+    spec: defined({
       providerID: instance.providerId ?? formatProviderId(instance),
-      ...(taints === undefined ? {} : { taints }),
-    },
+      taints,
+    }),
     status: nodeStatus(facts, now, ready),
   };
 }
@@ -52,13 +55,13 @@ export function nodeLabels({ name, instance, boot }: NodeFacts): Record<string, 
 
 export function nodeStatus(facts: NodeFacts, now: Date, ready: boolean): NonNullable<Node['status']> {
   const { name, instance, machineType } = facts;
-  const capacity: Record<string, string> = {
+  const capacity: Record<string, string> = defined({
     cpu: String(machineType.cpus),
     memory: `${machineType.memoryGi}Gi`,
     'ephemeral-storage': '100Gi',
     pods: MAX_PODS,
-    ...(machineType.gpus > 0 ? { 'nvidia.com/gpu': String(machineType.gpus) } : {}),
-  };
+    'nvidia.com/gpu': machineType.gpus > 0 ? String(machineType.gpus) : undefined,
+  });
   return {
     addresses: [
       { type: 'InternalIP', address: instance.privateIp },

@@ -8,7 +8,7 @@ export interface ConfigPointer {
   /** Path of the pool's configuration. */
   readonly path: string;
   /** Certificate authority of the server, PEM. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -38,8 +38,9 @@ export function pointerOf({ config, security }: z.infer<typeof pointerSchema>): 
     server: origin,
     path: `${pathname}${search}`,
     headers: Object.fromEntries(headers),
-    ...(authorities.length > 0 && {
-      ca: authorities.map(({ source }) => Buffer.from(decodeContents(source, undefined)).toString('utf8')).join('\n'),
-    }),
+    ca:
+      authorities.length > 0
+        ? authorities.map(({ source }) => Buffer.from(decodeContents(source, undefined)).toString('utf8')).join('\n')
+        : undefined,
   };
 }

@@ -7,17 +7,19 @@ import { type ConfigPointer, pointerOf, pointerSchema } from './pointer.ts';
 /** The settings of a kubelet in the user data of its machine. */
 export interface BootConfig {
   /** URL of the API server; absent: the one that the cloud's process was started with. */
-  readonly server?: string;
+  readonly server?: string | undefined;
   /** Certificate authority of the API server, PEM. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** `<id>.<secret>`. */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** Default: the instance's name. */
-  readonly nodeName?: string;
-  readonly nodeLabels?: Readonly<Record<string, string>>;
-  readonly taints?: readonly { readonly key: string; readonly value?: string | undefined; readonly effect: string }[];
+  readonly nodeName?: string | undefined;
+  readonly nodeLabels?: Readonly<Record<string, string>> | undefined;
+  readonly taints?:
+    | readonly { readonly key: string; readonly value?: string | undefined; readonly effect: string }[]
+    | undefined;
   /** Pods that the machine runs by itself. */
-  readonly staticPods?: readonly StaticPod[];
+  readonly staticPods?: readonly StaticPod[] | undefined;
   /** Where the machine's files come from, of machines with a config daemon. */
   readonly pointer?: ConfigPointer;
   readonly behaviour: KubeletBehaviour;
@@ -83,13 +85,13 @@ function fromSettings(found: z.infer<typeof settings>): BootConfig {
     certificateAuthority ??
     (certificateAuthorityData === undefined ? undefined : Buffer.from(certificateAuthorityData, 'base64').toString());
   return {
-    ...(server === undefined ? {} : { server }),
-    ...(ca === undefined ? {} : { ca }),
-    ...(bootstrapToken === undefined ? {} : { token: bootstrapToken }),
-    ...(nodeName === undefined ? {} : { nodeName }),
-    ...(nodeLabels === undefined ? {} : { nodeLabels }),
-    ...(taints === undefined ? {} : { taints }),
-    ...(found.staticPods === undefined ? {} : { staticPods: found.staticPods }),
+    server,
+    ca,
+    token: bootstrapToken,
+    nodeName,
+    nodeLabels,
+    taints,
+    staticPods: found.staticPods,
     ...pointed(found),
     behaviour: found.behaviour ?? {},
   };
@@ -109,9 +111,9 @@ function pointed({ ignition }: z.infer<typeof settings>): Pick<BootConfig, 'poin
 function scan(text: string): BootConfig {
   const [server, ca, token] = [SERVER, PEM, TOKEN].map((pattern) => pattern.exec(text)?.[0]);
   return {
-    ...(server === undefined ? {} : { server }),
-    ...(ca === undefined ? {} : { ca }),
-    ...(token === undefined ? {} : { token }),
+    server,
+    ca,
+    token,
     behaviour: {},
   };
 }

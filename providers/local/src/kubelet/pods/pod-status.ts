@@ -1,4 +1,5 @@
 import type { Condition, Pod } from '@mcm/kube';
+import { defined } from '@mcm/kube';
 import { timestamp } from '../node/node-object.ts';
 
 export interface PodPlace {
@@ -8,12 +9,13 @@ export interface PodPlace {
 
 type PodStatusPatch = Readonly<Record<string, unknown>>;
 
-const condition = (type: string, status: 'True' | 'False', now: Date, reason?: string): Condition => ({
-  type,
-  status,
-  lastTransitionTime: timestamp(now),
-  ...(reason === undefined ? {} : { reason }),
-});
+const condition = (type: string, status: 'True' | 'False', now: Date, reason?: string): Condition =>
+  defined({
+    type,
+    status,
+    lastTransitionTime: timestamp(now),
+    reason,
+  });
 
 /** Status of a pod whose containers have started. */
 export function runningStatus(pod: Pod, place: PodPlace, ready: boolean, now: Date): PodStatusPatch {

@@ -1,4 +1,5 @@
 import type { Pod } from '@mcm/kube';
+import { defined } from '@mcm/kube';
 
 /** Annotations by which a pod tells the hollow kubelet how its containers behave. Durations, or a number for the exit code. */
 export const PodAnnotations = {
@@ -30,24 +31,26 @@ export function projectPod(pod: Pod): Pod {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: {
+    metadata: defined({
       name,
       uid,
       resourceVersion,
       creationTimestamp,
       annotations,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-      ...(deletionGracePeriodSeconds === undefined ? {} : { deletionGracePeriodSeconds }),
-      ...(metadata.finalizers === undefined ? {} : { finalizers: metadata.finalizers }),
-      ...(owner === undefined ? {} : { ownerReferences: [owner] }),
-    },
+      namespace,
+      deletionTimestamp,
+      deletionGracePeriodSeconds,
+      finalizers: metadata.finalizers,
+      ownerReferences: owner === undefined ? undefined : [owner],
+    }),
     spec: {
       ...pick(spec, ['nodeName', 'restartPolicy', 'hostNetwork']),
-      containers: (spec.containers ?? []).map((container) => ({
-        name: container.name,
-        ...(container.image === undefined ? {} : { image: container.image }),
-      })),
+      containers: (spec.containers ?? []).map((container) =>
+        defined({
+          name: container.name,
+          image: container.image,
+        }),
+      ),
       initContainers: (spec.initContainers ?? []).map((container) => ({
         name: container.name,
         image: container.image,

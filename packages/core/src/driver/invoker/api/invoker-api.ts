@@ -120,21 +120,21 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly clock: Clock;
   readonly log: Logger;
   readonly stop: AbortSignal;
-  readonly timeouts?: DriverTimeouts;
+  readonly timeouts?: DriverTimeouts | undefined;
   /** The class with its last valid provider spec. Absent or undefined: none is known. */
   readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
   /** Checked before each call that changes the cloud. Absent: no other process can lead. */
-  readonly fence?: Fence;
+  readonly fence?: Fence | undefined;
   /** The control cluster of this process, see `OWNER_TAG`. Absent or undefined: VMs do not have this tag. */
   readonly owner?: (() => string | undefined) | undefined;
   /** Control clusters that this one replaces; absent: none. */
   readonly formerOwners?: readonly string[] | undefined;
   /** Receives every call that has ended, for metrics. */
-  readonly observe?: ObserveCall;
+  readonly observe?: ObserveCall | undefined;
   /** Classes whose credentials are tried if those of a machine's own class are refused; absent: none. */
-  readonly fallback?: (machine: Machine, own: MachineClass) => readonly MachineClass[];
+  readonly fallback?: ((machine: Machine, own: MachineClass) => readonly MachineClass[]) | undefined;
   /** Receives every request that the driver reports, for metrics. */
-  readonly observeApi?: ObserveApi;
+  readonly observeApi?: ObserveApi | undefined;
   /**
    * Receives the problems of the cloud with a class, and each call that succeeded. If present, errors that class or
    * Secret cause contain a hint.

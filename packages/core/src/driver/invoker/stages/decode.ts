@@ -28,10 +28,10 @@ export const decodeStage =
     const { data } = lookup.usable(secrets);
     const owner = options.owner?.();
     const request: DriverRequest<Spec, Credentials> = {
-      ...decode(options, { call: name, machineClass, data, ...(machine ? { machine } : {}) }),
+      ...decode(options, { call: name, machineClass, data, machine }),
       signal,
-      ...(owner === undefined ? {} : { owner }),
-      ...(formerOwners ? { formerOwners } : {}),
+      owner,
+      formerOwners,
       observeApi: (service, ms, error) => {
         options.observeApi?.(service, ms, error);
         span.request(service, ms, error !== undefined);
@@ -40,7 +40,7 @@ export const decodeStage =
         options.log.with({
           class: machineClass.metadata.name,
           call: name,
-          ...(machine ? { machine: machine.metadata.name } : {}),
+          machine: machine?.metadata.name,
         }),
         secrets.hidden,
       ),

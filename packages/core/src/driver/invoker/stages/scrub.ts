@@ -18,8 +18,8 @@ export function scrub(error: MachineError, secrets: SecretValues, hint?: string,
     unexpected,
     found,
     unsent,
-    ...(hint === undefined && place !== undefined ? { place } : {}),
-    ...(cause === undefined ? {} : { cause }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    place: hint === undefined && place !== undefined ? place : undefined,
+    cause,
+    retryAfterMs,
   });
 }

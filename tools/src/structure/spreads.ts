@@ -1,0 +1,48 @@
+import { type Expression, type SpreadElement, Visitor } from 'oxc-parser';
+import type { Source } from './sources.ts';
+
+/**
+ * The spreads in object literals that a plain member can replace, as lines of the file: `...{ a }`, `...(a ? { a } : {})` and
+ * `...(a && { a })`. A spread of an object that is not written there is no such spread.
+ */
+export function spreadsOf({ text, parsed }: Source): number[] {
+  const lines: number[] = [];
+  new Visitor({
+    ObjectExpression({ properties }) {
+      const found = properties.filter((each): each is SpreadElement => each.type === 'SpreadElement');
+      for (const { start, argument } of found) {
+        if (isReplaceable(argument)) lines.push(text.slice(0, start).split('\n').length);
+      }
+    },
+  }).visit(parsed.program);
+  return lines.sort((a, b) => a - b);
+}
+
+function isReplaceable(argument: Expression): boolean {
+  const expression = bare(argument);
+  if (expression.type === 'ConditionalExpression') {
+    const sides = [bare(expression.consequent), bare(expression.alternate)];
+    return sides.some(isNothing) && sides.some(isLiteral);
+  }
+  if (expression.type === 'LogicalExpression') return expression.operator === '&&' && isLiteral(bare(expression.right));
+  return isLiteral(expression);
+}
+
+/** The expression without its parentheses and type annotations. */
+function bare(expression: Expression): Expression {
+  switch (expression.type) {
+    case 'ParenthesizedExpression':
+    case 'TSAsExpression':
+    case 'TSSatisfiesExpression':
+      return bare(expression.expression);
+    default:
+      return expression;
+  }
+}
+
+const isLiteral = (expression: Expression): boolean =>
+  expression.type === 'ObjectExpression' && expression.properties.length > 0;
+
+const isNothing = (expression: Expression): boolean =>
+  (expression.type === 'ObjectExpression' && expression.properties.length === 0) ||
+  (expression.type === 'Identifier' && expression.name === 'undefined');
