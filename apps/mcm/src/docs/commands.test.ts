@@ -81,6 +81,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   jq: 'it changes what another command prints, and not every machine has it',
   '@mcm/control-plane': 'it serves until it is ended; e2e/src/clients/page.test.ts runs it',
   go: 'it needs the tests of a reader',
+  '[': 'the shell’s own',
   export: 'the shell’s own',
   source: 'the shell’s own',
   cd: 'the shell’s own',

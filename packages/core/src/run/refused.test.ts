@@ -131,7 +131,7 @@ const waits = (resource: string): string =>
   `Terminating: Drain failed due to - the pods of the node cannot be read: this process does not have the permission to list ${resource}. Will retry in next sync.`;
 const RUNS = /^Running: /;
 const uncalled = (resource: string): RegExp =>
-  new RegExp(`^Terminating: VM deletion failed due to - .*may not list ${resource}`);
+  new RegExp(`^Terminating: VM deletion failed due to - .*does not have the permission to list ${resource}`);
 const VOLUMES = { made: RUNS, plain: 'gone', full: 'waits' } as const;
 const DRAINS = { made: RUNS, plain: 'gone', full: 'gone' } as const;
 
@@ -152,9 +152,13 @@ const TABLE: Readonly<Record<string, Row>> = {
   poddisruptionbudgets: DRAINS,
   csinodes: DRAINS,
   nodes: { made: /^Pending: /, plain: 'waits', full: 'waits' },
-  secrets: { made: /^CrashLoopBackOff: .*may not list secrets/, plain: uncalled('secrets'), full: uncalled('secrets') },
+  secrets: {
+    made: /^CrashLoopBackOff: .*does not have the permission to list secrets/,
+    plain: uncalled('secrets'),
+    full: uncalled('secrets'),
+  },
   machineclasses: {
-    made: /^CrashLoopBackOff: .*may not list machineclasses/,
+    made: /^CrashLoopBackOff: .*does not have the permission to list machineclasses/,
     plain: uncalled('machineclasses'),
     full: uncalled('machineclasses'),
   },

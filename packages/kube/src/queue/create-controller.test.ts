@@ -76,7 +76,7 @@ test('a success resets the back-off', async () => {
 test('a controller can run only once', async () => {
   const t = setUp();
   await t.clock.settle();
-  await expect(t.controller.run(t.stop.signal)).rejects.toThrow('controller test runs once');
+  await expect(t.controller.run(t.stop.signal)).rejects.toThrow('controller test can be started only once');
   await t.end();
 });
 

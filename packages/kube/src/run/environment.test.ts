@@ -260,7 +260,7 @@ test('a process whose credentials become invalid loses the Lease, and its last l
   expect(await exit).toBe(1);
   expect(said).toEqual([
     expect.stringMatching(
-      /^stranger: Lease lost, .* \(PUT .*: Unauthorized\); the control API server refuses the credentials of .*kubeconfig.* \(401\); use a/,
+      /^stranger: Lease lost: .* \(PUT .*: Unauthorized\); the control API server refuses the credentials of .*kubeconfig.* \(401\); use a/,
     ),
   ]);
 });

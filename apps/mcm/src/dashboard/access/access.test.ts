@@ -152,6 +152,6 @@ test('a missing certificate is an error that names the flag', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'mcm-dashboard-'));
   const remote = { host: '127.0.0.1', certificates: folder };
   const options = { random: seededRandom(1), signal: end.signal, port: 0, remote };
-  await expect(serveDashboard(cluster, options)).rejects.toThrow(`--tls-cert-dir ${folder}: must hold tls.crt`);
+  await expect(serveDashboard(cluster, options)).rejects.toThrow(`--tls-cert-dir ${folder}: must contain tls.crt`);
   rmSync(folder, { recursive: true });
 });

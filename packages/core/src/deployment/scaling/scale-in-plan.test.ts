@@ -152,8 +152,12 @@ describe('a refused request', () => {
       { replicas: undefined, sets: [current('')] },
       undefined,
     ],
-    ['it expects 3 replicas, and there were 4; read the deployment again', { sets: [current('4')] }, 4],
-    ['it expects 3 replicas, and there were 2; read the deployment again', { sets: [current('2')] }, undefined],
+    ['the request expects 3 replicas, and there were 4; read the deployment again', { sets: [current('4')] }, 4],
+    [
+      'the request expects 3 replicas, and there were 2; read the deployment again',
+      { sets: [current('2')] },
+      undefined,
+    ],
     [
       'a rollout is in progress; try again when the condition Progressing has the reason NewMachineSetAvailable',
       { sets: [former(1), current()] },

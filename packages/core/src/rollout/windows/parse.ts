@@ -81,7 +81,7 @@ function parseWindow(text: string): Parsed<Window> {
   const schedule = scheduleOf(fields.slice(0, 5).join(' '), zone);
   if (schedule === undefined) return { problem: `"${text}" must be ${FORMAT}` };
   if (schedule.nextRun(new Date(0)) === null)
-    return { problem: `"${text}" has no date: no date matches the cron fields` };
+    return { problem: `"${text}" never opens: no date matches the cron fields` };
   return { value: { text, schedule, durationMs } };
 }
 

@@ -53,10 +53,10 @@ test.each<[guard: string, node: ReturnType<typeof node>, change: Partial<NodeEvi
   ['not ours: of another namespace', orphan(), { namespace: 'other' }, /does not belong/],
   ['Ready', orphan({ conditions: hc('True') }), {}, /is Ready/],
   ['no provider id', orphan({ spec: {} }), {}, /spec\.providerID/],
-  ['young', orphan(), { minAgeMs: 61 * minute }, /too young/],
+  ['young', orphan(), { minAgeMs: 61 * minute }, /younger than the minimum age/],
   ['seen for the first time', orphan(), { firstSeen: undefined }, /long enough/],
   ['seen a moment ago', orphan(), { firstSeen: new Date(at(-4)) }, /long enough/],
-  ['its class is gone', orphan(), { listings: new Map([['test/other', listed(-1)]]) }, /test\/small is gone/],
+  ['its class is gone', orphan(), { listings: new Map([['test/other', listed(-1)]]) }, /test\/small no longer exists/],
   ['a class was never listed', orphan(), { listings: new Map([[CLASS, listed(-1)], ['test/b', undefined]]) }, /test\/b has not/], // biome-ignore format: a row
   ['a class was listed before only', orphan(), { listings: new Map([[CLASS, listed(-11)]]) }, /test\/small has not/],
   ['a class was listed just as it was first seen', orphan(), { listings: new Map([[CLASS, listed(-10)]]) }, /test\/small has not/], // biome-ignore format: a row
