@@ -110,7 +110,8 @@ function check(given: FlagValues<typeof flags>): readonly string[] {
 export const machineConfigController: BinaryDefinition<typeof flags> = {
   name: 'machine-config-controller',
   version: VERSION,
-  description: 'Controllers of MachineConfigs, their pools and KubeletConfigs, and drain for updates of nodes.',
+  description:
+    'Runs the controllers of MachineConfigs, MachineConfigPools and KubeletConfigs, and drains nodes before updates.',
   metricsPrefix: 'mcc_',
   defaults: { port: 8797, concurrency: DEFAULT_CONFIG_SETTINGS.concurrency, controllers: CONTROLLERS },
   crds: machineConfigCrds,

@@ -135,7 +135,7 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
       stop: new AbortController().signal,
     });
     expect(odd.check(classOf(sample, spec)).join()).toContain(
-      `data.${sample.keys[0]} of Secret default/odd is no UTF-8`,
+      `data.${sample.keys[0]} of Secret default/odd is not UTF-8`,
     );
   });
 });

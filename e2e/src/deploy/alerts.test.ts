@@ -33,7 +33,7 @@ interface Situation {
   /** With these it fires with the labels, once it has lasted. */
   readonly fires: Series;
   readonly labels: Series;
-  /** With each of these it does not. */
+  /** With each of these metrics the alert does not fire. */
   readonly quiet: readonly Series[];
   /** Minutes until it must fire, where that is more than the rule's own `for`. */
   readonly after?: number;

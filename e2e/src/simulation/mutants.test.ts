@@ -3,8 +3,9 @@ import { ignoreNotFound, type KubeClient, nodes, type Transport } from '@mcm/kub
 import { expect, test } from 'vitest';
 import { play } from './histories/random-history.ts';
 import { playScaler } from './histories/scaler-history.ts';
-import { HoldVerifier, pauseHold } from './verifiers/hold-verifier.ts';
+import { HoldVerifier } from './verifiers/hold-verifier.ts';
 import { ScalerVerifier } from './verifiers/scaler-verifier.ts';
+import { pauseHold } from './world/holds.ts';
 import { NAMESPACE, type ProcessName, World, type WorldOptions } from './world/world.ts';
 
 /** Tests of the verifiers: managers with defects, and the verifier that must report each. */
@@ -111,7 +112,9 @@ test('a machine that is deleted in addition to those of a rollout is reported', 
   });
   expect([healthy, broken[0]]).toEqual([
     [],
-    expect.stringContaining('was being replaced while the rollout had 1 unavailable: 1 may be in all'),
+    expect.stringContaining(
+      'was being replaced while the rollout had 1 unavailable: at most 1 may be unavailable in total',
+    ),
   ]);
 });
 
@@ -135,7 +138,9 @@ test.each(['Auto', 'Manual'] as const)(
     });
     expect([healthy, broken[0]]).toEqual([
       [],
-      expect.stringContaining('while the rollout had 1 unavailable (1 of them updated in place): 1 may be in all'),
+      expect.stringContaining(
+        'while the rollout had 1 unavailable (1 of them updated in place): at most 1 may be unavailable in total',
+      ),
     ]);
   },
 );
@@ -228,7 +233,7 @@ test.each([3, 4])(
   async (seed) => {
     const { violations } = await play('pauses', { seed, wrap: ignoresPauses });
     expect(violations).toContainEqual(
-      expect.stringMatching(/^set .* went from . to . although the rollout is paused$/),
+      expect.stringMatching(/^set .* was scaled from . to . although the rollout is paused$/),
     );
   },
 );
@@ -238,7 +243,7 @@ test.each([
     'outside of its windows',
     ignoresWindows,
     3,
-    /^set .* went from . to . although the rollout is outside of its windows$/,
+    /^set .* was scaled from . to . although the rollout is outside of its windows$/,
   ],
   ['on a node that postpones', ignoresPostponement, 1, / was deleted although its node postpones the rollout$/],
 ])('a rollout that acts %s is reported in a random history', async (_title, wrap, seed, violation) => {
@@ -275,8 +280,8 @@ const makesNew = rollsOn(async (client, all) => {
 
 test.each([
   ['deleted', takesOld, /^workers-.* was deleted, of .* although the rollout is paused$/],
-  ['made', makesNew, /^one-more-[0-9]+ was made, of .* although the rollout is paused$/],
-] as const)('a machine that is %s alalthough the rollout is paused is reported', async (_, defect, reported) => {
+  ['made', makesNew, /^one-more-[0-9]+ was created, of .* although the rollout is paused$/],
+] as const)('a machine that is %s although the rollout is paused is reported', async (_, defect, reported) => {
   const end = new AbortController();
   const [healthy, broken] = await verified({ kubelets: { joinDelay: 10_000 } }, defect, async (world) => {
     const verifier = HoldVerifier.watch(world, pauseHold(), end.signal);

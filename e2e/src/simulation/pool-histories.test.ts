@@ -108,6 +108,6 @@ test('a rollout that deletes a machine before the new one has applied its config
 test('a write of a frozen machine-config-controller without a fence, while another one leads, is reported', async () => {
   const { violations } = await playPool('config-leases', { seed: 2, profile: 'lan' }, { unfenced: true });
   expect(violations).toContainEqual(
-    expect.stringMatching(/^machine-config-controller-\d+ sends PATCH \S+ though \S+ leads$/),
+    expect.stringMatching(/^machine-config-controller-\d+ sends PATCH \S+ although \S+ is the leader$/),
   );
 }, 300_000);

@@ -20,7 +20,7 @@ export interface ArmEndpointOptions {
   readonly operationMs?: number;
   /** Resource Graph shows changes so much later; default at once. */
   readonly graphLagMs?: number;
-  /** Where the answers say that operations are; default the public cloud. */
+  /** Base URL of the operation links in answers. Default: the public cloud. */
   readonly origin?: string;
   /** Principals that get tokens; absent: requests need no token. */
   readonly principals?: readonly Principal[] | undefined;

@@ -1,4 +1,4 @@
-/** The types of the objects of a command. A user may write the first one also by its name alone. */
+/** The types of the objects of a command. For an object of the first type, a user may write its name alone. */
 const OBJECTS: Readonly<Record<string, readonly string[]>> = {
   tree: ['machinedeployment'],
   explain: ['machinedeployment', 'machine'],

@@ -385,7 +385,7 @@ test('what STS answers is what the SDK’s own schemas say', async () => {
   expect(children[0]?.children.map((each) => each.name)).toEqual(['Type', 'Code', 'Message']);
   // An answer without its envelope, or with an unknown field, is a difference.
   expect(stsDifferences(question.Action, parseXml(text.replaceAll('AssumedRoleId', 'RoleId')))).toEqual([
-    'AssumeRoleWithWebIdentity.AssumedRoleUser.RoleId: is no field of AssumedRoleUser',
+    'AssumeRoleWithWebIdentity.AssumedRoleUser.RoleId: is not a field of AssumedRoleUser',
   ]);
   expect(stsDifferences(question.Action, parseXml(refused.text))).toEqual(['the answer is ErrorResponse']);
 });
@@ -413,7 +413,7 @@ test('what Azure’s login answers is what RFC 6749 and OpenID Connect say', asy
   expect(differences(DISCOVERY, 'document', document)).toEqual([]);
   expect(Object.keys(document).toSorted()).toEqual(Object.keys(DISCOVERY.document).toSorted());
   expect(oauthDifferences({ status: 400, text: '{"error":"nope","code":1}' })).toEqual([
-    '.code: is no field of refused',
+    '.code: is not a field of refused',
     'nope: is no refusal',
   ]);
 });
@@ -438,14 +438,14 @@ test('an unknown field or a field of another type is reported', () => {
   expect(differences(gce, 'Instance', odd)).toEqual([
     '.name: 5 is no string',
     '.disks[0].boot: "yes" is no bool',
-    '.disks[0].sise: is no field of AttachedDisk',
+    '.disks[0].sise: is not a field of AttachedDisk',
     '.labels.a: 1 is no string',
     '.id: 7 is no uint64',
   ]);
   const xml =
     '<DescribeInstancesResponse xmlns="x"><requestId>r</requestId><reservationSet><item><reservationID>r</reservationID><instancesSet><item><instanceState><code>on</code></instanceState><ebsOptimized>maybe</ebsOptimized></item></instancesSet></item></reservationSet></DescribeInstancesResponse>';
   expect(ec2Differences('DescribeInstances', parseXml(xml))).toEqual([
-    'DescribeInstances.reservationSet[0].reservationID: is no field of Reservation',
+    'DescribeInstances.reservationSet[0].reservationID: is not a field of Reservation',
     'DescribeInstances.reservationSet[0].instancesSet[0].instanceState.code: on is not a simple type 1',
     'DescribeInstances.reservationSet[0].instancesSet[0].ebsOptimized: maybe is not a simple type 2',
   ]);

@@ -55,13 +55,13 @@ test.each(CLOUDS)('a case of %s that cannot be played is one that fails, and the
   const found = await outcomes(cloud);
   expect(found[good.name]).toBe('passed');
   expect(found['no-json']).toBe('passed');
-  expect(found['no-title']).toMatch(/^no case of format 1/);
-  expect(found['a.json case 2']).toMatch(/^no case of format 1/);
+  expect(found['no-title']).toMatch(/^not a case of format 1/);
+  expect(found['a.json case 2']).toMatch(/^not a case of format 1/);
   expect(found['no-call']).toMatch(/neither steps nor method/);
-  expect(found['unknown-method']).toMatch(/a method that no driver has/);
+  expect(found['unknown-method']).toMatch(/a method that drivers do not have/);
   expect(found['no-spec']).not.toMatch(/^cannot be played/);
-  expect(found['no-json-taken']).toMatch(/^the original took a provider spec that is no JSON/);
+  expect(found['no-json-taken']).toMatch(/^the original accepted a provider spec that is not JSON/);
   expect(found['golden/drivers/'.concat(cloud, '/b.json')]).toMatch(/^cannot be read/);
-  expect(found['golden/drivers/'.concat(cloud, '/c.json')]).toMatch(/^no recording of format 1/);
+  expect(found['golden/drivers/'.concat(cloud, '/c.json')]).toMatch(/^not a recording of format 1/);
   expect(Object.keys(found)).toHaveLength(cases.length + 2);
 });

@@ -125,7 +125,7 @@ test.each<[string, string, Lens, RegExp]>([
     'a machine that failed and that the original kept',
     'birth',
     inText('Machine', /"phase":"Pending"/g, '"phase":"Failed"'),
-    /order of Machine .*phase \(one too many: Failed\)/,
+    /order of Machine .*phase \(an additional write: Failed\)/,
   ],
   [
     'the order of the steps of a deletion',
@@ -135,7 +135,7 @@ test.each<[string, string, Lens, RegExp]>([
       'Set machine status to termination. Now, getting VM Status',
       'Drain successful. Initiate VM deletion',
     ),
-    /order of Machine .*lastOperation \(one too many/,
+    /order of Machine .*lastOperation \(an additional write/,
   ],
   [
     'the order of an in-place update',

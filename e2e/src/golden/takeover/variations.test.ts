@@ -116,7 +116,7 @@ describe('a history that cannot be verified is a failure', () => {
     );
     expect(await failuresOf(varied, [1])).toEqual([
       expect.stringContaining('the recording says "the manager was restarted"'),
-      expect.stringContaining('what was done is not known'),
+      expect.stringContaining('the action is unknown'),
     ]);
   });
 
@@ -133,7 +133,7 @@ describe('a history that cannot be verified is a failure', () => {
   });
 
   test('a file that is no recording', () => {
-    expect(() => parseHistory('x.json', '{')).toThrow('x.json is no JSON');
+    expect(() => parseHistory('x.json', '{')).toThrow('x.json is not JSON');
     expect(() => parseHistory('x.json', '{"scenario":"x"}')).toThrow('x.json is not a recording of a take-over');
   });
 

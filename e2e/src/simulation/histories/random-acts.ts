@@ -418,7 +418,7 @@ export class RandomHistory {
   }
 
   #lostVm(): void {
-    // When most of a few machines are lost at the same time, an open circuit breaker would keep the others until an operator acts.
+    // If a small fleet loses most of its machines at the same time, the circuit breaker opens. It replaces no machine until an operator acts.
     if (this.#pauses && this.#lost > 0) return;
     this.#lost++;
     lostVm(this.#draw);

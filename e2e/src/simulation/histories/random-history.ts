@@ -1,7 +1,8 @@
 import { Annotations } from '@mcm/api';
 import { Dice } from '../script/dice.ts';
-import { HoldVerifier, pauseHold, windowHold } from '../verifiers/hold-verifier.ts';
+import { HoldVerifier } from '../verifiers/hold-verifier.ts';
 import { ConfigWorld } from '../world/config-world.ts';
+import { pauseHold, windowHold } from '../world/holds.ts';
 import { World, type WorldOptions } from '../world/world.ts';
 import { FleetPools } from './fleet-pools.ts';
 import { type FleetMode, hasPools, strategyOf } from './modes.ts';

@@ -72,8 +72,8 @@ export const MUTANTS: readonly Mutant[] = [
     `${CORE}/machine/deletion/deletion.ts`,
     M,
     [
-      "return act('the VM is gone', { do: 'releaseNode' });",
-      "return act('the VM is gone', { do: 'removeFinalizer' });",
+      "return act('the VM no longer exists', { do: 'releaseNode' });",
+      "return act('the VM no longer exists', { do: 'removeFinalizer' });",
     ],
     ['const held = o.node?.metadata.finalizers?.includes(Finalizers.Node);', 'const held = false;'],
     [

@@ -105,7 +105,7 @@ export const BOUNDS = {
   poolQuiet: {
     suites: POOLS,
     ms: 15 * MINUTE,
-    rule: 'after this time without changes, the machine-config-controller writes nothing for the same time',
+    rule: 'if nothing changes for this time, the machine-config-controller writes nothing for another period of this length',
   },
   protected: {
     suites: '`join` with protection',

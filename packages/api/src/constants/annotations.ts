@@ -15,7 +15,7 @@ export const Annotations = {
   DeletedForHealth: 'node.machine.sapcloud.io/deleted-for-health',
   /**
    * MachineClass, provider IDs separated by commas: orphaned VMs in quarantine, until an operator decides.
-   * Many machines disappeared together, or the API server of the machines has an older state. Only in mcm, as the next constant.
+   * Many machines disappeared together, or the API server of the machines has an older state. Only mcm has this annotation and the next one.
    */
   QuarantinedVMs: 'orphan.machine.sapcloud.io/quarantined-vms',
   /** MachineClass, provider IDs separated by commas: an operator releases these VMs from quarantine, for drain and deletion. */
@@ -39,13 +39,13 @@ export const Annotations = {
   /** Machine, a Go duration: time from creation to first join. */
   MachineJoinDuration: 'node.machine.sapcloud.io/machine-join-duration',
   /**
-   * Machine, RFC 3339, written by the machine-config-controller: its node is updated until then. During the update it is
+   * Machine, RFC 3339, written by the machine-config-controller: the latest end of the update of its node. During the update it is
    * unreachable on purpose.
    */
   UpdateInProgressUntil: 'machineconfiguration.openshift.io/update-in-progress-until',
   /** Node: why an in-place update failed. */
   UpdateFailedReason: 'node.machine.sapcloud.io/update-failed-reason',
-  /** MachineDeployment, an int or percent: machines of a new template that come first. Only in mcm, as the next five constants. */
+  /** MachineDeployment, an int or percent: machines of a new template that come first. Only mcm has this annotation and the next five. */
   RolloutCanary: 'rollout.machine.sapcloud.io/canary',
   /** MachineDeployment, a Go duration: how long the canaries must be available before others follow. */
   RolloutCanarySoak: 'rollout.machine.sapcloud.io/canary-soak',
@@ -64,7 +64,7 @@ export const Annotations = {
   RolloutLastGood: 'rollout.machine.sapcloud.io/last-good',
   /**
    * MachineDeployment, MachineClass or pool, `<five cron fields> <time zone> <duration>; …`: only then a rollout replaces or
-   * updates machines. Only in mcm, as the next two constants.
+   * updates machines. Only mcm has this annotation and the next two.
    */
   RolloutWindows: 'rollout.machine.sapcloud.io/windows',
   /** MachineDeployment, MachineClass or pool, `<from>/<until> <reason>; …` with RFC 3339 times: then no rollout acts. */

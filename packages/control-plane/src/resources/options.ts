@@ -59,7 +59,7 @@ export function parseInteger(value: string | null): number | undefined {
   throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: ${why}`);
 }
 
-/** The part of the user agent that is the manager if the query has none. */
+/** The part of the user agent that is the field manager if the query names no manager. */
 const managerOf = (userAgent: string): string => (userAgent.split('/')[0] || 'unknown').slice(0, MANAGER_LIMIT);
 
 /**

@@ -88,7 +88,7 @@ test.each([
     () => foreign(`PRAGMA application_id = ${0x6d636d50}`),
     /layout 0, which this program does not read/,
   ],
-  ['the folder is not empty', () => write('holiday.txt', 'sun'), /not empty and not of a control plane/],
+  ['the folder is not empty', () => write('holiday.txt', 'sun'), /not empty and contains no data of a control plane/],
 ])('refused: %s', (_why, prepare, message) => {
   prepare();
   expect(openStore).toThrow(message);

@@ -93,7 +93,7 @@ function prepareFolder(dir: string): void {
   }
   const content = readdirSync(dir);
   if (content.length > 0 && !content.includes(FILE) && !content.includes(LOCK)) {
-    throw new StoreError(`the folder ${dir} is not empty and not of a control plane, so it is left untouched`);
+    throw new StoreError(`the folder ${dir} is not empty and contains no data of a control plane; use another folder`);
   }
   keepPrivate(dir, 0o700);
 }

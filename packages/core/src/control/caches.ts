@@ -96,7 +96,7 @@ export interface NodeAccess {
   readonly informer: Informer<Node>;
 }
 
-/** Dependencies of the controllers of deployments, sets and overshooting. */
+/** Dependencies of the deployment, set and overshoot controllers. */
 export interface ControllerContext {
   readonly client: KubeClient;
   /** The only namespace that they read. */

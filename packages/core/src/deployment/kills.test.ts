@@ -17,7 +17,7 @@ const SURGE = 10;
 const TIMEOUT = 600_000 + KILLS * 30_000;
 
 /**
- * A connection with up to 20 ms delay in each direction, which can be cut. Requests in flight are then executed or not.
+ * A connection with up to 20 ms delay in each direction, which can be cut. The server may or may not execute requests that are in flight.
  */
 class Wire {
   dead = false;

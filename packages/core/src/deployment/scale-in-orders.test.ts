@@ -355,7 +355,7 @@ async function write(world: World, what: Write, victim: string, mark: keyof type
 const before = (order: readonly Write[], one: Write, other: Write): boolean =>
   order.indexOf(one) < order.indexOf(other);
 
-/** Returns true if a machine is named when the replicas fall. */
+/** Returns true if the annotation names a machine at the time at which the number of replicas decreases. */
 const isNamed = (order: readonly Write[]): boolean =>
   before(order, 'mark', 'replicas') || before(order, 'priority', 'replicas');
 

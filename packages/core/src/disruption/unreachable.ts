@@ -49,7 +49,7 @@ export const reachabilityMarks = (machine: Machine): readonly string[] => [
   ...(hasRecovered(machine) ? [`recovered/${minute(machine.status?.lastOperation?.lastUpdateTime)}`] : []),
 ];
 
-/** Counts the machines of a scope with a mark of {@link reachabilityMarks}. */
+/** Counts the machines in a scope that have one of the {@link reachabilityMarks}. */
 export type CountMarks = (scope: string, mark: string) => number;
 
 /** Limits from which many unreachable machines count as one common cause. Durations in milliseconds. */

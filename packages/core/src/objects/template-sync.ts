@@ -54,7 +54,7 @@ const isPlainObject = (value: unknown): value is object =>
  * §7.4). It contains node template and configuration for active machines, and the class kind for all. Undefined: no
  * difference.
  *
- * A `creationTimeout` from the effective-creation-timeout annotation stays. The original overwrites it with that of the
+ * A `creationTimeout` from the effective-creation-timeout annotation stays. The original overwrites this field with the value of the
  * template, which has no effect and costs a write for every machine.
  */
 export function machineSpecPatch(

@@ -87,9 +87,10 @@ const properties = z.object({
     .object({ vmSize: text('size of the VMs, Standard_D4s_v5; required') })
     .optional()
     .meta({ description: 'size of the VMs; required' }),
-  osProfile: osProfile
-    .optional()
-    .meta({ description: 'administrator; the computer name is the machine’s, and the custom data the Secret’s' }),
+  osProfile: osProfile.optional().meta({
+    description:
+      'administrator account; the name of the machine is the computer name, and the Secret contains the custom data',
+  }),
   networkProfile: z
     .object({ acceleratedNetworking: flag('whether the NIC uses accelerated networking') })
     .optional()

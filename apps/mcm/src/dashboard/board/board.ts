@@ -90,7 +90,7 @@ export class Board {
     machines.onChange(({ object }) => {
       if (object.metadata.deletionTimestamp !== undefined) this.#goingIsDirty = true;
     });
-    // A Node and a class change the rows of their own machines, and a set those of its machines when it appears.
+    // A change of a Node or a class changes the rows of its machines. A set changes the rows of its machines only when it appears.
     nodes.onChange((change) => {
       if (change.type === 'updated' && !differs(change.old, change.object)) return;
       this.#touchAll(machines.store.byIndex('node', change.object.metadata.name));

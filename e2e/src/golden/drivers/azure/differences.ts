@@ -24,7 +24,7 @@ const specOf = ({ providerSpec }: RecordedCase): RecordedSpec => (providerSpec ?
 
 const isThrottling = ({ http }: NonNullable<Expected['result']['cloudError']>): boolean => http === 429;
 
-/** The caller's deadline; without one the machine controller's, which the driver's own for NIC and VM reaches. */
+/** The caller's deadline, or the deadline of the machine controller. The driver's deadlines for NIC and VM are as long. */
 function deadlineOf(recorded: RecordedCase): number | undefined {
   const seconds = recorded.contextDeadlineSeconds;
   if (typeof seconds === 'number') return seconds * 1_000;

@@ -96,7 +96,7 @@ const RULES: readonly TextRule[] = [
       /invalid value for IntOrString: (invalid value .*strconv|invalid type: )/.test(text)
         ? before(/invalid value for IntOrString/)(text)
         : undefined,
-    ours: (text) => (/which is neither a number nor a percentage/.test(text) ? 'maxUnavailable:<parser>' : text),
+    ours: (text) => (/is neither a number nor a percentage/.test(text) ? 'maxUnavailable:<parser>' : text),
   },
   rule("Go's numbers", /strconv\./, /strconv\./),
   rule('gzip', GZIP, GZIP),

@@ -153,7 +153,7 @@ export interface KindDefinition {
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
   /** Causes of a 422 in addition to those of the schema; [] for none. */
   readonly validate?: (object: ApiObject, context: StrategyContext) => StatusCause[];
-  /** All causes of an update: those of the new object and those of the change. */
+  /** All validation errors of an update: those in the new object and those in the change. */
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => StatusCause[];
   /** Texts of `Warning` headers for a valid object; `old` is absent for a creation. */
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => string[];

@@ -66,7 +66,7 @@ export const eventFields = { selectableFields: OF_EVENTS.events, otherFields: OF
 
 const TYPES = ['Normal', 'Warning'];
 
-/** Rules of both APIs (`legacyValidateEvent`); refusals speak of the subject as the core group does. `core`: the event is of that group. */
+/** Rules of both Event APIs (`legacyValidateEvent`). Errors name the object `involvedObject`, as the core group does. `core`: the event is of that group. */
 function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {
   const namespace = text(look(event, core ? 'involvedObject' : 'regarding'), 'namespace');
   const own = event.metadata.namespace ?? '';

@@ -40,7 +40,7 @@ export function parseApiVersion(apiVersion: string): { readonly group: string; r
 
 const joined = (group: string, version: string): string => (group === '' ? version : `${group}/${version}`);
 
-/** apiVersion and kind must match the URL. Fills them in where a built-in kind may leave them out. */
+/** apiVersion and kind must match the URL. If a built-in kind may omit them, this function fills them in. */
 export function checkType(
   body: Record<string, unknown>,
   served: ServedKind,

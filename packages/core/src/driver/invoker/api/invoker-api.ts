@@ -92,7 +92,7 @@ export type ObserveCall = (
   machineClass?: MachineClass,
 ) => void;
 
-/** A problem of the cloud with a class, without secrets. */
+/** The reason why the cloud refuses a class. It contains no secrets. */
 export interface ClassProblem {
   readonly reason: Problem['reason'];
   readonly message: string;

@@ -1,0 +1,44 @@
+import { Annotations, type MachineDeployment } from '@mcm/api';
+
+const isSeen = ({ metadata, status }: MachineDeployment): boolean =>
+  (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+
+/** What forbids a rollout to act. */
+export interface Hold {
+  /** For violations: "paused" or "outside of its windows". */
+  readonly text: string;
+  /** Virtual milliseconds since 1970 at which the hold began that applies at `now`; undefined: the rollout may act. */
+  readonly since: (deployment: MachineDeployment, now: number) => number | undefined;
+  /** Whether sets may grow up to the replicas of the deployment, to complete what began before the hold. */
+  readonly completes: boolean;
+}
+
+/** A pause by the user, which applies once the manager has observed it. */
+export function pauseHold(): Hold {
+  let seenAt: number | undefined;
+  const since: Hold['since'] = (deployment, now) => {
+    if (!deployment.spec.paused) seenAt = undefined;
+    else if (isSeen(deployment)) seenAt ??= now;
+    return seenAt;
+  };
+  return { text: 'paused', since, completes: false };
+}
+
+/** Windows that open for a minute, at each minute of the hour that is a multiple of `minutes`. */
+export const windowHold = (minutes: number): Hold & { readonly annotation: string } => ({
+  annotation: `*/${minutes} * * * * UTC 1m`,
+  text: 'outside of its windows',
+  since: (deployment, now) => {
+    if (isOverridden(deployment)) return undefined;
+    const minute = Math.floor(now / MINUTE_MS);
+    const past = minute % minutes;
+    return past === 0 ? undefined : (minute - past + 1) * MINUTE_MS;
+  },
+  completes: true,
+});
+
+const MINUTE_MS = 60_000;
+
+/** Whether the user overrides the windows and the postponing nodes of the deployment. */
+export const isOverridden = (deployment: MachineDeployment | undefined): boolean =>
+  deployment?.metadata.annotations?.[Annotations.RolloutOpenUntil] !== undefined;
