@@ -11,6 +11,7 @@ test.each<[title: string, wanted: unknown, fields: readonly string[]]>([
   ['another value', { metadata: { labels: { a: '2' } } }, ['metadata.labels.a']],
   ['what is to be absent and is', { metadata: { annotations: null } }, []],
   ['what is to be absent and is not', { metadata: { labels: { a: null } } }, ['metadata.labels.a']],
+  ['a member that is not sent', { metadata: { labels: undefined, name: undefined } }, []],
   ['a list that is the same', { metadata: { finalizers: ['x', 'y'] } }, []],
   ['an empty list that is not kept', { metadata: { ownerReferences: [] } }, []],
   ['another element', { metadata: { finalizers: ['x', 'z'] } }, ['metadata.finalizers[1]']],

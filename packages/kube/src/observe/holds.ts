@@ -6,7 +6,10 @@ const PASSING = /(time|timestamp|resourceVersion|uid|generation|managedFields)$/
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Fields in which `actual` differs from `wanted`. Null in `wanted` means absent. Times, UIDs and versions do not count. */
+/**
+ * Fields in which `actual` differs from `wanted`. Null in `wanted` means absent. Undefined members are not sent, so they do not
+ * count. Neither do times, UIDs and versions.
+ */
 export function missing(actual: unknown, wanted: unknown, path = ''): readonly string[] {
   const unless = (holds: boolean): readonly string[] => (holds ? [] : [path]);
   if (wanted === null || wanted === undefined) return unless(actual === null || actual === undefined);
@@ -19,7 +22,7 @@ export function missing(actual: unknown, wanted: unknown, path = ''): readonly s
   if (!isRecord(wanted)) return unless(actual === wanted);
   const found = isRecord(actual) ? actual : {};
   return Object.entries(wanted).flatMap(([key, value]) =>
-    PASSING.test(key) ? [] : missing(found[key], value, path === '' ? key : `${path}.${key}`),
+    value === undefined || PASSING.test(key) ? [] : missing(found[key], value, path === '' ? key : `${path}.${key}`),
   );
 }
 
