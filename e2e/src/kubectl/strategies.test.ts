@@ -36,7 +36,9 @@ test.skipIf(!hasKubectl)('kubectl rolls a deployment by each strategy', { timeou
       // One process that watches: a poll would start a kubectl for each look.
       expect(await rollout('status')).toMatchObject({ code: 0 });
       const labels = 'jsonpath={.items[?(@.spec.replicas==3)].spec.template.metadata.labels.generation}';
-      expect(kubectl('get', 'machinesets', '-o', labels)).toBe(generation);
+      // An update in place moves the machines first, and then the sizes of the sets follow.
+      const sized = () => kubectl('get', 'machinesets', '-o', labels);
+      await expect.poll(sized, { timeout: PATIENCE_MS, interval: 200 }).toBe(generation);
       kubectl('wait', name, '--for=jsonpath={.status.updatedReplicas}=3', '--timeout=120s');
       kubectl('wait', name, '--for=jsonpath={.status.replicas}=3', '--timeout=120s');
       kubectl('wait', name, '--for=condition=Available', '--timeout=120s');
