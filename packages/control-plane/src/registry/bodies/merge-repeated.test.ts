@@ -38,6 +38,20 @@ test('a null after a value of an int-or-string is zero, and that of a quantity k
   expect(parseMerging(key, definitionSchema('V1ResourceFieldSelector'))).toEqual({ divisor: '1' });
 });
 
+test.each([
+  ['an object', '"selector": "x", "selector": null'],
+  ['a list', '"ports": {}, "ports": []'],
+  ['a boolean', '"publishNotReadyAddresses": 1, "publishNotReadyAddresses": true'],
+  ['a text', '"clusterIP": 1, "clusterIP": "None"'],
+  ['an integer', '"healthCheckNodePort": "1", "healthCheckNodePort": 0'],
+])('a first value that is not %s is refused, although a later one is valid', async (_, fields) => {
+  const { plane, client } = await startTestPlane();
+  const body = `{"metadata":{"name":"a"},"spec":{${fields}}}`;
+  const { status, body: refused } = await client.send('POST', '/api/v1/namespaces/default/services', body);
+  expect([status, refused['message']]).toEqual([400, expect.stringContaining('json: cannot unmarshal')]);
+  await plane.close();
+});
+
 test('an integer with an exponent or a fraction is refused in a built-in kind', async () => {
   const { plane, client } = await startTestPlane();
   const path = '/apis/batch/v1/namespaces/default/jobs';

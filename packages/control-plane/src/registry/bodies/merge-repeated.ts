@@ -43,11 +43,26 @@ function readInto(first: unknown, second: unknown, schema: JsonSchema | undefine
   return merged;
 }
 
-/** A null is read into a value only if there is one. */
-const readField = (first: unknown, second: unknown, holder: JsonSchema | undefined, key: string): unknown =>
-  second === null && first !== undefined && first !== null
-    ? readNull(first, holder, key)
-    : readInto(first, second, schemaOf(holder, key));
+/** The JSON types of fields. A shared scalar such as a quantity has several, so it is not checked here. */
+const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  object: isRecord,
+  array: Array.isArray,
+  boolean: (value) => typeof value === 'boolean',
+  string: (value) => typeof value === 'string',
+  integer: (value) => typeof value === 'number' || typeof value === 'bigint',
+};
+
+/**
+ * Merges the values of one field of a structure. Go's decoder refuses a body for a wrong type of either value, so a first value
+ * of a wrong type stays for the later check.
+ */
+function readField(first: unknown, second: unknown, holder: JsonSchema | undefined, key: string): unknown {
+  if (first === undefined || first === null) return second;
+  const schema = schemaOf(holder, key);
+  const fits = schema?.$id === undefined || schema.type === 'object' ? FITS[String(schema?.type)] : undefined;
+  if (fits !== undefined && !fits(first)) return first;
+  return second === null ? readNull(first, holder, key) : readInto(first, second, schema);
+}
 
 const schemaOf = (schema: JsonSchema | undefined, key: string): JsonSchema | undefined => {
   const properties = schema?.properties;
