@@ -91,6 +91,7 @@ export {
   type MachineSpec,
   type MachineStatus,
   machineSchema,
+  phaseOf,
 } from './kinds/machine.ts';
 export { type MachineClass, machineClassSchema, type NodeTemplate } from './kinds/machine-class.ts';
 export {

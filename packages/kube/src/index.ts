@@ -19,6 +19,7 @@ export { conformingClient } from './client/conforming-client.ts';
 export { type ClientOptions, createClient, userAgent } from './client/create-client.ts';
 export { type EvictedPod, type Eviction, evictPod } from './client/evict-pod.ts';
 export type { RequestSample } from './client/exchange.ts';
+export { isWatch } from './client/paths.ts';
 export type { RateLimit } from './client/rate-limit.ts';
 export { unreached } from './client/unreached.ts';
 export { type Clock, pause, realClock, sleep, type Timer } from './clock/clock.ts';
@@ -53,6 +54,7 @@ export {
   type StatusBody,
 } from './contract/errors.ts';
 export type { Change, Informer, InformerOptions, Store } from './contract/informer.ts';
+export { isRecord, tryParseJson } from './contract/json-values.ts';
 export type { Logger } from './contract/logger.ts';
 export {
   controllerOf,

@@ -1,3 +1,4 @@
+import { isRecord } from '@mcm/kube';
 import { z } from 'zod';
 
 const text = z.string().optional();
@@ -100,6 +101,3 @@ export function merge(old: unknown, change: unknown): unknown {
   for (const [key, value] of Object.entries(change)) merged[key] = key in merged ? merge(merged[key], value) : value;
   return merged;
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

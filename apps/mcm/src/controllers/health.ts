@@ -11,7 +11,7 @@
  * MachineDeployment stays behind its generation. Without a Lease, a controller may run without leader election, so its state
  * is `unknown` unless its objects prove that it is not working.
  */
-import { type Machine, type MachineDeployment, MachineDeploymentConditions, parseTime } from '@mcm/api';
+import { formatTime, type Machine, type MachineDeployment, MachineDeploymentConditions, parseTime } from '@mcm/api';
 import { validateDeployment } from '@mcm/core';
 import type { Lease } from '@mcm/kube';
 import { age } from '../output/age.ts';
@@ -294,8 +294,7 @@ export const controllerSentence = (health: ControllerHealth, now: Date): string 
 function headline({ name, state, since }: ControllerHealth, now: Date): string {
   const what = state === 'behind' ? 'is behind' : 'is not working';
   const at = parseTime(since);
-  const from =
-    at === undefined ? '' : ` since ${at.toISOString().slice(0, 19)}Z (${age(now.getTime() - at.getTime())})`;
+  const from = at === undefined ? '' : ` since ${formatTime(at)} (${age(now.getTime() - at.getTime())})`;
   return `${name} ${what}${from}`;
 }
 

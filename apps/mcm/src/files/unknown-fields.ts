@@ -1,5 +1,6 @@
 import { crds } from '@mcm/api';
 import type { KubeObject } from '@mcm/kube';
+import { isRecord } from '@mcm/kube';
 import { machineConfigCrds } from '@mcm/machine-config';
 
 /** The fields of `metadata`, which no CRD describes. */
@@ -10,9 +11,6 @@ const METADATA: ReadonlySet<string> = new Set([
 ]);
 
 type StructuralSchema = (typeof crds)[number]['spec']['versions'][number]['schema']['openAPIV3Schema'];
-
-const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function schemaOf({ apiVersion = '', kind = '' }: KubeObject): StructuralSchema | undefined {
   for (const { spec } of [...crds, ...machineConfigCrds]) {
@@ -27,7 +25,7 @@ export function unknownFieldsOf(object: KubeObject): readonly string[] {
   const schema = schemaOf(object);
   if (schema === undefined) return [];
   const { apiVersion: _, kind: __, metadata, ...rest } = object;
-  const ofMetadata = Object.keys(isMap(metadata) ? metadata : {}).filter((field) => !METADATA.has(field));
+  const ofMetadata = Object.keys(isRecord(metadata) ? metadata : {}).filter((field) => !METADATA.has(field));
   return [...ofMetadata.map((field) => `metadata.${field}`), ...unknownBelow(rest, schema, '')];
 }
 
@@ -36,7 +34,7 @@ function unknownBelow(value: unknown, schema: StructuralSchema, path: string): r
   if (Array.isArray(value)) {
     return items ? value.flatMap((item, index) => unknownBelow(item, items, `${path}[${index}]`)) : [];
   }
-  if (!isMap(value)) return [];
+  if (!isRecord(value)) return [];
   return Object.entries(value).flatMap(([key, field]) => {
     const at = path === '' ? key : `${path}.${key}`;
     const known = properties?.[key];

@@ -1,7 +1,7 @@
 import { defaultMachineDeployment, type MachineClass, type MachineDeployment } from '@mcm/api';
 import { isEmptySelector, merged, validateDeployment } from '@mcm/core';
 import type { KubeObject } from '@mcm/kube';
-import { withoutUndefined } from '@mcm/kube';
+import { isRecord, withoutUndefined } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
 /** The annotation of `kubectl apply` with the last applied object. Fields that the new file omits are removed. */
@@ -25,21 +25,18 @@ export function proposalsIn(objects: readonly KubeObject[], from: string): Propo
   return { deployments, classes };
 }
 
-const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The merge patch of `kubectl apply` for custom resources: the fields of the file, and null for fields of only the last one. */
 function threeWayPatch(last: unknown, file: unknown): unknown {
-  if (!isMap(file)) return file;
-  const gone = isMap(last) ? Object.keys(last).filter((key) => !(key in file)) : [];
-  const kept = Object.entries(file).map(([key, value]) => [key, threeWayPatch(isMap(last) ? last[key] : {}, value)]);
+  if (!isRecord(file)) return file;
+  const gone = isRecord(last) ? Object.keys(last).filter((key) => !(key in file)) : [];
+  const kept = Object.entries(file).map(([key, value]) => [key, threeWayPatch(isRecord(last) ? last[key] : {}, value)]);
   return Object.fromEntries([...gone.map((key) => [key, null]), ...kept]);
 }
 
 /** The fields that may be removed: labels, annotations and fields of the spec. */
 function lastApplied(stored: MachineDeployment): unknown {
   const { metadata, spec } = parsed(stored.metadata.annotations?.[LAST_APPLIED] ?? '{}');
-  const { labels, annotations } = isMap(metadata) ? metadata : {};
+  const { labels, annotations } = isRecord(metadata) ? metadata : {};
   return withoutUndefined({
     metadata: withoutUndefined({ labels: labels || undefined, annotations }),
     spec: spec || undefined,
@@ -49,7 +46,7 @@ function lastApplied(stored: MachineDeployment): unknown {
 function parsed(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
-    return isMap(value) ? value : {};
+    return isRecord(value) ? value : {};
   } catch {
     return {}; // An unreadable annotation removes no fields.
   }
@@ -69,7 +66,7 @@ export function proposed(file: KubeObject, stored: MachineDeployment | undefined
   };
   const result = merged(stored ?? fresh, threeWayPatch(stored ? lastApplied(stored) : {}, wanted));
   const deployment = defaultMachineDeployment({ ...(result as MachineDeployment), kind: 'MachineDeployment' });
-  const violations = isMap(deployment.spec)
+  const violations = isRecord(deployment.spec)
     ? validateDeployment(deployment)
     : [{ field: 'spec', message: 'is missing' }];
   if (violations.length > 0) {

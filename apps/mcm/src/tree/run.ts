@@ -1,4 +1,5 @@
 import {
+  formatTime,
   type Machine,
   type MachineDeployment,
   type MachineSet,
@@ -70,8 +71,7 @@ async function watchTree(
   let isFirst = true;
   await followTree(cluster, options, ({ model, health }) => {
     const now = realClock.now();
-    const separator =
-      isFirst || output === 'json' || output === 'yaml' ? [] : ['', `${now.toISOString().slice(0, 19)}Z`];
+    const separator = isFirst || output === 'json' || output === 'yaml' ? [] : ['', formatTime(now)];
     isFirst = false;
     const head = controllerLines(health, now);
     const lines = [...separator, ...head, ...treeLines(model, output === 'wide', now)];

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isRecord } from '@mcm/kube';
 
 /** Type of a field: a word, a list of one, or a map of one. */
 type FieldType = string | readonly [FieldType] | { readonly '*': FieldType };
@@ -48,6 +49,3 @@ export function differences(model: Model, type: FieldType, value: unknown, path 
       : differences(model, field, each, `${path}.${key}`);
   });
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

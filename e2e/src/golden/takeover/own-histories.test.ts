@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { formatTime } from '@mcm/api';
 import { expect, test } from 'vitest';
 import type { Pace } from './recordings/cloud.ts';
 import { type History, parseHistory, type Recorded, readHistories } from './recordings/recording.ts';
@@ -62,7 +63,7 @@ const notReady = (at: number, after: string, node: Finder): Deed => ({
   at,
   after,
   act: async (stage) => {
-    const time = `${stage.clock.now().toISOString().slice(0, 19)}Z`;
+    const time = formatTime(stage.clock.now());
     const ready = { type: 'Ready', status: 'False', reason: 'KubeletNotReady', message: 'gone' };
     const conditions = [{ ...ready, lastHeartbeatTime: time, lastTransitionTime: time }];
     const body = { status: { conditions } };

@@ -1,5 +1,6 @@
 import {
   type Clock,
+  isWatch,
   type Random,
   sleep,
   type Transport,
@@ -30,7 +31,6 @@ export interface NetworkOptions {
   readonly isOver?: () => boolean;
 }
 
-const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
 const placeOf = (path: string): string => path.split('?')[0] ?? path;
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 const REFUSED = 'connect ECONNREFUSED';

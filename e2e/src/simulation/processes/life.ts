@@ -1,4 +1,5 @@
 import type { Clock, Transport, TransportResponse } from '@mcm/kube';
+import { isWatch } from '@mcm/kube';
 
 /** The request at which a process dies: before it sends the n-th request, or after its effect and before its answer. */
 export interface Death {
@@ -8,8 +9,6 @@ export interface Death {
 
 /** Never settles. A killed process gets no answers. */
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
-
-const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
 
 /**
  * One life of a simulated process. All its requests and timers pass through it, so it can be killed or frozen at any time.

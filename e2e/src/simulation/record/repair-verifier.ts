@@ -1,4 +1,4 @@
-import { isReadyPhase, type Machine, parseDurationMs } from '@mcm/api';
+import { isReadyPhase, type Machine, parseDurationMs, phaseOf } from '@mcm/api';
 import { type Clock, controllerOf } from '@mcm/kube';
 import { BOUNDS } from './bounds.ts';
 
@@ -26,10 +26,9 @@ export interface Allowance {
   readonly byHand: boolean;
 }
 
-const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ?? '';
 const setOf = (machine: Machine): string => controllerOf(machine)?.uid ?? '';
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
-const isAvailable = (machine: Machine): boolean => !isGoing(machine) && isReadyPhase(phaseOf(machine) as never);
+const isAvailable = (machine: Machine): boolean => !isGoing(machine) && isReadyPhase(phaseOf(machine));
 const patienceOf = ({ spec }: Machine): number => parseDurationMs(spec.creationTimeout ?? '') ?? BOUNDS.patience.ms;
 
 /** The time after which nothing waits for the machine. Its creation time has a precision of seconds. */
@@ -121,7 +120,8 @@ export class RepairVerifier {
 
   #isJoining(machine: Machine): boolean {
     return (
-      ['', 'Pending', 'CrashLoopBackOff'].includes(phaseOf(machine)) && lateAt(machine) > this.#clock.now().getTime()
+      ['', 'Pending', 'CrashLoopBackOff'].includes(phaseOf(machine) ?? '') &&
+      lateAt(machine) > this.#clock.now().getTime()
     );
   }
 
@@ -138,7 +138,7 @@ export class RepairVerifier {
         selected.has(machine.metadata.uid) &&
         !this.#updatedUids.has(machine.metadata.uid) &&
         !isGoing(machine) &&
-        !['Failed', 'Unknown', 'InPlaceUpdateFailed'].includes(phaseOf(machine)),
+        !['Failed', 'Unknown', 'InPlaceUpdateFailed'].includes(phaseOf(machine) ?? ''),
     );
     return new Set(updated);
   }
@@ -156,7 +156,7 @@ export class RepairVerifier {
     const now = this.#clock.now().getTime();
     const waits = (machine: Machine) => {
       if (isGoing(machine)) return false;
-      const phase = phaseOf(machine);
+      const phase = phaseOf(machine) ?? '';
       const late = lateAt(machine) <= now;
       return ['Failed', 'Unknown'].includes(phase) || (late && ['', 'Pending', 'CrashLoopBackOff'].includes(phase));
     };
@@ -176,7 +176,7 @@ export class RepairVerifier {
       const successor = this.#machines.get(repair.successor);
       // If the replacement was deleted too, the place is still empty.
       if (!successor || isGoing(successor)) return false;
-      const over = isReadyPhase(phaseOf(successor) as never) || phaseOf(successor) === 'Failed';
+      const over = isReadyPhase(phaseOf(successor)) || phaseOf(successor) === 'Failed';
       return !over && lateAt(successor) > now;
     });
   }

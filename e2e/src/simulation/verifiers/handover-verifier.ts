@@ -1,4 +1,4 @@
-import { Labels, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
+import { Labels, type Machine, type MachineDeployment, machineDeployments, machines, phaseOf } from '@mcm/api';
 import { controllerOf, createInformer, type KubeObject, type Node, nodes, seededRandom, silentLogger } from '@mcm/kube';
 import {
   ConfigAnnotations,
@@ -19,7 +19,6 @@ interface Seen {
   lostAt: number;
 }
 
-const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ?? '';
 const isThere = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && phaseOf(machine) === 'Running';
 

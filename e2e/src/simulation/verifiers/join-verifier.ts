@@ -1,4 +1,4 @@
-import { Annotations, Labels, type Machine, machines } from '@mcm/api';
+import { Annotations, Labels, type Machine, machines, phaseOf } from '@mcm/api';
 import { createInformer, type Node, nodes, seededRandom, silentLogger } from '@mcm/kube';
 import { NodeAnnotations } from '@mcm/machine-config';
 import { BOUNDS } from '../record/bounds.ts';
@@ -21,7 +21,6 @@ export interface JoinRules {
 }
 
 const annotation = (node: Node | undefined, key: string): string => node?.metadata.annotations?.[key] ?? '';
-const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ?? '';
 const isHeard = ({ status }: Node): boolean =>
   status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
 const isDone = (node: Node): boolean =>
@@ -122,7 +121,7 @@ export class JoinVerifier {
   /** Whether the machine is unavailable, for any reason. */
   #isAway(machine: Machine): boolean {
     const node = this.#nodeOf(machine);
-    if (!node) return AWAY.has(phaseOf(machine));
+    if (!node) return AWAY.has(phaseOf(machine) ?? '');
     if (phaseOf(machine) === 'Failed' || !isHeard(node) || node.spec?.unschedulable) return true;
     const failing = ['Degraded', 'Unreconcilable', 'Waiting'].includes(annotation(node, State));
     return !isDone(node) && !failing;
@@ -131,7 +130,7 @@ export class JoinVerifier {
   /** Whether MCM changes or deletes the machine. */
   #isBusy(machine: Machine): boolean {
     const node = this.#nodeOf(machine);
-    if (machine.metadata.deletionTimestamp !== undefined || LEFT_ALONE.has(phaseOf(machine))) return true;
+    if (machine.metadata.deletionTimestamp !== undefined || LEFT_ALONE.has(phaseOf(machine) ?? '')) return true;
     return node !== undefined && isSelected(node);
   }
 

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '@mcm/core';
+import { isRecord } from '@mcm/kube';
 
 /** A provider spec that is wrong in one place. */
 export interface SpecCase {
@@ -53,9 +54,6 @@ function wrongFor({ type, enum: values, anyOf }: JsonSchema): unknown {
   return anyOf?.every((each) => each.type === 'string') ? 7 : undefined;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** A copy of the value with a new value at a path. Missing parents are created. */
 function put(value: unknown, [first, ...rest]: Path, leaf: unknown): unknown {
   if (first === undefined) return leaf;
@@ -63,7 +61,7 @@ function put(value: unknown, [first, ...rest]: Path, leaf: unknown): unknown {
     const list: readonly unknown[] = Array.isArray(value) ? value : [];
     return Object.assign([...list], { [first]: put(list[first], rest, leaf) });
   }
-  const known = isObject(value) ? value : {};
+  const known = isRecord(value) ? value : {};
   return { ...known, [first]: put(known[first], rest, leaf) };
 }
 

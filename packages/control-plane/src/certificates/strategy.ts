@@ -3,7 +3,7 @@ import { duplicateValue } from '../apimachinery/errors/causes.ts';
 import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../apimachinery/errors/errors.ts';
 import type { KindDefinition, StrategyContext } from '../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
-import { jsonEquals } from '../apimachinery/objects/object-text.ts';
+import { formatTime, jsonEquals } from '../apimachinery/objects/object-text.ts';
 import { child, items, look, type Plain, strings, text } from '../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { pemBlock, readSigningRequest } from './signing-request.ts';
@@ -169,7 +169,7 @@ function keepApproval(object: ApiObject, old: ApiObject): void {
 
 /** Sets missing times of conditions. */
 function stampConditions(object: ApiObject, old: ApiObject, now: Date): void {
-  const time = `${now.toISOString().slice(0, 19)}Z`;
+  const time = formatTime(now);
   for (const condition of items(look(object, 'status'), 'conditions')) {
     condition.lastUpdateTime ??= time;
     const before = withType(old, text(condition, 'type'))[0];

@@ -1,5 +1,6 @@
 import { noteEmpty } from '../apimachinery/objects/empties.ts';
 import { type GoTime, parseGoTime } from '../apimachinery/objects/go-time.ts';
+import { isRecord } from '../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { canonicalQuantity, QUANTITY_ERROR } from '../apimachinery/objects/quantity.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
@@ -394,9 +395,6 @@ const zeroOf = (type: string): unknown => {
   if (/^[A-Z]/.test(type)) return {};
   return zeros[type] ?? null;
 };
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isZero = (value: unknown): boolean => {
   if (value === '' || value === 0 || value === false) return true;

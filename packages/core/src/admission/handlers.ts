@@ -11,6 +11,7 @@ import {
   validateMachineSet,
 } from '@mcm/api';
 import type { AdmissionCause, AdmissionRequest, AdmissionVerdict } from '@mcm/kube';
+import { isRecord } from '@mcm/kube';
 import { parseScaleIn, scaleInResults } from '../deployment/scaling/scale-in.ts';
 import { compileSelector, isEmptySelector } from '../objects/selector.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
@@ -26,25 +27,22 @@ const VALIDATORS: Readonly<Record<string, Validator>> = {
 
 const ALLOWED: AdmissionVerdict = { causes: [] };
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const field = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined);
+const field = (value: unknown, name: string): unknown => (isRecord(value) ? value[name] : undefined);
 const metadataOf = (value: unknown, name: string): unknown => field(field(value, 'metadata'), name);
 
 /** Everything except metadata and status, for validation. */
 function content(object: unknown): unknown {
-  if (!isObject(object)) return object;
+  if (!isRecord(object)) return object;
   const { metadata: _metadata, status: _status, ...rest } = object;
   return rest;
 }
 
 /** The object with its defaults; the same one if it lacks none or cannot have defaults. */
 function defaulted(kind: string, object: unknown): unknown {
-  if (!isObject(field(object, 'spec'))) return object;
+  if (!isRecord(field(object, 'spec'))) return object;
   const strategy = field(field(object, 'spec'), 'strategy');
   const fillable = [strategy, field(strategy, 'rollingUpdate'), field(strategy, 'inPlaceUpdate')].every(
-    (value) => value === undefined || isObject(value),
+    (value) => value === undefined || isRecord(value),
   );
   if (kind === 'MachineDeployment' && fillable) return defaultMachineDeployment(object as MachineDeployment);
   if (kind === 'MachineSet') return defaultMachineSet(object as MachineSet);
@@ -62,7 +60,7 @@ const unchanged = (kind: string, object: unknown, oldObject: unknown): boolean =
  */
 function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolean {
   const strategyOf = (value: unknown): unknown => field(field(value, 'spec'), 'strategy');
-  if (kind !== 'MachineDeployment' || !isObject(oldObject) || strategyOf(oldObject) === undefined) return false;
+  if (kind !== 'MachineDeployment' || !isRecord(oldObject) || strategyOf(oldObject) === undefined) return false;
   return [oldObject, defaulted(kind, oldObject)].some((before) =>
     semanticEqual(strategyOf(object), strategyOf(before)),
   );
@@ -91,7 +89,7 @@ function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   ];
   const parsed = parseScaleIn(text);
   if ('problem' in parsed) return refuse(parsed.problem.replace(/^metadata\.annotations\[[^\]]*\]: /, ''));
-  if (!isObject(oldObject)) return refuse('must be written to a deployment that exists');
+  if (!isRecord(oldObject)) return refuse('must be written to a deployment that exists');
   if (typeof pending === 'string')
     return refuse('another scale-in is in progress; write again when its annotation is gone');
   const { requestID, from, to } = parsed.request;
@@ -127,7 +125,7 @@ async function warnings(request: AdmissionRequest, list: ListDeployments | undef
   const { kind, namespace, object, oldObject } = request;
   if (kind.kind !== 'MachineDeployment' || namespace === undefined || list === undefined) return [];
   const selector = field(field(object, 'spec'), 'selector');
-  const same = isObject(oldObject) && semanticEqual(selector, field(field(oldObject, 'spec'), 'selector'));
+  const same = isRecord(oldObject) && semanticEqual(selector, field(field(oldObject, 'spec'), 'selector'));
   if (same) return [];
   const names = overlapping(object as MachineDeployment, await list(namespace));
   return names.length === 0
@@ -146,7 +144,7 @@ export const admitValid =
     if (operation === 'DELETE' || subResource || metadataOf(object, 'deletionTimestamp') !== undefined) return ALLOWED;
     const scaleIn = kind.kind === 'MachineDeployment' ? scaleInCauses(object, oldObject) : [];
     if (scaleIn.length > 0) return { causes: scaleIn };
-    if (isObject(oldObject) && unchanged(kind.kind, object, oldObject)) return ALLOWED;
+    if (isRecord(oldObject) && unchanged(kind.kind, object, oldObject)) return ALLOWED;
     const kept = keptStrategy(kind.kind, object, oldObject);
     const causes = (VALIDATORS[kind.kind]?.(object) ?? [])
       .filter(({ path }) => !kept || !path.startsWith('spec.strategy'))

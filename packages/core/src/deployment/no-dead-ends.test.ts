@@ -4,6 +4,7 @@ import {
   type Machine,
   type MachineDeployment,
   NodeConditions,
+  phaseOf,
   TRUE_LOWER,
 } from '@mcm/api';
 import type { Node } from '@mcm/kube';
@@ -12,7 +13,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SAFEGUARD_DEFAULTS } from '../disruption/safeguards.ts';
 import { BREAKER_DEFAULTS } from '../disruption/unreachable.ts';
-import { isTerminating, phaseOf, updateReasonOf } from '../objects/machines.ts';
+import { isTerminating, updateReasonOf } from '../objects/machines.ts';
 import { NOW } from '../set/test-objects.ts';
 import { type SimulatedEnd, simulateRollout } from '../simulation/simulate.ts';
 import { type AnyState, anyState, FORMER_DEAD_ENDS, objectsOf } from './testing/any-state.ts';

@@ -1,6 +1,6 @@
 import { Annotations, ConditionReasons, type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 import { withoutUndefined } from '@mcm/kube';
-import { hasFailures, listed, type RepairPlan } from '../disruption/repairs.ts';
+import { hasFailures, type RepairPlan } from '../disruption/repairs.ts';
 import { type ConditionChange, findCondition } from '../objects/conditions.ts';
 import { hasArrived } from '../rollout/arrival.ts';
 import { firstEnd, whyPostponed } from '../rollout/postponement.ts';
@@ -15,6 +15,7 @@ import {
   stopsOnFailure,
 } from '../rollout/rollout-gate.ts';
 import { nextLook } from '../rollout/windows/state.ts';
+import { listedNames } from '../values/texts.ts';
 import { endOfUpdates } from './in-place/in-place-end.ts';
 import { inPlaceStep, movedStep } from './in-place/in-place-step.ts';
 import { withProtection, withTaints } from './rollout/node-care.ts';
@@ -181,7 +182,7 @@ const idleStep = ({ resize, inPlace = NO_WORK, create }: Step): boolean =>
   !resize?.size && !create && inPlace.machines.length + inPlace.nodes.length === 0;
 
 const whyFirst = ({ go, waiting }: RepairPlan): string =>
-  `${listed([...go, ...waiting])} failed and are replaced first`;
+  `${listedNames([...go, ...waiting])} failed and are replaced first`;
 
 /** Adds the reason and the time of the next look to the step of a rollout that waits. */
 function held(view: View, step: Step): Step {

@@ -6,6 +6,7 @@ import {
   type MachineDeployment,
   MachineDeploymentConditions,
   type MachineSet,
+  phaseOf,
 } from '@mcm/api';
 import {
   again,
@@ -34,7 +35,6 @@ import {
   withoutCondition,
 } from '../objects/conditions.ts';
 import { limitsOf } from '../objects/limits.ts';
-import { phaseOf } from '../objects/machines.ts';
 import { compileSelector, isEmptySelector } from '../objects/selector.ts';
 import { printViolations } from '../objects/violations.ts';
 import { splitSets } from '../rollout/revisions.ts';

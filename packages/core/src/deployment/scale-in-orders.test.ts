@@ -1,4 +1,4 @@
-import { Annotations, machineDeployments, machineSets, machines } from '@mcm/api';
+import { Annotations, formatTime, machineDeployments, machineSets, machines } from '@mcm/api';
 import { Autoscaler, SCALER_FORMS, type ScalerForm } from '@mcm/api/testing';
 import { startControlPlane } from '@mcm/control-plane';
 import { ignoreNotFound, isConflict, nodes, sleep } from '@mcm/kube';
@@ -330,7 +330,7 @@ const MARKS = {
 } as const;
 
 async function write(world: World, what: Write, victim: string, mark: keyof typeof MARKS): Promise<void> {
-  const time = `${world.clock.now().toISOString().slice(0, 19)}Z`;
+  const time = formatTime(world.clock.now());
   switch (what) {
     case 'mark': {
       const { [Annotations.TriggerDeletion]: at, ...more }: Record<string, string> = MARKS[mark](time);

@@ -1,7 +1,7 @@
-import { Labels, type Machine, type MachineSet } from '@mcm/api';
+import { Labels, type Machine, type MachineSet, phaseOf } from '@mcm/api';
 import { type Change, type Controller, controllerOf, type Key, keyOf, type Node } from '@mcm/kube';
 import { BY_NODE, type ControllerContext, changedBeyondStatus, deploymentOf } from '../control/caches.ts';
-import { isAvailable, isFailed, isReady, phaseOf, updateReasonOf } from '../objects/machines.ts';
+import { isAvailable, isFailed, isReady, updateReasonOf } from '../objects/machines.ts';
 import { compileSelector } from '../objects/selector.ts';
 import { changedHands, setOf } from '../set/wakeups.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';

@@ -1,5 +1,5 @@
-import { Annotations, type Machine, parseDurationMs } from '@mcm/api';
-import { createdAt, isAvailable, isFailed, isTerminating, lossBefore, phaseOf } from '../objects/machines.ts';
+import { Annotations, type Machine, parseDurationMs, phaseOf } from '@mcm/api';
+import { createdAt, isAvailable, isFailed, isTerminating, lossBefore } from '../objects/machines.ts';
 
 /** The part of a set that counts for the disruption budget. */
 export interface BudgetSet {

@@ -1,18 +1,10 @@
-import { Labels, type Machine, type MachineSet } from '@mcm/api';
+import { Labels, type Machine, type MachineSet, phaseOf } from '@mcm/api';
 import { thoroughly } from '@mcm/kube/testing';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { currentReplicas, planRollingUpdate } from '../deployment/rollout/rolling-update.ts';
 import { sizeOf } from '../deployment/state/size.ts';
-import {
-  createdAt,
-  isAvailable,
-  isFailed,
-  isReplacement,
-  isTerminating,
-  type Loss,
-  phaseOf,
-} from '../objects/machines.ts';
+import { createdAt, isAvailable, isFailed, isReplacement, isTerminating, type Loss } from '../objects/machines.ts';
 import { chooseForDeletion } from '../set/replicas/deletion-order.ts';
 import { LostReplicas } from '../set/replicas/lost-replicas.ts';
 import { planReplicas, survivors } from '../set/replicas/replicas.ts';

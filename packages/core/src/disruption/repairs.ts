@@ -1,7 +1,9 @@
 import type { Machine } from '@mcm/api';
-import { createdAt, isBeingHandedOver, isFailed, isTerminating, neverJoined, phaseOf } from '../objects/machines.ts';
+import { phaseOf } from '@mcm/api';
+import { createdAt, isBeingHandedOver, isFailed, isTerminating, neverJoined } from '../objects/machines.ts';
 import { mayDeleteFailed, type NodeAnnotations } from '../objects/preservation.ts';
-import { compareText, parseTime } from '../values/integers.ts';
+import { compareText, parseInstant } from '../values/integers.ts';
+import { listedNames } from '../values/texts.ts';
 import { type BudgetInput, type DisruptionBudget, disruptionBudgetOf, repairAllowance, repairRoom } from './budget.ts';
 import { replacementLimit } from './replacements.ts';
 import type { OpenBreaker } from './unreachable.ts';
@@ -43,7 +45,7 @@ export interface RepairPlan {
 }
 
 const failedAt = (machine: Machine): number =>
-  parseTime(machine.status?.currentStatus?.lastUpdateTime) ?? createdAt(machine);
+  parseInstant(machine.status?.currentStatus?.lastUpdateTime) ?? createdAt(machine);
 
 const longestFailedFirst = (a: Machine, b: Machine): number =>
   failedAt(a) - failedAt(b) || compareText(a.metadata.name, b.metadata.name);
@@ -114,15 +116,6 @@ function chosen(due: readonly Machine[], budget: DisruptionBudget, limit: number
 /** True if failed machines are or will be replaced. Until then a rollout deletes no available machine. */
 export const hasFailures = ({ go, waiting }: RepairPlan): boolean => go.length + waiting.length > 0;
 
-const MOST_NAMES = 5;
-
-/** Names for a sentence. */
-export const listed = (machines: readonly Machine[]): string => {
-  const names = machines.slice(0, MOST_NAMES).map(({ metadata }) => metadata.name);
-  const more = machines.length - names.length;
-  return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
-};
-
 /** The reason why failed machines wait, as a sentence for users. Undefined if none waits. */
 export function whyWaiting({ waiting, allowance, budget }: RepairPlan): string | undefined {
   if (waiting.length === 0) return undefined;
@@ -135,5 +128,5 @@ export function whyWaiting({ waiting, allowance, budget }: RepairPlan): string |
   const beside = budget.rolling
     ? `, and together with the rollout at most ${Math.max(budget.unavailable, 1)} may be missing`
     : '';
-  return `${listed(waiting)} failed and wait: at most ${allowance} may be replaced at the same time${beside}${cause}`;
+  return `${listedNames(waiting)} failed and wait: at most ${allowance} may be replaced at the same time${beside}${cause}`;
 }

@@ -1,4 +1,4 @@
-import { Labels, type Machine, type MachineClass, PHASE_METRIC_VALUES, STEP_TEXTS } from '@mcm/api';
+import { Labels, type Machine, type MachineClass, PHASE_METRIC_VALUES, phaseOf, STEP_TEXTS } from '@mcm/api';
 import type { Change, Clock, MeterLabels, Meters, Sample } from '@mcm/kube';
 import type { Rechecks } from '../machine/calls/node-actions.ts';
 import { createdAt, named, perCondition, perObject, type Source } from './sources.ts';
@@ -69,8 +69,6 @@ function stageObserver(meters: Meters): StageObserver {
   };
 }
 
-const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ?? '';
-
 const isDraining = ({ status }: Machine): boolean =>
   status?.lastOperation?.description?.includes(STEP_TEXTS.drain) === true;
 
@@ -127,7 +125,7 @@ const INFO = [
 ];
 
 const phaseValue = (machine: Machine): number =>
-  (PHASE_METRIC_VALUES as Readonly<Record<string, number>>)[phaseOf(machine)] ?? 0;
+  (PHASE_METRIC_VALUES as Readonly<Record<string, number>>)[phaseOf(machine) ?? ''] ?? 0;
 
 /**
  * The machine controller's metrics with the names of the original (docs/compatibility/rules-deployments.md), and a

@@ -7,7 +7,7 @@ import {
   type NodeTemplateSpec,
   quantitiesEqual,
 } from '@mcm/api';
-import { makeKey, type Node, type Taint, withoutUndefined } from '@mcm/kube';
+import { isRecord, makeKey, type Node, type Taint, withoutUndefined } from '@mcm/kube';
 import { jsonEquals } from '../values/merge-diff.ts';
 import type { NodeChange } from './patch.ts';
 
@@ -75,11 +75,8 @@ export function syncCapacity(
   return changes;
 }
 
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const stringMap = (value: unknown): Record<string, string> =>
-  isMap(value)
+  isRecord(value)
     ? Object.fromEntries(
         Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
       )
@@ -92,14 +89,14 @@ export function parseLastApplied(text: string | undefined): {
   readonly taints: readonly Taint[];
 } {
   const parsed = parseJson(text);
-  const metadata = isMap(parsed?.metadata) ? parsed.metadata : {};
-  const spec = isMap(parsed?.spec) ? parsed.spec : {};
+  const metadata = isRecord(parsed?.metadata) ? parsed.metadata : {};
+  const spec = isRecord(parsed?.spec) ? parsed.spec : {};
   const taints = Array.isArray(spec.taints) ? spec.taints : [];
   return {
     labels: stringMap(metadata.labels),
     annotations: stringMap(metadata.annotations),
     taints: taints.filter(
-      (taint): taint is Taint => isMap(taint) && typeof taint.key === 'string' && typeof taint.effect === 'string',
+      (taint): taint is Taint => isRecord(taint) && typeof taint.key === 'string' && typeof taint.effect === 'string',
     ),
   };
 }
@@ -108,7 +105,7 @@ function parseJson(text: string | undefined): Record<string, unknown> | undefine
   if (!text) return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    return isMap(value) ? value : undefined;
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined; // the record was edited by hand: it is ignored and written again
   }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { newMachine } from '../set/replicas/new-machine.ts';
 import { countMachines, setStatus, setStatusDiffers } from '../set/status.ts';
 import { machine, NOW, set } from '../set/test-objects.ts';
-import { isGoDuration, parseInteger, parseTime } from '../values/integers.ts';
+import { isGoDuration, parseInstant, parseInteger } from '../values/integers.ts';
 import { canonicalJson, semanticEqual } from '../values/semantic-equal.ts';
 import { adoptionPatch, claim, releasePatch } from './claim.ts';
 import { planAutoPreservation } from './preservation.ts';
@@ -91,11 +91,11 @@ describe('texts', () => {
     ]);
   });
   test('times are RFC 3339 or refused', () => {
-    expect(['2026-01-01T12:00:00Z', '2026-01-01T13:00:00+01:00'].map(parseTime)).toEqual([
+    expect(['2026-01-01T12:00:00Z', '2026-01-01T13:00:00+01:00'].map(parseInstant)).toEqual([
       NOW.getTime(),
       NOW.getTime(),
     ]);
-    expect(['2026-01-01', 'yesterday', '', '2026-13-01T00:00:00Z'].map(parseTime)).toEqual([
+    expect(['2026-01-01', 'yesterday', '', '2026-13-01T00:00:00Z'].map(parseInstant)).toEqual([
       undefined,
       undefined,
       undefined,

@@ -6,7 +6,7 @@ import type {
   MachineSetConditionType,
   SET_CONDITIONS,
 } from '@mcm/api';
-import { formatTime } from '../values/integers.ts';
+import { formatTime } from '@mcm/api';
 
 /** A condition of either kind. The condition of a MachineSet has no `lastUpdateTime`. */
 export interface AnyCondition<T extends string = MachineDeploymentConditionType> {

@@ -5,17 +5,12 @@ import {
   isReadyPhase,
   Labels,
   type Machine,
-  type MachinePhase,
   NodeConditions,
+  phaseOf,
   TRUE_LOWER,
   UpdateResults,
 } from '@mcm/api';
-import { parseInteger, parseTime } from '../values/integers.ts';
-
-export const phaseOf = (machine: Machine): MachinePhase | undefined => {
-  const phase = machine.status?.currentStatus?.phase;
-  return (phase as string | undefined) === '' ? undefined : phase;
-};
+import { parseInstant, parseInteger } from '../values/integers.ts';
 
 /** True if the deletion of the machine was requested or has started. */
 export const isTerminating = (machine: Machine): boolean =>
@@ -76,7 +71,7 @@ export const updateReasonOf = (machine: Machine): string | undefined =>
 
 /** The end of its preservation, in milliseconds since 1970; undefined: not preserved. */
 export const preserveExpiry = (machine: Machine): number | undefined =>
-  parseTime(machine.status?.currentStatus?.preserveExpiryTime);
+  parseInstant(machine.status?.currentStatus?.preserveExpiryTime);
 
 /** Preserved until a future time. */
 export const isPreserved = (machine: Machine, now: Date): boolean => (preserveExpiry(machine) ?? 0) > now.getTime();
@@ -87,7 +82,7 @@ export const priorityOf = (machine: Machine): number =>
 
 /** When the cluster autoscaler selected the machine for deletion. */
 export const markTimeOf = (machine: Machine): number | undefined =>
-  parseTime(machine.metadata.annotations?.[Annotations.MarkedForDeletionTime]);
+  parseInstant(machine.metadata.annotations?.[Annotations.MarkedForDeletionTime]);
 
 export const createdAt = (object: { readonly metadata: { readonly creationTimestamp: string } }): number =>
-  parseTime(object.metadata.creationTimestamp) ?? 0;
+  parseInstant(object.metadata.creationTimestamp) ?? 0;

@@ -5,7 +5,7 @@ import {
   type MachineSet,
   TRIGGERED_DELETION_PRIORITY,
 } from '@mcm/api';
-import { parseInteger, parseTime } from '../values/integers.ts';
+import { parseInstant, parseInteger } from '../values/integers.ts';
 import { markTimeOf, priorityOf } from './machines.ts';
 
 /** One entry of the annotation trigger-deletion-by-mcm. */
@@ -46,7 +46,7 @@ export function fallOf(set: MachineSet, deployment: MachineDeployment): number {
 export function scalerRequest(set: MachineSet, deployment: MachineDeployment): ScalerRequest {
   const triggers = readTriggers(deployment.metadata.annotations?.[Annotations.TriggerDeletion]);
   const named = triggers.flatMap(({ name, time }) => {
-    const at = parseTime(time);
+    const at = parseInstant(time);
     return time === undefined || at !== undefined ? [[name, at] as const] : [];
   });
   return { named: new Map(named), falling: fallOf(set, deployment) > 0 };
@@ -54,7 +54,7 @@ export function scalerRequest(set: MachineSet, deployment: MachineDeployment): S
 
 /** A fall of the set's count covers names up to this time; milliseconds since 1970. */
 export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
-  parseTime(metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
+  parseInstant(metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
 
 /**
  * Machines that are deleted at any count: they are marked, and the set's count has fallen for them. If it has risen

@@ -1,6 +1,6 @@
-import { isActivePhase, type Machine, type MachineSpec } from '@mcm/api';
+import { isActivePhase, type Machine, type MachineSpec, phaseOf } from '@mcm/api';
+import { mergeDiff } from '../values/merge-diff.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
-import { phaseOf } from './machines.ts';
 
 /**
  * The machine configuration: settings that are copied to machines without a rollout. Source: shared_types.go,
@@ -28,26 +28,11 @@ export const configurationOf = (spec: MachineSpec): Configuration =>
 /** Fields of a merge patch; null removes a field. */
 export type SpecPatch = Record<string, unknown>;
 
-/**
- * Merge patch that changes the map or object `from` to `to`, with null for removed keys. Undefined if they are equal.
- */
-function mergeDiff(from: object | undefined, to: object | undefined): SpecPatch | null | undefined {
+/** The patch of a node template; null removes it. */
+function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: to }: MachineSpec): unknown {
   if (semanticEqual(from, to)) return undefined;
-  if (to === undefined) return null;
-  const before = (from ?? {}) as Readonly<Record<string, unknown>>;
-  const after = to as Readonly<Record<string, unknown>>;
-  const patch: SpecPatch = {};
-  for (const key of Object.keys(before)) if (!(key in after)) patch[key] = null;
-  for (const [key, value] of Object.entries(after)) {
-    const old = before[key];
-    if (semanticEqual(old, value)) continue;
-    patch[key] = isPlainObject(old) && isPlainObject(value) ? mergeDiff(old, value) : value;
-  }
-  return patch;
+  return to === undefined ? null : mergeDiff(from, to, semanticEqual);
 }
-
-const isPlainObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * The patch that copies in-place fields of a set's template to a machine (docs/compatibility/rules-deployments.md
@@ -64,11 +49,11 @@ export function machineSpecPatch(
 ): SpecPatch | undefined {
   const patch: SpecPatch = {};
   if (isActivePhase(phaseOf(machine)) && machine.metadata.deletionTimestamp === undefined) {
-    const nodeTemplate = mergeDiff(machine.spec.nodeTemplate, template.nodeTemplate);
+    const nodeTemplate = nodeTemplatePatch(machine.spec, template);
     if (nodeTemplate !== undefined) patch.nodeTemplate = nodeTemplate;
     const { creationTimeout: mine, ...have } = configurationOf(machine.spec);
     const { creationTimeout: theirs, ...want } = configurationOf(template);
-    Object.assign(patch, mergeDiff(have, want));
+    Object.assign(patch, mergeDiff(have, want, semanticEqual));
     if (!options.ownCreationTimeout && mine !== theirs) patch.creationTimeout = theirs ?? null;
   }
   if (machine.spec.class.kind !== template.class.kind) patch.class = { kind: template.class.kind };

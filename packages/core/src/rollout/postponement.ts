@@ -1,7 +1,7 @@
-import { Labels, type Machine, TRUE_LOWER } from '@mcm/api';
+import { formatTime, Labels, type Machine, TRUE_LOWER } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { isAvailable } from '../objects/machines.ts';
-import { compareText, formatTime } from '../values/integers.ts';
+import { compareText } from '../values/integers.ts';
 
 /** Seconds since 1970, at most until the year 5138. */
 const SECONDS = /^\d{1,11}$/;

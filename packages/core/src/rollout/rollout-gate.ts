@@ -1,8 +1,8 @@
-import { Annotations, type Machine, type MachineDeployment, type MachineSet, parseDurationMs } from '@mcm/api';
+import { Annotations, type Machine, type MachineDeployment, type MachineSet, parseDurationMs, phaseOf } from '@mcm/api';
 import { resolveIntOrPercent } from '../objects/limits.ts';
-import { isAvailable, isTerminating, phaseOf } from '../objects/machines.ts';
+import { isAvailable, isTerminating } from '../objects/machines.ts';
 import type { Violation } from '../objects/violations.ts';
-import { parseTime } from '../values/integers.ts';
+import { parseInstant } from '../values/integers.ts';
 
 /** Settings for a careful rollout, from annotations. By default all are off. */
 export interface RolloutCare {
@@ -95,7 +95,9 @@ export function careOf({ metadata: { annotations = {} }, spec }: MachineDeployme
 const availableSince = (machines: readonly Machine[]): number[] =>
   machines
     .filter(isAvailable)
-    .map(({ status, metadata }) => parseTime(status?.currentStatus?.lastUpdateTime ?? metadata.creationTimestamp) ?? 0)
+    .map(
+      ({ status, metadata }) => parseInstant(status?.currentStatus?.lastUpdateTime ?? metadata.creationTimestamp) ?? 0,
+    )
     .sort((a, b) => a - b);
 
 const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;

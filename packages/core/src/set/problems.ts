@@ -1,6 +1,6 @@
 import { type EventReason, type MachineSet, MachineSetConditions, type MachineSetConditionType } from '@mcm/api';
 import { breakerMessage } from '../disruption/override.ts';
-import { type HeldMachine, listed } from '../disruption/repairs.ts';
+import type { HeldMachine } from '../disruption/repairs.ts';
 import {
   type AnyCondition,
   findCondition,
@@ -8,6 +8,7 @@ import {
   setSetCondition,
   withoutCondition,
 } from '../objects/conditions.ts';
+import { listedNames } from '../values/texts.ts';
 
 const { InvalidSpec, ReplacementHeld } = MachineSetConditions;
 
@@ -33,7 +34,7 @@ const replacementHeld = (held: SetProblems['held'], { breaker }: HeldMachine): P
   type: ReplacementHeld,
   status: 'True',
   reason: 'ManyMachinesUnreachable',
-  message: `Not replaced: ${listed(held.map(({ machine }) => machine))}. ${breakerMessage(breaker)}`,
+  message: `Not replaced: ${listedNames(held.map(({ machine }) => machine))}. ${breakerMessage(breaker)}`,
 });
 
 /** An event for the start or the end of a condition. */

@@ -6,6 +6,7 @@ import {
   type MachineSet,
   MachineSetConditions,
   machineSets,
+  phaseOf,
   presenceProblem,
 } from '@mcm/api';
 import {
@@ -35,7 +36,7 @@ import { Waiters } from '../flow/waiters.ts';
 import { claim } from '../objects/claim.ts';
 import { findCondition } from '../objects/conditions.ts';
 import { nextMachineNames } from '../objects/machine-names.ts';
-import { isFailed, type Loss, phaseOf } from '../objects/machines.ts';
+import { isFailed, type Loss } from '../objects/machines.ts';
 import { scalerRequest } from '../objects/scaler.ts';
 import { compileSelector } from '../objects/selector.ts';
 import { printViolations, validateSet } from '../objects/violations.ts';

@@ -1,6 +1,7 @@
 import {
   Annotations,
   ConditionReasons,
+  formatTime,
   type Machine,
   type MachineSet,
   MachineSetConditions,
@@ -11,7 +12,7 @@ import {
 import { controllerOf, defined } from '@mcm/kube';
 import { setSetCondition, withoutCondition } from '../objects/conditions.ts';
 import { isAvailable, isFailed, isReady, preserveExpiry } from '../objects/machines.ts';
-import { compareText, formatTime } from '../values/integers.ts';
+import { compareText } from '../values/integers.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 /** Counts over the machines of one set. */

@@ -1,13 +1,13 @@
 import {
   Annotations,
   API_VERSION,
+  formatTime,
   type Machine,
   type MachineDeployment,
   type MachinePhase,
   type MachineSet,
 } from '@mcm/api';
 import type { Loss } from '../objects/machines.ts';
-import { formatTime } from '../values/integers.ts';
 
 /** Builders of test objects. Ages are in minutes before {@link NOW}. */
 export const NOW = new Date('2026-01-01T12:00:00Z');

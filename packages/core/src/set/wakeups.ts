@@ -1,8 +1,8 @@
 import type { Machine, MachineSet } from '@mcm/api';
+import { phaseOf } from '@mcm/api';
 import { type Change, type Controller, controllerOf, type Key, type KubeObject, keyOf, makeKey } from '@mcm/kube';
 import { type ControllerContext, changedBeyondStatus } from '../control/caches.ts';
 import type { Waiters } from '../flow/waiters.ts';
-import { phaseOf } from '../objects/machines.ts';
 import { compileSelector, isEmptySelector } from '../objects/selector.ts';
 
 /** Many machines change at about the same time. The delay combines their changes into one pass over the set. */

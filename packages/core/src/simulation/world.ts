@@ -1,5 +1,6 @@
 import {
   Annotations,
+  formatTime,
   InPlaceUpdateReasons,
   Labels,
   type Machine,
@@ -11,9 +12,9 @@ import {
   UpdateResults,
 } from '@mcm/api';
 import type { Draft, Node } from '@mcm/kube';
-import { withoutUndefined } from '@mcm/kube';
+import { isRecord, withoutUndefined } from '@mcm/kube';
 import type { NodeChange } from '../node/patch.ts';
-import { formatTime } from '../values/integers.ts';
+
 import { SimulatedFleet } from './fleet.ts';
 import { Timers } from './timers.ts';
 
@@ -243,13 +244,10 @@ export class SimulatedWorld {
   }
 }
 
-const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** A JSON merge patch, RFC 7386. */
 export function merged(target: unknown, patch: unknown): unknown {
-  if (!isMap(patch)) return patch;
-  const result: Record<string, unknown> = isMap(target) ? { ...target } : {};
+  if (!isRecord(patch)) return patch;
+  const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete result[key];
     else result[key] = merged(result[key], value);

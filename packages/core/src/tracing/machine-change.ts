@@ -1,8 +1,6 @@
 import type { Machine } from '@mcm/api';
+import { phaseOf } from '@mcm/api';
 import type { Change } from '@mcm/kube';
-
-/** Phase of a machine; empty before the first. */
-export const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ?? '';
 
 /** The reason of a machine's failure, for the change in which it failed; otherwise undefined. */
 export function failureIn(change: Change<Machine>): string | undefined {

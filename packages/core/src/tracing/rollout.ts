@@ -1,4 +1,11 @@
-import { Annotations, ConditionReasons, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import {
+  Annotations,
+  ConditionReasons,
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  phaseOf,
+} from '@mcm/api';
 import {
   type Change,
   type Clock,
@@ -12,7 +19,7 @@ import {
   traceIdOf,
 } from '@mcm/kube';
 import { hasArrived } from '../rollout/arrival.ts';
-import { failureIn, phaseOf } from './machine-change.ts';
+import { failureIn } from './machine-change.ts';
 
 /** Sources for spans of rollouts. */
 export interface RolloutSources {
@@ -93,7 +100,7 @@ class RolloutTracer {
   onMachine(change: Change<Machine>): void {
     const { object } = change;
     const { name, uid, creationTimestamp, deletionTimestamp } = object.metadata;
-    const before = change.type === 'updated' ? phaseOf(change.old) : '';
+    const before = change.type === 'updated' ? (phaseOf(change.old) ?? '') : '';
     const runs = change.type === 'updated' && phaseOf(object) === 'Running' && ['', 'Pending'].includes(before);
     const failure = failureIn(change);
     const goes = change.type === 'deleted';

@@ -1,5 +1,6 @@
+import { parseTime } from '@mcm/api';
+
 const INTEGER = /^[+-]?\d+$/;
-const RFC3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
 const GO_DURATION = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/;
 
 /** A whole decimal number, like Go's `strconv.ParseInt` reads it; undefined for anything else. */
@@ -13,13 +14,13 @@ export function parseInteger(text: string | undefined): number | undefined {
 const times = new Map<string, number>();
 const MOST_TIMES = 20_000;
 
-/** The instant of a strict RFC 3339 text in milliseconds since 1970; undefined for anything else. */
-export function parseTime(text: string | null | undefined): number | undefined {
+/** The instant of an RFC 3339 text in milliseconds since 1970. Undefined for other text. It caches the results of `parseTime`. */
+export function parseInstant(text: string | null | undefined): number | undefined {
   if (!text) return undefined;
   const known = times.get(text);
   if (known !== undefined) return known;
-  const value = RFC3339.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(value)) return undefined;
+  const value = parseTime(text)?.getTime();
+  if (value === undefined) return undefined;
   if (times.size >= MOST_TIMES) times.clear();
   times.set(text, value);
   return value;
@@ -27,9 +28,6 @@ export function parseTime(text: string | null | undefined): number | undefined {
 
 /** Returns true if the text is a duration in Go's syntax, such as `30m` or `1h15m`. */
 export const isGoDuration = (text: string): boolean => GO_DURATION.test(text);
-
-/** RFC 3339 to the second, as the API server stores times. */
-export const formatTime = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`;
 
 /** Orders texts by code unit. It is the last key of every sort, so that no order depends on the input. */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,6 +1,6 @@
-type Json = Readonly<Record<string, unknown>>;
+import { isRecord } from '@mcm/kube';
 
-const isMap = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+type Json = Readonly<Record<string, unknown>>;
 
 /** Returns true if two JSON values are equal. An undefined key counts as absent. */
 export function jsonEquals(a: unknown, b: unknown): boolean {
@@ -8,7 +8,7 @@ export function jsonEquals(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((item, i) => jsonEquals(item, b[i]));
   }
-  if (!isMap(a) || !isMap(b)) return false;
+  if (!isRecord(a) || !isRecord(b)) return false;
   const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
   for (const key of keys) if (!jsonEquals(a[key], b[key])) return false;
   return true;
@@ -16,20 +16,17 @@ export function jsonEquals(a: unknown, b: unknown): boolean {
 
 /**
  * The JSON merge patch (RFC 7386) that changes `from` to `to`; undefined if they are equal. Lists are replaced
- * completely. Null removes a key that `to` does not have.
+ * completely. Null removes a key that `to` does not have. `equals` compares two values of one key.
  */
-export function mergeDiff(from: object | undefined, to: object): Json | undefined {
+export function mergeDiff(from: object | undefined, to: object, equals = jsonEquals): Json | undefined {
   const before = (from ?? {}) as Json;
   const after = to as Json;
   const patch: Record<string, unknown> = {};
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const [old, wanted] = [before[key], after[key]];
-    if (wanted === undefined) {
-      if (old !== undefined) patch[key] = null;
-    } else if (isMap(old) && isMap(wanted)) {
-      const inner = mergeDiff(old, wanted);
-      if (inner) patch[key] = inner;
-    } else if (!jsonEquals(old, wanted)) patch[key] = wanted;
+    if (equals(old, wanted)) continue;
+    if (wanted === undefined) patch[key] = null;
+    else patch[key] = isRecord(old) && isRecord(wanted) ? mergeDiff(old, wanted, equals) : wanted;
   }
   return Object.keys(patch).length > 0 ? patch : undefined;
 }

@@ -1,12 +1,11 @@
+import { isRecord } from '@mcm/kube';
+
 /** Returns true for an empty value: Go's typed objects cannot distinguish an absent field from an empty or zero one. */
 function isNothing(value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;
   return typeof value === 'object' && Object.values(value).every(isNothing);
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Compares JSON values. Absent, null, empty and zero are equal, and the order of keys does not matter. Go controllers

@@ -1,5 +1,11 @@
+import type { KubeObject } from '@mcm/kube';
+
 /** The first items of a list, and the number of the others. */
 export function listed(names: readonly string[], most = 5): string {
   const shown = names.slice(0, most).join(', ');
   return names.length > most ? `${shown} and ${names.length - most} more` : shown;
 }
+
+/** The names of the first objects, and the number of the others. */
+export const listedNames = (objects: readonly KubeObject[]): string =>
+  listed(objects.map(({ metadata }) => metadata.name));

@@ -24,19 +24,23 @@ function distance(a: string, b: string): number {
 /** A longer name is not a typing error, and the comparison would be expensive. */
 const LONGEST = 200;
 
+/** The number of changes after which a name counts as another name. */
+const tooMany = (length: number): number => Math.max(1, Math.floor(length / 3)) + 1;
+
 /**
  * The known name that was probably meant. Undefined when no name is near.
- * A name is near when at most a third of its letters differ, ignoring case. Of two equally near names, the first is used.
+ * A name is near when at most a third of the longer name differs, ignoring case. Of two equally near names, the first is used.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined;
   const wanted = name.toLowerCase();
   let best: string | undefined;
-  let least = Math.min(name.length, Math.max(1, Math.floor(name.length / 3)) + 1);
+  let least = name.length;
   for (const candidate of known) {
-    if (Math.abs(candidate.length - name.length) >= least) continue;
+    const limit = Math.min(least, tooMany(Math.max(name.length, candidate.length)));
+    if (Math.abs(candidate.length - name.length) >= limit) continue;
     const changes = distance(wanted, candidate.toLowerCase());
-    if (changes >= least) continue;
+    if (changes >= limit) continue;
     best = candidate;
     least = changes;
   }

@@ -56,3 +56,6 @@ const REVIEWS = /\/(tokenreviews|subjectaccessreviews|selfsubjectaccessreviews)$
 
 /** Whether a POST to this path is a review, which stores nothing. */
 export const isReview = (path: string): boolean => REVIEWS.test(path);
+
+/** Whether a request is a watch, by its path with the query. */
+export const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);

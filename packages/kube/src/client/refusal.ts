@@ -1,5 +1,6 @@
 import { errorText } from '../base/error-text.ts';
 import { KubeError, type StatusBody } from '../contract/errors.ts';
+import { isRecord } from '../contract/json-values.ts';
 import type { TransportResponse } from '../contract/transport.ts';
 
 /** The request, for messages. Messages never contain its query, headers or body. */
@@ -11,8 +12,6 @@ export interface Asked {
 }
 
 const describe = (asked: Asked): string => `${asked.method} ${asked.path.split('?', 1)[0]}`;
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 /** Parses the JSON of an answer. The error never contains the text, because it may be a Secret. The message of V8 quotes it. */
 export function parseJson(text: string, asked: Asked): unknown {

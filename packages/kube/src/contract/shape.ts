@@ -1,3 +1,5 @@
+import { isRecord } from './json-values.ts';
+
 /** The types of a structural schema. The schemas of CustomResourceDefinitions are shapes. */
 export interface Shape {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
@@ -43,16 +45,13 @@ function nameOf(value: unknown): string {
   return typeof value === 'number' ? NAMES.number : NAMES.object;
 }
 
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 function fits(value: unknown, shape: Shape): boolean {
   if (shape['x-kubernetes-int-or-string']) return typeof value === 'string' || Number.isInteger(value);
   switch (shape.type) {
     case undefined:
       return true;
     case 'object':
-      return isObject(value);
+      return isRecord(value);
     case 'array':
       return Array.isArray(value);
     case 'integer':
@@ -87,7 +86,7 @@ class Repair {
   readonly faults: Fault[] = [];
 
   value(value: unknown, shape: Shape, path: string): void {
-    if (isObject(value)) this.fields(value, shape, path);
+    if (isRecord(value)) this.fields(value, shape, path);
     else if (Array.isArray(value) && shape.items) this.#items(value, shape.items, path);
   }
 

@@ -1,10 +1,8 @@
 import type { Patch } from '../contract/client.ts';
+import { isRecord } from '../contract/json-values.ts';
 
 /** Times and versions are not part of a decision. */
 const PASSING = /(time|timestamp|resourceVersion|uid|generation|managedFields)$/i;
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Fields in which `actual` differs from `wanted`. Null in `wanted` means absent. Undefined members are not sent, so they do not

@@ -1,7 +1,6 @@
 import { defined } from '../base/defined.ts';
+import { isWatch } from '../client/paths.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
-
-const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
 
 /** Rejects as soon as the signal aborts, while the handler continues. */
 function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {

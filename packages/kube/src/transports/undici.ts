@@ -1,6 +1,7 @@
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Dispatcher } from 'undici';
 import { defined, withoutUndefined } from '../base/defined.ts';
+import { isWatch } from '../client/paths.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 import { type ClusterConfig, ConfigError } from '../credentials/cluster-config.ts';
 import { environmentProxy } from './environment-proxy.ts';
@@ -28,8 +29,6 @@ const KEEP_ALIVE_MS = 60_000;
  * client-go detects it after 45 s with pings. A watch may have no data for up to a minute.
  */
 const PROBE_AFTER_MS = 30_000;
-
-const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
 
 /** The server closed a kept connection while a request was sent. Reads are sent again, as in net/http. */
 const isStaleConnection = (error: unknown): boolean => {

@@ -1,3 +1,4 @@
+import { formatTime } from '@mcm/api';
 import {
   type Clock,
   createInformer,
@@ -99,4 +100,4 @@ function projectNode(node: Node): Node {
 }
 
 /** The current time in the format of the API: RFC 3339 to the second. */
-export const nowText = (clock: Clock): string => `${clock.now().toISOString().slice(0, 19)}Z`;
+export const nowText = (clock: Clock): string => formatTime(clock.now());

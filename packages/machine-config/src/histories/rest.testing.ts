@@ -1,3 +1,4 @@
+import { formatTime } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { conditionOf } from '../conditions/conditions.ts';
 import { annotationOf, isDone, isUpdated, targetOf } from '../conditions/predicates.ts';
@@ -31,7 +32,7 @@ async function undone(world: PoolsWorld): Promise<readonly string[]> {
   const { items } = await world.client.resource(machineConfigs).list();
   const [controllerConfig] = (await world.client.resource(controllerConfigs).list()).items;
   const machineConfig = (name: string) => items.find(({ metadata }) => metadata.name === name);
-  const now = `${world.world.clock.now().toISOString().slice(0, 19)}Z`;
+  const now = formatTime(world.world.clock.now());
   const { haltAt } = world.options;
   const snapshotOf = (pool: MachineConfigPool): PoolSnapshot =>
     poolSnapshot(

@@ -1,4 +1,5 @@
 import type { Clock, Random, Transport, TransportRequest, TransportResponse } from '@mcm/kube';
+import { isWatch } from '@mcm/kube';
 
 /** Failures of a write: 409, 429 or 500 without effect, or a lost answer after the effect. */
 export type WriteFailure = 'conflict' | 'throttled' | 'internal' | 'lost';
@@ -9,7 +10,6 @@ export interface Death {
   readonly done: boolean;
 }
 
-const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 /** From a decision to the arrival of its write: the client retries failed requests in this time. */
 const WRITE_MS = 15_000;

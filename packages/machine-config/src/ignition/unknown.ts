@@ -1,9 +1,7 @@
+import { isRecord } from '@mcm/kube';
 import { unknownField } from '../kinds/unknown-fields.ts';
 import type { Plan } from './plan/plan.ts';
 import { planOfVersion, readVersion } from './versions/versions.ts';
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Objects of caches are shared and never changed, so each result is cached. */
 const known = new WeakMap<object, readonly string[]>();
@@ -13,7 +11,7 @@ const known = new WeakMap<object, readonly string[]>();
  * empty for an invalid config, because its error is reported elsewhere.
  */
 export function unknownIgnitionFields(raw: unknown): readonly string[] {
-  if (!isObject(raw) || !isObject(raw.ignition) || typeof raw.ignition.version !== 'string') return [];
+  if (!isRecord(raw) || !isRecord(raw.ignition) || typeof raw.ignition.version !== 'string') return [];
   const version = readVersion(raw.ignition.version);
   const found =
     known.get(raw) ?? (typeof version === 'string' ? [] : unknownIn(planOfVersion(version), raw, 'spec.config'));
@@ -26,7 +24,7 @@ function unknownIn(plan: Plan, value: unknown, path: string): readonly string[] 
     const entries: readonly unknown[] = Array.isArray(value) ? value : [];
     return entries.flatMap((entry, index) => unknownIn(plan.entry, entry, `${path}.${index}`));
   }
-  if (plan.kind !== 'object' || !isObject(value)) return [];
+  if (plan.kind !== 'object' || !isRecord(value)) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
     const field = plan.byName.get(key) ?? plan.byName.get(key.toLowerCase());
     const at = `${path}.${key}`;

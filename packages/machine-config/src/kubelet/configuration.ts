@@ -1,4 +1,5 @@
 import { formatDurationNs, formatQuantity, parseDurationNs, parseQuantity } from '@mcm/api';
+import { isRecord } from '@mcm/kube';
 import { Entries, type Fields, type FieldType, KUBELET_FIELDS, Pointer } from './fields.ts';
 
 /** An invalid KubeletConfiguration. */
@@ -10,15 +11,13 @@ export class KubeletConfigurationError extends Error {
 export type KubeletConfiguration = Readonly<Record<string, unknown>>;
 
 type Raw = Readonly<Record<string, unknown>>;
-const isObject = (value: unknown): value is Raw => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /**
  * Reads a KubeletConfiguration as Go's decoder does: field names are case-insensitive, unknown fields are dropped.
  * @throws KubeletConfigurationError naming the field
  */
 export function decodeKubelet(raw: unknown): KubeletConfiguration {
   if (raw === undefined || raw === null) return {};
-  if (!isObject(raw)) throw new KubeletConfigurationError('json: spec.kubeletConfig must be an object');
+  if (!isRecord(raw)) throw new KubeletConfigurationError('json: spec.kubeletConfig must be an object');
   return decodeFields(KUBELET_FIELDS, raw, 'kubeletConfig');
 }
 
@@ -39,7 +38,7 @@ function decodeFields(fields: Fields, raw: Raw, path: string): Record<string, un
 function decodeField(type: FieldType, value: unknown, path: string): unknown {
   if (type instanceof Entries) return decodeEntries(type, value, path);
   if (typeof type === 'object') {
-    if (!isObject(value)) return wrong(path, 'an object', value);
+    if (!isRecord(value)) return wrong(path, 'an object', value);
     if (type instanceof Pointer) return decodeFields(type.fields, value, path);
     const fields = decodeFields(type, value, path);
     return Object.keys(fields).length === 0 ? undefined : fields;
@@ -65,14 +64,14 @@ function decodeField(type: FieldType, value: unknown, path: string): unknown {
       if (!Array.isArray(value)) return wrong(path, 'a list', value);
       return value.length === 0 ? undefined : value;
     case 'map':
-      if (!isObject(value)) return wrong(path, 'an object', value);
+      if (!isRecord(value)) return wrong(path, 'an object', value);
       return Object.keys(value).length === 0 ? undefined : value;
     case 'loggingFrequency':
       return typeof value === 'number' ? value : decodeDuration('optionalDuration', value, path);
     case 'quantity':
       return decodeQuantity(value, path);
     case 'quantities':
-      if (!isObject(value)) return wrong(path, 'an object', value);
+      if (!isRecord(value)) return wrong(path, 'an object', value);
       return Object.fromEntries(
         Object.entries(value).map(([key, one]) => [key, decodeQuantity(one, `${path}.${key}`)]),
       );
@@ -84,7 +83,7 @@ function decodeEntries({ fields, zeros }: Entries, value: unknown, path: string)
   if (value.length === 0) return undefined;
   return value.map((entry: unknown, index) => {
     const at = `${path}[${index}]`;
-    if (entry !== null && !isObject(entry)) return wrong(at, 'an object', entry);
+    if (entry !== null && !isRecord(entry)) return wrong(at, 'an object', entry);
     return { ...zeros, ...decodeFields(fields, entry ?? {}, at) };
   });
 }
@@ -125,8 +124,8 @@ function overlayFields(fields: Fields, base: Raw, user: Raw): Raw {
     const type = fields[name];
     const old = base[name];
     const inner = type instanceof Pointer ? type.fields : type instanceof Entries ? undefined : type;
-    if (isObject(inner) && isObject(value)) result[name] = overlayFields(inner, isObject(old) ? old : {}, value);
-    else if (type === 'map' && isObject(value)) result[name] = { ...(isObject(old) ? old : {}), ...value };
+    if (isRecord(inner) && isRecord(value)) result[name] = overlayFields(inner, isRecord(old) ? old : {}, value);
+    else if (type === 'map' && isRecord(value)) result[name] = { ...(isRecord(old) ? old : {}), ...value };
     else if (old === undefined || !isZero(value)) result[name] = value;
   }
   return result;
@@ -141,7 +140,7 @@ function withZeros(fields: Fields, values: Raw): Record<string, unknown> {
     else if (type === 'quantity') result[name] = value ?? '0';
     else if (type === 'loggingFrequency') result[name] = value ?? 0;
     else if (typeof type !== 'object' || type instanceof Pointer || type instanceof Entries) continue;
-    else result[name] = withZeros(type, isObject(value) ? value : {});
+    else result[name] = withZeros(type, isRecord(value) ? value : {});
   }
   return result;
 }
@@ -154,6 +153,6 @@ export function serialiseKubelet(configuration: KubeletConfiguration): Record<st
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
     containerRuntimeEndpoint: configuration.containerRuntimeEndpoint ?? '',
-    logging: { verbosity: 0, ...(isObject(complete.logging) ? complete.logging : {}) },
+    logging: { verbosity: 0, ...(isRecord(complete.logging) ? complete.logging : {}) },
   };
 }

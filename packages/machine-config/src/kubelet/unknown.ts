@@ -1,8 +1,6 @@
+import { isRecord } from '@mcm/kube';
 import { unknownField } from '../kinds/unknown-fields.ts';
 import { Entries, type Fields, type FieldType, KUBELET_FIELDS, Pointer } from './fields.ts';
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The header of a KubeletConfiguration: not read, but valid. */
 const HEAD = ['apiVersion', 'kind'];
@@ -13,7 +11,7 @@ const HEAD = ['apiVersion', 'kind'];
  */
 export function unknownKubeletFields(raw: unknown): readonly string[] {
   const fields = Object.fromEntries(HEAD.map((name): [string, FieldType] => [name, 'text']));
-  return isObject(raw) ? unknownIn({ ...fields, ...KUBELET_FIELDS }, raw, 'spec.kubeletConfig') : [];
+  return isRecord(raw) ? unknownIn({ ...fields, ...KUBELET_FIELDS }, raw, 'spec.kubeletConfig') : [];
 }
 
 function unknownIn(fields: Fields, raw: Readonly<Record<string, unknown>>, path: string): readonly string[] {
@@ -30,8 +28,8 @@ function unknownWithin(type: FieldType, value: unknown, path: string): readonly 
   if (type instanceof Entries) {
     const entries: readonly unknown[] = Array.isArray(value) ? value : [];
     return entries.flatMap((entry, index) =>
-      isObject(entry) ? unknownIn(type.fields, entry, `${path}[${index}]`) : [],
+      isRecord(entry) ? unknownIn(type.fields, entry, `${path}[${index}]`) : [],
     );
   }
-  return isObject(value) ? unknownIn(type instanceof Pointer ? type.fields : type, value, path) : [];
+  return isRecord(value) ? unknownIn(type instanceof Pointer ? type.fields : type, value, path) : [];
 }

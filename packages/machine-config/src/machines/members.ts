@@ -1,4 +1,4 @@
-import { Labels, type Machine } from '@mcm/api';
+import { Labels, type Machine, phaseOf } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import type { WantedCondition } from '../conditions/conditions.ts';
 import { isReady } from '../conditions/predicates.ts';
@@ -30,8 +30,6 @@ export interface PoolMembers {
 }
 
 const AWAY = new Set(['', 'Pending', 'Unknown', 'Failed', 'Terminating', 'CrashLoopBackOff']);
-const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ?? '';
-
 /**
  * Finds nodes and machines of a pool over machines. A machine of two pools belongs to neither.
  * @param nodeOf the node of a name
@@ -66,7 +64,7 @@ export function membersOf(
         machineOf.set(node.metadata.name, other && machine.metadata.deletionTimestamp ? other : machine);
       }
     }
-    if (!node && AWAY.has(phaseOf(machine))) reserved += 1;
+    if (!node && AWAY.has(phaseOf(machine) ?? '')) reserved += 1;
     // A preserved machine does not count as available, even if its node still looks ready.
     if (node && isReady(node) && phaseOf(machine) === 'Failed') reserved += 1;
   }

@@ -1,9 +1,7 @@
+import { isRecord } from '@mcm/kube';
 import * as z from 'zod';
 import { unknownIgnitionFields } from '../ignition/unknown.ts';
 import { unknownField, unknownFieldsText } from '../kinds/unknown-fields.ts';
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * The unknown fields of an object's spec; undefined for none. In a cluster, the API server reports unknown fields of the spec itself. Fields in
@@ -11,7 +9,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
  */
 export function unknownInSpec(kind: string, schema: z.ZodObject, spec: unknown): string | undefined {
   const own = unknownIn(schema, { spec }, '');
-  const ignition = kind === 'MachineConfig' && isObject(spec) ? unknownIgnitionFields(spec.config) : [];
+  const ignition = kind === 'MachineConfig' && isRecord(spec) ? unknownIgnitionFields(spec.config) : [];
   return unknownFieldsText([...own, ...ignition]);
 }
 
@@ -22,7 +20,7 @@ function unknownIn(schema: unknown, value: unknown, path: string): readonly stri
   if (schema instanceof z.ZodArray && Array.isArray(value)) {
     return value.flatMap((entry, index) => unknownIn(schema.element, entry, `${path}[${index}]`));
   }
-  if (!(schema instanceof z.ZodObject) || !isObject(value)) return [];
+  if (!(schema instanceof z.ZodObject) || !isRecord(value)) return [];
   // The reader of such an object checks its fields: Ignition, the kubelet, or templates.
   const open = schema.def.catchall !== undefined || schema.meta()?.['x-kubernetes-preserve-unknown-fields'] === true;
   const known = Object.keys(schema.shape);

@@ -1,4 +1,4 @@
-import { Annotations, Labels } from '@mcm/api';
+import { Annotations, formatTime, Labels } from '@mcm/api';
 import { type KubeClient, nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { conditionOf } from '../conditions/conditions.ts';
@@ -77,7 +77,7 @@ test('a pool updates its nodes only in its windows, and completes what it began'
     expect(await waiting(client)).toMatchObject({
       status: 'True',
       reason: 'OutsideWindow',
-      message: expect.stringContaining(`the rollout may continue at ${opens.toISOString().slice(0, 19)}Z`),
+      message: expect.stringContaining(`the rollout may continue at ${formatTime(opens)}`),
     });
     await clock.advance(opens.getTime() - clock.now().getTime() + 20_000);
     expect(await targeted(client)).toBe(2);
@@ -88,7 +88,7 @@ test('a pool updates its nodes only in its windows, and completes what it began'
     expect(await targeted(client)).toBe(2);
     expect((await waiting(client))?.status).toBe('True');
     const later = new Date(clock.now().getTime() + hours(1));
-    await annotate(client, { [Annotations.RolloutOpenUntil]: `${later.toISOString().slice(0, 19)}Z` });
+    await annotate(client, { [Annotations.RolloutOpenUntil]: formatTime(later) });
     await settle(world);
     expect(conditionOf((await worker(client)).status?.conditions, 'Updated')?.status).toBe('True');
   }));

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { formatTime } from '@mcm/api';
 import type { ControllerConfig, ControllerConfigStatus } from '../kinds/controller-config.ts';
 
 /** A certificate in the status of the ControllerConfig. */
@@ -14,7 +15,6 @@ const FIELDS = [
 ] as const;
 
 /** The API keeps times to the second. */
-const timeOf = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
 
 function certificatesIn(bundleFile: string, base64: string): readonly Reported[] {
   const pem = Buffer.from(base64, 'base64').toString('utf8');
@@ -22,7 +22,7 @@ function certificatesIn(bundleFile: string, base64: string): readonly Reported[]
     const certificate = parsed(text);
     if (!certificate) return [];
     const { subject, issuer, validFromDate, validToDate } = certificate;
-    const times = { notBefore: timeOf(validFromDate), notAfter: timeOf(validToDate) };
+    const times = { notBefore: formatTime(validFromDate), notAfter: formatTime(validToDate) };
     return [{ bundleFile, subject: oneLine(subject), signer: oneLine(issuer), ...times }];
   });
 }

@@ -1,6 +1,6 @@
 import { LearnedRate, retryAfterOf, TokenRefused, TokenUnavailable, withoutSent } from '@mcm/core/driver';
-import { sleep, type Transport, type TransportResponse, withoutUndefined } from '@mcm/kube';
-import { ArmError, parseJson } from './error.ts';
+import { sleep, type Transport, type TransportResponse, tryParseJson, withoutUndefined } from '@mcm/kube';
+import { ArmError } from './error.ts';
 import type { ArmOptions } from './options.ts';
 
 /** One request to Resource Manager: its path has the query in it. */
@@ -82,7 +82,7 @@ export class Attempts {
     const sent = { method, path, headers, signal, body };
     const response = await this.#transport(sent);
     const text = withoutSent(await response.text(), sent);
-    const answer = { status: response.status, headers: response.headers, body: parseJson(text), text };
+    const answer = { status: response.status, headers: response.headers, body: tryParseJson(text), text };
     if (response.status === 401 && authorization !== undefined) refused?.(authorization);
     const where = `${method} ${endpoint}${path.replace(/\?.*/, '')}`;
     if (response.status >= 300)

@@ -1,4 +1,5 @@
 import type { TransportResponse } from '@mcm/kube';
+import { tryParseJson } from '@mcm/kube';
 import { z } from 'zod';
 
 type Headers = TransportResponse['headers'];
@@ -43,18 +44,10 @@ const XML_CODE = /<(?:\w+:)?[cC]ode>\s*(\w+)\s*<\/(?:\w+:)?[cC]ode>/;
  * `error` around it, or XML.
  */
 function readError(text: string, headers: Headers | undefined): { code: string; message: string } {
-  const value = parseJson(text);
+  const value = tryParseJson(text);
   const around = wrapped.safeParse(value).data;
   const error = inner.safeParse(around?.error ?? around?.['odata.error'] ?? value).data;
   const reported = headers?.get(CODE_HEADER)?.trim() ?? '';
   const code = reported || error?.code || XML_CODE.exec(text)?.[1] || '';
   return { code, message: error?.message ?? '' };
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // some proxy's page, or nothing
-  }
 }

@@ -1,5 +1,6 @@
 import { type MachineCode, MachineError, TokenRefused, TokenUnavailable } from '@mcm/core/driver';
-import { ArmError, parseJson } from '../arm/error.ts';
+import { tryParseJson } from '@mcm/kube';
+import { ArmError } from '../arm/error.ts';
 import { WrongPrincipal } from './principal.ts';
 
 const EXHAUSTED = new Set(['ZonalAllocationFailed', 'SkuNotAvailable', 'AllocationFailed', 'ResourceQuotaExceeded']);
@@ -16,7 +17,7 @@ export function isExhausted(thrown: unknown): boolean {
 
 /** The answer as the original prints it, one member a line: its rules look for words of one line. */
 function indented(text: string): string {
-  const value = parseJson(text);
+  const value = tryParseJson(text);
   return value === undefined ? text : JSON.stringify(value, null, 2);
 }
 

@@ -1,8 +1,8 @@
 import { LearnedRate, withoutSent } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
-import { withoutUndefined } from '@mcm/kube';
+import { tryParseJson, withoutUndefined } from '@mcm/kube';
 import { z } from 'zod';
-import { parseJson } from './json.ts';
+
 import { Refusal, readRefusal } from './refusal.ts';
 import { type Call, type Clients, gceClients, inCall, once, type SdkRequest } from './sdk.ts';
 
@@ -201,7 +201,7 @@ export class Gce {
     });
     const request = { method, path, headers, signal, body };
     const response = await this.#transport(request);
-    const answer = parseJson(withoutSent(await response.text(), request));
+    const answer = tryParseJson(withoutSent(await response.text(), request));
     if (response.status === 401 && authorization !== undefined) refused?.(authorization);
     if (response.status >= 300) throw readRefusal(response.status, response.headers, answer, clock.now());
     // The SDK would make an empty success of what holds no member that it knows.

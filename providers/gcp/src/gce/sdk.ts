@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire } from 'node:module';
+import { isRecord } from '@mcm/kube';
 import { type Description, slimDescriptions } from './descriptions.ts';
 
 /** Options of a call: the SDK must neither set timers nor repeat, for both are counted in one place, on the process's clock. */
@@ -92,13 +93,10 @@ const authClient = {
   },
 };
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The JSON of the SDK, without members that the driver did not set. */
 function asGiven(written: unknown, given: unknown): unknown {
   if (Array.isArray(written) && Array.isArray(given)) return written.map((each, i) => asGiven(each, given[i]));
-  if (!isObject(written) || !isObject(given)) return written;
+  if (!isRecord(written) || !isRecord(given)) return written;
   return Object.fromEntries(
     Object.entries(written).flatMap(([name, value]) => (name in given ? [[name, asGiven(value, given[name])]] : [])),
   );

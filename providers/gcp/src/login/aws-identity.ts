@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
 import { askForText, TokenRefused } from '@mcm/core/driver';
-import { withoutUndefined } from '@mcm/kube';
+import { tryParseJson, withoutUndefined } from '@mcm/kube';
 import { z } from 'zod';
-import { parseJson } from '../gce/json.ts';
+
 import type { TokenOptions } from './token-options.ts';
 
 const METADATA = 'http://169.254.169.254';
@@ -87,7 +87,7 @@ class Host {
 
   async keys(): Promise<Keys> {
     const role = (await this.read(ROLES)).split('\n')[0]?.trim() ?? '';
-    const found = roleKeys.safeParse(parseJson(await this.read(`${ROLES}${encodeURIComponent(role)}`)));
+    const found = roleKeys.safeParse(tryParseJson(await this.read(`${ROLES}${encodeURIComponent(role)}`)));
     if (!found.success) throw new TokenRefused(this.#failed(`role ${role} has no keys`));
     const { AccessKeyId: id, SecretAccessKey: secret, Token: session } = found.data;
     return { id, secret, session };

@@ -1,6 +1,7 @@
 import { askForText, TokenRefused } from '@mcm/core/driver';
+import { tryParseJson } from '@mcm/kube';
 import { z } from 'zod';
-import { parseJson } from '../gce/json.ts';
+
 import type { ExternalAccount, SubjectSource } from './accounts.ts';
 import { signedIdentity } from './aws-identity.ts';
 import type { TokenOptions } from './token-options.ts';
@@ -52,7 +53,7 @@ function tokenIn(text: string, field: string | undefined, from: string): string 
     if (/^[\w.~+/=-]+$/.test(text)) return text;
     throw new TokenRefused(`the workload's token from ${from} is not a token; check credential_source and its format`);
   }
-  const token = z.looseObject({ [field]: z.string().min(1) }).safeParse(parseJson(text)).data?.[field];
+  const token = z.looseObject({ [field]: z.string().min(1) }).safeParse(tryParseJson(text)).data?.[field];
   if (typeof token === 'string') return token;
   throw new TokenRefused(`the workload's token from ${from} is not JSON with a string in ${field}; check the format`);
 }

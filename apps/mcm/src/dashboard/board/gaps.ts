@@ -1,3 +1,4 @@
+import { formatTime } from '@mcm/api';
 import { type Clock, errorText, type Informer, type KubeObject } from '@mcm/kube';
 import { needsText } from '../../cluster/allowed.ts';
 import { visible } from '../rows/text.ts';
@@ -54,14 +55,12 @@ export class GapKeeper {
   }
 }
 
-const instant = (at: Date): string => `${at.toISOString().slice(0, 19)}Z`;
-
 /** Sentences about the missing data, the cause, and the missing permissions. */
 export function gapSentences({ missing, refused, stale, why = '' }: Gaps): readonly string[] {
   return [
     ...(stale
       ? [
-          `No connection to the API server: ${stale.kinds.join(', ')} are shown as of ${instant(stale.since)}. The dashboard reconnects automatically.`,
+          `No connection to the API server: ${stale.kinds.join(', ')} are shown as of ${formatTime(stale.since)}. The dashboard reconnects automatically.`,
         ]
       : []),
     ...(missing.length > 0 ? [`Not read yet: ${missing.join(', ')}.`] : []),

@@ -1,3 +1,4 @@
+import { isRecord } from '@mcm/kube';
 import { stringify } from 'yaml';
 import { yamlStream } from '../../output/format.ts';
 import { installSections } from '../objects/objects.ts';
@@ -42,12 +43,9 @@ interface Operation {
   readonly value?: unknown;
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
-
 /** The changes from one value to another that has no additional fields and items. */
 function changes(before: unknown, after: unknown, path = ''): readonly Operation[] {
-  if (!isObject(before) || !isObject(after)) return before === after ? [] : [{ op: 'replace', path, value: after }];
+  if (!isRecord(before) || !isRecord(after)) return before === after ? [] : [{ op: 'replace', path, value: after }];
   // The last items are removed first, so that the other indexes stay.
   return Object.keys(before)
     .toReversed()

@@ -1,3 +1,4 @@
+import { isRecord } from '@mcm/kube';
 import type { Rule } from '../expected.ts';
 import type { RecordedRequest } from '../recording.ts';
 
@@ -14,16 +15,13 @@ const READ_ONLY = new Set([
   'serviceAssociationLinks',
 ]);
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 function writable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(writable);
-  if (!isObject(value)) return value;
+  if (!isRecord(value)) return value;
   const kept = Object.entries(value).flatMap(([name, each]) => {
     if (READ_ONLY.has(name)) return [];
     const rest = writable(each);
-    const isEmptied = name === 'properties' && isObject(rest) && Object.keys(rest).length === 0;
+    const isEmptied = name === 'properties' && isRecord(rest) && Object.keys(rest).length === 0;
     return isEmptied ? [] : [[name, rest] as const];
   });
   return Object.fromEntries(kept);
@@ -32,7 +30,7 @@ function writable(value: unknown): unknown {
 /** The body of a NIC's or VM's PUT as Azure's SDK for JavaScript writes it. */
 function asSdkWrites(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(asSdkWrites);
-  if (!isObject(value)) return value;
+  if (!isRecord(value)) return value;
   const entries = Object.entries(value);
   return Object.fromEntries(
     entries.map(([name, each]) => [name, name === 'subnet' ? writable(each) : asSdkWrites(each)]),
@@ -42,7 +40,7 @@ function asSdkWrites(value: unknown): unknown {
 /** The name of the resource is in the path of the request already. */
 function withoutReadOnly(request: RecordedRequest): RecordedRequest {
   const { method, path, body } = request;
-  if (method !== 'PUT' || !isObject(body) || !/\/(virtualMachines|networkInterfaces)\/[^/]+$/.test(path))
+  if (method !== 'PUT' || !isRecord(body) || !/\/(virtualMachines|networkInterfaces)\/[^/]+$/.test(path))
     return request;
   const { name: _, ...rest } = body;
   return { ...request, body: asSdkWrites(rest) };

@@ -1,3 +1,4 @@
+import { isRecord } from '@mcm/kube';
 import { comparableTexts } from './texts.ts';
 
 /** Where two answers differ, in one line; undefined if nowhere. */
@@ -13,7 +14,7 @@ export function differenceOf(expected: unknown, actual: unknown, path = ''): str
     }
     return undefined;
   }
-  if (isObject(a) && isObject(b)) {
+  if (isRecord(a) && isRecord(b)) {
     for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
       const inner = differenceOf(a[key], b[key], `${path}.${key}`);
       if (inner !== undefined) return inner;
@@ -27,11 +28,8 @@ export function differenceOf(expected: unknown, actual: unknown, path = ''): str
 function plain(value: unknown): unknown {
   if (value === null) return undefined;
   if (Array.isArray(value)) return value.length === 0 ? undefined : value;
-  return isObject(value) && Object.keys(value).length === 0 ? undefined : value;
+  return isRecord(value) && Object.keys(value).length === 0 ? undefined : value;
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const reported = (path: string, expected: unknown, actual: unknown): string =>
   `${path || 'answer'}: expected ${short(expected)}, got ${short(actual)}`;

@@ -1,11 +1,10 @@
+import { isRecord } from '@mcm/kube';
 import { ConfigAnnotations } from '@mcm/machine-config';
 import type { Correction } from './correction.ts';
 
 type Fields = Record<string, unknown>;
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
-const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.filter(isObject) : []);
+const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
+const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 
 const OURS = ConfigAnnotations.MachineConfigNameSuffixes;
 
@@ -35,7 +34,7 @@ const byName = (a: Fields, b: Fields): number => (String(a.name) < String(b.name
  * original, except MachineConfigs that the original overwrote with another object.
  */
 const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
-  if (fn !== 'kc-sync' || !isObject(actual)) return { expected, actual };
+  if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
   const steps = stepsOf(actual).map((step, index) => {
     const theirs = stepsOf(expected)[index] ?? {};
     const names = new Map(
@@ -65,7 +64,7 @@ const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
 
 /** Only mcm has the annotation that stores them. */
 const suffixAnnotation: Correction = ({ fn }, { expected, actual }) => {
-  if (fn !== 'kc-sync' || !isObject(actual)) return { expected, actual };
+  if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
   const steps = stepsOf(actual).map((step) => ({
     ...step,
     kubeletConfigs: listOf(step.kubeletConfigs).map((config) => {
@@ -78,7 +77,7 @@ const suffixAnnotation: Correction = ({ fn }, { expected, actual }) => {
 
 /** A MachineConfig without a version belongs to a user, also if its name has the prefix. It is not deleted. */
 const usersStay: Correction = ({ fn, input }, { expected, actual }) => {
-  if (fn !== 'kc-sync' || !isObject(actual)) return { expected, actual };
+  if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
   const version = ConfigAnnotations.GeneratedByControllerVersion;
   const users = new Set(
     listOf(input.machineConfigs)

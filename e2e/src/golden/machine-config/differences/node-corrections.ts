@@ -1,10 +1,8 @@
 import { selectorMatches } from '@mcm/api';
+import { isRecord } from '@mcm/kube';
 import type { Correction } from './correction.ts';
 
 type Fields = Record<string, unknown>;
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : []);
 
 /**
@@ -18,14 +16,14 @@ const degradedTexts: Correction = ({ fn, input }, { expected, actual }) => {
   return { expected: withoutTexts(expected), actual: wrong.length > 0 ? { wrong } : withoutTexts(actual) };
 };
 
-const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
+const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
 const STATE = 'machineconfiguration.openshift.io/state';
 const REASON = 'machineconfiguration.openshift.io/reason';
 
 /** The errors in the texts about degraded nodes, determined from the nodes. */
 function textProblems(value: unknown, nodes: readonly Fields[]): readonly string[] {
   if (Array.isArray(value)) return value.flatMap((entry) => textProblems(entry, nodes));
-  if (!isObject(value)) return [];
+  if (!isRecord(value)) return [];
   const { type, status, reason = '', message = '' } = value;
   if (type === 'Degraded' && reason === 'CannotBeApplied') return [];
   if (type !== 'NodeDegraded' && type !== 'Degraded') {
@@ -50,7 +48,7 @@ function textProblems(value: unknown, nodes: readonly Fields[]): readonly string
 
 function withoutTexts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutTexts);
-  if (!isObject(value)) return value;
+  if (!isRecord(value)) return value;
   if (value.type === 'NodeDegraded' || value.type === 'Degraded') {
     const { message: _message, reason: _reason, ...rest } = value;
     // The time says whether the status changed, or only the text.
@@ -64,14 +62,14 @@ function withoutTexts(value: unknown): unknown {
  * The original enqueues no pool then. This project enqueues the pools that select the node before or after the change.
  */
 const wakeups: Correction = ({ fn, input }, { expected, actual }) => {
-  if (fn !== 'node-event' || !isObject(expected) || !isObject(actual)) return { expected, actual };
+  if (fn !== 'node-event' || !isRecord(expected) || !isRecord(actual)) return { expected, actual };
   const theirs = [...new Set(listOf(expected.enqueued))].toSorted();
   const ours = listOf(actual.enqueued).toSorted();
   if (theirs.length > 0) return { expected: { woken: theirs }, actual: { woken: ours } };
   const labels = [input.node, input.oldNode].map((node) => fieldsOf(fieldsOf(node).metadata).labels ?? {});
   const selecting = [input.pools ?? []].flat().flatMap((pool) => {
     const { nodeSelector } = fieldsOf(fieldsOf(pool).spec);
-    const selects = labels.some((one) => isObject(nodeSelector) && selectorMatches(nodeSelector, one as Labels));
+    const selects = labels.some((one) => isRecord(nodeSelector) && selectorMatches(nodeSelector, one as Labels));
     return selects ? [fieldsOf(fieldsOf(pool).metadata).name] : [];
   });
   return { expected: { unexpected: [] }, actual: { unexpected: ours.filter((name) => !selecting.includes(name)) } };
@@ -81,8 +79,8 @@ type Labels = Readonly<Record<string, string>>;
 
 /** A node that booted into a pool whose selector says no labels is a candidate like any other. */
 const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) => {
-  if (fn !== 'node-sync' || !isObject(expected) || !isObject(actual)) return { expected, actual };
-  const selectorless = (input.pools as Fields[]).some((pool) => !isObject(pool.spec) || !pool.spec.nodeSelector);
+  if (fn !== 'node-sync' || !isRecord(expected) || !isRecord(actual)) return { expected, actual };
+  const selectorless = (input.pools as Fields[]).some((pool) => !isRecord(pool.spec) || !pool.spec.nodeSelector);
   const dropped = listOf(expected.targetOrder).length === 0 && listOf(actual.targetOrder).length > 0;
   if (!selectorless || !dropped) return { expected, actual };
   // Only nodes that booted into a pool get a target, and nothing else.
@@ -114,7 +112,7 @@ const APPLIED = 'machineconfiguration.openshift.io/customPoolLabelsApplied';
 /** A pool with an invalid maxUnavailable gets a condition and an event; the original writes to its log. */
 const settings: Correction = ({ fn }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
-  if (fn !== 'node-sync' || !isObject(actual) || !/invalid value for IntOrString/.test(String(error))) {
+  if (fn !== 'node-sync' || !isRecord(actual) || !/invalid value for IntOrString/.test(String(error))) {
     return { expected, actual };
   }
   const pools = Object.entries(fieldsOf(actual.poolStatusChanges)).map(([name, status]) => {

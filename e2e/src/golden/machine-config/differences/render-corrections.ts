@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isEmptySelector, selectorMatches } from '@mcm/api';
+import { isRecord } from '@mcm/kube';
 import { SUPPORTED_EXTENSIONS } from '@mcm/machine-config';
 import { renderSync } from '../calls/render-sync.ts';
 import { differenceOf } from './compare.ts';
@@ -7,9 +8,7 @@ import type { Compared, Correction } from './correction.ts';
 
 type Fields = Record<string, unknown>;
 
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
+const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
 
 /** With an error, only the fields recorded with it count. */
 const onlyErrors: Correction = (_recorded, { expected, actual }) => {
@@ -95,7 +94,7 @@ const withoutForcedOverwrite: Correction = (_recorded, compared) => {
   if (!Array.isArray(theirs) || !Array.isArray(ours)) return compared;
   const forced = theirs.map(
     (file, index) =>
-      isObject(file) &&
+      isRecord(file) &&
       file.overwrite === true &&
       fieldsOf(file.contents).source === undefined &&
       ours[index]?.overwrite === undefined,
@@ -202,7 +201,7 @@ const isRefused = ({ status }: Fields): boolean => {
 };
 
 const selectsPool = (selector: unknown, pool: unknown): boolean =>
-  isObject(selector) &&
+  isRecord(selector) &&
   !isEmptySelector(selector) &&
   selectorMatches(selector, (fieldsOf(fieldsOf(pool).metadata).labels ?? {}) as Readonly<Record<string, string>>);
 
@@ -238,7 +237,7 @@ const labelChanges: Correction = ({ fn, input }, { expected, actual }) => {
   const theirs = [fieldsOf(expected).enqueued ?? []].flat();
   const left = [input.pools ?? []].flat().filter((pool) => {
     const selector = fieldsOf(fieldsOf(pool).spec).machineConfigSelector;
-    return isObject(selector) && selectorMatches(selector, labelsOf(input.old) as Record<string, string>);
+    return isRecord(selector) && selectorMatches(selector, labelsOf(input.old) as Record<string, string>);
   });
   // The original wakes the pools for the current labels only. This project also wakes the pools for the previous labels. All other pools are compared.
   const before = new Set(left.map((pool) => fieldsOf(fieldsOf(pool).metadata).name));
@@ -252,7 +251,7 @@ const templatesWithoutForcedOverwrite: Correction = ({ fn }, { expected, actual 
 
 function withoutForced(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutForced);
-  if (!isObject(value)) return value;
+  if (!isRecord(value)) return value;
   const { overwrite, ...rest } = value;
   const fields = 'path' in value && fieldsOf(value.contents).source === undefined ? rest : value;
   return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, withoutForced(field)]));
@@ -281,7 +280,7 @@ function withoutNames(value: unknown, names: readonly string[], key = ''): unkno
     return TEXTS.has(key) ? names.reduce((text, name) => text.replaceAll(name, ''), value) : value;
   }
   if (Array.isArray(value)) return value.map((entry) => withoutNames(entry, names, key));
-  if (!isObject(value)) return value;
+  if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([field, entry]) => [field, withoutNames(entry, names, field)]));
 }
 
@@ -293,7 +292,7 @@ const hints: Correction = ({ fn }, { expected, actual }) =>
 function trimmed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(trimmed);
   if (typeof value === 'string') return value.trimEnd();
-  return isObject(value)
+  return isRecord(value)
     ? Object.fromEntries(Object.entries(value).map(([key, field]) => [key, trimmed(field)]))
     : value;
 }
@@ -301,7 +300,7 @@ function trimmed(value: unknown): unknown {
 function withoutHints(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutHints);
   if (typeof value === 'string') return value.replace(/\. To fix it: .*$/, '').trimEnd();
-  if (!isObject(value)) return value;
+  if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutHints(field)]));
 }
 
@@ -316,7 +315,7 @@ const reportedOfPools: Correction = ({ fn, input }, { expected, actual }) => {
     [input.pools ?? []].flat().some((pool) => {
       const { metadata, spec } = fieldsOf(pool);
       const { machineConfigSelector, nodeSelector } = fieldsOf(spec);
-      const empty = [machineConfigSelector, nodeSelector].some((one) => isObject(one) && isEmptySelector(one));
+      const empty = [machineConfigSelector, nodeSelector].some((one) => isRecord(one) && isEmptySelector(one));
       return fieldsOf(metadata).name === name && empty;
     });
   const steps = [fieldsOf(actual).steps ?? []].flat().map((step) => {

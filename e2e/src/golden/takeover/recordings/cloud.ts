@@ -1,4 +1,4 @@
-import { isMachineCode, type Machine } from '@mcm/api';
+import { formatTime, isMachineCode, type Machine } from '@mcm/api';
 import { type DriverDefinition, defineDriver, MachineError } from '@mcm/core';
 import { type Clock, type KubeClient, nodes, sleep } from '@mcm/kube';
 import { z } from 'zod';
@@ -104,7 +104,7 @@ export class ScriptedCloud {
   async #join(name: string): Promise<void> {
     const resource = this.#around.admin.resource(nodes);
     if ((await resource.list()).items.some((node) => node.metadata.name === name)) return;
-    const now = `${this.#around.clock.now().toISOString().slice(0, 19)}Z`;
+    const now = formatTime(this.#around.clock.now());
     const size = { cpu: '4', memory: '16Gi', pods: '110' };
     const times = { lastHeartbeatTime: now, lastTransitionTime: now };
     await resource.create({

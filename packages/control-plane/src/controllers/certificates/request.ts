@@ -1,8 +1,8 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { items, look, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { RequestSpec } from '../../certificates/signer.ts';
 import { type Api, allowing } from '../runtime/api.ts';
-import { timestamp } from '../runtime/objects.ts';
 import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';
 
 export type ConditionType = 'Approved' | 'Denied' | 'Failed';
@@ -32,7 +32,7 @@ export async function addCondition(
 ): Promise<void> {
   const conditions = [
     ...items(look(request, 'status'), 'conditions'),
-    { ...condition, status: 'True', lastUpdateTime: timestamp(now), lastTransitionTime: timestamp(now) },
+    { ...condition, status: 'True', lastUpdateTime: formatTime(now), lastTransitionTime: formatTime(now) },
   ];
   const updated = { ...request, status: { ...look(request, 'status'), conditions } };
   const subresource = condition.type === 'Failed' ? 'status' : 'approval';

@@ -1,8 +1,9 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { conditionOf, timestamp } from '../runtime/objects.ts';
+import { conditionOf } from '../runtime/objects.ts';
 import { FLOW_SCHEMAS, PRIORITY_LEVELS } from '../runtime/resources.ts';
 
 /** The reporter of this event in kube-apiserver. */
@@ -29,7 +30,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     const condition = danglingCondition(schema, levels.get(levelOf(schema)) !== undefined);
     const old = conditionOf(schema, 'Dangling');
     if (['status', 'reason', 'message'].every((field) => old?.[field] === condition[field])) return;
-    const lastTransitionTime = timestamp(clock.now());
+    const lastTransitionTime = formatTime(clock.now());
     const { apiVersion, kind } = schema;
     const applied = {
       apiVersion,

@@ -1,6 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { isPlain, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
-import { isDying, isReady, scaled, timestamp } from '../runtime/objects.ts';
+import { isDying, isReady, scaled } from '../runtime/objects.ts';
 
 /** How long an evicted pod may take to begin its deletion before the budget gets its disruption back. */
 const DELETION_TIMEOUT_MS = 2 * 60 * 1000;
@@ -97,7 +98,7 @@ function disruptionCondition(budget: ApiObject, allowed: boolean, now: Date): Pl
     type: 'DisruptionAllowed',
     status,
     observedGeneration: budget.metadata.generation ?? 0,
-    lastTransitionTime: old?.status === status ? old.lastTransitionTime : timestamp(now),
+    lastTransitionTime: old?.status === status ? old.lastTransitionTime : formatTime(now),
     reason: allowed ? 'SufficientPods' : 'InsufficientPods',
     message: '',
   };
@@ -115,7 +116,7 @@ export function failedPatch(budget: ApiObject, why: string, now: Date): Plain | 
     type: 'DisruptionAllowed',
     status: 'False',
     observedGeneration: status.observedGeneration ?? 0,
-    lastTransitionTime: old?.status === 'False' ? old.lastTransitionTime : timestamp(now),
+    lastTransitionTime: old?.status === 'False' ? old.lastTransitionTime : formatTime(now),
     reason: 'SyncFailed',
     message: why,
   };

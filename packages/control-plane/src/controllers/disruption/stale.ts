@@ -1,6 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
-import { conditionOf, isDying, isTerminal, observedOf, timestamp } from '../runtime/objects.ts';
+import { conditionOf, isDying, isTerminal, observedOf } from '../runtime/objects.ts';
 
 const TYPE = 'DisruptionTarget';
 /** How long a pod may be marked for a disruption without its deletion having begun. */
@@ -28,7 +29,7 @@ export const clearedConditions = (pod: ApiObject, now: Date): Plain[] =>
           type: TYPE,
           status: 'False',
           lastProbeTime: null,
-          lastTransitionTime: timestamp(now),
+          lastTransitionTime: formatTime(now),
           ...observedOf(pod),
         }
       : condition,

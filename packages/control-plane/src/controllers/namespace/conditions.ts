@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import type { ServedResource } from '../runtime/directory.ts';
-import { timestamp } from '../runtime/objects.ts';
 
 /** The remaining objects of one kind in a namespace. */
 export interface Content {
@@ -69,7 +69,7 @@ export function terminationConditions(
   return rows.map(([type, holds, reason, message]) => {
     const status = holds ? 'True' : 'False';
     const before = old.find((condition) => condition.type === type);
-    const since = before?.status === status ? before.lastTransitionTime : timestamp(now);
+    const since = before?.status === status ? before.lastTransitionTime : formatTime(now);
     return { type, status, lastTransitionTime: since, reason, message };
   });
 }

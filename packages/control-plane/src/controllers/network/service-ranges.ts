@@ -1,9 +1,10 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { look, type Plain, strings } from '../../apimachinery/objects/plain.ts';
 import { holdsRange, parseCidr, type Range } from '../../kinds/base/addresses.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { conditionOf, isDying, timestamp } from '../runtime/objects.ts';
+import { conditionOf, isDying } from '../runtime/objects.ts';
 import { IP_ADDRESSES, SERVICE_RANGES } from '../runtime/resources.ts';
 import { ALLOCATOR, MANAGED_BY } from './addresses.ts';
 
@@ -50,7 +51,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const addresses = informer(IP_ADDRESSES);
 
   const tell = async ({ apiVersion, kind, metadata: { name } }: ApiObject, condition: Plain, manager: string) => {
-    const conditions = [{ ...condition, lastTransitionTime: timestamp(clock.now()) }];
+    const conditions = [{ ...condition, lastTransitionTime: formatTime(clock.now()) }];
     const applied = { apiVersion, kind, metadata: { name }, status: { conditions } } as ApiObject;
     await allowing(api.apply(SERVICE_RANGES, applied, manager, 'status'), 404);
   };

@@ -1,9 +1,10 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { items, look, number, type Plain } from '../../apimachinery/objects/plain.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
-import { nodeNameOf, observedOf, timestamp } from '../runtime/objects.ts';
+import { nodeNameOf, observedOf } from '../runtime/objects.ts';
 import { NODES, PODS } from '../runtime/resources.ts';
 import { tolerates } from '../scheduler/node-match.ts';
 
@@ -48,7 +49,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
       ...observedOf(pod),
       status: 'True',
       lastProbeTime: null,
-      lastTransitionTime: timestamp(clock.now()),
+      lastTransitionTime: formatTime(clock.now()),
       reason: 'DeletionByTaintManager',
       message: 'Taint manager: deleting due to NoExecute taint',
     };

@@ -1,9 +1,10 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
-import { conditionOf, isReady, namespaceOf, nodeNameOf, timestamp } from '../runtime/objects.ts';
+import { conditionOf, isReady, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 import type { WorkQueue } from '../runtime/queue.ts';
 import { LEASES, NODES, PODS } from '../runtime/resources.ts';
 import { looksAlike, readyOf } from './conditions.ts';
@@ -52,7 +53,7 @@ function setup(context: ControllerContext): void {
     if (ready === undefined || ready === 'True') return;
     const conditions = items(look(pod, 'status'), 'conditions').map((condition) =>
       condition.type === 'Ready'
-        ? { ...condition, status: 'False', lastTransitionTime: timestamp(clock.now()) }
+        ? { ...condition, status: 'False', lastTransitionTime: formatTime(clock.now()) }
         : condition,
     );
     const { resourceVersion } = pod.metadata;
@@ -81,7 +82,7 @@ function setup(context: ControllerContext): void {
     const node = nodes.get(name);
     if (node === undefined) return;
     const { resourceVersion } = node.metadata;
-    const taints = scheduleTaints(node, timestamp(clock.now()));
+    const taints = scheduleTaints(node, formatTime(clock.now()));
     const labels = oldLabels(node);
     const hasLabels = Object.keys(labels).length > 0;
     if (taints === undefined && !hasLabels) return;

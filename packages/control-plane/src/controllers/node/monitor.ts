@@ -1,9 +1,9 @@
 import type { Timer } from '../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { allowing } from '../runtime/api.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import type { Informer } from '../runtime/informer.ts';
-import { timestamp } from '../runtime/objects.ts';
 import { NODES } from '../runtime/resources.ts';
 import { lostConditions, readyOf } from './conditions.ts';
 import { Heartbeats } from './heartbeats.ts';
@@ -155,7 +155,7 @@ export class NodeMonitor {
   /** Sets the conditions of a node to `Unknown` because its kubelet no longer reports. */
   async #reportLost(node: ApiObject): Promise<'reported' | 'conflict'> {
     const { name, resourceVersion } = node.metadata;
-    const conditions = lostConditions(node, timestamp(this.#context.clock.now()));
+    const conditions = lostConditions(node, formatTime(this.#context.clock.now()));
     if (conditions === undefined) return 'reported';
     const patch = { metadata: { resourceVersion }, status: { conditions } };
     const reported = await allowing(this.#context.api.patch(NODES, { name, subresource: 'status' }, patch), 404, 409);
@@ -186,7 +186,7 @@ export class NodeMonitor {
   }
 
   async #taint(node: ApiObject, key: string | undefined): Promise<void> {
-    const taints = expellingTaints(node, key, timestamp(this.#context.clock.now()));
+    const taints = expellingTaints(node, key, formatTime(this.#context.clock.now()));
     if (taints === undefined) return;
     const { name = '', resourceVersion } = node.metadata;
     const patch = { metadata: { resourceVersion }, spec: { taints: taints.length === 0 ? null : taints } };

@@ -1,9 +1,10 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
-import { conditionOf, isDying, isTerminal, nodeNameOf, observedOf, timestamp } from '../runtime/objects.ts';
+import { conditionOf, isDying, isTerminal, nodeNameOf, observedOf } from '../runtime/objects.ts';
 import { NODES, PODS } from '../runtime/resources.ts';
 import { isOutOfService } from '../volumes/attach/attachments.ts';
 
@@ -78,7 +79,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
       ...observedOf(pod),
       status: 'True',
       lastProbeTime: null,
-      lastTransitionTime: timestamp(clock.now()),
+      lastTransitionTime: formatTime(clock.now()),
       reason: 'DeletionByPodGC',
       message: 'PodGC: node no longer exists',
     });

@@ -1,8 +1,8 @@
 import type { Clock } from '../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import type { Plain } from '../../apimachinery/objects/plain.ts';
 import { type Api, allowing } from './api.ts';
-import { timestamp } from './objects.ts';
 import { EVENTS, NEW_EVENTS } from './resources.ts';
 
 /** The object of an event; its uid and other fields may be unknown. */
@@ -91,7 +91,7 @@ export class EventWriter {
     const about = `${component}/${subject.kind}/${subject.namespace}/${subject.name}/${subject.uid}/${type}`;
     const group = `${about}/${reason}`;
     const combined = this.#isOneOfMany(group, message);
-    const now = timestamp(this.#clock.now());
+    const now = formatTime(this.#clock.now());
     const observed = this.#observe(combined ? group : `${group}/${message}`, subject, now);
     if (!this.#mayWrite(about)) return;
     const { namespace, name, first, count } = observed;

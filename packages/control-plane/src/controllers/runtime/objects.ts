@@ -1,9 +1,6 @@
 import type { ApiObject, OwnerReference } from '../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
 
-/** RFC 3339, to the second, as times of the API are. */
-export const timestamp = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
-
 /** The reference to the controller that made an object. */
 export const controllerOf = (object: ApiObject): OwnerReference | undefined =>
   object.metadata.ownerReferences?.find(({ controller }) => controller === true);

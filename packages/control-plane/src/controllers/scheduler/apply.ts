@@ -1,9 +1,10 @@
 import type { Clock } from '../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { type Api, allowing } from '../runtime/api.ts';
 import type { Announcer } from '../runtime/events.ts';
-import { conditionOf, namespaceOf, observedOf, timestamp } from '../runtime/objects.ts';
+import { conditionOf, namespaceOf, observedOf } from '../runtime/objects.ts';
 import { PODS } from '../runtime/resources.ts';
 import { BindingWriter, promisePatch } from '../volumes/binder/bind.ts';
 import { SELECTED_NODE } from '../volumes/binder/claims.ts';
@@ -36,7 +37,7 @@ export class SchedulerWriter {
       ...observedOf(pod),
       status: 'False',
       lastProbeTime: null,
-      lastTransitionTime: old?.status === 'False' ? old.lastTransitionTime : timestamp(this.#clock.now()),
+      lastTransitionTime: old?.status === 'False' ? old.lastTransitionTime : formatTime(this.#clock.now()),
       reason: 'Unschedulable',
       message,
     };

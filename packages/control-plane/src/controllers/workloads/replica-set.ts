@@ -1,11 +1,11 @@
 import type { Clock } from '../../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { formatTime, jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { items, labels, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { type Api, allowing, type Resource } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf } from '../runtime/informer.ts';
-import { controllerOf, isActive, isDying, isTerminal, namespaceOf, timestamp } from '../runtime/objects.ts';
+import { controllerOf, isActive, isDying, isTerminal, namespaceOf } from '../runtime/objects.ts';
 import { PODS, REPLICA_SETS, REPLICATION_CONTROLLERS } from '../runtime/resources.ts';
 import { Adoption } from './adopt.ts';
 import {
@@ -41,7 +41,7 @@ function conditionsWith(set: ApiObject, failure: ReplicaFailure | undefined, now
   const others = conditions.filter(({ type }) => type !== REPLICA_FAILURE);
   if (failure === undefined) return others;
   if (others.length < conditions.length) return conditions;
-  const lastTransitionTime = timestamp(now);
+  const lastTransitionTime = formatTime(now);
   return [...others, { type: REPLICA_FAILURE, status: 'True', lastTransitionTime, ...failure }];
 }
 

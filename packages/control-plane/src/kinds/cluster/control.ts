@@ -1,6 +1,7 @@
 import { Findings } from '../../apimachinery/errors/findings.ts';
 import { subdomainProblems } from '../../apimachinery/errors/names.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { child, isPlain, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { serviceNameProblems } from '../base/formats.ts';
@@ -62,7 +63,7 @@ function serviceCauses(object: ApiObject): StatusCause[] {
 const localCondition = (now: Date): Plain => ({
   type: 'Available',
   status: 'True',
-  lastTransitionTime: `${now.toISOString().slice(0, 19)}Z`,
+  lastTransitionTime: formatTime(now),
   reason: 'Local',
   message: 'Local APIServices are always available',
 });

@@ -4,7 +4,7 @@ import { Findings } from '../../apimachinery/errors/findings.ts';
 import { labelProblems, qualifiedNameProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
 import { copyWithEmpties, given } from '../../apimachinery/objects/empties.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { copyJson, jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { copyJson, formatTime, jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { child, isPlain, look, type Plain, preset, strings, text } from '../../apimachinery/objects/plain.ts';
 import { quantityNanos, roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
@@ -196,7 +196,7 @@ export const volumeStrategy = strategy({
   prepareForCreate(volume, { now }) {
     volume.status = {
       phase: 'Pending',
-      lastPhaseTransitionTime: `${now.toISOString().slice(0, 19)}Z`,
+      lastPhaseTransitionTime: formatTime(now),
     };
   },
   prepareForUpdate(volume, old, { subresource, now }) {
@@ -207,7 +207,7 @@ export const volumeStrategy = strategy({
     if (status.phase === before.phase) {
       if (time !== undefined) status.lastPhaseTransitionTime = time;
     } else if (time === before.lastPhaseTransitionTime) {
-      status.lastPhaseTransitionTime = `${now.toISOString().slice(0, 19)}Z`;
+      status.lastPhaseTransitionTime = formatTime(now);
     }
   },
   causes: volumeCauses,

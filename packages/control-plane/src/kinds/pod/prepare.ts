@@ -1,5 +1,6 @@
 import type { StrategyContext } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { child, isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 import { mergeLabelKeys } from './label-keys.ts';
@@ -33,14 +34,11 @@ export function qosClass(spec: Plain): string {
   return isLimited && isEqual ? 'Guaranteed' : 'Burstable';
 }
 
-/** RFC 3339, to the second. */
-const timestamp = (now: Date): string => `${now.toISOString().slice(0, 19)}Z`;
-
 const gated = (now: Date): Plain => ({
   type: 'PodScheduled',
   status: 'False',
   lastProbeTime: null,
-  lastTransitionTime: timestamp(now),
+  lastTransitionTime: formatTime(now),
   reason: 'SchedulingGated',
   message: 'Scheduling is blocked due to non-empty scheduling gates',
 });

@@ -1,6 +1,6 @@
-import { Annotations, InPlaceUpdateReasons, Labels, type Machine, UpdateResults } from '@mcm/api';
+import { Annotations, InPlaceUpdateReasons, Labels, type Machine, phaseOf, UpdateResults } from '@mcm/api';
 import type { Node } from '@mcm/kube';
-import { isBeingHandedOver, isTerminating, phaseOf, updateReasonOf } from '../../objects/machines.ts';
+import { isBeingHandedOver, isTerminating, updateReasonOf } from '../../objects/machines.ts';
 import { type InPlaceWork, NO_WORK } from '../state/in-place-snapshot.ts';
 import type { NodeMark } from '../state/node-marks.ts';
 import type { View } from '../state/view.ts';

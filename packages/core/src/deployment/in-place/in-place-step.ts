@@ -1,7 +1,6 @@
-import { Annotations, Labels, type Machine, type MachineDeployment } from '@mcm/api';
+import { Annotations, Labels, type Machine, type MachineDeployment, phaseOf } from '@mcm/api';
 import { withoutUndefined } from '@mcm/kube';
 import { type ConditionChange, findCondition } from '../../objects/conditions.ts';
-import { phaseOf } from '../../objects/machines.ts';
 import { currentReplicas } from '../rollout/rolling-update.ts';
 import { completion, createStep, growthOf, shareOf } from '../rollout/strategy-steps.ts';
 import type { CountedSet } from '../state/status.ts';

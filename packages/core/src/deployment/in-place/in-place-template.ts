@@ -1,6 +1,14 @@
-import { Annotations, InPlaceUpdateReasons, Labels, type Machine, type MachineSet, TRUE_LOWER } from '@mcm/api';
+import {
+  Annotations,
+  InPlaceUpdateReasons,
+  Labels,
+  type Machine,
+  type MachineSet,
+  phaseOf,
+  TRUE_LOWER,
+} from '@mcm/api';
 import type { Node } from '@mcm/kube';
-import { phaseOf, updateReasonOf } from '../../objects/machines.ts';
+import { updateReasonOf } from '../../objects/machines.ts';
 import type { NodeMark } from '../state/node-marks.ts';
 
 type Change = NodeMark['change'];

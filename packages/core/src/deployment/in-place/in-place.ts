@@ -4,20 +4,14 @@ import {
   Labels,
   type Machine,
   type MachineSet,
+  phaseOf,
   Taints,
   UpdateResults,
 } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { rolloutRoom } from '../../disruption/budget.ts';
 import { controllerReference } from '../../objects/claim.ts';
-import {
-  createdAt,
-  isAvailable,
-  isBeingHandedOver,
-  isTerminating,
-  phaseOf,
-  updateReasonOf,
-} from '../../objects/machines.ts';
+import { createdAt, isAvailable, isBeingHandedOver, isTerminating, updateReasonOf } from '../../objects/machines.ts';
 import {
   type InPlaceSnapshot,
   type InPlaceWork,

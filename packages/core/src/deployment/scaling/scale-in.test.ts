@@ -1,4 +1,4 @@
-import { Annotations } from '@mcm/api';
+import { Annotations, formatTime } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { describe, expect, test } from 'vitest';
 import { World, type WorldOptions } from '../testing/world.ts';
@@ -108,7 +108,7 @@ describe('one write that names machines and the new count', () => {
 
 describe('the scaler’s annotations (docs/compatibility/rules-deployments.md §9)', () => {
   const scaler = (time: Date, list: readonly string[], replicas: number) => {
-    const stamp = `${time.toISOString().slice(0, 19)}Z`;
+    const stamp = formatTime(time);
     return {
       metadata: {
         annotations: {

@@ -1,7 +1,8 @@
-import { Annotations, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { Annotations, formatTime, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { tryParseJson } from '@mcm/kube';
 import { isFailed, isPreserved, isTerminating } from '../../objects/machines.ts';
 import { splitSets } from '../../rollout/revisions.ts';
-import { formatTime, parseInteger, parseTime } from '../../values/integers.ts';
+import { parseInstant, parseInteger } from '../../values/integers.ts';
 import type { PlannedEvent } from '../state/rollback.ts';
 
 /** Reasons of the events about scale-ins. */
@@ -42,17 +43,9 @@ const isCount = (value: unknown): value is number =>
 const isId = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH;
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // The caller's sentence says what was expected.
-  }
-}
-
 /** Reads the annotation. Any text gives a request or a sentence. */
 export function parseScaleIn(text: string): ParsedScaleIn {
-  const value = parseJson(text);
+  const value = tryParseJson(text);
   const { requestID, machines, from, to }: Partial<Record<keyof ScaleIn, unknown>> =
     typeof value === 'object' && value !== null ? value : {};
   const wrong = (problem: string): ParsedScaleIn => ({
@@ -75,7 +68,7 @@ export function parseScaleIn(text: string): ParsedScaleIn {
 
 /** Returns the remembered outcomes, newest first. Invalid entries are skipped. */
 export function scaleInResults(deployment: MachineDeployment): readonly ScaleInResult[] {
-  const value = parseJson(deployment.metadata.annotations?.[Annotations.ScaleInResults] ?? '[]');
+  const value = tryParseJson(deployment.metadata.annotations?.[Annotations.ScaleInResults] ?? '[]');
   return Array.isArray(value) ? value.filter((entry) => isId(entry?.requestID)) : [];
 }
 
@@ -135,7 +128,8 @@ function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date):
   return {
     [Annotations.TriggerDeletion]: [...(list ? [list] : []), ...machines.map((name) => `${name}~${time}`)].join(','),
     // The time never decreases. An earlier time would forget machines that were named before.
-    [Annotations.LastReplicaChangeByScaler]: (parseTime(last) ?? 0) > now.getTime() && last !== undefined ? last : time,
+    [Annotations.LastReplicaChangeByScaler]:
+      (parseInstant(last) ?? 0) > now.getTime() && last !== undefined ? last : time,
   };
 }
 

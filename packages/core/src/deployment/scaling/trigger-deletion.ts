@@ -1,5 +1,6 @@
 import {
   Annotations,
+  formatTime,
   type Machine,
   type MachineDeployment,
   type MachineSet,
@@ -8,7 +9,7 @@ import {
 import { defined } from '@mcm/kube';
 import { isBeingHandedOver, isFailed, isTerminating, markTimeOf, priorityOf } from '../../objects/machines.ts';
 import { coveredUntil, readTriggers, type Trigger } from '../../objects/scaler.ts';
-import { formatTime, parseTime } from '../../values/integers.ts';
+import { parseInstant } from '../../values/integers.ts';
 
 const SECOND_MS = 1_000;
 
@@ -56,7 +57,7 @@ function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly
     machine.metadata.annotations ?? {};
   const isPrioritised = priority === String(TRIGGERED_DELETION_PRIORITY);
   if (isPrioritised && marked) return {};
-  const isOpen = (time: string): boolean => covered === undefined || (parseTime(time) ?? covered + 1) > covered;
+  const isOpen = (time: string): boolean => covered === undefined || (parseInstant(time) ?? covered + 1) > covered;
   const time = isOpen(entry) ? entry : after(covered, now);
   return defined({
     [Annotations.Priority]: isPrioritised ? undefined : String(TRIGGERED_DELETION_PRIORITY),
@@ -85,7 +86,7 @@ export function planTriggers(
   const annotations = deployment.metadata.annotations ?? {};
   const text = annotations[Annotations.TriggerDeletion] ?? '';
   if (text.trim() === '') return { annotations: {}, marks: [], refused: [] };
-  const last = parseTime(annotations[Annotations.LastReplicaChangeByScaler]);
+  const last = parseInstant(annotations[Annotations.LastReplicaChangeByScaler]);
   const present = after(last, now);
   const triggers = normaliseTriggers(text, present);
   const entries = readTriggers(text);
@@ -95,7 +96,7 @@ export function planTriggers(
     const isRepeated = seen.has(trigger.name);
     seen.add(trigger.name);
     const goes = machine !== undefined && !isRepeated && !isTerminating(machine) && !isFailed(machine);
-    return goes && parseTime(trigger.time) !== undefined
+    return goes && parseInstant(trigger.time) !== undefined
       ? [{ ...trigger, machine, isTimed: entries[index]?.time !== undefined }]
       : [];
   });
@@ -116,7 +117,7 @@ export function planTriggers(
     refused: [
       ...rubbish(text),
       ...triggers
-        .filter(({ name, time }) => machines.has(name) && parseTime(time) === undefined)
+        .filter(({ name, time }) => machines.has(name) && parseInstant(time) === undefined)
         .map(({ name, time }) => `${name}~${time} (the time must be RFC 3339)`),
       ...triggers
         .filter(({ name }) => !machines.has(name) && isElsewhere(name))

@@ -1,7 +1,7 @@
 import { Annotations, freezeProblem, type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 import type { ConditionChange } from '../../objects/conditions.ts';
 import { fenceposts } from '../../objects/limits.ts';
-import { isGoDuration, parseTime } from '../../values/integers.ts';
+import { isGoDuration, parseInstant } from '../../values/integers.ts';
 
 const TYPE = MachineDeploymentConditions.InputIgnored;
 
@@ -15,7 +15,7 @@ function unreadable({ metadata: { annotations = {} } }: MachineDeployment): stri
     ...(timeout === undefined || isGoDuration(timeout)
       ? []
       : [reported(Annotations.EffectiveCreationTimeout, timeout, 'write a duration such as "20m"')]),
-    ...(time === undefined || parseTime(time) !== undefined
+    ...(time === undefined || parseInstant(time) !== undefined
       ? []
       : [
           reported(

@@ -6,8 +6,8 @@ import {
   type MachineDeploymentConditionType,
 } from '@mcm/api';
 import { breakerMessage } from '../../disruption/override.ts';
-import { listed } from '../../disruption/repairs.ts';
 import { type ConditionChange, findCondition } from '../../objects/conditions.ts';
+import { listedNames } from '../../values/texts.ts';
 import { ignoredInput } from './ignored-input.ts';
 import type { PlannedEvent } from './rollback.ts';
 import type { View } from './view.ts';
@@ -40,7 +40,7 @@ const said = ({ status }: MachineDeployment, type: MachineDeploymentConditionTyp
 function replacementHeld({ repairs }: View): Reported | undefined {
   const [first] = repairs.held;
   if (first === undefined) return undefined;
-  const names = listed(repairs.held.map(({ machine }) => machine));
+  const names = listedNames(repairs.held.map(({ machine }) => machine));
   const message = `Not replaced: ${names}. ${breakerMessage(first.breaker)}`;
   return { type: ReplacementHeld, status: 'True', reason: 'ManyMachinesUnreachable', message };
 }

@@ -12,7 +12,7 @@ import {
   withoutCondition,
 } from '../../objects/conditions.ts';
 import { isComplete } from '../../rollout/arrival.ts';
-import { parseTime } from '../../values/integers.ts';
+import { parseInstant } from '../../values/integers.ts';
 import type { Conditions, CountedSets } from './status.ts';
 
 const PROGRESSING = MachineDeploymentConditions.Progressing;
@@ -38,7 +38,7 @@ export function progressDeadline(
   const condition = findCondition(conditions, PROGRESSING);
   if (seconds === undefined || condition === undefined) return undefined;
   if (condition.reason === ConditionReasons.NewMachineSetAvailable) return undefined;
-  const since = parseTime(condition.lastUpdateTime);
+  const since = parseInstant(condition.lastUpdateTime);
   return since === undefined ? undefined : since + seconds * 1000;
 }
 

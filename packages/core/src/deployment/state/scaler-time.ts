@@ -1,7 +1,7 @@
-import { Annotations, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { Annotations, formatTime, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { isFailed, isTerminating, markTimeOf } from '../../objects/machines.ts';
 import { coveredUntil, fallOf, readTriggers } from '../../objects/scaler.ts';
-import { formatTime, parseTime } from '../../values/integers.ts';
+import { parseInstant } from '../../values/integers.ts';
 
 /** The observed state that decides about the scaler time of a current set. */
 export interface ScalerTimeInput {
@@ -31,7 +31,7 @@ export interface ScalerTimes {
 export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const { deployment, set, now } = input;
   const text = deployment.metadata.annotations?.[Annotations.LastReplicaChangeByScaler];
-  const time = parseTime(text);
+  const time = parseInstant(text);
   const before = coveredUntil(set);
   const open = openNames(input);
   // The time never decreases. An earlier time would forget names that a fall has covered.
@@ -45,13 +45,13 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
 
 /** Keeps the text of the autoscaler if it has the same meaning. */
 const printed = (time: number, text: string | undefined): string =>
-  text !== undefined && parseTime(text) === time ? text : formatTime(new Date(time));
+  text !== undefined && parseInstant(text) === time ? text : formatTime(new Date(time));
 
 /** Times of the names whose machines exist and which no fall has covered yet, in order. */
 function openNames({ deployment, set, machines }: Pick<ScalerTimeInput, 'deployment' | 'set' | 'machines'>): number[] {
   const before = coveredUntil(set) ?? Number.NEGATIVE_INFINITY;
   const list = readTriggers(deployment.metadata.annotations?.[Annotations.TriggerDeletion]);
-  const entries = new Map(list.map(({ name, time }) => [name, parseTime(time)]));
+  const entries = new Map(list.map(({ name, time }) => [name, parseInstant(time)]));
   return machines
     .filter((machine) => entries.has(machine.metadata.name) && !isTerminating(machine) && !isFailed(machine))
     .map((machine) => Math.max(markTimeOf(machine) ?? 0, entries.get(machine.metadata.name) ?? 0))

@@ -1,5 +1,6 @@
 import {
   Annotations,
+  formatTime,
   InPlaceUpdateReasons,
   Labels,
   type Machine,
@@ -15,7 +16,6 @@ import {
 import type { Node } from '@mcm/kube';
 import * as fc from 'fast-check';
 import { deployment, machine, NOW, set } from '../../set/test-objects.ts';
-import { formatTime } from '../../values/integers.ts';
 
 /** Progress of the in-place update of a machine. */
 export type UpdateStage = 'none' | 'candidate' | 'selected' | 'updating' | 'successful' | 'moved' | 'failed' | 'ended';

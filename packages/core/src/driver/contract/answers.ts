@@ -1,17 +1,15 @@
+import { isRecord } from '@mcm/kube';
 import type { CreatedInstance, Instance, ListedInstance } from './driver.ts';
 import { MachineError } from './errors.ts';
 
 /** A driver in JavaScript, or its cloud, may return any value. Only values of the declared types are stored. */
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
-
 const broken = (driver: string, call: string, what: string): MachineError =>
   new MachineError('Internal', `driver ${driver} answered ${call} ${what}; fix the driver`);
 
 /** @throws MachineError `Internal` with the missing field */
 export function checkInstance<T extends Instance | CreatedInstance>(driver: string, call: string, answer: T): T {
   const reported: unknown = answer;
-  if (!isObject(reported)) throw broken(driver, call, 'with nothing');
+  if (!isRecord(reported)) throw broken(driver, call, 'with nothing');
   if (typeof reported.providerId !== 'string' || reported.providerId === '')
     throw broken(driver, call, 'without a provider ID, which must be a non-empty string');
   if (typeof reported.nodeName !== 'string') throw broken(driver, call, 'without a node name, which must be a string');
@@ -26,7 +24,7 @@ export function checkListing(driver: string, answer: readonly ListedInstance[]):
   const reported: unknown = answer;
   if (!Array.isArray(reported)) throw broken(driver, 'list', 'without a list');
   const wrong = reported.findIndex(
-    (each: unknown) => !isObject(each) || typeof each.providerId !== 'string' || typeof each.machineName !== 'string',
+    (each: unknown) => !isRecord(each) || typeof each.providerId !== 'string' || typeof each.machineName !== 'string',
   );
   if (wrong >= 0) throw broken(driver, 'list', `with an entry (number ${wrong}) without provider id or machine name`);
   return answer;

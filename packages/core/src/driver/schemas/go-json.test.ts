@@ -30,7 +30,7 @@ test('unknown fields are removed and reported, with the nearest name; keys of ma
   expect(unknown).toEqual([
     { path: '.regoin', nearest: 'region' },
     { path: '.disks[0].size', nearest: 'sizeGb' },
-    { path: '.disks[0].colour' },
+    { path: '.disks[0].colour', nearest: undefined },
   ]);
 });
 

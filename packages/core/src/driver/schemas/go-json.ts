@@ -1,3 +1,4 @@
+import { isRecord, nearest } from '@mcm/kube';
 import type { z } from 'zod';
 import { pathText } from './decode.ts';
 
@@ -21,9 +22,6 @@ interface Definition {
 
 /** The zero value of a Go variable. Undefined if an absent value has the same meaning. */
 const ZERO: Readonly<Record<string, unknown>> = { string: '', number: 0, int: 0, boolean: false };
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const unwrap = (definition: Definition): Definition =>
   definition.innerType ? unwrap(definition.innerType.def) : definition;
@@ -69,12 +67,12 @@ function fold(
       each === null ? zeroOf(unwrap(element)) : fold(element, each, `${path}[${i}]`, unknown),
     );
   const valueType = definition.valueType?.def;
-  if (valueType && isObject(value)) {
+  if (valueType && isRecord(value)) {
     const entry = (key: string, each: unknown): unknown =>
       each === null ? zeroOf(unwrap(valueType)) : fold(valueType, each, `${path}.${key}`, unknown);
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, entry(key, each)]));
   }
-  if (definition.shape && isObject(value)) return foldObject(definition.shape, value, path, unknown);
+  if (definition.shape && isRecord(value)) return foldObject(definition.shape, value, path, unknown);
   return value;
 }
 
@@ -97,29 +95,9 @@ function foldObject(
     const folded = fold(field.def, each, `${path}.${name}`, unknown);
     if (folded === undefined) continue;
     const before = result[name];
-    result[name] = isObject(before) && isObject(folded) ? { ...before, ...folded } : folded;
+    result[name] = isRecord(before) && isRecord(folded) ? { ...before, ...folded } : folded;
   }
   return result;
 }
 
 const sameFold = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
-
-/** The known name with the smallest difference, if at most a third of it differs. */
-function nearest(key: string, names: readonly string[]): string | undefined {
-  const distances = names.map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase()) }));
-  const best = distances.toSorted((a, b) => a.distance - b.distance)[0];
-  return best && best.distance <= Math.max(1, Math.floor(best.name.length / 3)) ? best.name : undefined;
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
-}

@@ -1,4 +1,4 @@
-import { Finalizers, Labels, type Machine, Taints } from '@mcm/api';
+import { Finalizers, formatTime, Labels, type Machine, Taints } from '@mcm/api';
 import { isConflict, type KubeClient, type Node, nodes, volumeAttachments } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { refusal, startNodeActions } from '../../run/testing/actions.ts';
@@ -97,7 +97,7 @@ describe('a cordon', () => {
     const { actions, admin, asked, clock, recorded, scope } = await startNodeActions();
     const node = await makeNode(admin, { finalizers: [Finalizers.Node] });
     await actions.cordon(scope({ node }), { ...CORDON, reason });
-    const time = `${clock.now().toISOString().slice(0, 19)}Z`;
+    const time = formatTime(clock.now());
     const after = await present(admin);
     expect(after?.status?.conditions).toEqual([
       { type: 'Terminating', status: 'True', reason, message, lastHeartbeatTime: time, lastTransitionTime: time },

@@ -7,6 +7,7 @@ import {
   PreservedMessages,
   PreservedReasons,
   PreserveValues,
+  phaseOf,
   Taints,
   TRUE_LOWER,
 } from '@mcm/api';
@@ -31,8 +32,6 @@ const lastAppliedOf = (machine: Machine): string =>
   machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
 
 const expiryOf = ({ status }: Machine): string | undefined => status?.currentStatus?.preserveExpiryTime ?? undefined;
-
-const phaseOf = ({ machine }: MachineObservation): string | undefined => machine.status?.currentStatus?.phase;
 
 /**
  * Returns the value that applies. The Node's value applies if the Node has, or had, the annotation. Without a Node, the
@@ -65,7 +64,7 @@ export const wantsPreservationDrain = (machine: Machine, node: Node | undefined)
  */
 export function planPreservation(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
-  const phase = phaseOf(o);
+  const phase = phaseOf(o.machine);
   if (phase === undefined || phase === 'CrashLoopBackOff') return undefined;
   const expiry = expiryOf(machine);
   if (!expiry && requestOf(machine) === '' && requestOf(node) === '' && lastAppliedOf(machine) === '') return undefined;
@@ -124,10 +123,12 @@ function preserveNode(o: MachineObservation, node: Node, terms: Terms, now: Date
   const existing = preservedCondition(node);
   const drains = wantsPreservationDrain(o.machine, node);
   const done =
-    existing !== undefined && !drains && !buildCondition(existing, terms, undefined, now, phaseOf(o) === 'Running');
+    existing !== undefined &&
+    !drains &&
+    !buildCondition(existing, terms, undefined, now, phaseOf(o.machine) === 'Running');
   const change = nodeChange(node, {
     annotations: done ? undefined : protection(node),
-    ...(drains ? { tainted: true } : phaseOf(o) === 'Running' ? { tainted: false } : {}),
+    ...(drains ? { tainted: true } : phaseOf(o.machine) === 'Running' ? { tainted: false } : {}),
     now,
   });
   if (change) return act('marking its Node as preserved', { do: 'syncNode', patch: { main: change } });
@@ -138,7 +139,7 @@ function preserveNode(o: MachineObservation, node: Node, terms: Terms, now: Date
     if (plan !== 'drained' && plan !== 'failed') return plan;
     drained = plan === 'drained' ? 'yes' : 'no';
   }
-  const condition = buildCondition(existing, terms, drained, now, phaseOf(o) === 'Running');
+  const condition = buildCondition(existing, terms, drained, now, phaseOf(o.machine) === 'Running');
   if (condition) return act('setting the condition of its preserved Node', { do: 'setNodeCondition', condition });
   return drained === 'no' && o.drain ? wait(o, terms, now) : undefined;
 }
@@ -232,7 +233,7 @@ function endOf(o: MachineObservation, now: Date): string {
   if (millis(expiryOf(machine)) <= now.getTime()) return 'Its preservation ended: the time expired';
   const value = effectiveValue(machine, node);
   if (value === PreserveValues.False) return `Its preservation ended because of ${wishOf(o, value)}`;
-  if (phaseOf(o) === 'Failed') return 'Its preservation ended: its annotation was removed';
+  if (phaseOf(o.machine) === 'Failed') return 'Its preservation ended: its annotation was removed';
   // A request for Failed machines only may have been removed for this reason.
   const gone = value === '' ? ', or its annotation was removed' : '';
   return `Its preservation ended: it is not Failed${gone}`;

@@ -1,7 +1,7 @@
 import { Annotations, parseDurationMs } from '@mcm/api';
 import { Cron } from 'croner';
 import type { Violation } from '../../objects/violations.ts';
-import { parseTime } from '../../values/integers.ts';
+import { parseInstant } from '../../values/integers.ts';
 
 /** A recurring time in which a rollout may act. */
 export interface Window {
@@ -88,7 +88,7 @@ function parseWindow(text: string): Parsed<Window> {
 function parseFreeze(text: string): Parsed<Freeze> {
   const [times = '', ...words] = text.split(/\s+/);
   const [start, end, ...rest] = times.split('/');
-  const [from, until] = [parseTime(start), parseTime(end)];
+  const [from, until] = [parseInstant(start), parseInstant(end)];
   if (from === undefined || until === undefined || rest.length > 0 || words.length === 0) {
     return {
       problem: `"${text}" must be two RFC 3339 times and a reason, such as "2026-12-20T00:00:00Z/2027-01-04T06:00:00Z holidays"`,
@@ -117,7 +117,7 @@ export function parseRules(annotations: Readonly<Record<string, string>> = {}): 
   const rules = {
     windows: read(KEYS.windows, windows, parseWindow),
     freezes: read(KEYS.freezes, freezes, parseFreeze),
-    openUntil: parseTime(openText),
+    openUntil: parseInstant(openText),
   };
   if (openText !== undefined && rules.openUntil === undefined) {
     const message = 'must be an RFC 3339 time such as "2026-12-24T18:00:00Z"';

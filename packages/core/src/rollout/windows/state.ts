@@ -1,4 +1,5 @@
 import type { MachineDeployment } from '@mcm/api';
+import { formatTime } from '@mcm/api';
 import type { Violation } from '../../objects/violations.ts';
 import { type Freeze, parseRules, type Window, type WindowRules } from './parse.ts';
 
@@ -51,7 +52,7 @@ function latest(times: readonly (number | undefined)[]): number | undefined {
   return known.length < times.length ? undefined : Math.max(...known);
 }
 
-const printed = (time: number): string => `${new Date(time).toISOString().slice(0, 19)}Z`;
+const printed = (time: number): string => formatTime(new Date(time));
 
 /**
  * Whether the rules of a deployment and its class forbid a rollout to act at `now`. Every object with rules must allow it.

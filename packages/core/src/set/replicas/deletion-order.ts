@@ -1,10 +1,9 @@
-import { Annotations, type Machine, type MachinePhase, PreserveValues } from '@mcm/api';
+import { Annotations, type Machine, type MachinePhase, PreserveValues, phaseOf } from '@mcm/api';
 import {
   createdAt,
   isPreserved,
   isUnconfigured,
   markTimeOf,
-  phaseOf,
   preserveExpiry,
   priorityOf,
 } from '../../objects/machines.ts';

@@ -15,6 +15,7 @@ import type { PendingDeletions } from '../../control/expectations.ts';
 import { mayHaveHappened, settled } from '../../flow/answers.ts';
 import { inParallel, slowStart } from '../../flow/slow-start.ts';
 import { type Loss, lossBefore } from '../../objects/machines.ts';
+import { listed } from '../../values/texts.ts';
 import { causeText, type DeletionCause } from './deletion-cause.ts';
 import type { LostReplicas } from './lost-replicas.ts';
 import { newMachine } from './new-machine.ts';
@@ -56,11 +57,6 @@ interface Made {
 }
 
 const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-const listed = (names: readonly string[]): string =>
-  names.length > NAMES_IN_EVENT
-    ? `${names.slice(0, NAMES_IN_EVENT).join(', ')} and ${names.length - NAMES_IN_EVENT} more`
-    : names.join(', ');
 
 /** State of the deletions that are sent. */
 export interface Deletions {
@@ -112,7 +108,12 @@ export class MachineWriter {
     const { succeeded, error } = await slowStart(names, task, { wanted });
     const { recorder } = this.#context;
     if (made.length > 0) {
-      recorder.event(set, 'Normal', EventReasons.SuccessfulCreate, `Created ${noun(made)}: ${listed(made)}`);
+      recorder.event(
+        set,
+        'Normal',
+        EventReasons.SuccessfulCreate,
+        `Created ${noun(made)}: ${listed(made, NAMES_IN_EVENT)}`,
+      );
     }
     if (error !== undefined && !mayHaveHappened(error)) {
       recorder.event(set, 'Warning', EventReasons.FailedCreate, `Error creating: ${message(error)}`);
@@ -191,7 +192,12 @@ export class MachineWriter {
     if (gone.length > 0) {
       gone.sort();
       const because = causeText(gone, causes, NAMES_IN_EVENT);
-      recorder.event(set, 'Normal', EventReasons.SuccessfulDelete, `Deleted ${noun(gone)}: ${listed(gone)}${because}`);
+      recorder.event(
+        set,
+        'Normal',
+        EventReasons.SuccessfulDelete,
+        `Deleted ${noun(gone)}: ${listed(gone, NAMES_IN_EVENT)}${because}`,
+      );
     }
     const [error] = errors;
     if (error !== undefined) {

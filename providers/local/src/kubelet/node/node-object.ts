@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { formatTime } from '@mcm/api';
 import type { Condition, Draft, Node, Taint } from '@mcm/kube';
 import { defined } from '@mcm/kube';
 import type { KubeletBehaviour } from '../../machine/behaviour.ts';
@@ -19,9 +20,6 @@ export interface NodeFacts {
   readonly boot: BootConfig;
   readonly behaviour: KubeletBehaviour;
 }
-
-/** RFC 3339 to the second, as Kubernetes' `metav1.Time`. */
-export const timestamp = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
 
 /** The Node as a kubelet registers it, status included: one request for everything. */
 export function draftNode(facts: NodeFacts, now: Date, ready: boolean): Draft<Node> {
@@ -102,7 +100,7 @@ const STANDARD: readonly (readonly [type: string, reason: string, message: strin
 
 /** All conditions that a kubelet reports, with the current time on each. */
 export function nodeConditions(behaviour: KubeletBehaviour, now: Date, ready: boolean): Condition[] {
-  const time = timestamp(now);
+  const time = formatTime(now);
   const condition = (type: string, status: Condition['status'], reason: string, message: string): Condition => ({
     type,
     status,

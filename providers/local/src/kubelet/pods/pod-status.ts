@@ -1,6 +1,6 @@
+import { formatTime } from '@mcm/api';
 import type { Condition, Pod } from '@mcm/kube';
 import { defined } from '@mcm/kube';
-import { timestamp } from '../node/node-object.ts';
 
 export interface PodPlace {
   readonly hostIp: string;
@@ -13,13 +13,13 @@ const condition = (type: string, status: 'True' | 'False', now: Date, reason?: s
   defined({
     type,
     status,
-    lastTransitionTime: timestamp(now),
+    lastTransitionTime: formatTime(now),
     reason,
   });
 
 /** Status of a pod whose containers have started. */
 export function runningStatus(pod: Pod, place: PodPlace, ready: boolean, now: Date): PodStatusPatch {
-  const time = timestamp(now);
+  const time = formatTime(now);
   return {
     phase: 'Running',
     conditions: [
@@ -46,7 +46,7 @@ export function runningStatus(pod: Pod, place: PodPlace, ready: boolean, now: Da
 
 /** The same containers, ready now. */
 export function readyStatus(pod: Pod, now: Date): PodStatusPatch {
-  const startedAt = String(pod.status?.startTime ?? timestamp(now));
+  const startedAt = String(pod.status?.startTime ?? formatTime(now));
   return {
     conditions: readiness(true, now),
     containerStatuses: (pod.spec.containers ?? []).map((container) =>
@@ -61,7 +61,7 @@ export function endedStatus(
   end: { readonly phase: 'Succeeded' | 'Failed'; readonly exitCode: number },
   now: Date,
 ): PodStatusPatch {
-  const finishedAt = timestamp(now);
+  const finishedAt = formatTime(now);
   const startedAt = String(pod.status?.startTime ?? finishedAt);
   const reason = end.phase === 'Succeeded' ? 'PodCompleted' : 'PodFailed';
   return {

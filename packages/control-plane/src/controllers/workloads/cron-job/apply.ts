@@ -1,9 +1,9 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
-import { jsonEquals } from '../../../apimachinery/objects/object-text.ts';
+import { formatTime, jsonEquals } from '../../../apimachinery/objects/object-text.ts';
 import { items, look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { type Api, ApiError, allowing, hasCode } from '../../runtime/api.ts';
 import type { Recorder } from '../../runtime/events.ts';
-import { controllerOf, namespaceOf, timestamp } from '../../runtime/objects.ts';
+import { controllerOf, namespaceOf } from '../../runtime/objects.ts';
 import { CRON_JOBS, JOBS } from '../../runtime/resources.ts';
 import { isTerminating } from '../pods.ts';
 import { endOf, jobOf, referenceTo } from './runs.ts';
@@ -62,7 +62,7 @@ export class CronJobWriter {
       this.#tell(cronJob, 'Warning', 'FailedCreate', `Error creating job: ${why}`);
       throw error;
     }
-    await this.write(cronJob, { ...status, active: [...active, referenceTo(made)], lastScheduleTime: timestamp(due) });
+    await this.write(cronJob, { ...status, active: [...active, referenceTo(made)], lastScheduleTime: formatTime(due) });
   }
 
   /** The job of this run already exists. Either the cron job created it and could not store that, or it belongs to another owner. */
@@ -73,7 +73,7 @@ export class CronJobWriter {
     if (job === undefined || controllerOf(job)?.uid !== cronJob.metadata.uid) return this.write(cronJob, status);
     const running = endOf(job) === undefined ? [referenceTo(job)] : [];
     const active = [...items(status, 'active'), ...running];
-    return this.write(cronJob, { ...status, active, lastScheduleTime: timestamp(due) });
+    return this.write(cronJob, { ...status, active, lastScheduleTime: formatTime(due) });
   }
 
   /** Deletes the jobs that still run. @throws Error when one of them cannot be deleted, because the next job must wait for it */

@@ -1,7 +1,8 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { formatTime } from '../../../apimachinery/objects/object-text.ts';
 import { items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { nextTime, type Schedule } from '../../../kinds/workloads/cron.ts';
-import { conditionOf, ownerReference, timestamp } from '../../runtime/objects.ts';
+import { conditionOf, ownerReference } from '../../runtime/objects.ts';
 
 const SCHEDULED_AT = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 /** Missed runs that are looked through one by one. */
@@ -91,4 +92,4 @@ export const referenceTo = ({ metadata }: ApiObject): Plain => ({
 /** Whether the status already contains the job of this run. */
 export const isStarted = (cronJob: ApiObject, status: Plain, due: Date): boolean =>
   items(status, 'active').some(({ name }) => name === look(jobOf(cronJob, due), 'metadata').name) ||
-  text(status, 'lastScheduleTime') === timestamp(due);
+  text(status, 'lastScheduleTime') === formatTime(due);

@@ -1,7 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
-import { jsonEquals } from '../../../apimachinery/objects/object-text.ts';
+import { formatTime, jsonEquals } from '../../../apimachinery/objects/object-text.ts';
 import { items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
-import { timestamp } from '../../runtime/objects.ts';
 import { replicasOf } from '../pods.ts';
 import { bounds } from './rollout.ts';
 
@@ -33,7 +32,7 @@ export interface ConditionFacts {
 export function withCondition(conditions: readonly Plain[], facts: ConditionFacts, now: Date): Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
   if (old?.status === facts.status && old.reason === facts.reason) return [...conditions];
-  const at = timestamp(now);
+  const at = formatTime(now);
   const { type, status, reason, message } = facts;
   const since = old?.status === status ? old.lastTransitionTime : at;
   const condition = { type, status, lastUpdateTime: at, lastTransitionTime: since, reason, message };

@@ -1,6 +1,7 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { formatTime } from '../../../apimachinery/objects/object-text.ts';
 import { items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
-import { isDying, isReady, phaseOf, timestamp } from '../../runtime/objects.ts';
+import { isDying, isReady, phaseOf } from '../../runtime/objects.ts';
 import { hasFailed, hasPlace, isIndexed, isTracked, type JobCount, uidOf } from './count.ts';
 import { completionOf, type End, isSuspended } from './end.ts';
 import { formatIndexes, indexOf } from './indexes.ts';
@@ -79,7 +80,7 @@ interface Facts {
 /** Sets a condition. Returns the given list if nothing changes, or if the condition is false and was never true. */
 function withCondition(conditions: readonly Plain[], facts: Facts, now: Date): readonly Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
-  const at = timestamp(now);
+  const at = formatTime(now);
   const made = { ...facts, lastProbeTime: at, lastTransitionTime: at };
   if (old === undefined) return facts.status === 'False' ? conditions : [...conditions, made];
   const isSame = old.status === facts.status && old.reason === facts.reason && old.message === facts.message;
@@ -117,7 +118,7 @@ export function reportJob(
   const events: JobEvent[] = [];
   let conditions: readonly Plain[] = items(old, 'conditions');
   let startTime = text(old, 'startTime');
-  if (startTime === '' && !isSuspended(job)) startTime = timestamp(now);
+  if (startTime === '' && !isSuspended(job)) startTime = formatTime(now);
   if (end === undefined && isManaged) {
     const facts: Facts = isSuspended(job)
       ? { type: 'Suspended', status: 'True', reason: 'JobSuspended', message: 'Job suspended' }
@@ -126,7 +127,7 @@ export function reportJob(
     if (next !== conditions) {
       const reason = isSuspended(job) ? 'Suspended' : 'Resumed';
       events.push({ type: 'Normal', reason, message: facts.message });
-      startTime = isSuspended(job) ? '' : timestamp(now);
+      startTime = isSuspended(job) ? '' : formatTime(now);
     }
     conditions = next;
   }
@@ -151,7 +152,7 @@ export function reportJob(
     if (!isFull && succeeded.length + failed.length === 0 && terminating === 0) {
       const type = end.type === 'SuccessCriteriaMet' ? 'Complete' : 'Failed';
       conditions = withCondition(conditions, { ...end, type, status: 'True' }, now);
-      if (type === 'Complete') status.completionTime = timestamp(now);
+      if (type === 'Complete') status.completionTime = formatTime(now);
       events.push(...finishEvents(job, type, end, count.counted.succeeded));
     }
   }

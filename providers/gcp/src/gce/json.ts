@@ -1,8 +1,0 @@
-/** The parsed text; undefined if it is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // the page of a proxy, which matches no schema
-  }
-}
