@@ -1,4 +1,4 @@
-import { Annotations, type Machine } from '@mcm/api';
+import { Annotations, type Machine, type MachineSet } from '@mcm/api';
 import { expect, test } from 'vitest';
 import { deployment, machine, minutes, NOW, set } from '../../set/test-objects.ts';
 import { ScaleRequests } from './scale-requests.ts';
@@ -15,10 +15,15 @@ function start(machines: readonly Machine[], others: readonly string[] = []) {
       machines: { store: { get: (key: string) => (others.includes(key) ? {} : undefined) } },
       recorder: { event: (_about: unknown, ...rest: unknown[]) => called.push(['event', ...rest]) },
     },
-    machinesOf: () => machines,
+    machinesOf: ({ metadata }: MachineSet) => (metadata.name === 'new' ? machines : []),
     patch: async (pool: object, { annotations }: { annotations: object }) => {
       called.push(['list', annotations]);
       return pool;
+    },
+    sets: {
+      patch: async (of: { metadata: { name: string } }, body: object) => {
+        called.push(['set', of.metadata.name, body]);
+      },
     },
     machines: {
       patchAll: async (patches: readonly { machine: Machine; body: object }[]) => {
@@ -110,4 +115,48 @@ test.each([
     ['list', { [Annotations.TriggerDeletion]: `a~${minutes(-10)}` }],
     ['mark', 'a', { metadata: { annotations: marks } }],
   ]);
+});
+
+test('a repeated request leaves the deployment without an event', async () => {
+  const { called, requests } = start([running('a'), running('b')]);
+  const request = { requestID: 'r1', machines: ['a'], from: 2, to: 1 };
+  const results = [{ requestID: 'r1', outcome: 'Accepted', message: 'done' }];
+  const annotations = {
+    [Annotations.ScaleIn]: JSON.stringify(request),
+    [Annotations.ScaleInResults]: JSON.stringify(results),
+  };
+  await requests.settleScaleIn(deployment(2, { annotations }), [current], signal);
+  expect(called).toEqual([['list', { [Annotations.ScaleIn]: null }]]);
+});
+
+test('a deployment without a set drops the names of machines that are gone', async () => {
+  const { called, requests } = start([]);
+  const annotations = { [Annotations.TriggerDeletion]: 'gone' };
+  await requests.applyTriggers(deployment(2, { annotations }), [], signal);
+  expect(called).toEqual([['list', { [Annotations.TriggerDeletion]: null }]]);
+});
+
+/** A deployment of two replicas that a user scaled down for machine a and up again since its last status. */
+const undone = () => {
+  const annotations = {
+    [Annotations.TriggerDeletion]: `a~${minutes(-1)}`,
+    [Annotations.LastReplicaChangeByScaler]: minutes(-1),
+  };
+  const pool = deployment(2, { annotations });
+  return { ...pool, metadata: { ...pool.metadata, generation: 5 }, status: { ...pool.status, observedGeneration: 3 } };
+};
+
+test('an unseen reduction is written to the version of the set that was read, and its machines are not marked yet', async () => {
+  const { called, requests } = start([running('a'), running('b')]);
+  const read = { ...current, metadata: { ...current.metadata, uid: 'uid-new', resourceVersion: '7' } };
+  expect(await requests.applyTriggers(undone(), [read], signal)).toBeUndefined();
+  const annotations = { [Annotations.LastReplicaChangeByScaler]: minutes(-1) };
+  expect(called).toEqual([['set', 'new', { metadata: { uid: 'uid-new', resourceVersion: '7', annotations } }]]);
+});
+
+test('an unseen reduction that the coming one covers needs no write of the set', async () => {
+  const { called, requests } = start([running('a'), running('b')]);
+  const scaled = set('new', 2, { annotations: { [Annotations.DesiredReplicas]: '3' } });
+  expect(await requests.applyTriggers(undone(), [scaled], signal)).toBeDefined();
+  expect(called.map(([kind]) => kind)).not.toContain('set');
 });
