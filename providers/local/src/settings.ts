@@ -3,10 +3,10 @@ import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 
 const BACKENDS = ['cloud', 'pod'] as const;
 
-/** The backend in the settings of the operator, for Secrets without it; absent: no setting. */
+/** The settings of the operator for Secrets without their own values. */
 export interface LocalSettings {
   readonly backend?: (typeof BACKENDS)[number] | undefined;
-  /** Address of the local cloud. */
+  /** Default address of the local cloud. */
   readonly endpoint?: string | undefined;
 }
 
@@ -23,14 +23,14 @@ export const localFlags = {
 } as const;
 
 /**
- * Reads flags and variables of the process.
+ * Reads the flags and variables of the process.
  * @throws ConfigError with the setting and a hint
  */
 export function localSettings(
   variables: Variables,
   flags: Partial<FlagValues<typeof localFlags>> = {},
 ): { readonly settings: LocalSettings; readonly endpoints: Readonly<Record<string, string>> } {
-  // A cloud of this kind has neither accounts nor real machines: it may be asked in the clear.
+  // The local cloud has neither accounts nor real machines, so plain http is always allowed.
   const sources = new SettingSources({ ...flags, 'allow-plain-http': true }, variables);
   const endpoint = sources.endpoint('cloud-endpoint', ['MCM_LOCAL_CLOUD_ENDPOINT']);
   const asked = sources.text('backend', 'MCM_LOCAL_BACKEND');

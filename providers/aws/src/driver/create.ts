@@ -17,17 +17,19 @@ export interface CreateOptions {
 
 type Create = CreateRequest<AwsProviderSpec, AwsCredentials>;
 
-/** Backoff of the wait: the original's (cenkalti/backoff with its defaults). */
+/** The backoff of the original, which uses the defaults of cenkalti/backoff. */
 const FIRST_MS = 500;
 const FACTOR = 1.5;
 const LONGEST_MS = 60_000;
 
-/** Tokens that may have been used up by VMs that are gone, before a new one is taken for granted to be fresh. */
+/**
+ * VMs that no longer exist may have used the first tokens. After this number of tokens, the driver does not check for that.
+ */
 const TOKENS = 5;
 
 const DEAD = new Set(['shutting-down', 'terminated']);
 
-/** Makes the VM of a machine, or finds the one that an earlier call with the same Machine made. */
+/** Creates the VM of a machine, or finds the VM that an earlier call for the same Machine created. */
 export async function createInstance(
   ec2: Ec2,
   request: Create,
@@ -61,12 +63,15 @@ export async function createInstance(
   return { created: { providerId, nodeName }, seen };
 }
 
-/** A launch that was taken and came to nothing: no key for its disks, no room after all. The next call takes the next token. */
+/**
+ * The error for a VM that EC2 accepted and then terminated, for example without access to the key of a disk or without
+ * capacity. The next call uses the next token.
+ */
 function endedAtOnce(providerId: string, { StateReason, State }: Instance): MachineError {
   const { Code = '', Message = '' } = StateReason ?? {};
   const why = [Code, Message].filter((text) => text !== '').join(': ') || 'EC2 gave no reason';
   return new MachineError(
-    // `Server.InsufficientInstanceCapacity`, `Client.VolumeLimitExceeded`
+    // Examples of codes: `Server.InsufficientInstanceCapacity`, `Client.VolumeLimitExceeded`
     isExhausted(Code.slice(Code.indexOf('.') + 1)) ? 'ResourceExhausted' : 'Internal',
     `VM "${providerId}" ended as soon as it was launched, it is ${State?.Name ?? ''}: ${why}`,
   );
@@ -79,8 +84,9 @@ async function rootDeviceOf(ec2: Ec2, ami: string, signal: AbortSignal): Promise
 }
 
 /**
- * RunInstances with a token from the Machine's UID: for a repeated request, EC2 returns the first VM. A token is used up if its
- * VM was terminated, or if the class changed and its VM no longer exists. Then the next token is used.
+ * Calls RunInstances with a token that is derived from the UID of the Machine. For a repeated request, EC2 returns the first
+ * VM. A token is used up if its VM was terminated, or if the class changed and its VM no longer exists. Then the next token
+ * is used.
  */
 async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined): Promise<Instance> {
   const { machine, spec, userData, signal } = request;
@@ -106,7 +112,8 @@ async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined)
 }
 
 /**
- * Reads are delayed after writes: the VM is read until it appears. All errors are retried, except a cancellation by the caller.
+ * EC2 shows a new VM only after a delay, so the driver reads until the VM appears. It retries all errors, except a
+ * cancellation by the caller.
  */
 async function untilVisible(
   ec2: Ec2,

@@ -6,8 +6,10 @@ import { validate } from './validate.ts';
 const PROVIDER = 'AWS';
 
 /**
- * Checks provider spec and Secret of a class in the order, with the codes and texts, of the original. Another provider is
- * `InvalidArgument` (not checked by `initialize`), a wrong type `Internal`, and a violated rule `InvalidArgument`.
+ * Checks the provider spec and the Secret of a class, in the order of the original and with its codes and texts:
+ * - another provider: `InvalidArgument` (`initialize` does not check it)
+ * - a value of a wrong type: `Internal`
+ * - a violated rule: `InvalidArgument`
  */
 export function decode({ call, machineClass, data }: DriverInput): DecodedInput<AwsProviderSpec, AwsCredentials> {
   if (call !== 'initialize') refuseOtherProvider(machineClass);
@@ -15,7 +17,7 @@ export function decode({ call, machineClass, data }: DriverInput): DecodedInput<
   return { spec: validated(machineClass, credentials), credentials };
 }
 
-/** The provider spec as a creation reads it, without the Secret. @throws MachineError */
+/** Reads the provider spec with the rules of a creation, without the Secret. @throws MachineError */
 export function readSpec(machineClass: MachineClass): AwsProviderSpec {
   refuseOtherProvider(machineClass);
   return validated(machineClass, undefined);

@@ -31,12 +31,12 @@ import { volumeIdOf } from './volumes.ts';
 export interface AwsDriverOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** A way to an endpoint's origin; called once for each. */
+  /** Returns the transport to an origin. The driver calls it once for each origin. */
   readonly connect: (origin: string) => Transport;
   readonly environment: Environment;
-  /** Where AWS is; absent: as environment and shared files say. */
+  /** The AWS endpoints. If absent, the environment and the shared files determine them. */
   readonly settings?: AwsSettings;
-  /** How long a new VM may take to show in DescribeInstances; default 5 minutes. */
+  /** The longest wait until DescribeInstances returns a new VM; default 5 minutes. */
   readonly visibilityBudgetMs?: number | undefined;
   readonly version?: string;
 }
@@ -145,13 +145,13 @@ function connector(options: AwsDriverOptions) {
   };
 }
 
-/** The error of `initialize` for a VM that was not found. Other errors are unchanged. */
+/** Converts the error for a VM that was not found to the error of `initialize`. Other errors are unchanged. */
 const uninitialized = (error: MachineError): MachineError =>
   error.code === 'NotFound'
     ? new MachineError('Uninitialized', `machine codes error: code = [${error.code}] message = [${error.message}]`)
     : error;
 
-/** @throws MachineError OutOfRange for several VMs, or Uninitialized */
+/** @throws MachineError OutOfRange if there are several VMs, Uninitialized if the VM is not initialized */
 function statusOf(request: OnMachine, found: readonly Instance[]): FoundInstance {
   const [instance] = found;
   if (!instance || found.length > 1) {
@@ -167,7 +167,7 @@ function statusOf(request: OnMachine, found: readonly Instance[]): FoundInstance
   return { ...reported, ...stopped(request, instance) };
 }
 
-/** An instance without an ID is not listed. */
+/** Returns the list entry of an instance; empty for an instance without an ID. */
 function listed({ spec }: Request, { InstanceId: id, Tags = [], LaunchTime }: Instance): readonly ListedInstance[] {
   if (!id) return [];
   const machineName = Tags.find(({ Key }) => Key === NAME_TAG)?.Value ?? '';
@@ -188,7 +188,10 @@ const describeFound = (request: Request, instance: Instance): FoundInstance => (
   createdAt: instance.LaunchTime?.toISOString(),
 });
 
-/** A VM on record that is stopped runs nothing. A VM without a record in a machine is still adopted. */
+/**
+ * A stopped VM cannot run its Machine, so it is reported as ending. A stopped VM that no Machine has recorded is still
+ * adopted.
+ */
 function stopped({ machine }: OnMachine, { State }: Instance): Pick<FoundInstance, 'ending'> {
   const state = State?.Name ?? '';
   return machine.spec.providerID && ['stopping', 'stopped'].includes(state) ? { ending: state } : {};
@@ -199,7 +202,9 @@ const describe = ({ spec }: Request, { InstanceId: id = '', PrivateDnsName: node
   nodeName,
 });
 
-/** The VM of the provider id alone; without one, every VM of the machine's name that is not another control cluster's. */
+/**
+ * With a provider ID, only its VM. Otherwise every VM with the name of the machine, except VMs of other control clusters.
+ */
 async function idsToDelete(
   request: OnMachine,
   connectTo: (request: Request) => Promise<Ec2>,
@@ -217,7 +222,7 @@ async function idsToDelete(
   }
 }
 
-/** EC2 takes a termination back for nothing: once it has begun, the VM counts as gone. A missing resource is not an error. */
+/** EC2 does not cancel a termination, so the VM counts as deleted once it has begun. A missing VM is not an error. */
 async function terminate(ec2: Ec2, id: string, signal: AbortSignal): Promise<void> {
   try {
     await ec2.terminate(id, signal);

@@ -1,11 +1,11 @@
 import type { Clock } from '@mcm/kube';
 
-/** EC2 shows an instance for an hour after its end. */
+/** EC2 shows an instance for one hour after its termination. */
 const REMEMBERED_MS = 60 * 60_000;
 
 /**
- * Instances that this process has terminated. EC2's reads lag behind its writes: for some seconds an instance that is
- * about to end is still shown as running. A machine that is made again under the same name must not get it.
+ * Instances that this process has terminated. For some seconds, EC2 still shows such an instance as running. A new machine
+ * with the same name must not adopt it.
  */
 export class EndedInstances {
   readonly #clock: Clock;

@@ -3,7 +3,7 @@ import { isThrottle } from '../ec2/attempts.ts';
 import { NoKeys } from '../ec2/credentials.ts';
 import { CREDENTIALS_REFUSED, Refusal } from '../ec2/refusal.ts';
 
-/** Codes that say: no capacity or no quota. Source: the original's pkg/aws/errors. */
+/** Error codes for a lack of capacity or quota. Source: the original's pkg/aws/errors. */
 const EXHAUSTED = new Set([
   'InsufficientAddressCapacity',
   'InsufficientCapacity',
@@ -22,9 +22,10 @@ export const isAbsentInstance = (error: unknown): boolean =>
   error instanceof Refusal && error.code === 'InvalidInstanceID.NotFound';
 
 /**
- * The machine code of an error of EC2. `otherwise` is for errors without a code of their own: the original reports most errors
- * as `Internal`, and those of `initialize` as `Uninitialized`. A throttle is `Unavailable`, because with the original's
- * `Internal` the machine would wait for minutes. A cancellation by the caller gets the code Canceled.
+ * Converts an error of EC2 to a machine code.
+ * - `otherwise` is the code of all other errors: the original uses `Internal`, and `Uninitialized` for `initialize`.
+ * - Throttling is `Unavailable`. With `Internal`, which the original uses, the machine would wait for minutes.
+ * - A cancellation by the caller is `Canceled`.
  */
 export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: MachineCode = 'Internal'): MachineError {
   if (thrown instanceof MachineError) return thrown;
@@ -38,7 +39,7 @@ export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: Machi
   return new MachineError(otherwise, message, { cause: thrown, credentialsRefused: isRefusedCredentials(thrown) });
 }
 
-/** The service that gives keys cannot answer now: nothing is said of the keys, and nothing has been done. */
+/** The service that provides keys cannot answer now. The keys may be valid, and the driver sent no request to EC2. */
 const isLoginDown = (thrown: unknown): boolean =>
   thrown instanceof TokenUnavailable ||
   (thrown instanceof Refusal && thrown.action.startsWith('AssumeRole') && thrown.status >= 500);
@@ -49,7 +50,7 @@ const isRefusedCredentials = (thrown: unknown): boolean =>
     ? CREDENTIALS_REFUSED.has(thrown.code)
     : thrown instanceof NoKeys || thrown instanceof TokenRefused;
 
-/** The same for a launch, where a lack of capacity or quota has a code of its own. */
+/** Like `fromCloud`, for launches: a lack of capacity or quota has its own code. */
 export function fromLaunch(thrown: unknown, signal: AbortSignal): MachineError {
   const exhausted = !signal.aborted && thrown instanceof Refusal && isExhausted(thrown.code);
   return exhausted

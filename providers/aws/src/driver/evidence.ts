@@ -8,7 +8,10 @@ import { instanceIdOf } from './provider-id.ts';
 /** EC2 keeps the newest 64 KiB of a console. */
 const CONSOLE_BYTES = 65_536;
 
-/** The evidence of EC2 about the VM of a machine. A console that is refused leaves the state. @throws what EC2 threw for the state */
+/**
+ * Reports the state and the console output of the VM of a machine. If EC2 refuses the console, only the state is reported.
+ * @throws the error of EC2 for the state
+ */
 export async function reportEvidence(
   ec2: Ec2,
   { machine, signal }: OnMachine,
@@ -31,7 +34,7 @@ export async function reportEvidence(
   }
 }
 
-/** EC2 forgets an instance an hour after its end. */
+/** EC2 removes an instance one hour after its termination. */
 async function find(ec2: Ec2, id: string, signal: AbortSignal): Promise<Instance | undefined> {
   try {
     return (await ec2.instances({ InstanceIds: [id] }, signal))[0];

@@ -2,12 +2,12 @@ import type { Machine } from '@mcm/api';
 import type { Clock } from '@mcm/kube';
 import type { Instance } from '../ec2/client.ts';
 
-/** An old result may be outdated. */
+/** Older results are not used, because the VM may have changed. */
 const FRESH_MS = 60_000;
 
 /**
- * Instances as the creation of their machine read them last, for the initialization that follows, which then needs no read. Each
- * is used once; a retry reads again.
+ * Instances that the creation of a machine has read. The initialization that follows uses them, so that it does not read
+ * them again. Each is used once, and a retry reads the VM again.
  */
 export class FreshInstances {
   readonly #clock: Clock;

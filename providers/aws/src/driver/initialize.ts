@@ -6,10 +6,10 @@ import { findById, type OnMachine } from './lookup.ts';
 
 type Interface = NonNullable<Instance['NetworkInterfaces']>[number];
 
-/** EC2 has no source/destination check for these. */
+/** EC2 has no source/destination check for EFA interfaces. */
 const isEfa = ({ InterfaceType: type }: Interface): boolean => type === 'efa' || type === 'efa-only';
 
-/** An interface that lacks IPv6 prefixes which the provider spec wants. */
+/** An interface without the IPv6 prefixes of the provider spec. */
 interface PrefixGap {
   readonly networkInterface: Interface;
   /** Position in the provider spec's list. */
@@ -45,7 +45,7 @@ function prefixGaps(spec: AwsProviderSpec, instance: Instance): PrefixGap[] {
 /** Whether the source/destination check of an interface is on. */
 const isChecked = (each: Interface): boolean => !isEfa(each) && each.SourceDestCheck === true;
 
-/** @param found The VM of the error. @throws `Uninitialized` if `initialize` has work left */
+/** @param found The VM that the error contains. @throws `Uninitialized` if the VM is not fully initialized */
 export function requireInitialized({ spec, machine }: OnMachine, instance: Instance, found: FoundInstance): void {
   const vm = `VM "${instance.InstanceId ?? ''}" associated with machine "${machine.metadata.name}"`;
   const checked = (instance.NetworkInterfaces ?? []).some(isChecked);
@@ -65,8 +65,8 @@ export function requireInitialized({ spec, machine }: OnMachine, instance: Insta
 }
 
 /**
- * Switches the source/destination check off and assigns IPv6 prefixes, where the provider spec wants it.
- * @param fresh The state of the instance is new enough, so it is not read again.
+ * Disables the source/destination check and assigns IPv6 prefixes, as the provider spec requires.
+ * @param fresh The state of the instance if it was read recently; then the driver does not read it again.
  * @throws `Uninitialized`
  */
 export async function initializeInstance(
@@ -78,7 +78,8 @@ export async function initializeInstance(
 ): Promise<void> {
   const { spec, signal } = request;
   try {
-    // The value of the instance is the value of its first interface. An enabled check on a second interface also counts.
+    // `SourceDestCheck` of the instance is only the value of its first interface. So the code also checks the other
+    // interfaces.
     const checked = instance.SourceDestCheck !== false || (instance.NetworkInterfaces ?? []).some(isChecked);
     if (spec.srcAndDstChecksEnabled === false && checked)
       await timed('instance_disable_source_dest_check', () =>
@@ -91,7 +92,10 @@ export async function initializeInstance(
   }
 }
 
-/** All interfaces are tried, and the last failure is reported. @param fresh The instance as read before, if known. */
+/**
+ * Disables the check on all interfaces, and throws the last error at the end. @param fresh The instance as read before, if
+ * known.
+ */
 async function disableChecks(ec2: Ec2, id: string, signal: AbortSignal, fresh?: Instance): Promise<void> {
   const instance = fresh ?? (await findById(ec2, id, signal));
   const interfaces = instance?.NetworkInterfaces ?? [];

@@ -11,7 +11,7 @@ import { clusterTagOf, roleTagOf } from './validate.ts';
 export type Request = DriverRequest<AwsProviderSpec, AwsCredentials>;
 export type OnMachine = MachineRequest<AwsProviderSpec, AwsCredentials>;
 
-/** States in which a VM counts as existing. One that is shutting down is treated as gone. */
+/** States of existing VMs. A VM that is shutting down counts as deleted. */
 const LIVING = ['pending', 'running', 'stopping', 'stopped'];
 
 const filters = ({ spec }: Request, names?: readonly string[]) => {
@@ -27,11 +27,14 @@ const filters = ({ spec }: Request, names?: readonly string[]) => {
 
 const nameOf = ({ Tags = [] }: Instance): string | undefined => Tags.find(({ Key }) => Key === NAME_TAG)?.Value;
 
-/** All VMs of the class's cluster and role. @throws what EC2 threw */
+/** All VMs with the tags of the class for cluster and role. @throws the error of EC2 */
 export const listByTags = (ec2: Ec2, request: Request): Promise<readonly Instance[]> =>
   ec2.instances({ Filters: filters(request) }, request.signal);
 
-/** The VMs with a name and with the tags of cluster and role. Concurrent look-ups share a request. @throws what EC2 threw */
+/**
+ * The VMs with this name and with the tags of cluster and role. Concurrent look-ups share a request. @throws the error of
+ * EC2
+ */
 export function findByTags(ec2: Ec2, request: Request, name: string): Promise<readonly Instance[]> {
   const keys = Object.keys(request.spec.tags ?? {});
   const shared = ec2.sharedLookup(
@@ -42,14 +45,16 @@ export function findByTags(ec2: Ec2, request: Request, name: string): Promise<re
   return shared.find(name, request.signal);
 }
 
-/** A name as a value of a filter: wildcards are escaped. Names of Kubernetes contain none. */
+/** Escapes the wildcards of a filter value. Kubernetes names contain none. */
 const quoted = (name: string): string => name.replaceAll(/[\\*?]/g, '\\$&');
 
 /**
- * The VMs that a machine may have by its name. VMs of another control cluster are excluded. So are VMs that this
- * process has terminated, because EC2 may still show them as running. If the machine has one of
- * several VMs on record, only that one counts.
- * @throws what EC2 threw
+ * The VMs that may belong to a machine, by its name. These VMs are excluded:
+ * - VMs of another control cluster
+ * - VMs that this process has terminated, because EC2 may still show them as running
+ *
+ * If there are several VMs, and the Machine has recorded one of them, only this VM counts.
+ * @throws the error of EC2
  */
 export async function findByName(ec2: Ec2, request: OnMachine, ended: EndedInstances): Promise<readonly Instance[]> {
   const { metadata, spec } = request.machine;
@@ -72,7 +77,8 @@ export const tagsOf = (tags: NonNullable<Instance['Tags']>): Readonly<Record<str
 export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promise<Instance | undefined> {
   const shared = ec2.sharedLookup(
     'ids',
-    // A single id is not sent as a filter, so that EC2 reports an unknown id. Among several, it would fail all of them.
+    // A single unknown ID must cause an error. Several IDs are sent as a filter, because one unknown ID would fail the whole
+    // request.
     (ids, each) =>
       ids.length === 1
         ? ec2.instances({ InstanceIds: [...ids] }, each)
@@ -83,9 +89,9 @@ export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promi
 }
 
 /**
- * The VMs of a machine: by its name among the VMs of cluster and role, otherwise by its provider ID. EC2 shows a VM for an hour
- * after its end, but a terminated VM does not count.
- * @throws MachineError `NotFound`, `InvalidArgument` for a provider ID that is invalid, `Internal`
+ * Finds the VMs of a machine by its name, with the tags of cluster and role. If there are none, it uses the provider ID. A
+ * terminated VM does not count, although EC2 shows it for one more hour.
+ * @throws MachineError `NotFound`, `InvalidArgument` for an invalid provider ID, `Internal`
  */
 export async function findMachine(
   ec2: Ec2,

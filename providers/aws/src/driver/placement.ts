@@ -6,7 +6,7 @@ import type { AwsProviderSpec } from '../spec/schemas.ts';
 
 const PLACEMENT_ANNOTATION = 'machine.sapcloud.io/awsPlacement';
 
-/** EC2's Placement, as the annotation may hold it: keys in any letter case. */
+/** The Placement of EC2 as users write it in the annotation: its keys may have any letter case. */
 const annotated = z.object({
   Affinity: z.string().optional(),
   AvailabilityZone: z.string().optional(),

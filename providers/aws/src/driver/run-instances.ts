@@ -11,7 +11,7 @@ import type { AwsProviderSpec, BlockDevice, NetworkInterface } from '../spec/sch
 import { placementOf } from './placement.ts';
 import { ROOT_DEVICE } from './validate.ts';
 
-/** The tag by which a machine's VM is found. */
+/** The tag that contains the name of the machine. The driver finds the VM by it. */
 export const NAME_TAG = 'Name';
 const TAGGED: readonly ResourceType[] = ['instance', 'volume', 'network-interface'];
 
@@ -28,7 +28,7 @@ export interface Launch {
 type Market = NonNullable<RunInstancesCommandInput['InstanceMarketOptions']>;
 type Input = Omit<RunInstancesCommandInput, 'MinCount' | 'MaxCount'>;
 
-/** The set members of `from` with other names. An empty text counts as absent. */
+/** Renames the members of an object and removes those without a value. An empty text counts as no value. */
 const present = (members: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== ''));
 
@@ -58,7 +58,8 @@ export function runInstancesInput(launch: Launch): RunInstancesCommandInput {
     TagSpecifications: tagSpecifications(
       spec,
       machine.metadata.name,
-      // EC2 keeps the request for a spot instance as a thing of its own, which bills and audits would show without an owner.
+      // A request for a spot instance is a separate resource of EC2. Without tags, bills and audits would show it without an
+      // owner.
       market?.MarketType === 'spot' ? [...TAGGED, 'spot-instances-request'] : TAGGED,
     ),
   };
@@ -74,7 +75,7 @@ function tagSpecifications(
   return tagged.map((ResourceType) => ({ ResourceType, Tags: all.map(([Key, Value]) => ({ Key, Value })) }));
 }
 
-/** A single device is the root disk with any name. */
+/** A single device is always the root disk, so its name has no effect. */
 function blockDevices({ spec: { blockDevices: devices = [] }, rootDevice }: Launch): BlockDeviceMapping[] {
   if (devices.length === 0) throw new MachineError('InvalidArgument', 'no block devices passed');
   return devices.map((device) => {
@@ -150,7 +151,7 @@ function capacityReservation({ capacityReservation: wanted }: AwsProviderSpec): 
   };
 }
 
-/** The market's name alone where the provider spec names it; the deprecated `spotPrice` otherwise. */
+/** The market of the provider spec, if it is set. Otherwise the deprecated `spotPrice`. */
 function marketOptions({ instanceMarketOptions, spotPrice }: AwsProviderSpec): Market | undefined {
   if (instanceMarketOptions) return { MarketType: instanceMarketOptions.marketType as Market['MarketType'] };
   if (spotPrice === undefined) return undefined;

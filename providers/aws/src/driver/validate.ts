@@ -1,12 +1,12 @@
 import { FieldErrors } from '@mcm/core/driver';
 import type { AwsCredentials, AwsProviderSpec, BlockDevice, NetworkInterface } from '../spec/schemas.ts';
 
-/** Marks the root disk among the block devices; its name at EC2 is the image's. */
+/** Marks the root disk in the list of block devices. EC2 gets the device name of the image instead. */
 export const ROOT_DEVICE = '/root';
 const CLUSTER_TAG = 'kubernetes.io/cluster/';
 const ROLE_TAG = 'kubernetes.io/role/';
 
-/** How paths of the Secret begin, in the original's words. */
+/** The prefix of paths in errors of the Secret, as in the original. */
 const SECRET = 'secretRef';
 
 const VOLUME_TYPES = ['gp2', 'gp3', 'io1', 'st1', 'sc1', 'standard'];
@@ -15,10 +15,10 @@ const INTERFACE_TYPES = ['interface', 'efa', 'efa-only'];
 const MARKET_TYPES = ['spot', 'capacity-block', 'interruptible-capacity-reservation'];
 
 /**
- * The errors of a provider spec and its Secret, in the words and order of the original; undefined without errors.
- * `ofSecret`: a part comes from the Secret.
- * @param secret undefined: only the provider spec is validated
- * Source: machine-controller-manager-provider-aws, pkg/aws/apis/validation.
+ * Returns the errors of a provider spec and its Secret, with the texts and the order of the original; undefined without
+ * errors. `ofSecret` is true if one of the errors is about the Secret.
+ * @param secret If undefined, only the provider spec is validated. Source: machine-controller-manager-provider-aws,
+ * pkg/aws/apis/validation.
  */
 export function validate(
   spec: AwsProviderSpec,
@@ -121,7 +121,7 @@ function checkNetworkInterfaces(interfaces: readonly NetworkInterface[], errors:
   }
 }
 
-/** The path leaves out the word `Options`, as the original's. */
+/** The field is `instanceMetadataOptions`, but the errors of the original call it `instanceMetadata`. */
 function checkMetadata({ instanceMetadataOptions: options }: AwsProviderSpec, errors: FieldErrors): void {
   const path = 'providerSpec.instanceMetadata';
   const hops = options?.httpPutResponseHopLimit;
@@ -192,14 +192,14 @@ function checkSecret(secret: AwsCredentials, errors: FieldErrors): void {
   if (!userData) errors.required(`${SECRET}.userData`, 'Mention userData');
 }
 
-/** A key counts for the cluster first, else for the role. */
+/** A key that matches both patterns counts as a cluster key. */
 function checkTags(keys: readonly string[], errors: FieldErrors): void {
   const path = 'providerSpec.tags[]';
   if (!clusterTagOf(keys)) errors.required(path, 'Tag required of the form kubernetes.io/cluster/****');
   if (!roleTagOf(keys)) errors.required(path, 'Tag required of the form kubernetes.io/role/****');
 }
 
-/** The key that identifies the VMs of a cluster. Of several keys, always the first in the alphabet. */
+/** The key that identifies the VMs of a cluster. If there are several, the first one in alphabetical order. */
 export const clusterTagOf = (keys: readonly string[]): string | undefined =>
   keys.filter((key) => key.includes(CLUSTER_TAG)).toSorted()[0];
 

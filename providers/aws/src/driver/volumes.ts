@@ -8,13 +8,15 @@ const text = (source: unknown, field: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-/** EBS's id of a volume: of the in-tree kind even when its id is rubbish, else of the CSI driver. */
+/**
+ * The EBS ID of a volume: from the in-tree source if there is one, even with an invalid ID, otherwise from the CSI driver.
+ */
 export function volumeIdOf(source: VolumeSource | null): string | undefined {
   if (source?.awsElasticBlockStore) return inTreeId(text(source.awsElasticBlockStore, 'volumeID') ?? '');
   return source?.csi?.driver === CSI_DRIVER && source.csi.volumeHandle ? source.csi.volumeHandle : undefined;
 }
 
-/** `aws://<zone>/vol-…` as Kubernetes's in-tree plugin writes it. Any other text is the id itself. */
+/** The in-tree plugin of Kubernetes writes `aws://<zone>/vol-…`. Any other text is the ID. */
 function inTreeId(id: string): string | undefined {
   if (!id.startsWith('aws://')) return id;
   const url = /^aws:\/\/(?:(?<user>[^/?#]*)@)?(?<host>[^/?#]*)(?<path>[^?#]*)/.exec(id)?.groups;
@@ -31,7 +33,7 @@ const isUser = (user: string): boolean => /^[\w\-.~!$&'()*+,;=:%@]*$/.test(user)
 /** Checks a host as net/url of Go does: no spaces, and only digits after a colon. */
 const isHost = (host: string): boolean => /^[^\s:<>"]*(:\d*)?$/.test(host);
 
-/** undefined where a percent sign is followed by anything but two hexadecimal digits. */
+/** Decodes a path. Returns undefined if a percent sign is not followed by two hexadecimal digits. */
 function decoded(path: string): string | undefined {
   return /%(?![0-9a-f]{2})/i.test(path) ? undefined : Buffer.from(unescaped(path), 'latin1').toString('utf8');
 }

@@ -13,7 +13,10 @@ export interface StsOptions {
   readonly reach: Reach;
 }
 
-/** The keys of the role of a profile of the shared configuration. @param own Keys that may act as the role */
+/**
+ * Requests the keys of the role of a profile in the shared configuration. @param own Keys with the permission to assume the
+ * role
+ */
 export async function assumedKeys(
   own: Keys,
   profile: Section,

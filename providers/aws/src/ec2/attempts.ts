@@ -2,7 +2,10 @@ import { LearnedRate } from '@mcm/core/driver';
 import { type Clock, type Random, sleep } from '@mcm/kube';
 import { NoAnswer, Refusal } from './refusal.ts';
 
-/** Codes that say: too many calls. Error codes of the Go SDK v2 (aws/retry, DefaultThrottleErrorCodes) and of HTTP. */
+/**
+ * Codes of throttled requests. They are the throttling codes of the Go SDK v2 (aws/retry, DefaultThrottleErrorCodes) and of
+ * HTTP.
+ */
 const THROTTLES = new Set([
   'BandwidthLimitExceeded',
   'EC2ThrottledException',
@@ -19,7 +22,7 @@ const THROTTLES = new Set([
   'TooManyRequestsException',
   'TransactionInProgressException',
 ]);
-/** Codes of keys that are wrong or have expired. EC2 answers `RequestExpired` for a session token that has expired. */
+/** Codes for keys that are wrong or have expired. EC2 returns `RequestExpired` for an expired session token. */
 const KEYS_REFUSED = new Set([
   ...['AuthFailure', 'ExpiredToken', 'ExpiredTokenException', 'InvalidClientTokenId', 'RequestExpired'],
 ]);
@@ -33,7 +36,7 @@ export const isThrottle = (error: unknown): boolean =>
   error instanceof Refusal && (THROTTLES.has(error.code) || error.status === 429);
 
 const ATTEMPTS = 3;
-/** A throttled call has done nothing: it is tried more often, at the rate learned. */
+/** A throttled call had no effect, so it is safe to repeat. It has more attempts than other calls, at the learned rate. */
 const THROTTLED_ATTEMPTS = 10;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 20_000;
@@ -41,18 +44,20 @@ const LONGEST_PAUSE_MS = 20_000;
 export interface AttemptsOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Attempts of a call, however it fails; absent: 3, and 10 when throttled. */
+  /** Attempts of each call. Absent: 3, and 10 for throttled calls. */
   readonly maxAttempts: number | undefined;
-  /** Whether an error says that trying again at once is of no use. */
+  /** Whether an immediate retry is useless for an error code. */
   readonly isFinal: (code: string) => boolean;
-  /** Told when EC2 does not take the keys that a request was signed with. */
+  /** Called when EC2 refuses the keys of a request. */
   readonly onKeysRefused?: (() => void) | undefined;
 }
 
-/** Sends calls of one account: at the rate that it takes, and again when an answer is lost or the cloud stumbles. */
+/**
+ * Sends the calls of one account at the rate that EC2 accepts. It repeats a call after a lost answer or a temporary error.
+ */
 export class Attempts {
   readonly #options: AttemptsOptions;
-  /** EC2 counts calls by action. */
+  /** EC2 limits the rate of each action separately. */
   readonly #rates = new Map<string, LearnedRate>();
 
   constructor(options: AttemptsOptions) {
@@ -60,7 +65,7 @@ export class Attempts {
   }
 
   /**
-   * @param repeatable Whether a call that may have been carried out may be sent again.
+   * @param repeatable Whether the call may be repeated when its outcome is unknown.
    * @throws the error of the last attempt, or the reason of the signal
    */
   async send<T>(action: string, repeatable: boolean, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
@@ -105,7 +110,7 @@ export class Attempts {
   }
 }
 
-/** The SDK fetches keys without the call's signal: a login that nobody answers must not outlive the call. */
+/** The SDK fetches keys without the signal of the call. A login without an answer must not last longer than the call. */
 async function endedBy<T>(signal: AbortSignal, call: Promise<T>): Promise<T> {
   const ended = Promise.withResolvers<never>();
   const leave = (): void => ended.reject(signal.reason);

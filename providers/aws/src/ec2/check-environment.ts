@@ -4,13 +4,18 @@ import { readSharedConfig } from './shared-config.ts';
 
 const MODES = ['standard', 'adaptive', 'legacy'];
 
-/** Variables that make sense together only: where one alone is set, the SDK passes it over and looks for keys elsewhere. */
+/**
+ * Pairs of variables that only work together. If one is missing, the SDK ignores the other and searches for keys elsewhere.
+ */
 const PAIRS = [
   ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'],
   ['AWS_WEB_IDENTITY_TOKEN_FILE', 'AWS_ROLE_ARN'],
 ] as const;
 
-/** The variables for the address of the metadata service, which provides keys if the Secret and the environment contain none. */
+/**
+ * Checks the variables for the address of the metadata service. This service provides keys if the Secret and the environment
+ * contain none.
+ */
 function checkMetadataService(variables: Environment['variables']): void {
   const { AWS_EC2_METADATA_SERVICE_ENDPOINT: endpoint, AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE: mode } = variables;
   if (endpoint && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
@@ -20,9 +25,9 @@ function checkMetadataService(variables: Environment['variables']): void {
 }
 
 /**
- * Settings that the SDK would quietly ignore, or tell at the first call only.
- * @returns what may be meant, but is likely wrong, one sentence each
- * @throws ConfigError that names the variable and the cure
+ * Checks settings that the SDK would ignore, or report only at the first call.
+ * @returns warnings about values that are valid but probably wrong, one sentence each
+ * @throws ConfigError with the name of the variable and the fix
  */
 export async function checkEnvironment(environment: Environment): Promise<readonly string[]> {
   const { variables } = environment;

@@ -29,7 +29,10 @@ export interface Ec2Options extends RequestHandlerOptions {
   readonly userAgent: string;
 }
 
-/** A launch detects a deleted image, so this time only has to be short compared to the life of a class. */
+/**
+ * If an image was deleted in the meantime, the launch detects it. So the time must only be short compared to the lifetime of
+ * a class.
+ */
 const IMAGE_KEPT_MS = 3_600_000;
 
 type Ec2Sdk = Awaited<ReturnType<typeof loadEc2>>;
@@ -67,7 +70,7 @@ export class Ec2 {
     this.#client = client;
     this.#attempts = attempts;
     this.#clock = clock;
-    // One at a time, because an unknown image must not fail other questions.
+    // Images are read one at a time, because an unknown image would fail the request for the other images.
     const ask = (ids: readonly string[], signal: AbortSignal) => this.#describeImages(ids, signal);
     this.#imagesAsked = new SharedLookup(ask, ({ ImageId }) => ImageId, clock, 1);
   }
@@ -89,7 +92,7 @@ export class Ec2 {
     return (await this.#attempts.send('DescribeImages', true, signal, send)).Images ?? [];
   }
 
-  /** The combined look-ups of a kind. Parameters as in `SharedLookup`. */
+  /** The look-ups of one kind, which are combined into shared requests. The parameters are those of `SharedLookup`. */
   sharedLookup(
     kind: string,
     ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly Instance[]>,
@@ -102,13 +105,13 @@ export class Ec2 {
     return made;
   }
 
-  /** Repeatable by its client token. */
+  /** Safe to repeat because of its client token. */
   async run(input: RunInstancesCommandInput, signal: AbortSignal): Promise<RunInstancesCommandOutput> {
     const command = new this.#sdk.RunInstancesCommand(input);
     return this.#attempts.send('RunInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));
   }
 
-  /** All matching instances of all pages. A repeated page token ends the listing, as in the original. */
+  /** All matching instances of all pages. If EC2 repeats a page token, the listing ends, as in the original. */
   async instances(input: DescribeInstancesCommandInput, signal: AbortSignal): Promise<readonly Instance[]> {
     const found: Instance[] = [];
     let token: string | undefined;
@@ -149,7 +152,10 @@ export class Ec2 {
     );
   }
 
-  /** Not repeated if its answer is lost, because it would assign twice. The caller reads the current state again. */
+  /**
+   * Not repeated if its answer is lost, because a second call would assign more prefixes. The caller reads the current state
+   * again.
+   */
   async assignPrefixes(networkInterfaceId: string | undefined, count: number, signal: AbortSignal): Promise<void> {
     const command = new this.#sdk.AssignIpv6AddressesCommand({
       NetworkInterfaceId: networkInterfaceId,
@@ -161,10 +167,13 @@ export class Ec2 {
   }
 }
 
-/** More than this many accounts and regions at once, and those used least lately are forgotten. */
+/** Maximum number of cached clients. Beyond it, the least recently used client is dropped. */
 const KEPT = 64;
 
-/** Clients by region and keys. They are reused, because a new client would lose connections, keys and learned rates. */
+/**
+ * Returns the EC2 client of a region and keys. Clients are cached, because a new client would lose its connections, keys and
+ * learned rates.
+ */
 export function ec2Clients(options: Ec2Options): (region: string, credentials: AwsCredentials) => Promise<Ec2> {
   const clients = new Map<string, Promise<Ec2>>();
   const requestHandler = createRequestHandler(options);
@@ -173,7 +182,7 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
     const key = JSON.stringify([region, source]);
     const known = clients.get(key);
     clients.delete(key);
-    // Keys with an expiry are requested again with the next call, because they may have expired early.
+    // Drops the current keys if they have an expiry, because they may have expired early. The next call requests new ones.
     const forget = (): void => {
       if (clients.get(key) === client) clients.delete(key);
     };
@@ -186,14 +195,14 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
   };
 }
 
-/** Loads the SDK ahead of the first call: it takes a third of a second that no reconcile should wait for. */
+/** Loads the SDK before the first call. Loading takes a third of a second, and no reconcile should wait for it. */
 export async function loadSdk(): Promise<void> {
   await loadEc2();
-  // The remaining part is small, and any class may use a workload identity.
+  // Any class may use a workload identity, and the STS client is small.
   await import('@aws-sdk/client-sts');
 }
 
-/** The SDK is loaded when its first client is made. */
+/** Makes a client. The first one loads the SDK. */
 async function connect(
   options: Ec2Options,
   region: string,
@@ -218,7 +227,7 @@ async function connect(
     region,
     requestHandler,
     ...reachOf(settings, settings.ec2Endpoint),
-    // Only this driver counts attempts.
+    // One attempt in the SDK, because only this driver counts and repeats attempts.
     maxAttempts: 1,
     retryMode: 'standard',
     customUserAgent: userAgent,

@@ -3,7 +3,7 @@ import { defined } from '@mcm/kube';
 import type { AwsCredentials } from '../spec/schemas.ts';
 import { NoAnswer, Refusal } from './refusal.ts';
 
-/** Keys that requests are signed with. */
+/** Keys that sign requests. */
 export interface Keys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -11,7 +11,7 @@ export interface Keys {
   readonly expiration?: Date;
 }
 
-/** The driver has no keys for a signature, and contacted no server. */
+/** The driver found no keys, so it sent no request. */
 export class NoKeys extends Error {
   override readonly name = 'NoKeys';
 }
@@ -23,7 +23,10 @@ export type KeySource =
   /** The controller's own keys: environment, shared files, container, instance. */
   | { readonly from: 'environment' };
 
-/** The first existing key counts, even if it is empty. Blank keys mean the environment, as in the original. */
+/**
+ * The first key of the Secret that exists counts, even if it is empty. If it is blank, the driver uses the keys of the
+ * environment, as in the original.
+ */
 export function keySourceOf(secret: AwsCredentials): KeySource {
   const { workloadIdentityTokenFile, roleARN = '' } = secret;
   if (workloadIdentityTokenFile !== undefined)
@@ -34,10 +37,10 @@ export function keySourceOf(secret: AwsCredentials): KeySource {
   return { from: 'secret', keys: { accessKeyId, secretAccessKey } };
 }
 
-/** So long STS may take to answer. */
+/** Timeout of a request to STS. */
 const LONGEST_LOGIN_MS = 30_000;
 
-/** Callers share one request for keys. Without a timeout, a request without an answer would block them forever. */
+/** Callers share one request for keys. Without a timeout, a request without an answer would block all of them forever. */
 export async function within<T>(clock: Clock, action: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const over = new AbortController();
   const why = `no answer within ${LONGEST_LOGIN_MS / 1_000} s`;

@@ -1,10 +1,16 @@
 import { ConfigError } from '@mcm/kube';
 
-/** Variables of the process, and its ways to read files and to run programs; missing files are undefined. */
+/**
+ * The variables of the process, and functions to read files and to run programs. For a missing file, the content is
+ * undefined.
+ */
 export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => Promise<string | undefined>;
-  /** Runs a program without a shell and returns its standard output, for `credential_process`. Absent: no program is run. @throws Error with `code` */
+  /**
+   * Runs a program for `credential_process` without a shell, and returns its standard output. If absent, no program is run.
+   * @throws Error with `code`
+   */
   readonly run?: (command: readonly [program: string, ...args: string[]], signal: AbortSignal) => Promise<string>;
 }
 

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Keys } from './credentials.ts';
 import type { Environment } from './environment.ts';
 
-/** The inputs for requests of keys from the host or the container runtime. */
+/** The inputs for logins with keys from the host or from the container runtime. */
 export interface HostOptions {
   readonly clock: Clock;
   readonly connect: (origin: string) => Transport;
@@ -14,7 +14,7 @@ export interface HostOptions {
 
 const CONTAINERS = 'http://169.254.170.2';
 const ROLES = '/latest/meta-data/iam/security-credentials/';
-/** Agents of container runtimes, which may be asked over plain http. */
+/** Hosts of agents of container runtimes. Plain http is allowed to these hosts. */
 const AGENTS = /^(localhost|127(\.\d+){3}|\[::1\]|169\.254\.170\.(2|23)|\[fd00:ec2::23\])$/;
 
 const answer = z.looseObject({
@@ -33,9 +33,9 @@ const toKeys = ({ AccessKeyId, SecretAccessKey, Token, Expiration }: z.infer<typ
   });
 
 /**
- * Keys of the container's role: of EKS Pod Identity or of an ECS task.
- * @returns undefined where the environment names no agent
- * @throws TokenRefused, TokenUnavailable, or the signal's reason
+ * Requests the keys of the container's role, from EKS Pod Identity or from ECS.
+ * @returns undefined if the environment contains no address of an agent
+ * @throws TokenRefused, TokenUnavailable, or the reason of the signal
  */
 export async function containerKeys(options: HostOptions, signal: AbortSignal): Promise<Keys | undefined> {
   const { clock, connect, environment } = options;
@@ -52,7 +52,7 @@ export async function containerKeys(options: HostOptions, signal: AbortSignal): 
   const { protocol, hostname } = URL.parse(url) ?? {};
   if (protocol !== 'https:' && !(protocol === 'http:' && AGENTS.test(hostname ?? '')))
     throw new TokenRefused(`${name} must be https, or http of this host or of a container agent`);
-  // Read for each login: the kubelet replaces the file.
+  // The file is read for each login, because the kubelet replaces it.
   const token = file ? (await readFile(file))?.trim() : given;
   if (file && !token)
     throw new TokenRefused(
@@ -66,9 +66,9 @@ export async function containerKeys(options: HostOptions, signal: AbortSignal): 
 }
 
 /**
- * Keys of the instance's role, from the instance metadata service.
- * @returns undefined where the environment switches the service off
- * @throws TokenRefused, TokenUnavailable, or the signal's reason
+ * Requests the keys of the instance's role from the instance metadata service.
+ * @returns undefined if the environment disables the service
+ * @throws TokenRefused, TokenUnavailable, or the reason of the signal
  */
 export async function instanceKeys(options: HostOptions, signal: AbortSignal): Promise<Keys | undefined> {
   const { clock, connect, environment } = options;

@@ -13,21 +13,24 @@ export interface OwnKeysOptions extends HostOptions, StsOptions {}
 type Profiles = (name: string) => Section | undefined;
 
 /**
- * The controller's own keys, where a Secret's are blank, in the order of AWS's SDKs: environment, shared files, workload
- * identity, container, instance. All requests go through the transport, which the SDK's own chain does not use.
- * Source: https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
+ * Returns the keys of the controller, for Secrets with blank keys. The order of the sources is the order of the AWS SDKs:
+ * environment, shared files, workload identity, container, instance. All requests use the transport of this process, which
+ * the SDK would not do. Source: https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
  */
 export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
   const { clock } = options;
   return kept(clock, () => within(clock, 'credentials', (signal) => chain(options, signal)));
 }
 
-/** Keys are renewed so long before their end, or when half of a shorter life is over. */
+/** Keys are renewed this long before they expire. Keys with a short lifetime are renewed after half of it. */
 const RENEW_BEFORE_MS = 300_000;
-/** The SDK compares ends with the wall clock. By an end that is over, it asks here for each request. */
+/** The SDK compares the expiry with the wall clock. With an expiry in the past, it calls this function for every request. */
 const ASK_AGAIN = new Date(0);
 
-/** Keeps keys on the process's clock. Requests that need them together share one login; a failure is not kept. */
+/**
+ * Caches keys, and checks their expiry with the clock of the process. Concurrent requests share one login. A failure is not
+ * cached.
+ */
 function kept(clock: Clock, login: () => Promise<Keys>): () => Promise<Keys> {
   let known: { readonly keys: Keys; readonly renewAt: number } | undefined;
   let asking: Promise<Keys> | undefined;
@@ -81,7 +84,7 @@ const workload = (options: OwnKeysOptions, tokenFile: string, roleArn: string): 
   return webIdentity({ ...options, readFile, tokenFile, roleArn })();
 };
 
-/** @param before Profiles that lead to this one */
+/** @param before Names of the profiles that refer to this one */
 async function ofProfile(
   name: string,
   profiles: Profiles,
@@ -96,7 +99,7 @@ async function ofProfile(
   }
   const { role_arn: roleArn, web_identity_token_file: tokenFile, credential_process: command } = profile;
   const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = profile;
-  // A profile may name itself as the source of its role: then its own keys are the source.
+  // If a profile names itself as the source of its role, its own keys are the source.
   const isSource = before.includes(name);
   if (roleArn && tokenFile) return workload(options, tokenFile, roleArn);
   if (roleArn && !isSource) return ofRole(name, profile, profiles, options, signal, before);
@@ -110,7 +113,7 @@ async function ofProfile(
   return undefined;
 }
 
-/** Keys of a profile's role, which its source may act as. */
+/** Requests the keys of the role of a profile. The source of the profile must have the permission to assume the role. */
 async function ofRole(
   name: string,
   profile: Section,
@@ -150,7 +153,7 @@ const processAnswer = z.looseObject({
   Expiration: z.iso.datetime({ offset: true }).optional(),
 });
 
-/** Keys that a program prints. Neither its output nor its errors are quoted: they may hold keys. */
+/** Runs a program that prints keys. Messages quote neither its output nor its errors, because they may contain keys. */
 async function ofProcess(command: string, name: string, { run }: Environment, signal: AbortSignal): Promise<Keys> {
   if (!run) throw new NoKeys(`credential_process of profile ${name} cannot be run here; use keys or a role`);
   const [program, ...args] = words(command);
@@ -172,7 +175,9 @@ async function ofProcess(command: string, name: string, { run }: Environment, si
   });
 }
 
-/** The words of a command line. Quotes keep blanks together, as the AWS command line reads `credential_process`. */
+/**
+ * Splits a command line into words. A quoted word may contain blanks, as for `credential_process` in the AWS command line.
+ */
 const words = (command: string): readonly string[] =>
   (command.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? []).map((word) =>
     word.replace(/"([^"]*)"|'([^']*)'/g, (_quoted, double?: string, single?: string) => double ?? single ?? ''),

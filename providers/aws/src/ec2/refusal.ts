@@ -1,9 +1,9 @@
 import { clockText, retryAfterOf } from '@mcm/core/driver';
 
-/** An error answer of EC2 or STS. */
+/** An error response of EC2 or STS. */
 export class Refusal extends Error {
   override readonly name: string;
-  /** The cloud's own code, `InvalidInstanceID.NotFound`; `UnknownError` when the answer holds none. */
+  /** The error code of the cloud, such as `InvalidInstanceID.NotFound`. `UnknownError` if the response contains none. */
   readonly code: string;
   readonly status: number;
   /** The requested action, such as `RunInstances`. */
@@ -26,8 +26,8 @@ export class Refusal extends Error {
 }
 
 /**
- * Codes by which EC2 and STS refuse keys or a signature, and what keys may do. A wrong clock can be the cause, because a
- * signature contains the time.
+ * Codes of EC2 and STS for invalid keys, signatures or permissions. A wrong clock can be the cause, because a signature
+ * contains the time.
  */
 export const CREDENTIALS_REFUSED: ReadonlySet<string> = new Set([
   'AuthFailure',
@@ -47,7 +47,7 @@ export const CREDENTIALS_REFUSED: ReadonlySet<string> = new Set([
 /** No answer, or an answer that is not from EC2. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
-  /** Whether the request may have been carried out. */
+  /** The HTTP status; undefined without an answer. */
   readonly status: number | undefined;
 
   constructor(action: string, what: string, options: { cause?: unknown; status?: number } = {}) {

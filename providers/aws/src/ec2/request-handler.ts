@@ -2,7 +2,7 @@ import { type Sent, withoutSent } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
 import { NoAnswer, readRefusal } from './refusal.ts';
 
-/** The part of the SDK's request that goes over the wire. */
+/** The members of the SDK's request that are sent. */
 interface SdkRequest {
   readonly method: string;
   readonly protocol: string;
@@ -21,18 +21,20 @@ interface SdkResponse {
 
 export interface RequestHandlerOptions {
   readonly clock: Clock;
-  /** A way to an origin, `https://ec2.eu-north-1.amazonaws.com`; called once for each. */
+  /**
+   * Returns the transport to an origin, such as `https://ec2.eu-north-1.amazonaws.com`. It is called once for each origin.
+   */
   readonly connect: (origin: string) => Transport;
-  /** Whether plain http may go to other hosts than this one. */
+  /** Whether plain http is allowed to other hosts than this one. */
   readonly allowPlainHttp: boolean;
 }
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/;
 
 /**
- * Sends the SDK's requests with our own transport instead of the SDK's sockets. It checks answers before the SDK reads them. A
- * refusal is thrown as `Refusal`. An incomplete or foreign answer (such as a proxy's page) is thrown as `NoAnswer`; the SDK
- * would return an empty success.
+ * Sends the SDK's requests with our own transport instead of the SDK's sockets, and checks the answers before the SDK reads
+ * them. An error response is thrown as `Refusal`. An incomplete answer or an answer of another server, such as a proxy, is
+ * thrown as `NoAnswer`. The SDK would return these as an empty success.
  */
 export function createRequestHandler({ clock, connect, allowPlainHttp }: RequestHandlerOptions) {
   const transports = new Map<string, Transport>();
@@ -72,7 +74,10 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
   };
 }
 
-/** EC2 quotes the request's headers when it does not take its signature; STS is sent a token in its form. */
+/**
+ * Values that an error may quote and a message must not contain. EC2 quotes the headers when it refuses a signature, and the
+ * body of a request to STS contains a token.
+ */
 const sent = ({ headers = {}, body = '' }: Parameters<Transport>[0]): Sent => ({
   headers,
   form: body.includes('WebIdentityToken=') ? Object.fromEntries(new URLSearchParams(body)) : {},

@@ -14,11 +14,11 @@ import type { SharedConfig } from './shared-config.ts';
 export interface AwsSettings {
   readonly ec2Endpoint?: string | undefined;
   readonly stsEndpoint?: string | undefined;
-  /** Neither environment nor shared files are looked at for endpoints. */
+  /** The SDK then ignores the endpoints in the environment and the shared files. */
   readonly ignoreConfiguredEndpoints?: boolean;
   readonly useFipsEndpoint?: boolean | undefined;
   readonly useDualstackEndpoint?: boolean | undefined;
-  /** Whether plain http may go to other hosts than this one; default: as `MCM_ALLOW_PLAIN_HTTP` says. */
+  /** Whether plain http is allowed to other hosts than this one. Default: the value of `MCM_ALLOW_PLAIN_HTTP`. */
   readonly allowPlainHttp?: boolean;
 }
 
@@ -37,9 +37,9 @@ export const awsFlags = {
 } as const;
 
 /**
- * Reads flags and variables of the process.
- * @param shared What the shared configuration says; the SDK asks it after the environment.
- * @returns the driver's settings, and the endpoints in force by what gave them
+ * Reads the flags and variables of the process.
+ * @param shared The shared configuration. The SDK reads it after the environment.
+ * @returns the settings of the driver, and the effective endpoints with their sources
  * @throws ConfigError with the setting and a hint
  */
 export function awsSettings(
@@ -72,17 +72,20 @@ export function awsSettings(
   };
 }
 
-/** Name of endpoints of the shared configuration in messages. */
+/** The source of an endpoint in messages, for endpoints of the shared configuration. */
 const SHARED = 'endpoint_url of the shared configuration';
 const sharedName = (service: string): string => `${service}.${SHARED}`;
 
-/** Endpoints of the shared configuration by those names. */
+/** The endpoints of the shared configuration, with the names of the environment variables. */
 function endpointsOf({ profile, services }: Pick<SharedConfig, 'profile' | 'services'>): Variables {
   const own = (service: string) => ({ [sharedName(service)]: services?.section?.[`${service}.endpoint_url`] });
   return { [SHARED]: profile.endpoint_url, ...own('ec2'), ...own('sts') };
 }
 
-/** The SDK derives kinds of endpoints from the region's name, and refuses every call with an additional endpoint. */
+/**
+ * The SDK derives FIPS and dual-stack endpoints from the name of the region. It refuses every call if another endpoint is
+ * set as well.
+ */
 function refuseBoth(kind: GivenSetting<boolean>, endpoint: GivenSetting<URL> | undefined): void {
   if (endpoint)
     throw new ConfigError(

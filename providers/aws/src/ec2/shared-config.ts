@@ -6,14 +6,14 @@ export type Section = Readonly<Record<string, string>>;
 
 /** The settings of the current profile in the shared files. */
 export interface SharedConfig {
-  /** Whether one of the files has it. */
+  /** Whether one of the files contains the profile. */
   readonly hasProfile: boolean;
   readonly profile: Section;
-  /** The section of services that the profile names; undefined where it names none. */
+  /** The section of services that the profile refers to; undefined if it refers to none. */
   readonly services: { readonly name: string; readonly section: Section | undefined } | undefined;
 }
 
-/** Both shared files, by their sections. */
+/** The sections of both shared files. */
 interface SharedFiles {
   readonly config: ReadonlyMap<string, Section>;
   readonly credentials: ReadonlyMap<string, Section>;
@@ -34,13 +34,13 @@ function profileIn({ config, credentials }: SharedFiles, name: string): Section 
   return own || kept ? { ...own, ...kept } : undefined;
 }
 
-/** The profiles of the shared configuration and credentials files. An unreadable file counts as empty. */
+/** Reads the profiles of the shared configuration and credentials files. An unreadable file counts as empty. */
 export async function readProfiles(environment: Environment): Promise<(name: string) => Section | undefined> {
   const files = await readFiles(environment);
   return (name) => profileIn(files, name);
 }
 
-/** Reads the shared configuration and credentials files in the places of the SDK. An unreadable file counts as empty. */
+/** Reads the shared configuration and credentials files at the paths of the SDK. An unreadable file counts as empty. */
 export async function readSharedConfig(environment: Environment): Promise<SharedConfig> {
   const files = await readFiles(environment);
   const own = profileIn(files, environment.variables.AWS_PROFILE || 'default');
@@ -53,7 +53,7 @@ export async function readSharedConfig(environment: Environment): Promise<Shared
   };
 }
 
-/** `[name]`, `key = value`, and indented below a key without a value the settings of its group. */
+/** Parses a shared file: `[name]`, `key = value`, and the indented settings of a group below a key without a value. */
 function sectionsOf(text = ''): ReadonlyMap<string, Section> {
   const sections = new Map<string, Record<string, string>>();
   let section: Record<string, string> | undefined;

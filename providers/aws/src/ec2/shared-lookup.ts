@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '@mcm/kube';
 
-/** Most values that EC2 takes in one filter. */
+/** The maximum number of values in one filter of EC2. */
 const MOST = 200;
 /** Shortest time between two requests for several values. Look-ups that arrive in between share the next request. */
 const GATHER_MS = 2_000;
@@ -14,8 +14,9 @@ interface Waiting<T> {
 }
 
 /**
- * Combines look-ups that differ in one value. While one request is in progress, all new look-ups wait for the next one.
- * So an answer is never older than its question, and a look-up of a thousand machines takes five requests.
+ * Combines look-ups that differ in one value into shared requests. While one request is in progress, all new look-ups wait
+ * for the next one. So no look-up gets an answer from before its start, and look-ups of a thousand machines take five
+ * requests.
  */
 export class SharedLookup<T> {
   readonly #ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly T[]>;
@@ -28,9 +29,9 @@ export class SharedLookup<T> {
   #last: readonly string[] = [];
 
   /**
-   * @param ask yields all instances of the values; its signal aborts when no caller waits for any of them
-   * @param most values that one request takes
-   * @param answersTo the value that an instance answers to
+   * @param ask Returns all instances with the values. Its signal aborts when no caller waits any more.
+   * @param most Maximum number of values in one request.
+   * @param answersTo Returns the value of an instance.
    */
   constructor(
     ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly T[]>,
@@ -44,7 +45,7 @@ export class SharedLookup<T> {
     this.#answersTo = answersTo;
   }
 
-  /** Instances that answer to the value. Rejects with the error of the request, or with the reason of the signal. */
+  /** The instances with the value. Rejects with the error of the request, or with the reason of the signal. */
   find(value: string, signal: AbortSignal): Promise<readonly T[]> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<readonly T[]>();
@@ -73,14 +74,14 @@ export class SharedLookup<T> {
     this.#running = false;
   }
 
-  /** A single caller that repeats its look-up does not wait, and a full request does not either. */
+  /** Waits for more look-ups. A single caller that repeats its look-up does not wait, and a full request does not either. */
   async #gather(): Promise<void> {
     const left = this.#lastAt + GATHER_MS - this.#clock.monotonic();
     const alone = this.#waiting.length === 1 && this.#last.every((value) => value === this.#waiting[0]?.value);
     if (left > 0 && !alone && this.#waiting.length < this.#most) await sleep(this.#clock, left, NEVER);
   }
 
-  /** The look-ups of the next request: all callers of the first few values. */
+  /** The look-ups of the next request: those for the first values, up to the maximum. */
   #next(): readonly Waiting<T>[] {
     const values = new Set<string>();
     const next = this.#waiting.filter(

@@ -7,7 +7,9 @@ export interface WebIdentityOptions extends StsOptions {
   readonly readFile: (path: string) => Promise<string | undefined>;
 }
 
-/** Exchanges the file's token for keys at each call. The SDK keeps the keys until shortly before their expiry. */
+/**
+ * Returns a function that exchanges the token in the file for keys. The SDK keeps the keys until shortly before they expire.
+ */
 export function webIdentity(options: WebIdentityOptions): () => Promise<Keys> {
   const { region, tokenFile, roleArn, clock, readFile, requestHandler, reach } = options;
   return async () => {

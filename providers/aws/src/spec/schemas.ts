@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const text = (description: string) => z.string().optional().meta({ description });
 const flag = (description: string) => z.boolean().optional().meta({ description });
-/** A 32-bit number, as EC2's API takes them. */
+/** A 32-bit number, as in the API of EC2. */
 const count = (description: string) => z.int32().optional().meta({ description });
 
 const ebs = z.object({
@@ -71,7 +71,7 @@ const placement = z.object({
   partitionNumber: count('partition of the placement group, 1 or more'),
 });
 
-/** `MachineClass.providerSpec` of provider `AWS`: types only, the rules are in `validate.ts`. */
+/** `MachineClass.providerSpec` of provider `AWS`. It contains only types; the rules are in `validate.ts`. */
 export const AwsProviderSpec = z.object({
   apiVersion: text('accepted for compatibility, not used'),
   ami: text('image of the VMs; required'),
@@ -110,7 +110,7 @@ export type AwsProviderSpec = z.infer<typeof AwsProviderSpec>;
 export type BlockDevice = z.infer<typeof blockDevice>;
 export type NetworkInterface = z.infer<typeof networkInterface>;
 
-/** Decoded data of the class's Secrets; each key has two names, the first wins. */
+/** Decoded data of the Secrets of a class. Each key has two names, and the first one takes precedence. */
 export const AwsCredentials = z.looseObject({
   providerAccessKeyId: text('ID of the access key; required without workload identity'),
   accessKeyID: text('another name of providerAccessKeyId'),

@@ -3,18 +3,18 @@ import { sleep, type Transport, type TransportResponse, tryParseJson, withoutUnd
 import { ArmError } from './error.ts';
 import type { ArmOptions } from './options.ts';
 
-/** One request to Resource Manager: its path has the query in it. */
+/** One request to Resource Manager. Its path includes the query. */
 export interface ArmRequest {
   readonly method: string;
   readonly path: string;
   readonly body?: string | undefined;
 }
 
-/** An answer with a status below 300: JSON, or nothing. */
+/** An answer with a status below 300. Its body is JSON or empty. */
 export interface ArmAnswer {
   readonly status: number;
   readonly headers: TransportResponse['headers'];
-  /** The text as JSON; undefined: the text is empty. */
+  /** The parsed text; undefined if the text is empty. */
   readonly body: unknown;
   readonly text: string;
 }
@@ -22,12 +22,12 @@ export interface ArmAnswer {
 const REPEATED = new Set([408, 429, 500, 502, 503, 504]);
 const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 800;
-/** The driver makes no longer pause within one call: the machine's next try comes after it. */
+/** The longest pause within one call. If Azure requests a longer pause, the call fails and the machine retries later. */
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
- * Sends requests with tokens at the rate that Azure allows, and retries temporary errors. Checks every answer: a
- * refusal, a proxy's page and an incomplete answer are errors.
+ * Sends requests with tokens at the rate that Azure allows, and retries temporary errors. It throws an error for an error
+ * response, a proxy's page and an incomplete answer.
  */
 export class Attempts {
   readonly #options: ArmOptions;
@@ -39,7 +39,7 @@ export class Attempts {
     this.#transport = options.connect(options.endpoint);
   }
 
-  /** @throws ArmError for a refusal, or the error of the transport */
+  /** @throws ArmError for an error response, or the error of the transport */
   async send(request: ArmRequest, signal: AbortSignal): Promise<ArmAnswer> {
     const { clock, random } = this.#options;
     const rate = this.#rateOf(request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write');
@@ -90,19 +90,19 @@ export class Attempts {
         headers: answer.headers,
         retryAfterMs: retryAfterOf(answer.headers, clock.now()) ?? quotaResets(answer.headers),
       });
-    // A proxy's page must not be read as an answer without content.
+    // A page of a proxy must not count as an empty answer.
     if (text !== '' && !isObject(answer.body)) throw new ArmError(where, response.status, text, answer);
     return answer;
   }
 }
 
-/** All answers of Resource Manager that are not empty are objects. */
+/** All answers of Resource Manager that are not empty are JSON objects. */
 const isObject = (body: unknown): boolean => typeof body === 'object' && body !== null && !Array.isArray(body);
 
-/** Nothing was sent: the machine's next try is soon enough, and asks for the token once. */
+/** The login failed, so nothing was sent. The next try of the machine requests a token again. */
 const isOfLogin = (thrown: unknown): boolean => thrown instanceof TokenRefused || thrown instanceof TokenUnavailable;
 
-/** Resource Graph's header for a full quota: hours, minutes and seconds until it is empty again. */
+/** The header of Resource Graph for a used-up quota: the hours, minutes and seconds until it resets. */
 function quotaResets(headers: ArmAnswer['headers']): number | undefined {
   const [, h, m, s] = /^(\d+):(\d+):(\d+)/.exec(headers.get('x-ms-user-quota-resets-after') ?? '') ?? [];
   return ((Number(h) * 60 + Number(m)) * 60 + Number(s)) * 1_000 || undefined;

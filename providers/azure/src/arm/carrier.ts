@@ -6,27 +6,27 @@ import { type ArmAnswer, Attempts } from './attempts.ts';
 import { ArmError } from './error.ts';
 import type { ArmOptions } from './options.ts';
 
-/** The first answer to a change. */
+/** The first answer to a request that changes a resource. */
 export interface Beginning {
   /** The state of the resource; undefined: the answer does not contain it. */
   readonly state: string | undefined;
-  /** Whether the answer says that the change is over, in so far as Azure names no operation. */
+  /** Whether the answer reports the end of the change. It counts only if Azure names no operation. */
   readonly ended: boolean;
-  /** Path of the operation that does the change. */
+  /** The path of the operation that Azure runs for the change. */
   readonly operation?: { readonly path: string; readonly header: 'azure-asyncoperation' | 'location' };
 }
 
-/** A call of the SDK with its context, which the pollers of the SDK do not pass on. */
+/** The context of a call of the SDK. The pollers of the SDK do not pass it on. */
 export interface Call {
   readonly signal: AbortSignal;
-  /** Whether the first request of the call is a change that is followed to its end. */
+  /** Whether the first request of the call starts a change that the driver waits for. */
   readonly changes?: boolean;
   began?: Beginning;
-  /** The last answer, whose request is in its `where`. */
+  /** The last answer. `where` contains its request. */
   last?: { readonly where: string; readonly answer: ArmAnswer };
 }
 
-/** The call that a request of the SDK belongs to. */
+/** The current call, for the requests that the SDK sends during it. */
 export const calls = new AsyncLocalStorage<Call>();
 
 /** The API versions of the original driver, instead of the versions of the SDK. */
@@ -40,14 +40,17 @@ const VERSIONS: readonly (readonly [path: RegExp, version: string])[] = [
 const operation = z.looseObject({ status: z.string().optional() });
 const resource = z.looseObject({ properties: z.looseObject({ provisioningState: z.string().optional() }).optional() });
 
-/** Whether a change has come to an end, and whether to a good one. */
+/** `isOver`: the change has ended. `isDone`: it has ended successfully. */
 export const isOver = (state: string): boolean => /^(succeeded|failed|canceled|cancelled)$/i.test(state);
 export const isDone = (state: string): boolean => /^succeeded$/i.test(state);
 
 /**
- * Sends the SDK's requests over our own transport instead of its sockets. The SDK checks too little. It follows an operation to
- * any host, and treats content types other than JSON as an empty success, and an operation without a status as complete. The
- * carrier therefore checks each answer first, and passes only valid ones to the SDK.
+ * Sends the SDK's requests over our own transport instead of its sockets. The SDK checks too little:
+ * - It follows an operation to any host.
+ * - It treats content types other than JSON as an empty success.
+ * - It treats an operation without a status as complete.
+ *
+ * The carrier therefore checks each answer first, and passes only valid answers to the SDK.
  */
 export class Carrier implements HttpClient {
   readonly #options: ArmOptions;
@@ -71,7 +74,7 @@ export class Carrier implements HttpClient {
     const where = `${method} ${path.replace(/\?.*/, '')}`;
     call.last = { where, answer };
     if (path === call.began?.operation?.path) return this.#ofOperation(request, call.began.operation.header, answer);
-    // An answer without content to a question says neither that something exists nor that it does not.
+    // An empty answer to a read does not show whether the resource exists.
     if (answer.text === '' && (method === 'GET' || (method === 'POST' && !call.changes)))
       throw new ArmError(where, answer.status, '', answer);
     if (method === 'PATCH' && answer.status === 202) throw new ArmError(where, 202, answer.text, answer);
@@ -81,16 +84,16 @@ export class Carrier implements HttpClient {
     return toSdk(request, answer.status, answer.text, begun ? { [begun.header]: begun.path } : {});
   }
 
-  /** How long the last answer wants the next request to wait. */
+  /** The pause before the next request that the last answer requests. */
   wantedPauseMs({ last }: Call): number | undefined {
     return last && retryAfterOf(last.answer.headers, this.#options.clock.now());
   }
 
-  /** The path that a request goes to. @throws Error for another host: tokens go to the endpoint only */
+  /** The path of a request. @throws Error for another host, because tokens are sent only to the endpoint */
   #pathOf(address: string, { began }: Call): string {
     const { pathname, search } = this.#own(address);
     const begun = began?.operation?.path;
-    // The SDK may add its own version to an operation's path.
+    // The SDK may add an API version to the path of an operation.
     if (begun !== undefined && begun.replace(/\?.*/, '') === pathname) return begun;
     const version = VERSIONS.find(([pattern]) => pattern.test(pathname))?.[1];
     if (version === undefined) return pathname + search;
@@ -109,7 +112,7 @@ export class Carrier implements HttpClient {
 
   #beginning({ status, headers, body, text }: ArmAnswer): Beginning {
     const state = resource.safeParse(body).data?.properties?.provisioningState;
-    // 200 without a state is the end; 201 without one is a beginning.
+    // The change has ended if the status is 200 without a state. 201 without a state means that it has only begun.
     const ended = state === undefined ? status === 200 && text !== '' : isDone(state);
     const monitor = headers.get('azure-asyncoperation') ?? headers.get('operation-location');
     const address = monitor ?? (status === 202 ? headers.get('location') : null);
@@ -119,7 +122,7 @@ export class Carrier implements HttpClient {
     return { state, ended, operation: { path: pathname + search, header } };
   }
 
-  /** The part of the answer of an operation that the SDK gets: the status. */
+  /** Reduces the answer of an operation to the status, which is all that the SDK gets. */
   #ofOperation(request: PipelineRequest, header: string, answer: ArmAnswer): PipelineResponse {
     if (header === 'location') return toSdk(request, answer.status, answer.text);
     const { status = '' } = operation.safeParse(answer.body).data ?? {};
@@ -128,7 +131,7 @@ export class Carrier implements HttpClient {
   }
 }
 
-/** A checked answer in the form of the SDK. Every non-empty body is JSON, with any content type. */
+/** Converts a checked answer to the form of the SDK. Every body that is not empty is JSON, with any content type. */
 function toSdk(
   request: PipelineRequest,
   status: number,
@@ -141,6 +144,6 @@ function toSdk(
     has: (name) => name in headers,
     toJSON: () => headers,
   };
-  // The SDK would look for fields of an answer that is empty.
+  // The SDK would read fields of an empty answer.
   return { request, status, headers: readable as HttpHeaders, bodyAsText: text === '' ? '{}' : text };
 }

@@ -1,9 +1,9 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 
-/** A certificate that a principal proves itself with, and its key. */
+/** A certificate and its key, which prove the identity of a principal. */
 export interface ClientCertificate {
   readonly key: KeyObject;
-  /** SHA-256 of the certificate, base64url: the `x5t#S256` of an assertion. */
+  /** SHA-256 of the certificate in base64url, for the field `x5t#S256` of an assertion. */
   readonly thumbprint: string;
   readonly notBefore: Date;
   readonly notAfter: Date;
@@ -14,8 +14,8 @@ const KEY = /-----BEGIN (?:RSA )?PRIVATE KEY-----[\s\S]*?-----END (?:RSA )?PRIVA
 const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type: 4,ENCRYPTED/;
 
 /**
- * Reads a certificate and its private key from one PEM text, in any order; further certificates are the chain.
- * @throws Error that names the problem and the fix, and quotes nothing
+ * Reads a certificate and its private key from one PEM text, in any order. Further certificates are the chain.
+ * @throws Error that names the problem and the fix, and quotes nothing of the text
  */
 export function readCertificate(pem: string): ClientCertificate {
   if (!pem.includes('-----BEGIN '))
@@ -45,7 +45,7 @@ function keyOf(text: string | undefined): KeyObject {
   try {
     key = createPrivateKey(text);
   } catch {
-    // The words of the library may quote the key.
+    // The error of the library may quote the key.
     throw new Error('clientCertificate contains a private key that cannot be read; store an RSA key in PEM');
   }
   if (key.asymmetricKeyType === 'rsa') return key;

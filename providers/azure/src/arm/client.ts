@@ -17,7 +17,7 @@ export interface Poller<T> {
   poll(options: CallOptions): Promise<unknown>;
 }
 
-/** The part of a resource that says how far it has come. */
+/** The member of a resource that contains the progress of a change. */
 export interface Provisioned {
   readonly provisioningState?: string | undefined;
 }
@@ -29,7 +29,7 @@ export type Read<T> = (signal: AbortSignal) => Promise<T>;
 const KEPT = 16;
 const POLL_MS = 30_000;
 
-/** Azure's SDK over our own transport, and changes that take long. Throws `ArmError`, or the error of the transport. */
+/** Azure's SDK over our own transport, with support for long changes. Throws `ArmError`, or the error of the transport. */
 export class Arm {
   readonly #options: ArmOptions;
   readonly #carrier: Carrier;
@@ -49,15 +49,15 @@ export class Arm {
     return clients;
   }
 
-  /** One request of the SDK. */
+  /** Runs one request of the SDK. */
   ask<T>(send: (options: CallOptions) => PromiseLike<T>, signal: AbortSignal): Promise<T> {
     const call: Call = calls.getStore() ?? { signal };
     return inCall(call, async () => send({ abortSignal: signal }));
   }
 
   /**
-   * Runs a change to its end, `timeoutMs` at most; yields the resource as it is then.
-   * @param read Reads the resource that is made or changed; absent: it is deleted.
+   * Runs a change until it ends, for at most `timeoutMs`. Returns the resource after the change.
+   * @param read Reads the resource that is created or changed. Absent for a deletion.
    */
   async run<T>(
     begin: (options: CallOptions) => Poller<T>,
@@ -71,7 +71,7 @@ export class Arm {
       const poller = begin({ abortSignal: signal });
       await poller.submitted();
       const { operation, state = '', ended } = call.began ?? {};
-      // The SDK would ask for the operation of a change that is over, and takes a change without an operation as over.
+      // The SDK would poll the operation of a change that has ended. It treats a change without an operation as ended.
       if (read && operation && isDone(state)) return read(signal);
       if (read && !operation && !ended) return this.#settled(read, until, signal);
       for (let ms = 0; !poller.isDone; ms = POLL_MS) {
@@ -83,7 +83,7 @@ export class Arm {
   }
 
   /**
-   * Waits for the end of a change that another call began, `timeoutMs` at most; yields the resource as it is then.
+   * Waits for the end of a change that another call started, for at most `timeoutMs`. Returns the resource after the change.
    * @throws ArmError of status 200 when the change failed
    */
   follow<T extends Provisioned>(read: Read<T>, timeoutMs: number, signal: AbortSignal): Promise<T> {
@@ -122,7 +122,7 @@ export class Arm {
     return text;
   }
 
-  /** The resource once no change of it is under way. */
+  /** Waits until no change of the resource is in progress. Returns the resource. */
   #settled<T extends Provisioned>(read: Read<T>, until: number, signal: AbortSignal): Promise<T> {
     const call: Call = { signal };
     return inCall(call, async () => {
@@ -158,12 +158,12 @@ async function inCall<T>(call: Call, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The last answer of a call as an error. */
+/** Converts the last answer of a call to an error. */
 function failedAs({ last }: Call, why: string): Error {
   if (!last) return new Error(why);
   const { where, answer } = last;
   return new ArmError(where, answer.status, answer.text, answer);
 }
 
-/** A 404 without a code of Azure's comes from a proxy or a wrong endpoint. */
+/** A 404 without an error code of Azure comes from a proxy or a wrong endpoint. */
 const isGone = (thrown: unknown): boolean => thrown instanceof ArmError && thrown.status === 404 && thrown.code !== '';

@@ -1,4 +1,4 @@
-/** Address of a cloud, and audience of its tokens. */
+/** The address of a cloud, and the audience of its tokens. */
 export interface CloudAddresses {
   readonly management: string;
   readonly login: string;
@@ -11,9 +11,9 @@ const PUBLIC: CloudAddresses = {
   scope: 'https://management.core.windows.net//.default',
 };
 
-/** Clouds that there are, by the names of `providerSpec.cloudConfiguration.name`. */
+/** The names of clouds in `providerSpec.cloudConfiguration.name`. */
 export const CLOUD_NAMES = ['AzurePublic', 'AzureChina', 'AzureGovernment'] as const;
-/** A cloud that there is. */
+/** The name of a cloud. */
 export type CloudName = (typeof CLOUD_NAMES)[number];
 
 const BY_NAME: Readonly<Record<CloudName, CloudAddresses>> = {
@@ -30,6 +30,6 @@ const BY_NAME: Readonly<Record<CloudName, CloudAddresses>> = {
   },
 };
 
-/** Where a cloud is; one without a name, or of an unknown one, is the public one. */
+/** The addresses of a cloud. Without a name, or with an unknown name, it is the public cloud. */
 export const cloudOf = (name: string | undefined): CloudAddresses =>
   BY_NAME[CLOUD_NAMES.find((each) => each === name) ?? 'AzurePublic'];

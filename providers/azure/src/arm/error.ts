@@ -7,17 +7,17 @@ type Headers = TransportResponse['headers'];
 const inner = z.looseObject({ code: z.string().nullish(), message: z.string().nullish() });
 const wrapped = z.looseObject({ error: z.unknown(), 'odata.error': z.unknown() }).partial();
 
-/** The header in which Azure's services put the code of an error, with or without a body. */
+/** The header with the error code of Azure's services. A response can have it with or without a body. */
 const CODE_HEADER = 'x-ms-error-code';
 
-/** An error answer of Azure, or the failed end of an operation. */
+/** An error response of Azure, or the failed end of an operation. */
 export class ArmError extends Error {
   override readonly name = 'ArmError';
-  /** HTTP status; 200 for an operation that has failed. */
+  /** The HTTP status; 200 for a failed operation. */
   readonly status: number;
-  /** `ZonalAllocationFailed`; empty if the answer contains none. */
+  /** The error code, such as `ZonalAllocationFailed`; empty if the answer contains none. */
   readonly code: string;
-  /** The unchanged answer, because rules of the original check all of it. */
+  /** The unchanged answer, because rules of the original search the whole text. */
   readonly text: string;
   readonly retryAfterMs: number | undefined;
 
@@ -36,12 +36,12 @@ export class ArmError extends Error {
   }
 }
 
-/** A code in an XML answer, as storage services give it. */
+/** The error code in an XML answer of a storage service. */
 const XML_CODE = /<(?:\w+:)?[cC]ode>\s*(\w+)\s*<\/(?:\w+:)?[cC]ode>/;
 
 /**
- * The code and message of an error. A header beats the body, as in Azure's SDKs; a body may be JSON, with or without
- * `error` around it, or XML.
+ * The code and message of an error. The header takes precedence over the body, as in Azure's SDKs. The body may be JSON,
+ * with or without `error` around it, or XML.
  */
 function readError(text: string, headers: Headers | undefined): { code: string; message: string } {
   const value = tryParseJson(text);

@@ -1,6 +1,6 @@
 /**
- * The cause and the fix for frequent refusals of Microsoft Entra, by their number.
- * Source: https://learn.microsoft.com/entra/identity-platform/reference-error-codes
+ * The cause and the fix of frequent errors of Microsoft Entra, by error number. Source:
+ * https://learn.microsoft.com/entra/identity-platform/reference-error-codes
  */
 const CAUSES: Readonly<Record<string, string>> = {
   AADSTS7000215: 'data.clientSecret is wrong; store the value of a client secret, not its ID',
@@ -16,7 +16,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   AADSTS53003: 'a Conditional Access policy blocks the application; allow it for the controller',
 };
 
-/** The cause and the fix of a refusal that contains a known number; otherwise empty. */
+/** The cause and the fix of an error with a known number; empty for other errors. */
 export function causeOf(refusal: string): string {
   const cause = CAUSES[/\bAADSTS\d+\b/.exec(refusal)?.[0] ?? ''];
   return cause === undefined ? '' : `: ${cause}`;

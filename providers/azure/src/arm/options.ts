@@ -8,8 +8,8 @@ export interface ArmOptions {
   /** Origin of the management API. */
   readonly endpoint: string;
   readonly userAgent: string;
-  /** Value of the Authorization header; undefined: the request has none. */
+  /** Returns the value of the Authorization header; undefined: the request has none. */
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
-  /** Called with a value of `authorize` that Azure refuses. */
+  /** Called when Azure refuses a value of `authorize`. */
   readonly refused?: (authorization: string) => void;
 }

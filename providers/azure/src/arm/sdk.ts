@@ -4,7 +4,7 @@ import type { ResourceGraphClient } from '@azure/arm-resourcegraph';
 import type { HttpClient } from '@azure/core-rest-pipeline';
 import type { Client } from '@azure-rest/core-client';
 
-/** Groups of operations that the driver uses, by client. The bundled program holds no others. */
+/** The operation groups that the driver uses, by client. The bundled program contains only these. */
 export const OPERATION_GROUPS = {
   compute: ['virtualMachines', 'disks', 'virtualMachineImages'],
   network: ['networkInterfaces', 'subnets'],
@@ -19,7 +19,7 @@ export interface Clients {
   compute(): Promise<Pick<ComputeManagementClient, Groups['compute'][number]>>;
   network(): Promise<Pick<NetworkManagementClient, Groups['network'][number]>>;
   graph(): Promise<ResourceGraphClient>;
-  /** For requests that are too few for a client of their own: terms of images, and resource groups. */
+  /** The client for terms of images and for resource groups. These need too few requests for a separate client. */
   rest(): Promise<Client>;
 }
 
@@ -44,14 +44,14 @@ const pipeline = async () => {
   return createEmptyPipeline;
 };
 
-/** Loads the SDK ahead of the first call, so that no machine waits for it. */
+/** Loads the SDK before the first call, so that no machine waits for it. */
 export async function loadSdk(): Promise<void> {
   await Promise.all([compute(), network(), graph(), rest(), pipeline()]);
 }
 
-/** @param httpClient Carries all requests of these clients. */
+/** @param httpClient Sends all requests of these clients. */
 export function createClients(endpoint: string, subscription: string, httpClient: HttpClient): Clients {
-  // None of the SDK's policies: attempts, pauses, logins, proxies and logs are the carrier's.
+  // No policies of the SDK: the carrier does attempts, pauses, logins, proxies and logs.
   const options = async () => ({
     endpoint,
     httpClient,
@@ -67,7 +67,7 @@ export function createClients(endpoint: string, subscription: string, httpClient
   };
 }
 
-/** Makes it at the first call. A failure is not cached. */
+/** Calls `make` at the first use. A failure is not cached. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {

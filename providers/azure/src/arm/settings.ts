@@ -9,15 +9,15 @@ import {
 import { type FlagValues, textFlag, withoutUndefined } from '@mcm/kube';
 import { CLOUD_NAMES, type CloudName } from './clouds.ts';
 
-/** The Azure endpoints in the settings of the operator, for classes without a cloud; absent: the public cloud. */
+/** The Azure endpoints that the operator has set, for classes that name no cloud. If absent, the public cloud is used. */
 export interface AzureSettings {
-  /** The cloud that determines endpoint, login host and audience. */
+  /** The cloud, which determines the endpoint, the login host and the audience. */
   readonly cloud?: CloudName | undefined;
-  /** Origin of Resource Manager in place of the cloud's. */
+  /** Origin of Resource Manager, instead of the default of the cloud. */
   readonly endpoint?: string | undefined;
-  /** Origin of the login service in place of the cloud's. */
+  /** Origin of the login service, instead of the default of the cloud. */
   readonly login?: string | undefined;
-  /** Whether Secrets may ask for the identity of this process's host. */
+  /** Whether Secrets may request the identity of the host of this process. */
   readonly allowManagedIdentity?: boolean | undefined;
   /** Origin of the instance metadata service. */
   readonly metadata?: string | undefined;
@@ -47,8 +47,8 @@ export const azureFlags = {
 } as const;
 
 /**
- * Reads flags and variables of the process.
- * @returns the settings of the driver, and the effective values by their source
+ * Reads the flags and variables of the process.
+ * @returns the settings of the driver, and the effective values with their sources
  * @throws ConfigError with the setting and a hint
  */
 export function azureSettings(

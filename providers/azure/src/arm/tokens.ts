@@ -7,10 +7,13 @@ import { type ClientCertificate, readCertificate } from './certificate.ts';
 import type { CloudAddresses } from './clouds.ts';
 import { causeOf } from './login-causes.ts';
 
-/** How an application proves its identity: a secret, a file with a workload's own token, or PEM of certificate and key. */
+/**
+ * The proof of an application's identity: a secret, a file with the token of a workload, or a certificate with its key as
+ * PEM.
+ */
 type Proof = { readonly secret: string } | { readonly tokenFile: string } | { readonly certificate: string };
 
-/** An application of a tenant. */
+/** An application in a tenant of Microsoft Entra. */
 interface Application {
   readonly managed: false;
   readonly tenant: string;
@@ -21,11 +24,11 @@ interface Application {
 /** An identity that Azure gives to the host of this process. */
 interface ManagedIdentity {
   readonly managed: true;
-  /** Of a user-assigned identity; empty: the system-assigned one. */
+  /** The client ID of a user-assigned identity; empty for the system-assigned identity. */
   readonly clientId: string;
 }
 
-/** The identity that tokens are for. */
+/** The identity that requests tokens. */
 export type Principal = Application | ManagedIdentity;
 
 export interface TokenOptions {
@@ -33,18 +36,18 @@ export interface TokenOptions {
   readonly random: Random;
   readonly connect: (origin: string) => Transport;
   readonly readFile: (path: string) => Promise<string | undefined>;
-  /** Origin of the instance metadata service; default the one of every host in Azure. */
+  /** Origin of the instance metadata service. Default: the address on every host in Azure. */
   readonly metadata?: string | undefined;
 }
 
 const METADATA = 'http://169.254.169.254';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-/** Validity of an assertion, and how far it begins in the past: clocks differ. */
+/** The lifetime of an assertion. It starts in the past by the difference that clocks may have. */
 const ASSERTION_S = 600;
 const SKEW_S = 60;
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.coerce.number().optional() });
 
-/** The access token of a principal, kept until shortly before its end. */
+/** Returns the access token of a principal, which is cached until shortly before it expires. */
 export const createTokenSource = (principal: Principal, cloud: CloudAddresses, options: TokenOptions): TokenSource =>
   tokenSource(options.clock, async (signal) => {
     const now = options.clock.now().getTime();
@@ -91,14 +94,14 @@ async function assertionOf(
   { clock, random, readFile }: TokenOptions,
 ): Promise<string> {
   if ('certificate' in proof) return signedAssertion(clientId, proof.certificate, audience, clock.now(), random);
-  // Read for each token: the kubelet replaces the file before its token ends.
+  // The file is read for each token, because the kubelet replaces it before the token expires.
   const token = await readFile(proof.tokenFile);
   if (token === undefined)
     throw new TokenRefused(`WorkloadIdentityCredential: open ${proof.tokenFile}: it cannot be read`);
   return token;
 }
 
-/** The certificate and key of an application. */
+/** The assertion of an application, signed with its certificate and key. */
 function signedAssertion(clientId: string, pem: string, audience: string, now: Date, random: Random): string {
   const { key, thumbprint } = validCertificate(pem, now);
   const from = Math.floor(now.getTime() / 1_000) - SKEW_S;
@@ -134,7 +137,7 @@ function read(pem: string): ClientCertificate {
   }
 }
 
-/** The identity of this process's host, from the instance metadata service. */
+/** Requests a token for the identity of the host from the instance metadata service. */
 function askMetadata(
   { clientId }: ManagedIdentity,
   { scope }: CloudAddresses,

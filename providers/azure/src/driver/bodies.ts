@@ -13,7 +13,7 @@ import { dataDiskName, dataDisksOf, nicName, osDiskName } from './names.ts';
 import type { AzureProviderSpec, DataDisk, ImageReference } from './schemas.ts';
 import { isBlank } from './validate.ts';
 
-/** Members with a value, without `undefined`. */
+/** Removes the members that are undefined. */
 const set = <T extends object>(all: { readonly [K in keyof T]: T[K] | undefined }): T =>
   Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as T;
 
@@ -30,7 +30,7 @@ export const nicBody = (vm: string, spec: AzureProviderSpec, subnet: Subnet): Ne
 const zonesOf = ({ properties }: AzureProviderSpec): string[] | undefined =>
   properties?.zone === undefined ? undefined : [String(properties.zone)];
 
-/** A disk made of an image. @param urnImageId The id of the image that a URN names. */
+/** The request body of a disk that is made from an image. @param urnImageId The ID of the image that the URN refers to. */
 export function diskBody(spec: AzureProviderSpec, disk: DataDisk, urnImageId: string | undefined): Disk {
   const { id, communityGalleryImageID: community, sharedGalleryImageID: shared } = disk.imageRef ?? {};
   const gallery: { sharedGalleryImageId?: string | undefined; communityGalleryImageId?: string | undefined } = isBlank(
@@ -59,9 +59,9 @@ export interface VmParts {
   readonly userData: Uint8Array;
   readonly nicId: string;
   readonly plan: object | undefined;
-  /** Ids of disks made of images, by name. */
+  /** IDs of the disks that are made from images, by name. */
   readonly diskIds: ReadonlyMap<string, string>;
-  /** A generated key, for classes without a key. Its private key is not stored. */
+  /** A generated public key, for classes without a key. Its private key is not stored. */
   readonly throwAwayKey: () => string;
 }
 

@@ -24,7 +24,10 @@ const agreement = z.looseObject({ properties: z.looseObject({ accepted: z.boolea
 
 const isAccepted = (terms: unknown): boolean => agreement.safeParse(terms).data?.properties?.accepted === true;
 
-/** NIC, disks and VM, each found by its name when an earlier call made it: every request may be repeated. */
+/**
+ * Creates the NIC, the disks and the VM. It finds each one by its name if an earlier call created it, so every request may
+ * be repeated.
+ */
 export async function createVm(
   session: Session,
   request: Create,
@@ -48,7 +51,7 @@ export async function createVm(
       { timeoutMs: VM_MS, signal, read: session.vm(vm) },
     );
   await counted('virtual_machine_create', make).catch((thrown: unknown) => {
-    // Among the reasons may be terms that were withdrawn: the next call looks at them again.
+    // The creation may have failed because the terms of the image were withdrawn. The next call reads the terms again.
     if (plan) session.terms.forget(termsOf(session, plan));
     return failed(session, request, counted, thrown);
   });
@@ -59,7 +62,10 @@ const resumed = (session: Session, request: Create, counted: ObservedCall): Prom
     failed(session, request, counted, thrown),
   );
 
-/** The VM does not exist. @throws MachineError always. If the cloud has no capacity, it first deletes the resources of the VM. */
+/**
+ * Reports that the VM was not created. @throws MachineError always. If the cloud has no capacity, it first deletes the
+ * resources of the VM.
+ */
 async function failed(session: Session, request: Create, counted: ObservedCall, thrown: unknown): Promise<never> {
   const { machine, signal } = request;
   const vm = machine.metadata.name;
@@ -75,7 +81,7 @@ async function failed(session: Session, request: Create, counted: ObservedCall, 
   throw new MachineError(error.code, [error.message, ...also].join('\n'), { cause: thrown });
 }
 
-/** If the cloud has no capacity for the VM, all billed resources are deleted. */
+/** Deletes all billed resources of the VM if the cloud has no capacity for it. */
 async function cleanUp(
   session: Session,
   vm: string,
@@ -109,13 +115,13 @@ async function subnetOf(session: Session, { spec, signal }: Create, counted: Obs
 
 interface Nic {
   readonly id: string;
-  /** An earlier call made it. */
+  /** Whether an earlier call created the NIC. */
   readonly known: boolean;
-  /** An earlier call has requested the VM as well. */
+  /** Whether an earlier call has also requested the VM. */
   readonly begun: boolean;
 }
 
-/** An existing disk is used when it is ready. */
+/** Finds or creates the NIC. An existing NIC is used as soon as it is ready. */
 async function nicOf(session: Session, request: Create, subnet: Subnet, counted: ObservedCall): Promise<Nic> {
   const { machine, spec, signal } = request;
   const name = nicName(machine.metadata.name);
@@ -126,7 +132,7 @@ async function nicOf(session: Session, request: Create, subnet: Subnet, counted:
     const known = await counted('nic_get', () =>
       session.arm.follow(session.nic(name), NIC_MS, signal).catch((thrown: unknown) => {
         if (isAbsent(thrown)) return undefined;
-        // Its creation failed. A new request repairs it.
+        // The creation of the NIC failed. A new request repairs the NIC.
         if (thrown instanceof ArmError && thrown.status === 200) return undefined;
         throw thrown;
       }),
@@ -151,9 +157,9 @@ async function nicOf(session: Session, request: Create, subnet: Subnet, counted:
 }
 
 /**
- * Disks that are made of images before the VM, one after the other.
- * @param begun An earlier call made the NIC, and may have made disks
- * @returns their ids by name
+ * Creates the disks that are made from images, before the VM and one after the other.
+ * @param begun An earlier call created the NIC, so it may have created disks
+ * @returns the IDs of the disks by name
  */
 async function imageDisks(
   session: Session,
@@ -197,7 +203,7 @@ async function imageDisks(
   return ids;
 }
 
-/** The ID of an existing disk when it is ready. */
+/** Waits until an existing disk is ready. Returns its ID. */
 async function diskOf(
   session: Session,
   name: string,

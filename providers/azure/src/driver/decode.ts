@@ -14,7 +14,10 @@ const PROVIDER = 'Azure';
 
 const invalid = (message: string): MachineError => new MachineError('InvalidArgument', message);
 
-/** Provider spec and Secret of a class, in the original's order and words; all that is wrong is `InvalidArgument`. */
+/**
+ * Reads the provider spec and the Secret of a class, with the order and the texts of the original. Every error is
+ * `InvalidArgument`.
+ */
 export function decode({ machineClass, data }: DriverInput): DecodedInput<AzureProviderSpec, AzureCredentials> {
   const spec = readSpec(machineClass);
   const credentials = AzureCredentials.parse(data);
@@ -26,7 +29,7 @@ export function decode({ machineClass, data }: DriverInput): DecodedInput<AzureP
   return { spec, credentials };
 }
 
-/** The provider spec as every call reads it, without the Secret. @throws MachineError */
+/** Reads the provider spec without the Secret. All calls use it. @throws MachineError */
 export function readSpec(machineClass: MachineClass): AzureProviderSpec {
   const { provider = '', providerSpec } = machineClass;
   if (provider !== PROVIDER) {

@@ -32,7 +32,7 @@ import { CLUSTER_TAG, isBlank, ROLE_TAG } from './validate.ts';
 
 /** The dependencies of the Azure driver. */
 export interface AzureDriverOptions extends SessionOptions {
-  /** A public key in the format of authorized_keys. Its private half is not stored. */
+  /** Returns a public key in the format of authorized_keys. Its private key is not stored. */
   readonly throwAwayKey?: () => Promise<string>;
 }
 
@@ -41,7 +41,7 @@ export type AzureDriver = DriverDefinition<AzureProviderSpec, AzureCredentials>;
 type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
 type OnMachine = MachineRequest<AzureProviderSpec, AzureCredentials>;
 
-/** The driver of Azure, over its SDK. */
+/** The driver of Azure. It uses the SDK of Azure. */
 export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
   const { clock, throwAwayKey = onceGenerated() } = options;
   const open = opener(options);
@@ -114,9 +114,9 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
 }
 
 /**
- * Opens the session of a request.
- * @param told The first words of the error of the original if the client cannot be created.
- * @param whole Whether the original's error has no further words.
+ * Opens the session of a request. Its parameters:
+ * - `reported`: the first words of the error of the original if the client cannot be created.
+ * - `whole`: whether the error of the original has no further words.
  */
 function opener(options: AzureDriverOptions) {
   const sessionOf = sessions(options);
@@ -135,7 +135,7 @@ function opener(options: AzureDriverOptions) {
   };
 }
 
-/** @throws MachineError, NotFound for an absent VM */
+/** @throws MachineError; NotFound if the VM does not exist */
 async function statusOf(session: Session, request: OnMachine, counted: ObservedCall): Promise<FoundInstance> {
   const { machine, spec, signal } = request;
   const { name } = machine.metadata;
@@ -161,7 +161,7 @@ async function statusOf(session: Session, request: OnMachine, counted: ObservedC
 const vmAccess = ({ spec, machine }: OnMachine): string =>
   `Failed to create virtual machine access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}, VMName: ${machine.metadata.name}], Err: `;
 
-/** A creation begins with the image where it has a plan to be bought, else with the subnet. */
+/** The first request of a creation in the original: for the image if it has a purchase plan, otherwise for the subnet. */
 function firstAccess({ properties }: AzureProviderSpec): string {
   const { urn, skipMarketplaceAgreement } = properties?.storageProfile?.imageReference ?? {};
   const what =
@@ -169,13 +169,13 @@ function firstAccess({ properties }: AzureProviderSpec): string {
   return `${what}, Err: `;
 }
 
-/** The rows of a page; the SDK leaves them as they come. */
+/** The rows of a page. The SDK does not check them. */
 const data = z.array(z.looseObject({})).nullish();
 
-/** A text between quotes in Resource Graph's language. */
+/** Quotes a text for the query language of Resource Graph. */
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
-/** Everything of the class's cluster and role in its resource group, over all pages. */
+/** Reads all resources with the class's cluster and role in its resource group, over all pages. */
 async function query(session: Session, { spec, signal, owner }: Request): Promise<readonly Row[]> {
   const { tags = {} } = spec;
   const keys = Object.keys(tags).toSorted();
@@ -204,13 +204,16 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
   }
 }
 
-/** `has` also matches a part of a key: the cluster `a` has a part in the keys of the cluster `a-b`, which has other VMs. */
+/**
+ * `has` also matches a part of a key. The keys of the cluster `a-b` contain the name `a`, but its VMs do not belong to the
+ * cluster `a`.
+ */
 const holds = (tagKeys: unknown, mark: string): boolean =>
   !Array.isArray(tagKeys) || tagKeys.some((key: unknown) => String(key).toLowerCase() === mark.toLowerCase());
 
 const generate = promisify(generateKeyPair);
 
-/** One key for each process. It takes seconds to generate, and its private half is not kept. */
+/** Generates one key for each process, because this takes seconds. The private key is not stored. */
 function onceGenerated(): () => Promise<string> {
   let key: Promise<string> | undefined;
   return () => {

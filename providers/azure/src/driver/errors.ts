@@ -5,7 +5,9 @@ import { WrongPrincipal } from './principal.ts';
 
 const EXHAUSTED = new Set(['ZonalAllocationFailed', 'SkuNotAvailable', 'AllocationFailed', 'ResourceQuotaExceeded']);
 
-/** Whether a VM or a disk could not be made for want of capacity or quota; the original looks at the whole answer. */
+/**
+ * Whether a VM or a disk could not be created because of missing capacity or quota. The original searches the whole answer.
+ */
 export function isExhausted(thrown: unknown): boolean {
   if (!(thrown instanceof ArmError)) return false;
   const { code } = thrown;
@@ -15,13 +17,19 @@ export function isExhausted(thrown: unknown): boolean {
   return EXHAUSTED.has(code);
 }
 
-/** The answer as the original prints it, one member a line: its rules look for words of one line. */
+/**
+ * Formats the answer as the original prints it, with one member on each line. The rules of the original search for words
+ * within one line.
+ */
 function indented(text: string): string {
   const value = tryParseJson(text);
   return value === undefined ? text : JSON.stringify(value, null, 2);
 }
 
-/** Whether Azure reports that the resource does not exist. A 404 without an error code comes from a proxy or a wrong endpoint. */
+/**
+ * Whether Azure reports that the resource does not exist. A 404 without an error code comes from a proxy or a wrong
+ * endpoint.
+ */
 export const isAbsent = (thrown: unknown): boolean =>
   thrown instanceof ArmError && thrown.status === 404 && thrown.code !== '';
 
@@ -29,7 +37,10 @@ const isCredentialsRefused = (thrown: unknown): boolean =>
   thrown instanceof TokenRefused ||
   (thrown instanceof ArmError && (thrown.status === 401 || thrown.code === 'AuthorizationFailed'));
 
-/** An error of a call, reported after `what`. `Internal` is the original's code for errors without another code. */
+/**
+ * Converts an error of a call. `what` is the start of the message. The code of all other errors is `Internal`, as in the
+ * original.
+ */
 export function fromCloud(
   thrown: unknown,
   what: string,

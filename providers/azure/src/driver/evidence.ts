@@ -2,7 +2,10 @@ import type { InstanceViewStatus, VirtualMachineInstanceView } from '@azure/arm-
 import { type InstanceEvidence, wholeLines } from '@mcm/core/driver';
 import type { Session } from './session.ts';
 
-/** The evidence of Azure about a VM. A console that is refused, or not kept, leaves the state. @throws what `Arm` throws for the state */
+/**
+ * Reports the state and the console output of a VM. If Azure refuses the console or does not store it, only the state is
+ * reported. @throws the error of `Arm` for the state
+ */
 export async function reportEvidence(session: Session, name: string, signal: AbortSignal): Promise<InstanceEvidence> {
   const view = await session.instanceView(name, signal);
   const state = describe(name, view);
@@ -16,7 +19,10 @@ export async function reportEvidence(session: Session, name: string, signal: Abo
   }
 }
 
-/** The console's address is its own credential: every holder of it can read the log. */
+/**
+ * The address of the console contains its credentials: everyone with the address can read the log. So errors do not contain
+ * it.
+ */
 const withoutAddress = (thrown: unknown): string =>
   (thrown instanceof Error ? thrown.message : String(thrown)).replaceAll(/(https:\/\/[^\s?]+)\?\S+/g, '$1');
 

@@ -12,7 +12,7 @@ export const dataDiskName = (vm: string, disk: DataDisk): string => `${vm}${data
 export const dataDisksOf = ({ properties }: AzureProviderSpec): readonly DataDisk[] =>
   properties?.storageProfile?.dataDisks ?? [];
 
-/** Every disk that a machine's VM is made with. */
+/** The names of all disks that are created with the VM of a machine. */
 export const diskNames = (vm: string, spec: AzureProviderSpec): readonly string[] => [
   osDiskName(vm),
   ...dataDisksOf(spec).map((disk) => dataDiskName(vm, disk)),
@@ -24,13 +24,13 @@ export const providerIdOf = ({ location = '' }: AzureProviderSpec, vm: string): 
 export interface Row {
   readonly type?: unknown;
   readonly name?: unknown;
-  /** Value of the tag of the control cluster; absent: it was not read. */
+  /** The value of the tag of the control cluster; absent if it was not read. */
   readonly owner?: unknown;
 }
 
 /**
- * Names of the machines of the rows. A NIC or an OS disk without a VM counts as a remainder of its machine. A data disk alone
- * does not count, because its name does not determine the name of the machine.
+ * The names of the machines of the rows. A NIC or an OS disk without a VM still belongs to its machine. A data disk alone
+ * does not count, because its name does not contain the exact name of the machine.
  */
 export const machineNames = (rows: readonly Row[]): readonly string[] => [
   ...new Set(rows.map(machineOf).filter((name) => name !== '')),

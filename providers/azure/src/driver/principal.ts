@@ -2,10 +2,10 @@ import { readCertificate } from '../arm/certificate.ts';
 import type { Principal } from '../arm/tokens.ts';
 import type { AzureCredentials } from './schemas.ts';
 
-/** The Secret cannot identify any principal. */
+/** The Secret does not identify a principal. */
 export class WrongPrincipal extends Error {
   override readonly name = 'WrongPrincipal';
-  /** The key of the Secret that is wrong. */
+  /** The key of the Secret that has the error. */
   readonly key: string;
 
   constructor(key: string, message: string) {
@@ -14,13 +14,13 @@ export class WrongPrincipal extends Error {
   }
 }
 
-/** The first of several names of a key that the Secret has. */
+/** Returns the first value that the Secret contains, of several names of a key. */
 export const firstOf = (...values: (string | undefined)[]): string =>
   (values.find((value) => value !== undefined) ?? '').trim();
 
 /**
- * The principal that a Secret identifies.
- * @param allowManaged Whether a Secret may ask for the identity of the controller's own host
+ * Returns the principal that a Secret identifies.
+ * @param allowManaged Whether a Secret may request the identity of the controller's host
  * @throws WrongPrincipal
  */
 export function principalOf(credentials: AzureCredentials, allowManaged = false): Principal {
@@ -43,7 +43,7 @@ export function principalOf(credentials: AzureCredentials, allowManaged = false)
   return { managed: false, tenant, clientId, proof: { secret } };
 }
 
-/** Reads the certificate of a principal that has one. @throws WrongPrincipal */
+/** Checks the certificate of a principal, if it has one. @throws WrongPrincipal */
 export function checkPrincipal(principal: Principal): void {
   if (principal.managed || !('certificate' in principal.proof)) return;
   try {
@@ -54,8 +54,8 @@ export function checkPrincipal(principal: Principal): void {
 }
 
 /**
- * Errors in the credentials that no cloud accepts.
- * @param secrets Their names, `Secret n/a`
+ * Errors in the credentials that are the same for every cloud.
+ * @param secrets The names of the Secrets, such as `Secret n/a`
  * @param allowManaged Whether the controller allows managed identities
  */
 export function principalProblems(

@@ -1,11 +1,11 @@
 import type { Clock } from '@mcm/kube';
 
-/** Answers at once; those used least lately are forgotten. */
+/** Maximum number of cached answers. Beyond it, the least recently used one is dropped. */
 const KEPT = 256;
 
 /**
- * Answers of the cloud that are the same for many machines, cached for a while. Callers during a request share its answer. A
- * failure is not cached.
+ * Caches answers of the cloud that are the same for many machines. Callers during a request share its answer. A failure is
+ * not cached.
  */
 export class Remembered<T> {
   readonly #clock: Clock;
@@ -22,7 +22,7 @@ export class Remembered<T> {
 
   /**
    * @param signal Cancels the request. Other callers that share it repeat it.
-   * @param keep Whether an answer holds for the next as well; else the next asks again.
+   * @param keep Whether the answer is cached. If it returns false, the next caller sends a new request.
    */
   async get(
     key: string,

@@ -10,11 +10,11 @@ const MINUTE = 60_000;
 const VM_MS = 15 * MINUTE;
 const UPDATE_MS = 10 * MINUTE;
 const PART_MS = 10 * MINUTE;
-/** Parts deleted at once. */
+/** Number of resources that are deleted at the same time. */
 const AT_ONCE = 2;
 
 /**
- * Deletes a VM and all that was made with it. Disks of persistent volumes are left alone.
+ * Deletes a VM and everything that was created with it. Disks of persistent volumes are kept.
  * @param mayGo Whether the VM with these tags may be deleted.
  * @throws MachineError
  */
@@ -33,7 +33,7 @@ export async function deleteVm(
   if (!mayGo(vm.tags)) return;
   const what = `[ResourceGroup: ${group}, Name: ${name}]`;
   if (isGoing(vm)) {
-    // An earlier process or another client already started its deletion, so neither a change nor a second DELETE is needed.
+    // An earlier process or another client has started the deletion, so neither a change nor a second DELETE is needed.
     const gone = counted('virtual_machine_delete', () => arm.followGone(session.vm(name), VM_MS, signal));
     const ended = await gone.catch((thrown: unknown) => {
       throw fromCloud(thrown, `Failed to delete VM: ${what}, Err: `, signal);
@@ -69,11 +69,11 @@ async function groupExists(session: Session, signal: AbortSignal, counted: Obser
     return await counted('resource_group_exists', async () => {
       try {
         const status = await session.groupStatus(signal);
-        // Any other answer does not come from this API.
+        // Any other status does not come from this API.
         if (status !== '204') throw new Error(`the cloud answered ${status}`);
         return true;
       } catch (thrown) {
-        // The answer to HEAD has no body that could hold a code.
+        // The answer to HEAD has no body, so it has no error code.
         if (thrown instanceof ArmError && thrown.status === 404 && thrown.text === '') return false;
         throw thrown;
       }
@@ -110,7 +110,7 @@ const isUpdatable = ({ provisioningState, storageProfile }: VirtualMachine): boo
   provisioningState?.toLowerCase() !== 'failed' &&
   !(storageProfile?.dataDisks ?? []).some(({ toBeDetached }) => toBeDetached === true);
 
-/** The change that makes the VM's own resources be deleted with it; undefined if none is needed. */
+/** The change after which Azure deletes the VM's own resources together with the VM; undefined if it is not needed. */
 function cascade(
   { networkProfile, storageProfile }: VirtualMachine,
   name: string,
@@ -131,11 +131,14 @@ function cascade(
     networkProfile: nics.length > 0 ? { networkInterfaces: nics } : undefined,
     storageProfile: { osDisk: os, dataDisks: disks.length > 0 ? disks : undefined },
   };
-  // The SDK's type asks for fields that a change of other fields must not send.
+  // The type of the SDK requires fields that this change must not send.
   return update as VirtualMachineUpdate;
 }
 
-/** Deletes NIC and disks by their names, two at a time; all are tried. A missing resource is not an error. @throws MachineError */
+/**
+ * Deletes the NIC and the disks by their names, two at a time. After an error, it continues with the others. A missing
+ * resource is not an error. @throws MachineError
+ */
 export async function deleteLeftOvers(
   session: Session,
   vm: string,

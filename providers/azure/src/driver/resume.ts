@@ -4,18 +4,21 @@ import { ArmError } from '../arm/error.ts';
 import { isAbsent, isExhausted } from './errors.ts';
 import type { Session } from './session.ts';
 
-/** Whether a NIC serves the VM of this name. Then an earlier call, perhaps of an earlier process, has requested the VM. */
+/**
+ * Whether a NIC is attached to the VM of this name. If so, an earlier call, perhaps of an earlier process, has requested the
+ * VM.
+ */
 export function servesVm({ virtualMachine }: NetworkInterface, vm: string): boolean {
   const id = virtualMachine?.id ?? '';
   return id.slice(id.lastIndexOf('/') + 1).toLowerCase() === vm.toLowerCase();
 }
 
 /**
- * Waits for the end of a creation that an earlier call began, and does not request it again. A second PUT would change a
- * VM in creation, and Azure refuses it when its user data differs by now. The cloud reports the progress, so the earlier
- * call did not need to store it.
- * @returns false if the VM must be requested: it does not exist, or its creation failed for a reason that may pass
- * @throws ArmError, among others the lack of capacity that ended the VM's operation
+ * Waits for the end of a creation that an earlier call started, and does not request it again. A second PUT would change a
+ * VM that is being created, and Azure refuses it if its user data has changed. The cloud reports the progress, so the
+ * earlier call did not need to store it.
+ * @returns false if the VM must be requested: it does not exist, or its creation failed for a temporary reason
+ * @throws ArmError, for example if the creation ended for a lack of capacity
  */
 export async function resumeVm(
   session: Session,
@@ -30,7 +33,7 @@ export async function resumeVm(
     return true;
   } catch (thrown) {
     if (isAbsent(thrown)) return false;
-    // A state without a refusal has the status of its answer.
+    // If the resource only reports a failed state, the error has the status 200. All other errors are thrown.
     if (!(thrown instanceof ArmError) || thrown.status !== 200) throw thrown;
   }
   const why = await failureOf(session, vm, signal);
@@ -38,7 +41,7 @@ export async function resumeVm(
   return false;
 }
 
-/** Why a VM's operation failed, as its instance view keeps it: `ProvisioningState/failed/AllocationFailed`. */
+/** The reason for the failed creation of a VM, from its instance view: `ProvisioningState/failed/AllocationFailed`. */
 async function failureOf(session: Session, vm: string, signal: AbortSignal): Promise<ArmError | undefined> {
   const { statuses } = await session.instanceView(vm, signal);
   const failed = statuses?.find(({ code }) => /^ProvisioningState\/failed\/./i.test(code ?? ''));

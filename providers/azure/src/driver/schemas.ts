@@ -134,7 +134,7 @@ const subnetInfo = z.object({
   subnetName: text('subnet of the VMs; required'),
 });
 
-/** `MachineClass.providerSpec` of provider `Azure`: types only, the rules are in `validate.ts`. */
+/** `MachineClass.providerSpec` of provider `Azure`. It contains only types; the rules are in `validate.ts`. */
 export const AzureProviderSpec = z.object({
   location: text('region of the VMs, northeurope; required'),
   resourceGroup: text('resource group of VMs, NICs and disks; required'),
@@ -151,7 +151,7 @@ export const AzureProviderSpec = z.object({
 });
 export type AzureProviderSpec = z.infer<typeof AzureProviderSpec>;
 
-/** Decoded data of the class's Secrets; of two names of a key the first that is there counts. */
+/** Decoded data of the Secrets of a class. If a key has two names, the first one in the Secret counts. */
 export const AzureCredentials = z.looseObject({
   clientID: text('ID of the application; required unless managedIdentity is system'),
   azureClientId: text('another name of clientID'),

@@ -14,15 +14,15 @@ import { checkPrincipal, firstOf, principalOf } from './principal.ts';
 import { Remembered } from './remembered.ts';
 import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 
-/** The inputs of a session. Of the settings none counts for a class that names its cloud. */
+/** The inputs of a session. If a class names its cloud, the addresses in these settings have no effect. */
 export interface SessionOptions extends DriverContext, AzureSettings {
   readonly readFile: TokenOptions['readFile'];
-  /** Value of the Authorization header, for clouds that want none of Microsoft's. */
+  /** Returns the value of the Authorization header, for clouds that do not use tokens of Microsoft. */
   readonly authorize?: ((scope: string, signal: AbortSignal) => Promise<string | undefined>) | undefined;
   readonly version?: string;
 }
 
-/** A segment of a path, escaped as Go's `url.PathEscape` does it. */
+/** Escapes a segment of a path like `url.PathEscape` of Go. */
 const segment = (text: string): string =>
   encodeURIComponent(text)
     .replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
@@ -30,22 +30,22 @@ const segment = (text: string): string =>
 
 type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
 
-/** The state of a principal between calls. */
+/** The clients and tokens of a principal, which are kept between calls. */
 interface Connection {
   readonly arm: Arm;
   readonly images: Remembered<VirtualMachineImage>;
   readonly terms: Remembered<unknown>;
 }
 
-/** Terms may be withdrawn and images published: neither is believed for longer. */
+/** Terms may be withdrawn and images published, so cached answers expire after this time. */
 const LOOKUPS_KEPT_MS = 10 * 60_000;
 
 type ClientOf<K extends keyof Clients> = Awaited<ReturnType<Clients[K]>>;
 
-/** A subscription's part of a cloud, and the paths in it that a class means. */
+/** A subscription in a cloud, with the paths of the resources of a class. */
 export class Session {
   readonly arm: Arm;
-  /** Images and agreed terms are the same for all machines of a class. */
+  /** Images and accepted terms are the same for all machines of a class. */
   readonly images: Remembered<VirtualMachineImage>;
   readonly terms: Remembered<unknown>;
   readonly subscription: string;
@@ -64,12 +64,12 @@ export class Session {
     return this.arm.clients(this.subscription);
   }
 
-  /** The id of a resource of the class's group. @param kind `Microsoft.Compute/disks` */
+  /** The ID of a resource in the resource group of the class. @param kind For example `Microsoft.Compute/disks` */
   idOf(kind: string, name: string): string {
     return `/subscriptions/${segment(this.subscription)}/resourceGroups/${segment(this.group)}/providers/${kind}/${segment(name)}`;
   }
 
-  /** One request, by one of the SDK's clients. */
+  /** Sends one request with one of the SDK's clients. */
   async ask<K extends keyof Clients, T>(
     kind: K,
     send: (client: ClientOf<K>, options: CallOptions) => PromiseLike<T>,
@@ -79,7 +79,7 @@ export class Session {
     return this.arm.ask((options) => send(client, options), signal);
   }
 
-  /** A change to its end. Same parameters as `Arm.run`. */
+  /** Runs a change until it ends. The parameters are those of `Arm.run`. */
   async run<K extends keyof Clients, T>(
     kind: K,
     begin: (client: ClientOf<K>, options: CallOptions) => Poller<T>,
@@ -92,12 +92,12 @@ export class Session {
   readonly vm = (name: string) => (signal: AbortSignal) =>
     this.ask('compute', ({ virtualMachines }, options) => virtualMachines.get(this.group, name, options), signal);
 
-  /** The current instance view: the reports of the platform and of the agents on the VM. */
+  /** The current instance view, with the reports of the platform and of the agents on the VM. */
   instanceView(name: string, signal: AbortSignal): Promise<VirtualMachineInstanceView> {
     return this.ask('compute', ({ virtualMachines: vms }, o) => vms.instanceView(this.group, name, o), signal);
   }
 
-  /** Addresses of the console's log and screenshot, good for a while. */
+  /** The addresses of the console log and the screenshot. They are valid for a limited time. */
   bootDiagnostics(name: string, signal: AbortSignal): Promise<RetrieveBootDiagnosticsDataResult> {
     return this.ask(
       'compute',
@@ -129,7 +129,7 @@ export class Session {
     return this.run('compute', begin, { timeoutMs, signal });
   }
 
-  /** The terms of a marketplace image; given `body`, they are changed to it. */
+  /** Reads the terms of a marketplace image, or changes them to `body`. */
   async agreement({ publisher, product, name }: Plan, signal: AbortSignal, body?: object): Promise<unknown> {
     const terms = await this.ask(
       'rest',
@@ -143,7 +143,7 @@ export class Session {
     return terms.body;
   }
 
-  /** The status of Azure for the existence of the class's resource group: 204 means that it exists. */
+  /** The HTTP status of the request for the resource group of the class. 204 means that it exists. */
   async groupStatus(signal: AbortSignal): Promise<string> {
     const { status } = await this.ask(
       'rest',
@@ -157,11 +157,11 @@ export class Session {
   }
 }
 
-/** How a change is followed. */
+/** How the driver waits for a change. */
 export interface Change<T> {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Reads the resource that is made or changed; absent: it is deleted. */
+  /** Reads the resource that is created or changed. Absent for a deletion. */
   readonly read?: Read<T & Provisioned>;
 }
 
@@ -175,14 +175,17 @@ export interface Plan {
 const TERMS =
   '/subscriptions/{subscription}/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine/publishers/{publisher}/offers/{offer}/plans/{plan}/agreements/current';
 
-/** Said where an operator may wonder why his endpoint is not asked. */
+/** Part of messages, so that the operator knows why his endpoint has no effect. */
 const OWN_CLOUD =
   'providerSpec.cloudConfiguration.name takes precedence over endpoints in flags and environment; to use those, remove cloudConfiguration';
 
-/** Principals at once; those used least lately are forgotten. */
+/** Maximum number of cached principals. Beyond it, the least recently used one is dropped. */
 const KEPT = 64;
 
-/** Clients by cloud and principal, with their tokens and learned rates. @throws WrongPrincipal */
+/**
+ * Returns the session of a request. It caches clients by cloud and principal, with their tokens and learned rates. @throws
+ * WrongPrincipal
+ */
 export function sessions(options: SessionOptions): (request: Request) => Session {
   const clients = new Map<string, Connection>();
   return ({ spec, credentials, log }) => {
@@ -232,7 +235,7 @@ function connect(options: SessionOptions, name: string | undefined, principal: P
   });
 }
 
-/** The class's own cloud; without one the operator's, with the addresses that he gives in place of its own. */
+/** The addresses of the cloud that the class names. If it names none, the addresses that the operator has set. */
 function addressesOf({ cloud, endpoint, login }: AzureSettings, named: string | undefined): CloudAddresses {
   if (named) return cloudOf(named);
   return { ...cloudOf(cloud), ...withoutUndefined({ management: endpoint || undefined, login: login || undefined }) };

@@ -6,13 +6,13 @@ const field = (bytes: Buffer): Buffer => {
   return Buffer.concat([length, bytes]);
 };
 
-/** A number as SSH writes it (RFC 4251): a leading zero where it would look negative. */
+/** Encodes a number for SSH (RFC 4251): with a leading zero if it would look negative. */
 const number = (text: string | undefined): Buffer => {
   const bytes = Buffer.from(text ?? '', 'base64url');
   return field((bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.of(0), bytes]) : bytes);
 };
 
-/** An RSA key as a line of authorized_keys, without comment and line end. */
+/** Formats an RSA key as a line of authorized_keys, without comment and line end. */
 export function sshPublicKey(key: KeyObject): string {
   const { n, e } = key.export({ format: 'jwk' });
   const blob = Buffer.concat([field(Buffer.from('ssh-rsa')), number(e), number(n)]);

@@ -10,7 +10,7 @@ const STORAGE = 'providerSpec.properties.storageProfile';
 
 export const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === '';
 
-/** The deprecated `machineSet`'s kind, before all else. @returns the error, or undefined */
+/** The error of `kind` in the deprecated `machineSet`; undefined if it is valid. The original checks it first. */
 export function machineSetProblem({ properties }: AzureProviderSpec): string | undefined {
   const { machineSet } = properties ?? {};
   if (!machineSet || KINDS.includes(machineSet.kind ?? '')) return undefined;
@@ -24,8 +24,8 @@ export function machineSetProblem({ properties }: AzureProviderSpec): string | u
 }
 
 /**
- * The errors of a provider spec, in the words and order of the original.
- * Source: machine-controller-manager-provider-azure, pkg/azure/api/validation.
+ * Returns the errors of a provider spec, with the texts and the order of the original. Source:
+ * machine-controller-manager-provider-azure, pkg/azure/api/validation.
  */
 export function specProblems(spec: AzureProviderSpec): readonly string[] {
   const errors = new FieldErrors();
@@ -95,7 +95,7 @@ function checkOsDisk(
     errors.unsupported(`${STORAGE}.osDisk.securityEncryptionType`, type ?? '', types);
 }
 
-/** Paths name no index, as the original's. */
+/** Paths in these errors have no index, as in the original. */
 function checkDataDisks(disks: readonly DataDisk[], errors: FieldErrors): void {
   const path = `${STORAGE}.dataDisks`;
   for (const { lun = 0, diskSizeGB = 0, storageAccountType, imageRef } of disks) {
@@ -113,7 +113,7 @@ function checkDataDisks(disks: readonly DataDisk[], errors: FieldErrors): void {
   }
 }
 
-/** Exactly one of zone, availability set and scale set. */
+/** Checks that exactly one of zone, availability set and scale set is given. */
 function checkPlace({ zone, availabilitySet, virtualMachineScaleSet }: Properties, errors: FieldErrors): void {
   const places = [zone !== undefined, !isBlank(availabilitySet?.id), !isBlank(virtualMachineScaleSet?.id)];
   if (places.filter(Boolean).length !== 1)
@@ -135,7 +135,7 @@ function checkReservation({ capacityReservation }: Properties, errors: FieldErro
     errors.invalid(path, id, `provided resource ID must be of type '${RESERVATION_TYPE}', got '${type.type}'`);
 }
 
-/** The type of an ARM resource, its provider's namespace left out: `capacityReservationGroups/capacityReservations`. */
+/** The type of an ARM resource without the namespace of its provider: `capacityReservationGroups/capacityReservations`. */
 function resourceTypeOf(id: string): { readonly type: string } | { readonly problem: string } {
   if (id === '') return { problem: 'id cannot be empty' };
   if (!id.startsWith('/')) return { problem: `resource id '${id}' must start with '/'` };
@@ -159,7 +159,7 @@ function checkTags(tags: AzureProviderSpec['tags'], errors: FieldErrors): void {
       errors.required(`${path}.${prefix}`, `Tag starting with ${prefix} must be set`);
 }
 
-/** The errors of a Secret, in the words and order of the original. */
+/** Returns the errors of a Secret, with the texts and the order of the original. */
 export function secretProblems(secret: AzureCredentials): readonly string[] {
   const errors = new FieldErrors();
   const missing = (...values: (string | undefined)[]): boolean => values.every(isBlank);
@@ -176,7 +176,10 @@ export function secretProblems(secret: AzureCredentials): readonly string[] {
   return errors.all;
 }
 
-/** Exactly one proof. The texts of the two that the original knows are the original's. */
+/**
+ * Checks that the Secret has exactly one proof of identity. The original supports two of them, and their texts are those of
+ * the original.
+ */
 function checkProofs(secret: AzureCredentials, managed: boolean, errors: FieldErrors): void {
   const hasSecret = !isBlank(secret.clientSecret) || !isBlank(secret.azureClientSecret);
   const hasFile = !isBlank(secret.workloadIdentityTokenFile);

@@ -7,7 +7,7 @@ import { secretProblems, specProblems } from './validate.ts';
 
 const PROVIDER = 'GCP';
 
-/** The first words of errors of a call in the original. */
+/** The start of the error message of a call, as in the original. */
 export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'>): string {
   const name = machine?.metadata.name ?? '';
   if (call === 'create') return name === '' ? 'Create machines failed' : `Create machine "${name}" failed`;
@@ -16,8 +16,9 @@ export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'
 }
 
 /**
- * Provider spec and Secret of a class, in the original's order, codes and words: another provider is `InvalidArgument`,
- * all else `Internal`. A creation looks at the whole provider spec, the other calls at the zone alone.
+ * Reads the provider spec and the Secret of a class, with the order, codes and texts of the original. Another provider is
+ * `InvalidArgument`, and every other error is `Internal`. A creation checks the whole provider spec, and the other calls
+ * check only the zone.
  */
 export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCredentials> {
   const { machineClass, data } = input;
@@ -30,7 +31,7 @@ export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCre
   return { spec, credentials };
 }
 
-/** The provider spec as a creation reads it, without the Secret. @throws MachineError */
+/** Reads the provider spec with the rules of a creation, without the Secret. @throws MachineError */
 export const readSpec = (machineClass: MachineClass): GcpProviderSpec => specOf({ call: 'create', machineClass });
 
 function specOf(input: SpecInput): GcpProviderSpec {
@@ -67,8 +68,8 @@ function fail(input: SpecInput, step: string, inner: string, message: string, pl
 }
 
 /**
- * Errors in the credentials that no cloud accepts, in the words of the original, with the key.
- * @param secrets Where they stand, `Secret n/a`
+ * Errors in the credentials that are the same for every cloud, with the texts of the original and the key of the Secret.
+ * @param secrets The names of the Secrets, such as `Secret n/a`
  */
 export function accountProblems(credentials: GcpCredentials, secrets: string, rules: AccountRules): readonly string[] {
   try {
@@ -81,7 +82,7 @@ export function accountProblems(credentials: GcpCredentials, secrets: string, ru
   }
 }
 
-/** A list entry that is null has no meaning; the original ends its process over it. */
+/** Finds null entries in lists. They have no meaning, and the original crashes on them. */
 function nulls(spec: Readonly<Record<string, unknown>> | null): string[] {
   return Object.entries(spec ?? {}).flatMap(([field, value]) =>
     Array.isArray(value)

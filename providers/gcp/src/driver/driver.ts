@@ -34,7 +34,7 @@ import { marksOf } from './validate.ts';
 /** The dependencies of the Google Cloud driver. */
 export interface GcpDriverOptions extends DriverContext, GcpSettings {
   readonly readFile: TokenOptions['readFile'];
-  /** Value of the Authorization header, for clouds that want none of Google's. */
+  /** Returns the value of the Authorization header, for clouds that do not use tokens of Google. */
   readonly authorize?: ((account: Account, signal: AbortSignal) => Promise<string | undefined>) | undefined;
   readonly version?: string;
 }
@@ -44,14 +44,20 @@ export type GcpDriver = DriverDefinition<GcpProviderSpec, GcpCredentials>;
 type Request = DriverRequest<GcpProviderSpec, GcpCredentials>;
 type OnMachine = MachineRequest<GcpProviderSpec, GcpCredentials>;
 
-/** Pauses before the first polls of an operation, then the interval: a short operation does not delay a machine. */
+/**
+ * Pauses before the first polls of an operation. The pauses are short at first, so that a short operation does not delay a
+ * machine.
+ */
 const FIRST_LOOKS_MS: readonly number[] = [1_000, 2_000, 4_000];
 const LOOK_MS = 5_000;
 /** The longest wait for an operation. */
 const LONGEST_MS = 300_000;
-/** Request ids that may be used up, before an operation that is done at once is taken for a new one. */
+/**
+ * An earlier request with the same ID may have started an operation that is done at once. After this number of IDs, the
+ * driver does not check for that.
+ */
 const REPLAYS = 5;
-/** Accounts at once; those used least lately are forgotten. */
+/** Maximum number of cached accounts. Beyond it, the least recently used one is dropped. */
 const KEPT = 64;
 
 interface Session {
@@ -60,7 +66,7 @@ interface Session {
   readonly zone: string;
 }
 
-/** The driver of Google Compute Engine, over its SDK. */
+/** The driver of Google Compute Engine. It uses the SDK of Google. */
 export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
   const { clock } = options;
   const open = sessions(options);
@@ -136,10 +142,10 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
   });
 }
 
-/** The state of a driver that its calls share. */
+/** The state that all calls of a driver share. */
 interface Calls {
   readonly clock: Clock;
-  /** Number of failed insertions, by the UID of the Machine: the next one is another request. */
+  /** Number of failed insertions by the UID of the Machine. After a failure, the next insertion needs a new request ID. */
   readonly failed: Map<string, number>;
 }
 
@@ -165,7 +171,8 @@ async function insert(calls: Calls, request: Creation, session: Session): Promis
   for (let attempt = first; ; attempt++) {
     try {
       const started = await gce.insert(project, zone, body, requestIdOf(`insert ${uid} ${attempt}`), signal);
-      // An operation that is done at once belongs to an earlier request: of an earlier process, or for a VM that is gone by now.
+      // If the operation is done at once, its request ID was used before: by an earlier process, or for a VM that no longer
+      // exists.
       if (started.status === 'DONE' && attempt < first + REPLAYS && !(await isThere(session, name, signal))) continue;
       await wait(calls, request, session, started.name);
       failed.delete(uid);
@@ -188,7 +195,7 @@ async function remove(calls: Calls, request: OnMachine, session: Session): Promi
   if (started) await wait(calls, request, session, started.name);
 }
 
-/** An instance without a name cannot be deleted, so it is not listed. */
+/** Lists the instances. An instance without a name cannot be deleted, so it is left out. */
 async function listAll(calls: Calls, request: Request, session: Session): Promise<readonly ListedInstance[]> {
   const named = (await lookup(calls, request, session)).filter(({ name = '' }) => name !== '');
   return named.map(({ name = '', creationTimestamp, labels }) =>
@@ -203,7 +210,7 @@ async function listAll(calls: Calls, request: Request, session: Session): Promis
 
 const BEARER = 'Bearer ';
 
-/** Clients by account, with their tokens and learned rates. */
+/** Returns the session of a request. It caches clients by account, with their tokens and learned rates. */
 function sessions(options: GcpDriverOptions): (request: Request) => Session {
   const { clock, connect, universe, version = '0.1.0' } = options;
   const endpoint = options.endpoint ?? `https://compute.${universe ?? PUBLIC_UNIVERSE}`;
@@ -226,7 +233,7 @@ function sessions(options: GcpDriverOptions): (request: Request) => Session {
   };
 }
 
-/** States of an instance that will not run again by itself; Compute Engine calls a stopped one TERMINATED. */
+/** States of an instance that does not start again automatically. Compute Engine calls a stopped instance TERMINATED. */
 const ENDING: ReadonlyMap<string, string> = new Map([
   ['STOPPING', 'being stopped or deleted'],
   ['TERMINATED', 'stopped'],
@@ -244,7 +251,10 @@ const sameMarks = (spec: GcpProviderSpec, { tags }: Instance): boolean => {
   return ours.cluster === theirs.cluster && ours.role === theirs.role;
 };
 
-/** The instances with the cluster and role of the class in its zone; empty without a request if the class lacks these tags. */
+/**
+ * The instances of the class's zone that have its cluster and role. If the class lacks these tags, the result is empty, and
+ * no request is sent.
+ */
 async function find({ spec, signal }: Request, { gce, project, zone }: Session): Promise<readonly Instance[]> {
   const { cluster, role } = marksOf(spec.tags ?? []);
   if (cluster === undefined || role === undefined) return [];
@@ -261,7 +271,7 @@ async function isThere({ gce, project, zone }: Session, name: string, signal: Ab
   }
 }
 
-/** Whether a refused insertion was refused because an earlier one of the same Machine had been taken. */
+/** Whether an insertion was refused because an earlier insertion for the same Machine succeeded. */
 async function isOurs(request: OnMachine, session: Session, thrown: unknown): Promise<boolean> {
   const { machine, spec, signal } = request;
   if (!(thrown instanceof Refusal && thrown.status === 409)) return false;
@@ -299,7 +309,7 @@ async function untilDone(clock: Clock, signal: AbortSignal, session: Session, na
   throw new Error('timed out waiting for the condition');
 }
 
-/** A UUID that is the same for the same text: asked twice with it, Compute Engine does it once. */
+/** Derives a UUID from a text. Compute Engine runs a request only once for each UUID. */
 function requestIdOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(

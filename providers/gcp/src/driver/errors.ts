@@ -2,7 +2,7 @@ import { type MachineCode, MachineError, TokenRefused, TokenUnavailable } from '
 import { Refusal } from '../gce/refusal.ts';
 import { WrongAccount } from '../login/accounts.ts';
 
-/** An operation that has ended in errors. */
+/** An operation that ended with errors. */
 export class OperationFailed extends Error {
   override readonly name = 'OperationFailed';
   readonly codes: readonly string[];
@@ -21,7 +21,7 @@ const EXHAUSTED = new Set([
   'ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS',
 ]);
 
-/** The last error counts, as in the original. */
+/** The last of several errors counts, as in the original. */
 function isExhausted(thrown: unknown): boolean {
   if (thrown instanceof OperationFailed) {
     const last = thrown.codes.at(-1) ?? '';
@@ -31,7 +31,7 @@ function isExhausted(thrown: unknown): boolean {
   return thrown.reported.includes('does not exist in zone') || thrown.reasons.includes('quotaExceeded');
 }
 
-/** The machine code of the error of a call. The original uses `Internal` for all other errors. */
+/** Converts the error of a call to a machine code. The code of all other errors is `Internal`, as in the original. */
 export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, launches = false): MachineError {
   if (thrown instanceof MachineError) return thrown;
   if (signal.aborted && signal.reason instanceof MachineError) return signal.reason;
@@ -46,7 +46,7 @@ export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, la
   });
 }
 
-/** Errors of the keys or of their permissions. The machine code is `Internal`, as in the original. */
+/** Whether the keys or their permissions caused the error. The machine code is `Internal`, as in the original. */
 const isCredentialsRefused = (thrown: unknown): boolean =>
   thrown instanceof TokenRefused ||
   (thrown instanceof Refusal &&

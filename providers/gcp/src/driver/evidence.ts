@@ -3,14 +3,17 @@ import type { Gce, Instance } from '../gce/client.ts';
 
 const CONSOLE_BYTES = 65_536;
 
-/** Where a VM is. */
+/** The project, zone and name of a VM. */
 interface Place {
   readonly gce: Gce;
   readonly project: string;
   readonly zone: string;
 }
 
-/** The evidence of Compute Engine about a VM. A serial port that is refused leaves the state. @throws the error of the client for the state */
+/**
+ * Reports the state and the serial console of a VM. If Google refuses the console, only the state is reported. @throws the
+ * error of the client for the state
+ */
 export async function reportEvidence(
   { gce, project, zone }: Place,
   name: string,

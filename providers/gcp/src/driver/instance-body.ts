@@ -3,7 +3,7 @@ import { withoutUndefined } from '@mcm/kube';
 import type { Disk, GcpProviderSpec, NetworkInterface } from '../spec/schemas.ts';
 import { SCRATCH, USER_DATA_METADATA } from './validate.ts';
 
-/** Key of the metadata that says how the user data is encoded; cloud-init reads it. */
+/** The metadata key for the encoding of the user data. cloud-init reads it. */
 const ENCODING_METADATA = 'user-data-encoding';
 const BASE64 = 'base64';
 
@@ -17,18 +17,18 @@ export interface Launch {
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === '' || value === 0 || value === false || (Array.isArray(value) && value.length === 0);
 
-/** Members that are set; zero values are left out, as Go's client does. */
+/** Removes zero values, as the Go client does. */
 const members = (all: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(all).filter(([, value]) => !isEmpty(value)));
 
-/** A map that is empty is left out as well; an object that is empty says something. */
+/** An empty map is left out as well. An empty object is kept, because it has a meaning. */
 const map = (value: Readonly<Record<string, string>> | undefined): object | undefined =>
   value && Object.keys(value).length > 0 ? value : undefined;
 
-/** 64-bit numbers travel as text. */
+/** The API of Google writes 64-bit numbers as text. */
 const int64 = (value: number | undefined): string | undefined => (value ? String(value) : undefined);
 
-/** The instance to insert. */
+/** The request body for a new instance. */
 export function instanceBody({ name, project, spec, userData }: Launch): Record<string, unknown> {
   const { region = '', zone = '', scheduling = {}, gpu, shieldedInstanceConfiguration: shielded } = spec;
   return members({
@@ -107,9 +107,9 @@ function metadataItems({ metadata = [] }: GcpProviderSpec, userData: Uint8Array)
 }
 
 /**
- * Text as cloud-config where it is, else as a script that runs at every start. Metadata are JSON texts, so other bytes, such as gzip, are
- * sent as base64, with a second key for the encoding.
- * @throws MachineError for binary data together with metadata that names another encoding
+ * The metadata items for the user data. Text is cloud-config, or a script that runs at every start. Metadata is part of a
+ * JSON text, so other bytes, such as gzip, are encoded as base64, and a second item contains the encoding.
+ * @throws MachineError for binary data together with metadata that contains another encoding
  */
 function userDataItems(metadata: NonNullable<GcpProviderSpec['metadata']>, userData: Buffer): object[] {
   if (isText(userData)) {

@@ -2,23 +2,23 @@ import { endpointFlag, endpointsInForce, plainHttpFlag, SettingSources, type Var
 import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 import { type AllowedSources, readSources } from '../login/sources.ts';
 
-/** The endpoints in the settings of the operator; absent: the defaults. */
+/** The endpoints that the operator has set. If absent, the defaults are used. */
 export interface GcpSettings {
   /** Origin of the Compute API. */
   readonly endpoint?: string | undefined;
-  /** Where service accounts get tokens. */
+  /** The address where service accounts request tokens. */
   readonly tokenEndpoint?: string | undefined;
-  /** Domain of a cloud that is not the public one. */
+  /** The domain of the cloud, if it is not the public one. */
   readonly universe?: string | undefined;
-  /** Token sources that Secrets may name in addition to Gardener's file; absent: none. */
+  /** Token sources that Secrets may use in addition to Gardener's file. If absent, there are none. */
   readonly sources?: AllowedSources | undefined;
-  /** Origin of the service that exchanges tokens of workloads. */
+  /** Origin of the service that exchanges the tokens of workloads. */
   readonly stsEndpoint?: string | undefined;
-  /** Origin of the service that makes tokens for impersonation. */
+  /** Origin of the service that creates tokens for impersonation. */
   readonly iamEndpoint?: string | undefined;
   /** Origin of the metadata server of this host. */
   readonly metadata?: string | undefined;
-  /** Origin of the metadata service of a host in AWS. */
+  /** Origin of the metadata service, for controllers on a host in AWS. */
   readonly awsMetadata?: string | undefined;
   /** Variables with AWS keys and a region. */
   readonly awsVariables?: Variables | undefined;
@@ -58,8 +58,8 @@ const AWS = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 
 const awsOf = (variables: Variables): Variables => Object.fromEntries(AWS.map((name) => [name, variables[name]]));
 
 /**
- * Reads flags and variables of the process.
- * @returns the settings of the driver, and the effective values by their source
+ * Reads the flags and variables of the process.
+ * @returns the settings of the driver, and the effective values with their sources
  * @throws ConfigError with the setting and a hint
  */
 export function gcpSettings(

@@ -2,7 +2,7 @@ import { FieldErrors } from '@mcm/core/driver';
 import type { Disk, GcpCredentials, GcpProviderSpec, NetworkInterface } from '../spec/schemas.ts';
 
 export const SCRATCH = 'SCRATCH';
-/** Key of the user data among an instance's metadata, where it is cloud-config. */
+/** The metadata key of user data that is cloud-config. */
 export const USER_DATA_METADATA = 'user-data';
 
 const CLUSTER = 'kubernetes-io-cluster-';
@@ -11,8 +11,8 @@ const INTERFACES = ['NVME', 'SCSI'];
 const MAINTENANCE = ['MIGRATE', 'TERMINATE'];
 
 /**
- * The errors of a provider spec, in the words and order of the original.
- * Source: machine-controller-manager-provider-gcp, pkg/gcp/validation.
+ * Returns the errors of a provider spec, with the texts and the order of the original. Source:
+ * machine-controller-manager-provider-gcp, pkg/gcp/validation.
  */
 export function specProblems(spec: GcpProviderSpec): readonly string[] {
   const errors = new FieldErrors();
@@ -34,7 +34,10 @@ export function specProblems(spec: GcpProviderSpec): readonly string[] {
   return errors.all;
 }
 
-/** The original makes VMs without these tags, and never finds them again: it neither uses nor deletes them. */
+/**
+ * Checks the tags of cluster and role. Without them, the original creates VMs and then never finds them, so it neither uses
+ * nor deletes them.
+ */
 function checkTags({ tags = [] }: GcpProviderSpec, errors: FieldErrors): void {
   const { cluster, role } = marksOf(tags);
   const why = 'it is required to find the VMs';
@@ -42,7 +45,10 @@ function checkTags({ tags = [] }: GcpProviderSpec, errors: FieldErrors): void {
   if (role === undefined) errors.required('spec.tags', `one tag must contain ${ROLE}, ${why}`);
 }
 
-/** Network tags by which a cluster's and role's instances are known: the last of each kind counts, as in the original. */
+/**
+ * The network tags that identify the cluster and the role of an instance. The last tag of each kind counts, as in the
+ * original.
+ */
 export function marksOf(tags: readonly string[]): { cluster: string | undefined; role: string | undefined } {
   const cluster = tags.findLast((tag) => tag.includes(CLUSTER));
   return { cluster, role: tags.findLast((tag) => tag.includes(ROLE) && !tag.includes(CLUSTER)) };
@@ -75,7 +81,7 @@ function checkNetworkInterface(path: string, nic: NetworkInterface, errors: Fiel
   if (ipCidrRange) checkRange(`${path}.ipCidrRange`, ipCidrRange, errors);
 }
 
-/** A mask size as Go's `strconv.Atoi` reads it: a sign and leading zeros are fine. */
+/** Parses a mask size like `strconv.Atoi` of Go, which accepts a sign and leading zeros. */
 function checkRange(path: string, range: string, errors: FieldErrors): void {
   const size = range.slice(1);
   if (!range.startsWith('/')) errors.invalid(path, range, "CIDR range must start with '/'");
@@ -98,7 +104,7 @@ function checkScheduling({ gpu, scheduling }: GcpProviderSpec, errors: FieldErro
     errors.forbidden(path, 'liveMigration is not allowed for VMs with gpu attached, use "TERMINATE" instead');
 }
 
-/** The errors of a Secret; undefined if the class refers to no Secret. */
+/** Returns the errors of a Secret; undefined if the class refers to no Secret. */
 export function secretProblems(secret: GcpCredentials | undefined): readonly string[] {
   if (!secret) return ['secret object that has been passed by the MCM is nil'];
   const { serviceAccountJSON, 'serviceaccount.json': alias, credentialsConfig, userData } = secret;

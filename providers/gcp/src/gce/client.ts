@@ -35,25 +35,25 @@ export interface GceOptions {
   readonly connect: (origin: string) => Transport;
   readonly endpoint: string;
   readonly userAgent: string;
-  /** Value of the Authorization header; undefined: none is sent. */
+  /** Returns the value of the Authorization header; undefined: the request has none. */
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
-  /** Called with a result of `authorize` that Google refused. */
+  /** Called when Google refuses a value of `authorize`. */
   readonly refused?: (authorization: string) => void;
 }
 
-/** @throws Error where the SDK has read something else: its words would quote the answer */
+/** @throws Error if the SDK returns another type. The error of the SDK is not used, because it would quote the answer. */
 function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new Error(`an answer that is not a ${what} of Compute Engine's`);
 }
 
-/** A throttled call has done nothing and is sent again, so often at most. */
+/** Maximum number of attempts of a throttled call. Such a call had no effect, so it is safe to repeat. */
 const ATTEMPTS = 10;
 
 /**
- * The members of an answer that the driver reads. The SDK makes an object of every member that it is given, which makes a
- * listing of many VMs twice as dear.
+ * Selects the members of an answer that the driver reads. The SDK makes an object for every member, so a full answer makes a
+ * listing of many VMs twice as expensive.
  */
 const pick =
   (...names: readonly string[]) =>
@@ -113,7 +113,7 @@ export class Gce {
     return readAs(instance, found, 'instance');
   }
 
-  /** The newest `bytes` of the first serial port, and where in all of it they begin. */
+  /** The newest `bytes` of the first serial port, and their position in the whole output. */
   async serialPort(project: string, zone: string, name: string, bytes: number, signal: AbortSignal) {
     const request = { project, zone, instance: name, port: 1, start: `-${bytes}` };
     const [found] = await this.#call('serialPort', { pick: ofSerialPort, signal }, ({ instances }) =>
@@ -151,7 +151,7 @@ export class Gce {
     let pageToken = '';
     do {
       const request = withoutUndefined({ project, zone, pageToken: pageToken || undefined });
-      // Page by page, so that each page is an attempt of its own.
+      // The pages are read one by one, so that each page has its own attempts.
       const [, , page] = await this.#call('list', { pick: ofPage, signal }, ({ instances }) =>
         instances.list(request, { ...once(), autoPaginate: false }),
       );
@@ -204,7 +204,7 @@ export class Gce {
     const answer = tryParseJson(withoutSent(await response.text(), request));
     if (response.status === 401 && authorization !== undefined) refused?.(authorization);
     if (response.status >= 300) throw readRefusal(response.status, response.headers, answer, clock.now());
-    // The SDK would make an empty success of what holds no member that it knows.
+    // The SDK would treat an answer without known members as an empty success.
     if (typeof answer === 'object' && answer !== null && !Array.isArray(answer)) return JSON.stringify(read(answer));
     throw new Error(`${method} ${path.replace(/\?.*/, '')}: the answer is not from Compute Engine`);
   }

@@ -1,10 +1,10 @@
-/** Methods of Compute Engine's services that the driver uses. All others cost memory and time to load. */
+/** The methods of Compute Engine that the driver uses. Other methods cost memory and load time. */
 export const METHODS: Readonly<Record<string, readonly string[]>> = {
   Instances: ['Insert', 'Get', 'List', 'Delete', 'GetSerialPortOutput'],
   ZoneOperations: ['Get'],
 };
 
-/** A service, message or enum as protobufjs writes it in JSON. */
+/** A service, a message or an enum in the JSON format of protobufjs. */
 export interface Description {
   readonly fields?: Readonly<Record<string, { readonly type: string }>>;
   readonly nested?: Readonly<Record<string, Description>>;
@@ -15,8 +15,8 @@ const PATH = ['google', 'cloud', 'compute', 'v1'];
 const PREFIX = /^\.?google\.cloud\.compute\.v1\./;
 
 /**
- * The descriptions of the used methods and their messages, taken from the descriptions of the whole API, which take about a
- * second of CPU and 80 MB to load. Reduced descriptions stay unchanged.
+ * Reduces the descriptions of the whole API to the used methods and their messages. Loading all descriptions takes about a
+ * second of CPU and 80 MB. Descriptions that are already reduced stay unchanged.
  * @throws Error if the SDK no longer describes a method, because its first call would fail
  */
 export function slimDescriptions(all: Description): Description {

@@ -9,13 +9,13 @@ const refusal = z.looseObject({
   }),
 });
 
-/** An error answer of Compute Engine. */
+/** An error response of Compute Engine. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
-  /** `rateLimitExceeded`, `alreadyExists`; several when the answer names several. */
+  /** The reasons of the error, such as `rateLimitExceeded` or `alreadyExists`. */
   readonly reasons: readonly string[];
-  /** The original text of the cloud. */
+  /** The text of the error, as the cloud wrote it. */
   readonly reported: string;
   readonly retryAfterMs: number | undefined;
 
@@ -29,12 +29,15 @@ export class Refusal extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** Google reports that the resource does not exist. A 404 without an error body comes from a proxy or a wrong endpoint. */
+  /**
+   * Whether Google reports that the resource does not exist. A 404 without an error body comes from a proxy or a wrong
+   * endpoint.
+   */
   get absent(): boolean {
     return this.status === 404 && (this.reported !== '' || this.reasons.length > 0);
   }
 
-  /** The account or project asks more often than it may; nothing has been done. */
+  /** Whether Google throttled the request. Such a request had no effect. */
   get throttles(): boolean {
     const limited = this.reasons.some((reason) => /^(user)?rateLimitExceeded$|^RATE_LIMIT_EXCEEDED$/i.test(reason));
     return this.status === 429 || (this.status === 403 && limited);

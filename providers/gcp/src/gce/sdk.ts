@@ -3,7 +3,10 @@ import { createRequire } from 'node:module';
 import { isRecord } from '@mcm/kube';
 import { type Description, slimDescriptions } from './descriptions.ts';
 
-/** Options of a call: the SDK must neither set timers nor repeat, for both are counted in one place, on the process's clock. */
+/**
+ * Options of a call. The SDK must neither set timers nor repeat calls: the driver counts both, with the clock of the
+ * process.
+ */
 interface CallOptions {
   readonly timeout: number;
   readonly retry: { readonly retryCodes: readonly number[] };
@@ -12,7 +15,10 @@ interface CallOptions {
 
 type Method<Answer> = (request: object, options: CallOptions) => Promise<Answer>;
 
-/** The used part of the SDK's clients. Their own types are 33 MB of declarations, which every type check would read. */
+/**
+ * The methods of the SDK's clients that the driver uses. The SDK's own types are 33 MB of declarations, which every type
+ * check would read.
+ */
 export interface Clients {
   readonly instances: {
     readonly insert: Method<readonly [{ readonly latestResponse: unknown }]>;
@@ -26,40 +32,43 @@ export interface Clients {
   readonly operations: { readonly get: Method<readonly [unknown]> };
 }
 
-/** A request as the SDK wrote it. */
+/** A request in the form of the SDK. */
 export interface SdkRequest {
   readonly method: string;
-  /** With its query. */
+  /** The path with the query. */
   readonly path: string;
   readonly body: string | undefined;
 }
 
 /** A call of the SDK. */
 export interface Call {
-  /** Sends the call's request. @returns the answer, judged, as JSON */
+  /** Sends the request of the call. @returns the checked answer as JSON */
   readonly send: (request: SdkRequest) => Promise<string>;
-  /** The driver's own body: the SDK adds maps that nothing has set. */
+  /** The body of the driver. The SDK would add empty maps to it. */
   readonly body?: object | undefined;
 }
 
-/** New options for each call, because the SDK changes them. */
+/** Options for one call. They are made for each call, because the SDK changes them. */
 export const once = (): CallOptions => ({ timeout: Number.POSITIVE_INFINITY, retry: { retryCodes: [] } });
 
 interface Running extends Call {
-  /** The error that `send` threw; the SDK replaces it by one of its own. */
+  /** The error of `send`. The SDK replaces it with its own error. */
   thrown?: unknown;
 }
 
 const calls = new AsyncLocalStorage<Running>();
 
-/** Google's SDK could not write a request, or not read an answer. Its own error quotes them, with the user data. */
+/**
+ * The SDK could not write a request or read an answer. The error of the SDK is not used, because it quotes the request or
+ * the answer with the user data.
+ */
 class SdkFailed extends Error {
   override readonly name = 'SdkFailed';
 }
 
 /**
- * Runs a call of the SDK. @param what names the call in errors
- * @throws what `send` threw, or SdkFailed
+ * Runs a call of the SDK. @param what The name of the call in errors
+ * @throws the error of `send`, or SdkFailed
  */
 export async function inCall<T>(what: string, call: Call, work: () => Promise<T>): Promise<T> {
   const running: Running = { ...call };
@@ -71,7 +80,7 @@ export async function inCall<T>(what: string, call: Call, work: () => Promise<T>
   }
 }
 
-/** In place of a login and of sockets: the SDK's requests go to the call's `send`. */
+/** Replaces the login and the sockets of the SDK: its requests go to `send` of the call. */
 const authClient = {
   getRequestHeaders: async () => new Headers(),
   fetch: async (address: string, { method, body }: { readonly method: string; readonly body?: unknown }) => {
@@ -93,7 +102,7 @@ const authClient = {
   },
 };
 
-/** The JSON of the SDK, without members that the driver did not set. */
+/** The JSON of the SDK, without the members that the driver did not set. */
 function asGiven(written: unknown, given: unknown): unknown {
   if (Array.isArray(written) && Array.isArray(given)) return written.map((each, i) => asGiven(each, given[i]));
   if (!isRecord(written) || !isRecord(given)) return written;
@@ -102,7 +111,7 @@ function asGiven(written: unknown, given: unknown): unknown {
   );
 }
 
-/** The part of `google-gax` that the clients are made with. */
+/** The part of `google-gax` that creates the clients. */
 interface Gax {
   readonly fallback: {
     readonly GrpcClient: new (options: object) => { loadProtoJSON(json: Description): unknown };
@@ -114,13 +123,13 @@ type Client<T> = new (options: object, gax: object) => T;
 const load = createRequire(import.meta.url);
 let clients: Clients | undefined;
 
-/** The clients, loaded by the first call. All accounts and endpoints share them, because each call contains its target. */
+/** The clients. The first call loads them. All accounts and endpoints share them, because each call contains its target. */
 export function gceClients(): Clients {
   clients ??= makeClients();
   return clients;
 }
 
-/** Loads the SDK ahead of the first call, so that no machine waits for it. */
+/** Loads the SDK before the first call, so that no machine waits for it. */
 export async function loadSdk(): Promise<void> {
   gceClients();
 }
@@ -133,7 +142,7 @@ function makeClients(): Clients {
   const operations = load('@google-cloud/compute/build/src/v1/zone_operations_client.js') as {
     readonly ZoneOperationsClient: Client<Clients['operations']>;
   };
-  // A variable of the environment would have it write whole requests to the log.
+  // Otherwise an environment variable could make the SDK write whole requests to the log.
   gax.loggingUtils.setBackend(null);
   const { GrpcClient } = gax.fallback;
   class SlimClient extends GrpcClient {
@@ -142,7 +151,7 @@ function makeClients(): Clients {
     }
   }
   const slim = { ...gax, fallback: { ...gax.fallback, GrpcClient: SlimClient } };
-  // Given here, so that the SDK reads neither the environment nor a metadata server.
+  // With these options, the SDK reads neither the environment nor a metadata server.
   const options = () => ({ authClient, apiEndpoint: 'compute.googleapis.com', universeDomain: 'googleapis.com' });
   return {
     instances: new instances.InstancesClient(options(), slim),

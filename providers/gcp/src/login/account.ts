@@ -12,7 +12,7 @@ import { externalAccount, readImpersonation } from './external-account.ts';
 import { parse } from './parse.ts';
 import { PUBLIC_UNIVERSE } from './universe.ts';
 
-/** All that a service account's key may hold: anything else could point the driver at somebody else's server. */
+/** All members that the key of a service account may have. Other members could redirect the driver to another server. */
 const SERVICE_ACCOUNT_FIELDS = [
   'auth_provider_x509_cert_url',
   'auth_uri',
@@ -36,15 +36,15 @@ const impersonated = z.looseObject({
   source_credentials: z.looseObject({}).nullish(),
 });
 
-/** The key of the Secret that holds the credentials: the first that is there. */
+/** The key of the Secret that contains the credentials: the first existing one. */
 export const accountField = (secret: GcpCredentials) =>
   (['serviceAccountJSON', 'serviceaccount.json', 'credentialsConfig'] as const).find(
     (name) => secret[name] !== undefined,
   );
 
 /**
- * The identity of the driver at Google.
- * @throws WrongAccount in the original's words
+ * The account that the driver uses at Google.
+ * @throws WrongAccount with the texts of the original
  */
 export function readAccount(secret: GcpCredentials, rules: AccountRules = {}): Account {
   try {
@@ -64,7 +64,7 @@ function accountOf(secret: GcpCredentials, rules: AccountRules): Account {
     project_id: named,
     universe_domain: own,
   } = parse(head, json ?? {}, `could not get service account from "${field}" field: failed to unmarshal json object`);
-  // Both would have to be changed by somebody: credentials of one cloud are not sent to another.
+  // Credentials of one cloud are not sent to another cloud. To change the cloud, an operator must change both values.
   if (universe && (own || PUBLIC_UNIVERSE) !== universe)
     throw new Error(
       `universe_domain of "${field}" is ${own || PUBLIC_UNIVERSE}, and GOOGLE_CLOUD_UNIVERSE_DOMAIN of the controller is ${universe}: they must be equal`,
@@ -82,7 +82,7 @@ function accountOf(secret: GcpCredentials, rules: AccountRules): Account {
 /** Credentials, and the other settings of the Secret and the operator. */
 interface Given {
   readonly json: unknown;
-  /** The key of the Secret. */
+  /** The key of the Secret that contains the credentials. */
   readonly field: string;
   readonly project: string;
   readonly rules: AccountRules;
@@ -139,7 +139,7 @@ function readJson(text: string, where: string): unknown {
   try {
     return JSON.parse(text.trim());
   } catch {
-    // The parser's words quote the text, which is a secret.
+    // The error of the parser quotes the text, which is a secret.
     throw new Error(`${where}: failed to unmarshal json object: it is no JSON`);
   }
 }
@@ -164,7 +164,7 @@ function serviceAccount(json: unknown, project: string, field: string, universe:
 
 function isGoogles(uri: string, universe: string): boolean {
   const url = URL.parse(uri);
-  // A user or password in it would be sent, and would stand in logs.
+  // A user or a password in the URL would be sent, and would appear in logs.
   const isBare = url?.username === '' && url.password === '';
   return isBare && url.protocol === 'https:' && `.${url.hostname}`.endsWith(`.${universe}`);
 }

@@ -1,6 +1,6 @@
 import type { AllowedSources } from './sources.ts';
 
-/** A key of a service account: its owner signs for himself. */
+/** The key of a service account, which signs its own assertions. */
 export interface ServiceAccount {
   readonly type: 'service_account';
   readonly project: string;
@@ -21,34 +21,34 @@ export type SubjectSource =
     }
   | { readonly from: 'aws' };
 
-/** A service account that tokens are made for, by another account that may do so. */
+/** A service account for which another account may create tokens. */
 export interface Impersonation {
   readonly url: string;
   readonly delegates: readonly string[];
   readonly lifetimeS: number;
 }
 
-/** A workload's own token, which is exchanged for one of Google's. */
+/** An account for the token of a workload, which is exchanged for a token of Google. */
 export interface ExternalAccount {
   readonly type: 'external_account';
   readonly project: string;
   readonly audience: string;
-  /** Where its token is exchanged. */
+  /** The URL of the exchange. */
   readonly stsUrl: string;
   readonly subjectTokenType: string;
   readonly source: SubjectSource;
   readonly impersonation: Impersonation | undefined;
 }
 
-/** A service account of the controller's own host. */
+/** A service account of the controller's host. */
 export interface HostAccount {
   readonly type: 'metadata_server';
   readonly project: string;
-  /** Its address, or `default`. */
+  /** Its email address, or `default`. */
   readonly email: string;
 }
 
-/** A service account that another account acts as. */
+/** A service account that another account impersonates. */
 export interface ImpersonatedAccount {
   readonly type: 'impersonated_service_account';
   readonly project: string;
@@ -56,21 +56,24 @@ export interface ImpersonatedAccount {
   readonly source: ServiceAccount | ExternalAccount | HostAccount;
 }
 
-/** The identity of the driver at Google. */
+/** The account that the driver uses at Google. */
 export type Account = ServiceAccount | ExternalAccount | HostAccount | ImpersonatedAccount;
 
 /** The settings of the operator for accounts in Secrets. */
 export interface AccountRules {
-  /** Domain of the cloud that the operator has chosen; absent: the public one, whatever the credentials say, as the original. */
+  /**
+   * The domain of the cloud that the operator has chosen. If absent, the public cloud is used for all credentials, as in the
+   * original.
+   */
   readonly universe?: string | undefined;
-  /** Places beside Gardener's file that Secrets may name; absent: none. */
+  /** Token sources that Secrets may use in addition to Gardener's file. If absent, there are none. */
   readonly sources?: AllowedSources | undefined;
 }
 
-/** The Secret cannot identify any account. */
+/** The Secret does not identify an account. */
 export class WrongAccount extends Error {
   override readonly name = 'WrongAccount';
-  /** A further fix, which the original's words do not name. */
+  /** An additional fix that the text of the original does not contain. */
   readonly fix: string;
 
   constructor(message: string, fix = '') {

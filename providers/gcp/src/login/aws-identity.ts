@@ -22,9 +22,10 @@ const roleKeys = z.looseObject({
 });
 
 /**
- * A request to AWS for the controller's own identity there, signed and not sent: Google sends it to verify the identity.
- * Source: google-auth-library, AwsClient; the keys come from the environment, else from the host's role.
- * @param audience Also signed, so that the request is not valid elsewhere
+ * A signed request to AWS for the identity of the controller. The driver does not send it to AWS: Google sends it to verify
+ * the identity. The keys come from the environment, otherwise from the role of the host. Source: google-auth-library,
+ * AwsClient
+ * @param audience Part of the signature, so that the request is not valid for another recipient
  */
 export async function signedIdentity(audience: string, options: TokenOptions, signal: AbortSignal): Promise<string> {
   const { awsVariables: variables = {}, clock } = options;
@@ -55,7 +56,7 @@ const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256'
 
 interface Signed {
   readonly query: string;
-  /** In the order of the alphabet, names in lower case. */
+  /** In alphabetical order, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly date: string;
   readonly region: string;

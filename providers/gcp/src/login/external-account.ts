@@ -10,14 +10,14 @@ import { parse } from './parse.ts';
 import { type AllowedSources, allowsPath, allowsUrl, NO_SOURCES } from './sources.ts';
 import { PUBLIC_UNIVERSE } from './universe.ts';
 
-/** The file of Gardener's workload identity, which every Secret may name. */
+/** The token file of Gardener's workload identity. Every Secret may use it. */
 const TOKEN_FILE = '/var/run/secrets/gardener.cloud/workload-identity/token';
 const JWT = 'urn:ietf:params:oauth:token-type:jwt';
 const AWS_REQUEST = 'urn:ietf:params:aws:token-type:aws4_request';
 const TOKEN_TYPES: readonly string[] = [JWT, 'urn:ietf:params:oauth:token-type:id_token'];
 const HOUR_S = 3_600;
 const LONGEST_LIFETIME_S = 12 * HOUR_S;
-/** The addresses where AWS libraries find the identity of a host, which credentials may contain. */
+/** The metadata addresses that AWS libraries use. Credentials may contain only these. */
 const AWS_METADATA = /^http:\/\/(169\.254\.169\.254|\[fd00:ec2::254\])\//;
 
 const text = z.string().nullish();
@@ -44,8 +44,8 @@ type Fields = z.infer<typeof schema>;
 type Source = NonNullable<Fields['credential_source']>;
 
 /**
- * Reads an `external_account`. Its token is sent only to Google, and comes from sources that the operator allows.
- * @throws Error, or WrongAccount, in the original's words
+ * Reads an `external_account`. Its token is sent only to Google, and comes only from sources that the operator allows.
+ * @throws Error, or WrongAccount, with the texts of the original
  */
 export function externalAccount(json: unknown, project: string, { universe, sources }: AccountRules): ExternalAccount {
   const fields = parse(schema, json, 'invalid credentials config');
@@ -81,7 +81,7 @@ function must(holds: boolean, field: string, should: string): void {
   if (!holds) throw new Error(`invalid credentials config: invalid ${field}: should ${should}`);
 }
 
-/** The account that a token is made for; undefined for an empty URL. @throws Error for a URL that is not Google's */
+/** The account that is impersonated; undefined for an empty URL. @throws Error for a URL that does not belong to Google */
 export function readImpersonation(url: string, universe: string): Impersonation | undefined {
   const pattern = `^https://iamcredentials\\.${universe.replaceAll('.', '\\.')}/v1/projects/-/serviceAccounts/.+:generateAccessToken$`;
   must(
@@ -92,7 +92,7 @@ export function readImpersonation(url: string, universe: string): Impersonation 
   return url === '' ? undefined : { url, delegates: [], lifetimeS: HOUR_S };
 }
 
-/** Gardener's file counts before all else, as in the original. */
+/** Gardener's file takes precedence over other sources, as in the original. */
 const isAwsSource = (source: Fields['credential_source']): boolean =>
   source?.file !== TOKEN_FILE && (source?.environment_id?.startsWith('aws') ?? false);
 
@@ -111,14 +111,14 @@ function readSource(source: Source, allowed: AllowedSources): SubjectSource {
   throw new WrongAccount(`invalid credentials config: invalid credential_source: should equal ${TOKEN_FILE}`);
 }
 
-/** @param entry Of --credential-sources that would allow the source */
+/** @param entry The entry of --credential-sources that would allow the source */
 const notAllowed = (entry: string): WrongAccount =>
   new WrongAccount(
     `invalid credentials config: invalid credential_source: should equal ${TOKEN_FILE}`,
     `allow the source with --credential-sources=${entry}`,
   );
 
-/** The member of a JSON text that holds the token; undefined: the text is the token. */
+/** The member of a JSON text that contains the token; undefined if the whole text is the token. */
 function fieldOf({ format: reported }: Source): string | undefined {
   const type = reported?.type ?? 'text';
   must(type === 'text' || type === 'json', 'credential_source.format.type', 'be text or json');
@@ -131,7 +131,7 @@ function fieldOf({ format: reported }: Source): string | undefined {
   return reported?.subject_token_field_name ?? undefined;
 }
 
-/** The addresses in the Secret must be the known addresses. The controller contacts only the addresses in its settings. */
+/** Only known addresses are valid in the Secret. The controller sends requests only to the addresses in its own settings. */
 function awsSource(source: Source, allowed: AllowedSources): SubjectSource {
   if (!allowed.aws) throw notAllowed('aws');
   must(source.environment_id === 'aws1', 'credential_source.environment_id', 'equal aws1');

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** @param where How an error begins @throws Error that names the members that are wrong, without their values */
+/** @param where The start of the error message @throws Error with the names of the wrong members, without their values */
 export function parse<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

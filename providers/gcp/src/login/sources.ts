@@ -1,26 +1,26 @@
 import { ConfigError } from '@mcm/kube';
 
-/** The places of which a Secret may name one as the source of its tokens: decided by the operator, never by the Secret. */
+/** Token sources that Secrets may use. The operator decides, and a Secret cannot extend the list. */
 export interface AllowedSources {
-  /** Files, and folders with all that is in them. */
+  /** Files, and folders with all of their files. */
   readonly paths: readonly string[];
   /** Origins of URLs. */
   readonly origins: readonly string[];
-  /** The AWS identity of the controller. */
+  /** Whether the AWS identity of the controller is allowed. */
   readonly aws: boolean;
-  /** The service accounts that the metadata server of the controller's host has. */
+  /** Whether the service accounts of the host's metadata server are allowed. */
   readonly metadata: boolean;
 }
 
-/** No token source except the file of Gardener's workload identity. */
+/** Only the file of Gardener's workload identity is allowed. */
 export const NO_SOURCES: AllowedSources = { paths: [], origins: [], aws: false, metadata: false };
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /**
  * Reads `--credential-sources`.
- * @param name Of the flag or variable
- * @throws ConfigError that names the entry
+ * @param name The name of the flag or variable
+ * @throws ConfigError with the invalid entry
  */
 export function readSources(name: string, text: string): AllowedSources {
   const entries = text
@@ -48,11 +48,14 @@ function isOrigin(entry: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname));
 }
 
-/** Whether a file is one of the allowed ones, or in an allowed folder. */
+/** Whether a file is allowed itself, or is in an allowed folder. */
 export const allowsPath = ({ paths }: AllowedSources, file: string): boolean =>
   isPath(file) && paths.some((path) => file === path || file.startsWith(path.endsWith('/') ? path : `${path}/`));
 
-/** Whether a URL is of an allowed origin. A user or password in it would be sent, and would stand in logs. */
+/**
+ * Whether the origin of a URL is allowed. A URL with a user or a password is refused, because these would be sent and would
+ * appear in logs.
+ */
 export function allowsUrl({ origins }: AllowedSources, text: string): boolean {
   const url = URL.parse(text);
   return url?.username === '' && url.password === '' && origins.includes(url.origin);

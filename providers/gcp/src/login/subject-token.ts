@@ -7,8 +7,8 @@ import { signedIdentity } from './aws-identity.ts';
 import type { TokenOptions } from './token-options.ts';
 
 /**
- * The token that a workload proves itself with, as its source has it now.
- * @throws TokenRefused, TokenUnavailable, or the signal's reason
+ * Reads the current token of a workload from its source.
+ * @throws TokenRefused, TokenUnavailable, or the reason of the signal
  */
 export async function subjectToken(
   { source, audience }: ExternalAccount,
@@ -47,7 +47,7 @@ async function ofUrl(
   return tokenIn(await askForText({ connect, url, headers, say, signal, now: clock.now() }), field, origin);
 }
 
-/** The token in a text, or in a member of its JSON. No text is quoted: it may be the token. */
+/** The token in a text, or in a member of its JSON. Errors quote no text, because it may be the token. */
 function tokenIn(text: string, field: string | undefined, from: string): string {
   if (field === undefined) {
     if (/^[\w.~+/=-]+$/.test(text)) return text;

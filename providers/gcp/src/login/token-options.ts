@@ -1,21 +1,24 @@
 import type { Clock, Transport } from '@mcm/kube';
 
-/** The environment of the logins. */
+/** The inputs of the logins. */
 export interface TokenOptions {
   readonly clock: Clock;
   readonly connect: (origin: string) => Transport;
-  /** undefined: the file does not exist. */
+  /** Returns undefined if the file does not exist. */
   readonly readFile: (path: string) => Promise<string | undefined>;
-  /** Where assertions of service accounts are exchanged in place of the key's `token_uri`: the operator's word, not the Secret's. */
+  /**
+   * The address where the assertions of service accounts are exchanged, instead of `token_uri` of the key. Only the operator
+   * sets it.
+   */
   readonly tokenEndpoint?: string | undefined;
-  /** Origin of the service that exchanges tokens of workloads; default the cloud's. */
+  /** Origin of the service that exchanges the tokens of workloads. Default: the service of the cloud. */
   readonly stsEndpoint?: string | undefined;
-  /** Origin of the service that makes tokens for impersonation; default the cloud's. */
+  /** Origin of the service that creates tokens for impersonation. Default: the service of the cloud. */
   readonly iamEndpoint?: string | undefined;
   /** Origin of the metadata server of this host. */
   readonly metadata?: string | undefined;
-  /** Origin of the metadata service of a host in AWS. */
+  /** Origin of the metadata service, for controllers on a host in AWS. */
   readonly awsMetadata?: string | undefined;
-  /** AWS keys and the region of this process, as AWS libraries find them in the environment. */
+  /** The environment variables of this process for AWS keys and the region, as AWS libraries read them. */
   readonly awsVariables?: Readonly<Record<string, string | undefined>> | undefined;
 }

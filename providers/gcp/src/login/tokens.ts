@@ -5,7 +5,7 @@ import { subjectToken } from './subject-token.ts';
 import type { TokenOptions } from './token-options.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
-/** Clocks differ a little: an assertion from the future is refused. */
+/** Assertions start this long in the past, because Google refuses assertions from the future and clocks differ. */
 const SKEW_S = 10;
 const HOUR_S = 3_600;
 const METADATA = 'http://metadata.google.internal';
@@ -13,7 +13,7 @@ const METADATA = 'http://metadata.google.internal';
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.number().optional() });
 const impersonated = z.looseObject({ accessToken: z.string().min(1), expireTime: z.string().optional() });
 
-/** The access token of an account, kept until shortly before its end. */
+/** Returns the access token of an account, which is cached until shortly before it expires. */
 export const createTokenSource = (account: Account, options: TokenOptions): TokenSource =>
   tokenSource(options.clock, (signal) => fetchToken(account, options, signal));
 
@@ -42,7 +42,7 @@ function ofServiceAccount(account: ServiceAccount, options: TokenOptions, signal
   return exchange(options.tokenEndpoint ?? account.tokenUri, form, options, signal);
 }
 
-/** The workload's own token for one of Google's. */
+/** Exchanges the token of a workload for a token of Google. */
 async function exchanged(account: ExternalAccount, options: TokenOptions, signal: AbortSignal): Promise<Token> {
   const form = {
     audience: account.audience,
@@ -55,7 +55,7 @@ async function exchanged(account: ExternalAccount, options: TokenOptions, signal
   return exchange(onto(account.stsUrl, options.stsEndpoint), form, options, signal);
 }
 
-/** The token of the service account that another account acts as. */
+/** Requests the token of a service account that another account impersonates. */
 async function acted(
   { url, delegates, lifetimeS }: Impersonation,
   own: Token,
@@ -98,7 +98,7 @@ async function exchange(
   return { value: reported.access_token, until: now + (reported.expires_in ?? HOUR_S) * 1_000 };
 }
 
-/** The same path at another origin. */
+/** Replaces the origin of a URL. */
 const onto = (url: string, origin: string | undefined): string =>
   origin === undefined ? url : `${origin}${new URL(url).pathname}`;
 
@@ -113,14 +113,14 @@ const ask = <T>(
   return askForToken({ ...sent, connect, url, schema, say, signal, now: clock.now() });
 };
 
-/** A JSON Web Token that the account signs for itself (RFC 7523). */
+/** A JSON Web Token that the account signs (RFC 7523). */
 function assertion({ email, privateKey, privateKeyId, tokenUri }: ServiceAccount, now: number): string {
   const from = now - SKEW_S;
   const claims = { iss: email, scope: SCOPE, aud: tokenUri, iat: from, exp: from + HOUR_S };
   try {
     return signJwt({ algorithm: 'RS256', header: privateKeyId ? { kid: privateKeyId } : {}, claims }, privateKey);
   } catch {
-    // The library's words may quote the key.
+    // The error of the library may quote the key.
     throw new TokenRefused('private_key of the service account must be an RSA key in PEM');
   }
 }

@@ -62,7 +62,7 @@ const shieldedInstance = z.object({
   vtpm: flag('a virtual trusted platform module'),
 });
 
-/** `MachineClass.providerSpec` of provider `GCP`: types only, the rules are in `validate.ts`. */
+/** `MachineClass.providerSpec` of provider `GCP`. It contains only types; the rules are in `validate.ts`. */
 export const GcpProviderSpec = z.object({
   apiVersion: text('accepted for compatibility, not used'),
   region: text('region of the subnetworks, europe-north1; required'),
@@ -95,7 +95,7 @@ export type GcpProviderSpec = z.infer<typeof GcpProviderSpec>;
 export type Disk = z.infer<typeof disk>;
 export type NetworkInterface = z.infer<typeof networkInterface>;
 
-/** Decoded data of the class's Secrets. One of the first three is needed, the first that is there counts. */
+/** Decoded data of the Secrets of a class. One of the first three keys is required, and the first existing one counts. */
 export const GcpCredentials = z.looseObject({
   serviceAccountJSON: text('JSON of a service account key or an external_account; or one of the next two keys'),
   'serviceaccount.json': text('another name of serviceAccountJSON'),

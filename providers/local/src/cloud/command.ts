@@ -17,16 +17,16 @@ import { openSqliteStore } from './store/sqlite-store.ts';
 import { StoreError } from './store/store.ts';
 import { systemRandom } from './system-random.ts';
 
-/** Connections that all kubelets share for requests; a watch has its own. */
+/** Connections that all kubelets share for requests. Each watch has its own connection. */
 const KUBELET_CONNECTIONS = 16;
-/** Open long polls may hold the server's end back no longer than this. */
+/** The longest time that open long polls may delay the stop of the server. */
 const STOP_LIMIT_MS = 5_000;
 
 async function main(): Promise<void> {
   const flags = parseFlags(process.argv.slice(2), process.env);
   const log = createLogger({ level: flags.logLevel });
   const nodeCluster = flags.nodeKubeconfig === undefined ? undefined : await readNodeCluster(flags.nodeKubeconfig);
-  // The port first: when it is busy, nothing of the data is touched.
+  // The port is opened first, so that nothing is written to the data when the port is in use.
   const server = createServer();
   const address = await listen(server, flags);
   const store = flags.dataDir === undefined ? new MemoryStore() : openSqliteStore(flags.dataDir);
@@ -94,7 +94,7 @@ function listen(server: Server, { port }: CloudFlags): Promise<string> {
   });
 }
 
-/** SIGTERM, Ctrl-C, or the end of the process that started this one. */
+/** Stops after SIGTERM, after Ctrl-C, or when the parent process ends. */
 function endWithParent(stopAll: () => Promise<void>): void {
   let stopping = false;
   const end = (): void => {

@@ -19,19 +19,19 @@ import { Waiters } from './state/waiters.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import type { CloudStore } from './store/store.ts';
 
-/** The parts of a local cloud. */
+/** The inputs of a local cloud. */
 export interface CloudOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Default: in memory. The cloud closes it. */
+  /** Default: a store in memory. The cloud closes it. */
   readonly store?: CloudStore;
-  /** Bearer token that every request needs; absent: none is required. */
+  /** The bearer token that every request must have. If absent, none is required. */
   readonly token?: string | undefined;
   readonly zones?: readonly string[];
   readonly latencies?: Partial<Latencies>;
   readonly imagePolicy?: 'any' | 'registered';
-  /** The program that boots on an instance; default: none. */
+  /** The simulated program on each instance; default: none. */
   readonly host?: InstanceHost & Partial<KubeletControl>;
 }
 
@@ -43,20 +43,20 @@ export interface Cloud {
   readonly requests: RequestLog;
   readonly instances: Instances;
   readonly volumes: Volumes;
-  /** Stops every transition. Operations of instances continue with the next start. */
+  /** Stops all transitions. Operations on instances continue after the next start. */
   pause(): void;
-  /** Pauses, and closes the store. */
+  /** Stops all transitions, and closes the store. */
   close(): void;
 }
 
-/** Zones of a cloud for which none are named. */
+/** The zones of a cloud whose options contain none. */
 export const DEFAULT_ZONES = ['local-a', 'local-b', 'local-c'] as const;
 
 const nothingBoots: InstanceHost = { boot: () => undefined, halt: () => Promise.resolve(), forget: () => undefined };
 
 /**
  * Starts a small cloud with the objects of the store.
- * @throws {StoreError} when the store's content cannot be read.
+ * @throws {StoreError} if the content of the store cannot be read.
  */
 export function createCloud(options: CloudOptions): Cloud {
   const { clock, random, log, host = nothingBoots } = options;

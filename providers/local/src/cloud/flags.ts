@@ -6,10 +6,10 @@ import { parseDuration } from '../values/duration.ts';
 import type { Latencies } from './context/settings.ts';
 import { DEFAULT_ZONES } from './create-cloud.ts';
 
-/** The command line of `local-cloud`, checked. */
+/** The validated command line of `local-cloud`. */
 export interface CloudFlags {
   readonly port: number;
-  /** Undefined: in memory. */
+  /** The folder of the data; undefined: the data is in memory. */
   readonly dataDir: string | undefined;
   readonly token: string | undefined;
   readonly zones: readonly string[];
@@ -97,7 +97,7 @@ function command(): Command {
     );
 }
 
-/** Parses the command line; prints help or the mistake and ends the process where commander does. */
+/** Parses the command line. After `--help` or an error, commander prints the text and ends the process. */
 export function parseFlags(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): CloudFlags {
   const raw = command().parse(argv, { from: 'user' }).opts<RawFlags>();
   const kubelet: KubeletBehaviour = defined({

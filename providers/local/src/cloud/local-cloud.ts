@@ -3,19 +3,19 @@ import { type Cloud, type CloudOptions, createCloud } from './create-cloud.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { storedMemory } from './store/stored-memory.ts';
 
-/** The parts of a local cloud in this process. */
+/** The inputs of a local cloud that runs in this process. */
 export interface LocalCloudOptions extends Omit<CloudOptions, 'host'> {
   readonly kubelets: Pick<KubeletHostOptions, 'connect' | 'nodeCluster' | 'defaults'>;
 }
 
-/** A cloud whose instances run simulated kubelets. */
+/** A cloud with simulated kubelets on its instances. */
 export interface LocalCloud extends Omit<Cloud, 'close'> {
   readonly kubelets: KubeletHost;
-  /** Ends everything in this process. Instances and kubelets continue with the next process that opens the store. */
+  /** Stops everything in this process. Instances and kubelets continue in the next process that opens the store. */
   close(): Promise<void>;
 }
 
-/** @throws {StoreError} when the store's content cannot be read. */
+/** @throws {StoreError} if the content of the store cannot be read. */
 export function createLocalCloud({ kubelets, ...options }: LocalCloudOptions): LocalCloud {
   const { clock, random, log } = options;
   const store = options.store ?? new MemoryStore();

@@ -1,11 +1,11 @@
 import { randomFillSync } from 'node:crypto';
 import type { Random } from '@mcm/kube';
 
-/** Bytes fetched from the system at a time: a call for each number costs more than the number. */
+/** Random bytes are read in blocks, because one system call for each number would be slow. */
 const pool = Buffer.alloc(4_096);
 let used = pool.length;
 
-/** Randomness of the system; unpredictable. */
+/** Random numbers of the operating system. They are unpredictable. */
 export const systemRandom: Random = {
   next: () => {
     if (used + 6 > pool.length) {

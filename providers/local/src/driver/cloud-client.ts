@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { fromAnswer, fromFailure } from './errors.ts';
 import { json } from './json.ts';
 
-/** The form of an instance in the API of the cloud. */
+/** An instance in the API of the cloud. */
 const cloudInstance = z.looseObject({
   id: z.string(),
   name: z.string(),
@@ -29,15 +29,15 @@ export interface CloudClientOptions {
   readonly clock: Clock;
 }
 
-/** Maximum time of an answer in addition to the time of a long poll. */
+/** Timeout of an answer, in addition to the time of a long poll. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Time of one long poll; its caller repeats it. */
+/** The time of one long poll. Then the client sends the next one. */
 const POLL_SECONDS = 25;
 const PAGE = 500;
 
 const one = (id: string): string => `/v1/instances/${encodeURIComponent(id)}`;
 
-/** The part of the cloud's API that the driver uses. Every method throws `MachineError`. */
+/** The part of the cloud's API that the driver uses. All methods throw `MachineError`. */
 export class CloudClient {
   readonly #options: CloudClientOptions;
 
@@ -45,12 +45,15 @@ export class CloudClient {
     this.#options = options;
   }
 
-  /** Makes an instance, or finds the one made with the same client token; answers once it runs or a poll's time is over. */
+  /**
+   * Creates an instance, or finds the instance with the same client token. Returns when it runs, or after the time of a
+   * poll.
+   */
   async create(body: object, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `/v1/instances?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { body, signal });
   }
 
-  /** Starts the deletion of an instance. Answers when it is terminated, or after the timeout of a poll. */
+  /** Starts the termination of an instance. Returns when it is terminated, or after the time of a poll. */
   async terminate(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('DELETE', `${one(id)}?wait=terminated&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
@@ -59,18 +62,18 @@ export class CloudClient {
     return this.#call('GET', one(id), cloudInstance, { signal });
   }
 
-  /** Answers when the instance has left `pending`, or after a poll's time. */
+  /** Returns when the instance has left the state `pending`, or after the time of a poll. */
   async untilRunning(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('GET', `${one(id)}?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** The output of the serial console of the instance, from the start of a line. */
+  /** The output of the instance's serial console. It begins with a whole line. */
   async console(id: string, signal: AbortSignal): Promise<string> {
     const { output } = await this.#call('GET', `${one(id)}/console`, consoleOutput, { signal });
     return output;
   }
 
-  /** All instances that match, over all pages; terminated ones are left out. */
+  /** All matching instances of all pages, without terminated ones. */
   async list(filters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<CloudInstance[]> {
     const found: CloudInstance[] = [];
     let pageToken: string | undefined;
@@ -111,7 +114,7 @@ export class CloudClient {
     }
   }
 
-  /** A signal that follows the caller's and ends a request that is never answered. */
+  /** Returns a signal that aborts with the caller's signal or after `ms`. */
   #deadline(ms: number, caller: AbortSignal): { signal: AbortSignal; passed(): boolean; clear(): void } {
     const controller = new AbortController();
     let passed = false;

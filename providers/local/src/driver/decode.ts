@@ -12,9 +12,9 @@ import { parseKubeconfig } from '../pods/kubeconfig.ts';
 import { LocalCredentials, LocalProviderSpec } from '../spec/schemas.ts';
 
 export interface DecodeOptions {
-  /** Backend of classes whose Secret has no kubeconfig. */
+  /** The backend of classes whose Secret has no kubeconfig. */
   readonly backend: 'cloud' | 'pod';
-  /** Address of the cloud for Secrets that name none. */
+  /** The address of the cloud, for Secrets without an address. */
   readonly endpoint: string | undefined;
 }
 
@@ -22,11 +22,11 @@ type Decoded = DecodedInput<LocalProviderSpec, LocalCredentials>;
 
 const SCHEMAS = { providerSpec: LocalProviderSpec, credentialsSchema: LocalCredentials };
 
-/** Whether a class's machines are Pods: its Secret has a kubeconfig, or the process supports only Pods. */
+/** Whether the machines of a class are Pods: its Secret has a kubeconfig, or the process supports only Pods. */
 export const isPods = (data: Readonly<Record<string, unknown>>, backend: 'cloud' | 'pod'): boolean =>
   data.kubeconfig !== undefined || backend === 'pod';
 
-/** Provider spec and Secret, in the original's order where machines are Pods. @throws MachineError */
+/** Reads the provider spec and the Secret. For Pods, it uses the order of the original. @throws MachineError */
 export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOptions): Decoded {
   const machineClass = folded(input.machineClass);
   if (isPods(input.data, backend)) return decodePods({ ...input, machineClass });
@@ -47,14 +47,16 @@ export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOpt
 }
 
 /**
- * The provider spec as a creation reads it, without the Secret. Only the Secret says whether the machines are Pods, so rules
- * of one backend are not checked.
+ * Reads the provider spec with the rules of a creation, without the Secret. It skips the rules of a single backend, because
+ * only the Secret determines the backend.
  * @throws MachineError
  */
 export const readSpec = (machineClass: MachineClass): LocalProviderSpec =>
   decodeSpec(LocalProviderSpec, folded(machineClass));
 
-/** The class with its fields named as Go would read them. @throws MachineError for a class of another provider */
+/**
+ * Renames the fields of a class as Go matches them, in any letter case. @throws MachineError for a class of another provider
+ */
 function folded(machineClass: MachineClass): MachineClass {
   const { provider } = machineClass;
   if (provider !== undefined && provider !== '' && provider.toLowerCase() !== 'local')

@@ -24,13 +24,13 @@ import { aborted } from './errors.ts';
 /** The environment of the driver of the local cloud. */
 export interface LocalDriverOptions {
   readonly clock: Clock;
-  /** A way to the cloud at an address; called once for each address. */
+  /** Returns the transport to the cloud at an address. It is called once for each address. */
   readonly connect: (endpoint: string) => Transport;
-  /** For Secrets that name no endpoint or token of their own. */
+  /** Defaults for Secrets without an endpoint or a token. */
   readonly defaults?: { readonly endpoint?: string | undefined; readonly token?: string | undefined };
-  /** Client for machines that are Pods; absent without Pods. */
+  /** The client for machines that are Pods. If absent, Pods are not supported. */
   readonly pods?: Pick<PodBackendOptions, 'connectCluster' | 'random'>;
-  /** Backend of classes whose Secret has no kubeconfig; default `cloud`. */
+  /** The backend of classes whose Secret has no kubeconfig; default `cloud`. */
   readonly backend?: 'cloud' | 'pod';
 }
 
@@ -40,23 +40,25 @@ export type LocalDriver = DriverDefinition<LocalProviderSpec, LocalCredentials>;
 type Request = DriverRequest<LocalProviderSpec, LocalCredentials>;
 type OnMachine = MachineRequest<LocalProviderSpec, LocalCredentials>;
 
-/** Marks every instance with the namespace of its Machine. */
+/** A tag on every instance with the namespace of its Machine. */
 export const NAMESPACE_TAG = 'machine-namespace';
-/** Tags by which clusters and roles share a cloud account, as on AWS. */
+/** The tags of cluster and role, as on AWS. They separate clusters that share a cloud account. */
 const OWNERSHIP_TAG = /^kubernetes\.io\/(cluster|role)\//;
 
-/** The original local driver waits as long for the start or the deletion of a machine. */
+/** Timeout for the start and the termination of a machine, as in the original local driver. */
 const LIMIT_MS = 10 * 60_000;
-/** A cloud's reads may lag behind its writes, so one miss of what must be there is not an answer. */
+/**
+ * The reads of a cloud may be outdated. So the driver reads several times before it reports a recorded instance as absent.
+ */
 const MISSES_BEFORE_ABSENT = 3;
 const MISS_PAUSE_MS = 1_000;
 
-/** The driver of the local cloud. It knows the cloud through its HTTP API only. */
+/** The driver of the local cloud. It uses only the HTTP API of the cloud. */
 export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
   const clientFor = cloudClients(options);
   const { clock, backend = 'cloud', defaults } = options;
   const pods = options.pods && new PodBackend({ clock, ...options.pods });
-  /** The backend of Pods, for a class whose machines are. */
+  /** Returns the Pod backend, if the machines of the class are Pods. */
   const podsFor = ({ credentials }: Request): PodBackend | undefined => {
     if (!isPods(credentials, backend)) return undefined;
     if (pods) return pods;
@@ -116,7 +118,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       }));
     },
 
-    // Pods have no volumes that a drain could wait for.
+    // Pods have no volumes, so a drain does not wait for any.
     volumeIds: (sources) => sources.map(({ csi }) => (backend === 'pod' ? undefined : csi?.volumeHandle)),
   });
 }
@@ -149,7 +151,7 @@ async function terminateAll(cloud: CloudClient, request: OnMachine, clock: Clock
   }
 }
 
-/** One client for each address and token; keeps connections alive between calls. */
+/** Returns the client of an address and token. Clients are cached, so that their connections stay open between calls. */
 function cloudClients({ clock, connect, defaults }: LocalDriverOptions): (request: Request) => CloudClient {
   const transports = new Map<string, Transport>();
   return ({ credentials }) => {
@@ -170,7 +172,7 @@ function launchBody(request: OnMachine & { readonly userData: Uint8Array }): obj
   const { namespace, name, uid } = machine.metadata;
   return {
     name,
-    // The same Machine always requests the same instance, for repeated requests of any process.
+    // Requests for the same Machine return the same instance, also from another process.
     clientToken: uid,
     image: spec.image,
     zone: spec.zone || undefined,
@@ -203,14 +205,17 @@ const ended = ({ id, state, stateReason }: CloudInstance): MachineError =>
 const absent = ({ machine }: OnMachine): MachineError =>
   new MachineError('NotFound', `there is no instance of machine ${machine.metadata.name}`);
 
-/** The machine's instance by its provider id, else by its name. @throws MachineError `OutOfRange` several have its name */
+/**
+ * Finds the instance of a machine by its provider ID, otherwise by its name. @throws MachineError `OutOfRange` if several
+ * instances have its name
+ */
 async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<CloudInstance | undefined> {
   const { machine, signal } = request;
   if (machine.spec.providerID) {
     const id = requireInstanceId(machine.spec.providerID);
     return repeatMisses(clock, signal, () => ignoreAbsent(cloud.get(id, signal)));
   }
-  // One lookup is sufficient: a creation with the same token finds a VM that the listing did not contain.
+  // One look-up is sufficient. If the listing is outdated, the client token of the creation still finds the VM.
   const [first, ...others] = await findUnrecorded(cloud, request);
   if (!first || others.length === 0) return first;
   const found = [first, ...others].map(described);
@@ -238,7 +243,7 @@ async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<r
   );
 }
 
-/** Without a provider id, all instances that the machine may have. */
+/** The ID in the provider ID. If there is none, the IDs of all instances that the machine may have. */
 async function idsToDelete(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<readonly string[]> {
   const { machine, signal } = request;
   if (machine.spec.providerID) return [requireInstanceId(machine.spec.providerID)];
@@ -289,8 +294,8 @@ function requireTime(clock: Clock, until: number, what: string): void {
 }
 
 /**
- * Tags that the class's instances share with their siblings. Never empty: listing everybody's instances would make
- * other clusters' machines look like orphans, as it happened to the upstream driver.
+ * The tags of the class for cluster and role. Never empty: without a filter, the machines of other clusters would look like
+ * orphans. The original local driver had this error.
  */
 function ownershipFilter({ machineClass, spec }: Request): Record<string, string> {
   const own = Object.entries(spec.tags ?? {}).filter(([key]) => OWNERSHIP_TAG.test(key));

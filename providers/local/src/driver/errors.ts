@@ -5,7 +5,10 @@ import { json } from './json.ts';
 
 const errorBody = z.looseObject({ error: z.looseObject({ code: z.string(), message: z.string() }) });
 
-/** By the cloud's own code first: several of them travel with the same HTTP status. */
+/**
+ * The machine code for each code of the cloud. The code counts before the HTTP status, because several codes have the same
+ * status.
+ */
 const BY_CODE: Readonly<Record<string, MachineCode>> = {
   InvalidParameter: 'InvalidArgument',
   MalformedRequest: 'InvalidArgument',
@@ -35,8 +38,8 @@ const BY_STATUS: Readonly<Record<number, MachineCode>> = {
 };
 
 /**
- * The machine code of a refusal. A 404 without the cloud's own body comes from another server at that address, such as a proxy.
- * It does not mean that the machine does not exist.
+ * Returns the machine code of an error response. A 404 without the error body of the cloud comes from another server at that
+ * address, such as a proxy. It does not mean that the machine does not exist.
  */
 export function fromAnswer(response: TransportResponse, text: string): MachineError {
   const parsed = errorBody.safeParse(json(text));
@@ -48,7 +51,7 @@ export function fromAnswer(response: TransportResponse, text: string): MachineEr
   return new MachineError(code, message, Number.isFinite(retryAfter) ? { retryAfterMs: retryAfter * 1_000 } : {});
 }
 
-/** The machine code of a request that got no answer. */
+/** Returns the machine code of a request without an answer. */
 export function fromFailure(thrown: unknown, caller: AbortSignal, timedOut: boolean): MachineError {
   if (thrown instanceof MachineError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
@@ -57,7 +60,7 @@ export function fromFailure(thrown: unknown, caller: AbortSignal, timedOut: bool
   return new MachineError('Unavailable', `the cloud cannot be reached: ${message}`, { cause: thrown });
 }
 
-/** `DeadlineExceeded` when the caller's time was over, `Canceled` when the caller stopped. */
+/** `DeadlineExceeded` if the caller's time expired, `Canceled` if the caller stopped. */
 export function aborted(caller: AbortSignal): MachineError {
   const timeout = caller.reason instanceof Error && caller.reason.name === 'TimeoutError';
   return new MachineError(timeout ? 'DeadlineExceeded' : 'Canceled', 'the call was ended by its caller', {

@@ -21,19 +21,22 @@ import { projectPod } from './pods/project-pod.ts';
 const KUBELET_USER_AGENT = 'kubelet/v1.36.0 (hollow)';
 
 export interface ConnectionOptions {
-  /** Carries each request's own credentials, or none where the transport has them. */
+  /** The transport. Each request has its own credentials, or the transport adds them. */
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** One node's own connection: it watches no others' pods and nodes. The certificate of a node allows only this. */
+  /**
+   * The node of the connection. Its watches return only the pods and the node of this name, because the certificate of a
+   * node allows nothing else.
+   */
   readonly nodeName?: string;
 }
 
 /**
- * One API server, as all kubelets of the process share it: few connections, one watch of pods. A real kubelet watches
- * its own pods; five hundred of them in a process would be five hundred watches for the same events. If each kubelet has its own
- * credentials, each also has its own connection and watch.
+ * The connection to one API server that all kubelets of the process share, with one watch of pods. A real kubelet watches
+ * its own pods, but 500 kubelets in one process would need 500 watches. If each kubelet has its own credentials, each also
+ * has its own connection and watch.
  */
 export class Connection {
   readonly outage: OutageLog;
@@ -48,7 +51,7 @@ export class Connection {
     this.outage = createOutageLog('talking to the API server', options.clock, options.log);
   }
 
-  /** A client whose requests carry a token; without one, the transport's own credentials. */
+  /** Returns a client that adds a token to its requests. Without a token, it uses the credentials of the transport. */
   client(token?: string): KubeClient {
     const { transport, clock, random } = this.#options;
     return createClient({
@@ -59,7 +62,7 @@ export class Connection {
     });
   }
 
-  /** A live copy of the pods by node. Its watch starts with the first use. */
+  /** The cache of pods by node. Its watch starts at the first use. */
   pods(client: KubeClient): Informer<Pod> {
     const { clock, random, log, nodeName } = this.#options;
     this.#pods ??= this.#run(
@@ -75,7 +78,7 @@ export class Connection {
     return this.#pods;
   }
 
-  /** A live copy of the nodes, for what others tell a kubelet through its Node. */
+  /** The cache of nodes, with the changes that other clients make to a kubelet's Node. */
   nodes(client: KubeClient): Informer<Node> {
     const { clock, random, log, nodeName } = this.#options;
     const own = nodeName === undefined ? {} : { fieldSelector: `metadata.name=${nodeName}` };
@@ -83,7 +86,7 @@ export class Connection {
     return this.#nodes;
   }
 
-  /** The nodes that were selected for an update in place; no event of any other costs anything. */
+  /** The cache of the nodes that were selected for an update in place. It receives no events of other nodes. */
   selectedNodes(client: KubeClient): Informer<Node> {
     const { clock, random, log, nodeName } = this.#options;
     const own = nodeName === undefined ? {} : { fieldSelector: `metadata.name=${nodeName}` };
@@ -105,7 +108,7 @@ export class Connection {
   }
 }
 
-/** The same transport, with every request as the token's user. */
+/** Wraps a transport, so that every request has the token. */
 const withToken =
   (transport: Transport, token: string): Transport =>
   (request) =>

@@ -8,12 +8,12 @@ import type { KubeletCertificate } from './node/memory.ts';
 import type { ConfigPointer } from './node/pointer.ts';
 import { type BootConfig, UserDataError } from './node/user-data.ts';
 
-/** Ready credentials that all kubelets share. */
+/** Existing credentials that all kubelets share. */
 export interface NodeCluster {
   readonly server: string;
-  /** Carries the shared credentials. */
+  /** The transport with the shared credentials. */
   readonly transport: Transport;
-  /** The same server without credentials: bootstrap tokens are proven over it. */
+  /** The transport to the same server without credentials. It verifies bootstrap tokens. */
   readonly bare: Transport;
 }
 
@@ -22,20 +22,21 @@ export interface EnrolmentOptions extends Omit<ConnectionOptions, 'transport'> {
   readonly connect: (address: ApiAddress) => ApiTransport;
 }
 
-/** How a kubelet talks to its API server from now on. */
+/** The access of a kubelet to its API server after the enrolment. */
 export interface Access {
   readonly client: KubeClient;
   readonly connection: Connection;
-  /** One for each API server, so that its outage is logged once. */
+  /** Logs an outage of the API server once. There is one for each API server. */
   readonly outage: OutageLog;
-  /** To be kept across restarts; a bootstrap token works but once. */
+  /** Stored across restarts, because a bootstrap token can be used only once. */
   readonly certificate?: KubeletCertificate;
   close(): void;
 }
 
 /**
- * Turns the bootstrap token of a machine into lasting access. With ready credentials (`--node-kubeconfig`) the token is
- * proven and the shared connection used; otherwise the kubelet asks for a client certificate, as TLS bootstrapping does.
+ * Exchanges the bootstrap token of a machine for permanent access. With existing credentials (`--node-kubeconfig`), it
+ * verifies the token and uses the shared connection. Otherwise, the kubelet requests a client certificate, as in TLS
+ * bootstrapping.
  */
 export class Enrolment {
   readonly #options: EnrolmentOptions;
@@ -45,18 +46,18 @@ export class Enrolment {
     this.#options = options;
   }
 
-  /** Requests the boot configuration of a machine from a config server. @throws what it answers */
+  /** Requests the boot configuration of a machine from a config server. @throws the error of the server */
   firstConfig(pointer: ConfigPointer, signal: AbortSignal): Promise<IgnitionConfig> {
     return fetchFirstConfig(pointer, this.#options.connect, signal);
   }
 
-  /** @throws {UserDataError} when the user data cannot work; any other error may pass */
+  /** @throws {UserDataError} if the user data is invalid. Other errors may be temporary. */
   async enrol(
     nodeName: string,
     boot: BootConfig,
     options: {
       readonly certificate?: KubeletCertificate | undefined;
-      /** The token was accepted before. */
+      /** Whether the API server has already accepted the token. */
       readonly enrolled: boolean;
       readonly signal: AbortSignal;
     },
@@ -69,7 +70,7 @@ export class Enrolment {
     const address = { server, ca };
     const connection = this.#connection(`${server} ${ca}`, () => this.#options.connect(address));
     const certificate = options.certificate ?? (await this.#bootstrap(connection, nodeName, token, options.signal));
-    // A connection of its own: with TLS, who sends is a property of the connection.
+    // A separate connection, because TLS authenticates the client of a connection.
     const transport = this.#options.connect({ ...address, clientCertificate: certificate });
     const own = new Connection({ ...this.#options, transport, nodeName });
     return {

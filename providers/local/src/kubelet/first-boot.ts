@@ -39,7 +39,10 @@ const machineConfigOf = (config: IgnitionConfig): MachineConfig => ({
   metadata: { name: 'first-boot', uid: '', resourceVersion: '', creationTimestamp: '' },
 });
 
-/** A machine after Ignition: all files are there, and so are the kernel's arguments, by a reboot if there are any. */
+/**
+ * The state of a machine after Ignition: all files exist. If the configuration has kernel arguments, the machine has
+ * rebooted once to apply them.
+ */
 export async function firstMachine(image: StoredMachine, config: IgnitionConfig): Promise<StoredMachine> {
   const disk = new MemoryDisk(image.disk);
   const { entries, appended } = wantedDisk(machineConfigOf(config));

@@ -5,17 +5,17 @@ import { type Access, Enrolment, type EnrolmentOptions } from './enrolment.ts';
 import { HollowKubelet } from './kubelet.ts';
 import type { KubeletMemory } from './node/memory.ts';
 
-/** The host of the simulated kubelets of a cloud. */
+/** The inputs of the host of simulated kubelets. */
 export interface KubeletHostOptions extends Pick<EnrolmentOptions, 'nodeCluster' | 'connect'> {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly memory: KubeletMemory;
-  /** Behavior of all kubelets unless user data or an order say otherwise. */
+  /** The behavior of all kubelets. User data, fault rules and the admin API can override it. */
   readonly defaults?: KubeletBehaviour;
 }
 
-/** The machines' insides: a hollow kubelet boots with each instance and dies with it. */
+/** Runs a simulated kubelet on each instance, from the boot to the end of the instance. */
 export class KubeletHost implements InstanceHost, KubeletControl {
   readonly #options: KubeletHostOptions;
   readonly #enrolment: Enrolment;
@@ -72,7 +72,7 @@ export class KubeletHost implements InstanceHost, KubeletControl {
     return kubelet !== undefined;
   }
 
-  /** Ends all kubelets of this process. Their machines are still on: the next process resumes them. */
+  /** Stops all kubelets of this process. Their machines stay powered on, and the next process resumes them. */
   async close(): Promise<void> {
     await Promise.all([...this.#kubelets.keys()].map((id) => this.halt(id)));
     this.#enrolment.close();

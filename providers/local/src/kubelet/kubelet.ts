@@ -36,18 +36,21 @@ export interface KubeletOptions {
   readonly log: Logger;
   readonly enrolment: Enrolment;
   readonly memory: KubeletMemory;
-  /** Behavior of all kubelets of the process. */
+  /** The default behavior of all kubelets of the process. */
   readonly defaults: KubeletBehaviour;
-  /** Writes to the machine's serial console. */
+  /** Writes a line to the serial console of the machine. */
   readonly console: (line: string) => void;
-  /** The kubelet has a node and takes its pods. */
+  /** Called when the kubelet has registered its Node and can run pods. */
   readonly onJoined: (kubelet: HollowKubelet, access: Access) => void;
 }
 
-/** How often a kubelet tries to register: 200 ms, doubling up to 7 s in the original. */
+/** The backoff of registrations. The original kubelet starts at 200 ms and doubles the delay up to 7 s. */
 const JOIN_BACKOFF = { baseMs: 200, maxMs: 7_000, jitter: 0.1 };
 
-/** The kubelet of one machine: joins, reports, runs pods; ends with the machine's power. */
+/**
+ * The simulated kubelet of one machine. It joins the cluster, reports its status and runs pods, until the machine is powered
+ * off.
+ */
 export class HollowKubelet {
   readonly #options: KubeletOptions;
   readonly #life: Life;
@@ -92,7 +95,7 @@ export class HollowKubelet {
     });
   }
 
-  /** Changes how the kubelet behaves from now on. */
+  /** Changes the behavior of the kubelet. */
   order(behaviour: KubeletBehaviour): void {
     const { instance, memory } = this.#options;
     const state = memory.get(instance.id) ?? {};
@@ -103,7 +106,7 @@ export class HollowKubelet {
     if (behaviour.consoleText !== undefined) this.#print(behaviour.consoleText);
     this.#wake?.();
     if (this.#paused()) return;
-    // After an outage the full status is reported again, because the cluster may have marked the node as lost.
+    // After an outage, the full status is reported again, because the cluster may have marked the node NotReady.
     if (wasSilent) this.#revive();
     else this.#status?.report();
     this.#runner?.reconsider();
@@ -111,7 +114,7 @@ export class HollowKubelet {
     this.#config?.consider();
   }
 
-  /** Power off; resolves when no request of this kubelet is under way. */
+  /** Powers the machine off. Resolves when no request of this kubelet is in progress. */
   async halt(): Promise<void> {
     await this.#life.end();
     this.#access?.close();
@@ -122,12 +125,12 @@ export class HollowKubelet {
     this.#statics?.onChange(change);
   }
 
-  /** The node was selected for an update, or its update condition changed. */
+  /** Called when the node was selected for an update, or when its update condition changed. */
   onSelected(): void {
     this.#agent?.consider();
   }
 
-  /** The node has changed. */
+  /** Called when the Node has changed. */
   onNode(): void {
     this.#config?.consider();
   }
@@ -163,14 +166,14 @@ export class HollowKubelet {
     this.#access = access;
     this.#remember(access);
     this.#readyFrom = rejoining ? 0 : clock.now().getTime() + (this.#behaviour.readyDelay ?? 0);
-    // A kubelet that was registered before looks first: most often all is as it left it.
+    // A kubelet that was registered before reads its Node first, because the Node is usually unchanged.
     const known = rejoining ? await this.#untilItWorks('look', () => this.#findNode(access.client)) : undefined;
     const node = known ?? (await this.#untilItWorks('register', () => this.#register(access.client)));
     await this.#untilItWorks('lease', () => this.#holdLease(access, node, known !== undefined));
     this.#run(access, node);
   }
 
-  /** Nothing starts before the machine has its files, even if the config server is slow, as with Ignition. */
+  /** Waits until the machine has its files, even if the config server is slow. Ignition does the same. */
   async #firstBoot(): Promise<void> {
     const { console, instance, memory, enrolment } = this.#options;
     const { pointer } = this.#boot;
@@ -198,7 +201,10 @@ export class HollowKubelet {
     for (const line of text.split('\n')) this.#options.console(line);
   }
 
-  /** Before the Node is registered: the machine controller deletes the bootstrap token as soon as the Node is there. */
+  /**
+   * Stores the credentials before the Node is registered. The machine controller deletes the bootstrap token as soon as the
+   * Node exists.
+   */
   #remember({ certificate }: Access): void {
     const { instance, memory } = this.#options;
     const state = memory.get(instance.id) ?? {};
@@ -206,7 +212,7 @@ export class HollowKubelet {
     memory.put(instance.id, { ...state, enrolled: true, ...withoutUndefined({ certificate }) });
   }
 
-  /** Waits while the kubelet must not join, or is stopped. */
+  /** Waits as long as the kubelet is configured not to join, or is paused. */
   async #mayJoin(): Promise<void> {
     this.#life.ending.throwIfAborted();
     while (this.#behaviour.join === 'never' || this.#paused()) {
@@ -239,7 +245,7 @@ export class HollowKubelet {
     return ignoreNotFound(client.resource(nodes).get(this.nodeName, { signal: this.#life.signal }));
   }
 
-  /** Creates the Node, or makes one of that name ours, as a starting kubelet does. */
+  /** Creates the Node, or changes an existing Node of this name, as a starting kubelet does. */
   async #register(client: KubeClient): Promise<Node> {
     const { clock, console } = this.#options;
     const resource = client.resource(nodes);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseDuration } from '../values/duration.ts';
 
-/** A duration as text (`5s`) or as a number of milliseconds; milliseconds inside. */
+/** A duration as a text (`5s`) or as a number of milliseconds. The result is in milliseconds. */
 export const durationMs = z.union([z.number().nonnegative(), z.string()]).transform((value, context) => {
   const ms = typeof value === 'number' ? value : parseDuration(value);
   if (ms !== undefined) return ms;
@@ -10,54 +10,58 @@ export const durationMs = z.union([z.number().nonnegative(), z.string()]).transf
 });
 
 /**
- * How a hollow kubelet behaves. Set in four places, where later places take precedence: the process's flags, the user data
- * (`kubelet:`), fault rules on `instances.boot`, and `PUT /instances/<id>/kubelet`.
+ * The behavior of a simulated kubelet. Later sources take precedence over earlier ones.
+ *
+ * 1. the flags of the process
+ * 2. the user data (`kubelet:`)
+ * 3. fault rules for `instances.boot`
+ * 4. `PUT /instances/<id>/kubelet`
  */
 export const kubeletBehaviour = z.strictObject({
-  /** `never`: the machine boots, its kubelet does not come up. */
+  /** `never`: the machine boots, but its kubelet does not start. */
   join: z.enum(['normal', 'never']).optional(),
-  /** Between power-on and the first request. */
+  /** The time between the power-on and the first request. */
   joinDelay: durationMs.optional(),
-  /** Between the Node's registration and its Ready condition. */
+  /** The time between the registration of the Node and its condition Ready. */
   readyDelay: durationMs.optional(),
-  /** False: the kubelet says that the node is not ready. */
+  /** False: the kubelet reports that the node is NotReady. */
   ready: z.boolean().optional(),
-  /** True: the machine runs, its kubelet does nothing (no Lease, no status, no pods). */
+  /** True: the machine runs, but its kubelet sends nothing (no Lease, no status, no pods). */
   silent: z.boolean().optional(),
-  /** More conditions of the node, by type, e.g. `{"KernelDeadlock": "True"}`. */
+  /** Additional conditions of the Node by type, such as `{"KernelDeadlock": "True"}`. */
   conditions: z.record(z.string().min(1), z.enum(['True', 'False', 'Unknown'])).optional(),
-  /** Time until containers end on request: their pod's whole grace period, no time, or a duration. */
+  /** The time from a deletion until the containers end: the whole grace period of the pod, no time, or a duration. */
   podShutdown: z.union([z.enum(['grace', 'immediate']), durationMs]).optional(),
-  /** Between a pod's arrival and its Ready condition. */
+  /** The time between a pod's start and its condition Ready. */
   podReadyDelay: durationMs.optional(),
   /** Result of an update in place: its agent succeeds, fails, or never reports. */
   update: z.enum(['succeed', 'fail', 'hang']).optional(),
-  /** How long an update in place takes; 1 s by default. */
+  /** The duration of an update in place; default 1 s. */
   updateDelay: durationMs.optional(),
-  /** Why an update in place fails. */
+  /** The reason why an update in place fails. */
   updateFailure: z.string().min(1).max(1024).optional(),
-  /** True: the machine plays the daemon of machine configs. */
+  /** True: the machine simulates the machine-config daemon. */
   configDaemon: z.boolean().optional(),
   /** Result of a new config: it is applied, fails, or never completes. */
   config: z.enum(['apply', 'fail', 'hang']).optional(),
-  /** How long applying takes; 1 s by default. */
+  /** The duration of applying a config; default 1 s. */
   configDelay: durationMs.optional(),
-  /** Why applying fails. */
+  /** The reason why applying a config fails. */
   configFailure: z.string().min(1).max(4096).optional(),
-  /** `never`: a machine that reboots does not come back. */
+  /** `never`: the machine does not start again after a reboot. */
   reboot: z.enum(['normal', 'never']).optional(),
-  /** How long a reboot takes; 2 s by default. */
+  /** The duration of a reboot; default 2 s. */
   rebootDelay: durationMs.optional(),
-  /** A manually changed file; empty: it is restored. */
+  /** The path of a file that is changed manually. An empty path restores the file. */
   drift: z.union([z.literal(''), z.string().startsWith('/')]).optional(),
-  /** Written to the serial console at boot. */
+  /** A text that is written to the serial console at boot. */
   consoleText: z.string().max(32_768).optional(),
 });
 
-/** Default values: join at once, become ready, honour grace periods. */
+/** Without settings, the kubelet joins at once, becomes Ready and uses the whole grace period. */
 export type KubeletBehaviour = z.infer<typeof kubeletBehaviour>;
 
-/** Later layers win, field by field. */
+/** Combines behaviors. For each field, the last layer that sets it takes precedence. */
 export function layerBehaviour(...layers: readonly (KubeletBehaviour | undefined)[]): KubeletBehaviour {
   const merged: Record<string, unknown> = {};
   for (const layer of layers)

@@ -7,27 +7,30 @@ export type InstanceState = 'pending' | 'running' | 'shutting-down' | 'terminate
 export interface Instance {
   readonly id: string;
   readonly name: string;
-  /** The provider ID in the Node; absent: the format of this provider. Set by clouds of other providers that boot the same kubelets. */
+  /**
+   * The provider ID in the Node. If absent, it has the format of this provider. Emulators of other clouds set it, because
+   * they boot the same simulated kubelets.
+   */
   readonly providerId?: string;
-  /** The creator's idempotency key: while the instance lives, creating with it again yields this instance. */
+  /** The idempotency key of the creation. As long as the instance exists, a creation with the same key returns it. */
   readonly clientToken?: string | undefined;
   readonly zone: string;
   readonly machineType: string;
   readonly image: string;
   readonly privateIp: string;
   readonly createdAt: string;
-  /** How long it stays `pending`, in milliseconds. */
+  /** The duration of the state `pending`, in milliseconds. */
   readonly bootLatencyMs: number;
   /** Never returned by the API, because it contains a bootstrap token. Emptied when the instance is terminated. */
   userData: string;
   tags: Record<string, string>;
   state: InstanceState;
-  /** When the running transition is over: `pending` → `running`, `shutting-down` → `terminated`. */
+  /** The end of the current transition: `pending` → `running`, or `shutting-down` → `terminated`. */
   settlesAt?: string;
   terminatedAt?: string;
-  /** Why the instance ended, if not by request. */
+  /** The reason for the termination, if a client did not request it. */
   stateReason?: string;
-  /** States that it left, newest last, for views that lag behind. */
+  /** Earlier states with the newest last. Reads with a delay return them. */
   history: readonly { readonly state: InstanceState; readonly until: string }[];
   /** The output of the serial console of the machine. */
   console: string;
@@ -58,16 +61,16 @@ export interface Image {
   state: 'available' | 'deprecated';
 }
 
-/** Limits of the account; an absent one does not limit. */
+/** The limits of the account. An absent limit is unlimited. */
 export interface Quotas {
   readonly instances?: number;
   readonly cpus?: number;
   readonly volumes?: number;
-  /** Instances a zone has room for; a full zone answers `InsufficientCapacity`. */
+  /** The maximum number of instances in each zone. A full zone responds with `InsufficientCapacity`. */
   readonly zoneCapacity?: Readonly<Record<string, number>>;
 }
 
-/** The capacity of the node of an instance type. */
+/** A machine type, with the capacity of its nodes. */
 export interface MachineType {
   readonly name: string;
   readonly cpus: number;
@@ -77,28 +80,28 @@ export interface MachineType {
 
 /** The inputs of a machine at power-on. */
 export interface BootOptions {
-  /** The instance was running already when the cloud's own process started again. */
+  /** Whether the instance already ran before the cloud process restarted. */
   readonly resumed: boolean;
-  /** Behavior that fault rules order for its kubelet. */
+  /** Kubelet behavior from fault rules. */
   readonly orders: readonly KubeletBehaviour[];
-  /** Writes a line to its serial console. */
+  /** Writes a line to the serial console. */
   readonly console: (line: string) => void;
 }
 
-/** The system of an instance. The cloud reports power on and off to it, and does not know what runs there. */
+/** Runs the system of an instance. The cloud calls it for each power-on and power-off. */
 export interface InstanceHost {
   /** Power on. */
   boot(instance: Instance, machineType: MachineType, options: BootOptions): void;
-  /** Power off; resolves when nothing of the instance is at work any more. */
+  /** Powers an instance off. Resolves when all of its work has ended. */
   halt(instanceId: string): Promise<void>;
-  /** The instance is deleted: all data of it can be removed. */
+  /** Called when the instance was deleted. All of its data can be removed. */
   forget(instanceId: string): void;
 }
 
-/** The kubelets' side of the admin API. */
+/** The functions of the admin API for kubelets. */
 export interface KubeletControl {
-  /** Behavior ordered for an instance; undefined when no kubelet belongs to it. */
+  /** The behavior that was set for an instance; undefined if the instance has no kubelet. */
   behaviour(instanceId: string): KubeletBehaviour | undefined;
-  /** Changes the fields named; false when no kubelet belongs to the instance. */
+  /** Changes the given fields. Returns false if the instance has no kubelet. */
   order(instanceId: string, behaviour: KubeletBehaviour): boolean;
 }

@@ -37,7 +37,7 @@ import { whyNotRunning } from './why-not-running.ts';
 export interface PodBackendOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** A way to the cluster of a kubeconfig; called once for each kubeconfig. */
+  /** Returns the transport to the cluster of a kubeconfig. It is called once for each kubeconfig. */
   readonly connectCluster: (config: ClusterConfig) => Transport;
 }
 
@@ -52,20 +52,21 @@ const services: ResourceDefinition<KubeObject> = {
   namespaced: true,
 };
 
-/** The original looks every five seconds, ten minutes long. */
+/** The original reads the Pod every five seconds, for at most ten minutes. */
 const LOOK_MS = 5_000;
 const LIMIT_MS = 600_000;
 /**
- * Delay before the first report about a waiting Pod, because most Pods are ready earlier. Later reports have the same interval.
+ * Delay before the first report about a waiting Pod, because most Pods are ready earlier. It is also the interval of later
+ * reports.
  */
 const TELL_AFTER_MS = 15_000;
 const TELL_AGAIN_MS = 60_000;
 const PAGE = 500;
-/** A Service of the Pod's name must be a DNS label. */
+/** The Service has the name of the Pod, so the name must be a DNS label. */
 const LONGEST_LABEL = 63;
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
-/** One Pod for each machine, in the cluster of the Secret's kubeconfig: for kind. */
+/** Runs each machine as a Pod in the cluster of the Secret's kubeconfig, for clusters of kind. */
 export class PodBackend {
   readonly #options: PodBackendOptions;
   readonly #clients = new Map<string, KubeClient>();
@@ -74,7 +75,7 @@ export class PodBackend {
     this.#options = options;
   }
 
-  /** Applies the Pod, then its Secret and its Service, which the Pod owns, and resolves once it runs. */
+  /** Applies the Pod, and then its Secret and its Service, which the Pod owns. Resolves when the Pod runs. */
   async create(request: CreateRequest<LocalProviderSpec, LocalCredentials>): Promise<CreatedInstance> {
     const { machine, spec, userData, signal } = request;
     const namespace = namespaceOf(request);
@@ -85,7 +86,7 @@ export class PodBackend {
       return client.resource(kind, namespace).patch(body.metadata.name, patch, { signal, onRetryAfter: 'throw' });
     };
     try {
-      // A Pod that is being deleted accepts an apply, but is still deleted.
+      // The API server accepts an apply for a Pod that is being deleted, but the Pod is still deleted.
       const { metadata } = await apply(pods, podOf(machine, spec, namespace, ownerTags(request)));
       if (metadata.deletionTimestamp !== undefined)
         throw new MachineError('Aborted', `pod ${metadata.name} of an earlier machine is being deleted`);
@@ -98,8 +99,9 @@ export class PodBackend {
   }
 
   /**
-   * The machine's Pod. A Pod without its Secret or Service counts as missing until its creation was reported as complete. Then
-   * it is created again, which finds the Pod and adds the rest. The original adopts this Pod, which never starts.
+   * Reads the Pod of the machine. Until the creation is recorded, a Pod without its Secret or Service counts as missing. The
+   * creation is then repeated: it finds the Pod and adds the other objects. The original adopts such a Pod, which never
+   * starts.
    */
   async status(request: OnMachine): Promise<FoundInstance> {
     const { machine, signal } = request;
@@ -123,7 +125,7 @@ export class PodBackend {
     }
   }
 
-  /** Deletes the Pod, and resolves when it no longer exists, because a running kubelet would register its Node again. */
+  /** Deletes the Pod. Resolves when the Pod no longer exists, because a running kubelet would register its Node again. */
   async delete(request: OnMachine): Promise<undefined> {
     const { machine, signal } = request;
     const { clock } = this.#options;
@@ -150,7 +152,7 @@ export class PodBackend {
     }
   }
 
-  /** A machine without a provider id may not take away the Pod of another control cluster. */
+  /** A machine without a provider ID must not delete the Pod of another control cluster. */
   async #refuseToDelete(client: ResourceClient<Pod>, request: OnMachine, name: string): Promise<void> {
     const { machine, signal, owner } = request;
     if (machine.spec.providerID || owner === undefined) return;
@@ -159,7 +161,7 @@ export class PodBackend {
       throw new MachineError('NotFound', `pod ${name} was created by another control cluster`);
   }
 
-  /** Pods of machines in the class's namespace; never of all namespaces, where other clusters' machines are. */
+  /** Lists the Pods of machines in the class's namespace. Other namespaces may contain the machines of other clusters. */
   async list(request: Request): Promise<readonly ListedInstance[]> {
     const { signal } = request;
     const client = this.#client(request).resource(pods, namespaceOf(request));
@@ -217,7 +219,7 @@ export class PodBackend {
     });
   }
 
-  /** One client for each kubeconfig; it keeps connections alive between calls. */
+  /** Returns the client of a kubeconfig. Clients are cached, so that their connections stay open between calls. */
   #client({ credentials }: Request): KubeClient {
     const { clock, random, connectCluster } = this.#options;
     const { kubeconfig = '' } = credentials;
@@ -231,7 +233,7 @@ export class PodBackend {
   }
 }
 
-/** Where the Pod lives: the spec's namespace, else the machine's, else the class's. */
+/** The namespace of the Pod: from the spec, otherwise from the machine, otherwise from the class. */
 function namespaceOf(request: Request & { readonly machine?: OnMachine['machine'] }): string {
   const { spec, machine, machineClass } = request;
   return spec.namespace || machine?.metadata.namespace || machineClass.metadata.namespace || 'default';

@@ -1,13 +1,13 @@
 import { type MachineCode, MachineError } from '@mcm/core/driver';
 import { isNotFound, KubeError } from '@mcm/kube';
 
-/** Refusals of a ResourceQuota come as 403 with these words. */
+/** The error of a ResourceQuota has the status 403 and contains this text. */
 const QUOTA = /exceeded quota/;
 
 /** Whether the API server reports that the object does not exist. A 404 without a Status comes from a proxy or a wrong address. */
 export const isAbsent = (thrown: unknown): boolean => isNotFound(thrown) && thrown.status.reason === 'NotFound';
 
-/** The answer, or undefined if the object does not exist. */
+/** Returns the answer, or undefined if the object does not exist. */
 export async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
@@ -18,8 +18,8 @@ export async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> 
 }
 
 /**
- * The machine code of an error of the Pods' API server. `otherwise` is the original's code of the method for errors without
- * their own code. Temporary errors are `Unavailable`, so that they are retried in seconds.
+ * Converts an error of the Pods' API server to a machine code. `otherwise` is the code of the original for all other errors
+ * of the method. Temporary errors are `Unavailable`, so that the machine retries within seconds.
  */
 export function fromApi(thrown: unknown, signal: AbortSignal, otherwise: MachineCode): MachineError {
   if (thrown instanceof MachineError) return thrown;

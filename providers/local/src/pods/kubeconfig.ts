@@ -33,7 +33,7 @@ const kubeconfig = z.looseObject({
     .optional(),
 });
 
-/** Keys that would let the author of the Secret run a program or read a file of the controller. */
+/** Keys that would let the author of the Secret run a program of the controller or read one of its files. */
 const FORBIDDEN_USER = ['exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key'];
 const FORBIDDEN_CLUSTER = ['certificate-authority', 'proxy-url'];
 
@@ -42,8 +42,8 @@ const wrong = (what: string): MachineError => new MachineError('InvalidArgument'
 const pem = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
 
 /**
- * How to reach the cluster of the Pods, from the text of a kubeconfig in a Secret. The kubeconfig must not refer to anything outside of
- * the Secret, such as programs or files. Its words are never repeated: they may be a key.
+ * Reads the address and the credentials of the Pods' cluster from a kubeconfig in a Secret. The kubeconfig must not refer to
+ * anything outside of the Secret, such as programs or files. Errors never quote its text, because it may be a key.
  * @throws MachineError `InvalidArgument` with the key and its requirement
  */
 export function parseKubeconfig(text: string): ClusterConfig {

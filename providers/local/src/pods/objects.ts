@@ -3,10 +3,10 @@ import { bytesOf } from '@mcm/core/driver';
 import { defined } from '@mcm/kube';
 import type { LocalProviderSpec } from '../spec/schemas.ts';
 
-/** Field manager of everything that is applied. */
+/** Field manager of all applied objects. */
 export const FIELD_MANAGER = 'machine-controller-manager-provider-local';
 export const PREFIX = 'machine-';
-/** Finds the machines of a namespace. */
+/** The label selector of the Pods of machines in a namespace. */
 export const SELECTOR = 'machine-provider=local';
 
 export const podName = (machineName: string): string => `${PREFIX}${machineName}`;
@@ -18,7 +18,7 @@ const labels = (machineName: string): Record<string, string> => ({
   machine: machineName,
 });
 
-/** The Pod is Ready once its kubelet has registered the Node. */
+/** The readiness probe of the Pod: it succeeds when the kubelet has registered the Node. */
 const NODE_IS_THERE = 'kubectl --kubeconfig /var/lib/kubelet/kubeconfig-real get node "$NODE_NAME"';
 const USER_DATA_MODE = 0o777;
 
@@ -43,7 +43,7 @@ function annotations({ ipPoolNameV4, ipPoolNameV6 }: LocalProviderSpec): Record<
   });
 }
 
-/** The Pod that is a machine, as gardener's provider-local makes it: kind's node image with systemd in it. */
+/** The Pod of a machine, as in Gardener's provider-local. It uses the node image of kind, which contains systemd. */
 export const podOf = (
   { metadata: { name } }: Machine,
   spec: LocalProviderSpec,
@@ -71,7 +71,7 @@ export const podOf = (
   },
 });
 
-/** The objects of a Pod are deleted with it. */
+/** An owner reference to the Pod, so that its objects are deleted with it. */
 const ownedBy = (pod: { readonly name: string; readonly uid: string }) => [
   { apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid, controller: true, blockOwnerDeletion: true },
 ];
@@ -89,7 +89,7 @@ export const userDataSecretOf = (
   data: { userdata: bytesOf(userData).toString('base64') },
 });
 
-/** Makes the host names of nodes resolvable in the cluster of the Pods. */
+/** A Service that makes the host name of the node resolvable in the cluster of the Pods. */
 export const serviceOf = (
   { metadata: { name } }: Machine,
   pod: { readonly name: string; readonly uid: string },

@@ -1,6 +1,6 @@
 import type { Pod } from '@mcm/kube';
 
-/** Longer messages of schedulers and registries repeat themselves. */
+/** Maximum length of a reason. Longer messages of schedulers and registries repeat themselves. */
 const LONGEST = 300;
 
 /** The phase of a Pod, with the reason of the scheduler or the kubelet: `Pending: Unschedulable: 0/1 nodes …`. */

@@ -1,6 +1,6 @@
 const PREFIX = 'local:///';
 
-/** `local:///<zone>/<instance id>`. */
+/** Returns the provider ID of an instance: `local:///<zone>/<instance id>`. */
 export const formatProviderId = (instance: { readonly zone: string; readonly id: string }): string =>
   `${PREFIX}${instance.zone}/${instance.id}`;
 

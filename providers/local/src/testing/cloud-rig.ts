@@ -2,7 +2,7 @@ import { createMemoryLogger, type MemoryLogger, seededRandom, VirtualClock } fro
 import { type Cloud, type CloudOptions, createCloud } from '../cloud/create-cloud.ts';
 import type { InstanceState } from '../machine/model.ts';
 
-/** The form of an instance in the API. */
+/** An instance in an answer of the API. */
 interface ToldInstance {
   readonly id: string;
   readonly name: string;
@@ -28,7 +28,7 @@ interface CallAnswer {
   readonly body: ToldBody;
 }
 
-/** A cloud in process on a virtual clock, and a caller of its API. */
+/** A cloud in the process of the test with a virtual clock, and functions that call its API. */
 export interface CloudRig<C extends Pick<Cloud, 'fetch'> = Cloud> {
   readonly clock: VirtualClock;
   readonly cloud: C;
@@ -39,7 +39,7 @@ export interface CloudRig<C extends Pick<Cloud, 'fetch'> = Cloud> {
     body?: object,
     init?: { token?: string; signal?: AbortSignal },
   ): Promise<CallAnswer>;
-  /** The same, running the clock until the answer is there. */
+  /** Like `call`, but advances the clock until the answer arrives. */
   callAndWait(method: string, path: string, body?: object): Promise<CallAnswer>;
   launch(overrides?: object): Promise<ToldInstance>;
 }

@@ -17,7 +17,7 @@ import type { ApiTransport } from '../kubelet/node/api-address.ts';
 import type { KubeletBehaviour } from '../machine/behaviour.ts';
 import { type CloudRig, cloudRigAround } from './cloud-rig.ts';
 
-/** An API server in process, as `@mcm/control-plane` starts one: tests hand its `startControlPlane` in. */
+/** An API server in the process of the test. Tests pass `startControlPlane` of `@mcm/control-plane`. */
 interface Plane {
   fetch(request: Request): Promise<Response>;
   close(): Promise<void>;
@@ -38,10 +38,10 @@ export type StartPlane = (options: {
   readonly requestLog: (entry: LoggedCall) => void;
 }) => Promise<Plane>;
 
-/** A cloud with hollow kubelets that join an in-process API server, all on one virtual clock. */
+/** A cloud with simulated kubelets that join an API server in the same process. All use one virtual clock. */
 export interface JoinRig extends CloudRig<LocalCloud>, AsyncDisposable {
   readonly plane: Plane;
-  /** The administrator. */
+  /** A client with the permissions of an administrator. */
   readonly client: KubeClient;
   /** Requests of the kubelets that the API server has answered, without lists and watches. */
   kubeletRequests(): readonly LoggedCall[];
@@ -56,7 +56,7 @@ export interface JoinRigOptions extends Partial<CloudOptions> {
   readonly clock?: VirtualClock;
   readonly defaults?: KubeletBehaviour;
   readonly plane?: Plane;
-  /** Transports of servers other than the API server; default: the API server. */
+  /** Returns the transport to a server; undefined for the API server. */
   readonly elsewhere?: (server: string) => ApiTransport | undefined;
   readonly controllers?: boolean | readonly string[];
   /** A proxy between the kubelets and the API server. */

@@ -11,13 +11,13 @@ import {
 } from '@mcm/kube';
 import { createLocalDriver, type LocalDriver } from '../driver/driver.ts';
 
-/** A cluster in process whose Pods start by themselves, as under a kubelet. */
+/** A cluster in the process of the test. Its Pods start without a kubelet. */
 export interface PodRig {
   readonly clock: VirtualClock;
   readonly admin: KubeClient;
   /** A kubeconfig of the cluster, in the form of a Secret. */
   readonly kubeconfig: string;
-  /** Requests of the driver so far, `METHOD /path`. */
+  /** The requests of the driver, as `METHOD /path`. */
   readonly requests: string[];
   readonly transport: Transport;
   driver(wrap?: (transport: Transport) => Transport): LocalDriver;
@@ -25,9 +25,9 @@ export interface PodRig {
 
 export interface PodRigOptions {
   readonly clock: VirtualClock;
-  /** The cluster of the Pods: a control plane in process. */
+  /** The cluster of the Pods: a control plane in the process of the test. */
   readonly plane: { fetch(request: Request): Promise<Response>; kubeconfig(): string };
-  /** Whether a Pod that was applied comes to run; default true. */
+  /** Whether an applied Pod becomes Running; default true. */
   readonly runs?: boolean;
 }
 
@@ -70,7 +70,7 @@ export function podRig({ clock, plane, runs = true }: PodRigOptions): PodRig {
   };
 }
 
-/** Sends the header with every request, as the transport of a process does. */
+/** Wraps a transport, so that every request has the header. */
 export function authorized(
   below: Transport,
   authorization: (() => Promise<string | undefined>) | undefined,

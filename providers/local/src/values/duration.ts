@@ -2,8 +2,8 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, 
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/gy;
 
 /**
- * Milliseconds of a duration such as `500ms`, `1m30s` or `0` (Go's notation, from milliseconds to hours); undefined if the text is not a
- * duration.
+ * Parses a duration such as `500ms`, `1m30s` or `0` (Go's notation, from milliseconds to hours). Returns milliseconds;
+ * undefined if the text is not a duration.
  */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0;

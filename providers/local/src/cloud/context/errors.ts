@@ -1,4 +1,4 @@
-/** The cloud's error codes and the HTTP status that each travels with. */
+/** The error codes of the cloud, with their HTTP statuses. */
 export const CLOUD_ERRORS = {
   InvalidParameter: 400,
   MalformedRequest: 400,
@@ -17,10 +17,10 @@ export const CLOUD_ERRORS = {
   RequestTimeout: 504,
 } as const;
 
-/** Codes with which the API refuses. */
+/** The code of an error response of the API. */
 export type CloudErrorCode = keyof typeof CLOUD_ERRORS;
 
-/** A refusal as the API sends it: `{"error": {"code", "message"}}`. */
+/** An error response of the API: `{"error": {"code", "message"}}`. */
 export class CloudError extends Error {
   override readonly name = 'CloudError';
   readonly code: string;

@@ -8,16 +8,19 @@ const latency = z.union([
   z.strictObject({ min: durationMs, max: durationMs }).refine(({ min, max }) => min <= max, 'min must not exceed max'),
 ]);
 
-/** A fault to order. Rules are matched in the order in which they were made. */
+/** A simulated fault. Rules are matched in the order of their creation. */
 export const faultRule = z
   .strictObject({
-    /** `instances.create`, all of one noun (`instances.*`), all (`*`), or `instances.boot` for kubelets. */
+    /**
+     * One operation (`instances.create`), all operations of a resource (`instances.*`), all operations (`*`), or the boot of
+     * kubelets (`instances.boot`).
+     */
     operation: z.string().regex(/^(\*|[a-z]+\.(\*|[a-z]+))$/, 'must look like instances.create, instances.* or *'),
-    /** Only for this zone, machine type, or instances whose name matches (`*` matches any text). */
+    /** Only for this zone, for this machine type, or for instances with this name (`*` matches any text). */
     zone: z.string().optional(),
     machineType: z.string().optional(),
     instance: z.string().optional(),
-    /** Answer with this error. Its status follows from the code where the cloud knows it. */
+    /** The error of the answer. For a code of the cloud, the status is the status of this code. */
     error: z
       .strictObject({
         code: z.string().min(1),
@@ -26,19 +29,19 @@ export const faultRule = z
         retryAfterSeconds: z.int().nonnegative().optional(),
       })
       .optional(),
-    /** Never answer: the connection stays open, at most `after` (default 5 minutes), then 504. */
+    /** The request gets no answer. The connection stays open for `after` (default 5 minutes); then the answer is 504. */
     timeout: z.strictObject({ after: durationMs.optional() }).optional(),
-    /** The operation is carried out although its caller gets the error or no answer. */
+    /** Whether the operation is performed although the caller gets the error or no answer. */
     effect: z.boolean().optional(),
-    /** Wait before working on the request. */
+    /** The delay before the request is processed. */
     latency: latency.optional(),
-    /** Answers of `get` and `list` show the instances as they were this long ago. */
+    /** Answers of `get` and `list` show the instances in their state of this long ago. */
     stale: durationMs.optional(),
     /** For `instances.boot`: how the kubelet of a matching instance behaves. */
     kubelet: kubeletBehaviour.optional(),
-    /** Chance that the rule acts on a matching request; default 1. */
+    /** The probability that the rule affects a matching request; default 1. */
     probability: z.number().min(0).max(1).optional(),
-    /** The number of effects of the rule before it ends; default: unlimited. */
+    /** The number of effects after which the rule ends; default: unlimited. */
     count: z.int().positive().optional(),
   })
   .refine((rule) => rule.error || rule.timeout || rule.latency || rule.stale || rule.kubelet, {
@@ -51,11 +54,11 @@ export type FaultRule = z.infer<typeof faultRule>;
 /** An active fault rule, and the number of its effects. */
 export interface OrderedFault extends FaultRule {
   readonly id: string;
-  /** How many times it has acted. */
+  /** The number of requests that the rule has affected. */
   acted: number;
 }
 
-/** The subject of a request, for matching. */
+/** The properties of a request that rules match. */
 export interface FaultSubject {
   readonly zone?: string | undefined;
   readonly machineType?: string | undefined;
@@ -79,7 +82,7 @@ export interface FaultDecision {
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** The faults ordered so far. They are for one process: a restart of the cloud forgets them. */
+/** The simulated faults. They are not stored: after a restart of the cloud there are none. */
 export class Faults {
   readonly #random: Random;
   readonly #rules = new Map<string, OrderedFault>();
@@ -109,12 +112,15 @@ export class Faults {
     this.#rules.clear();
   }
 
-  /** Rolls the dice for one request; the first error or timeout wins, latencies add up, the longest lag counts. */
+  /**
+   * Decides at random which rules affect one request. The first error or timeout counts, latencies add up, and the longest
+   * staleness counts.
+   */
   decide(operation: string, subject: FaultSubject = {}): FaultDecision {
     let decision: FaultDecision = { latencyMs: 0, staleMs: 0, effect: false, kubelet: [] };
     for (const rule of this.#rules.values()) {
       if (!matches(rule, operation, subject)) continue;
-      // A request fails once: the next failure in line is kept for the next request.
+      // A request fails only once. Further matching failures are kept for the next requests.
       if ((rule.error || rule.timeout) && isFailing(decision)) continue;
       if (rule.probability !== undefined && this.#random.next() >= rule.probability) continue;
       rule.acted += 1;
@@ -164,7 +170,7 @@ function failureOf(rule: OrderedFault): Pick<FaultDecision, 'error' | 'timeoutMs
 function matches(rule: OrderedFault, operation: string, subject: FaultSubject): boolean {
   const [noun] = operation.split('.');
   if (rule.operation !== '*' && rule.operation !== operation && rule.operation !== `${noun}.*`) return false;
-  // The boot of a machine is not a request, so the rule must name it.
+  // The boot of a machine is not a request, so only a rule for `instances.boot` matches it.
   if (operation === 'instances.boot' && rule.operation !== operation) return false;
   if (rule.zone !== undefined && rule.zone !== subject.zone) return false;
   if (rule.machineType !== undefined && rule.machineType !== subject.machineType) return false;

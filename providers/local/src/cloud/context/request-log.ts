@@ -1,4 +1,4 @@
-/** One answered request; `code` is the HTTP status, 0 when the caller hung up before the answer. */
+/** An answered request. `code` is the HTTP status; it is 0 if the client disconnected before the answer. */
 export interface LoggedRequest {
   readonly time: string;
   readonly operation: string;
@@ -40,7 +40,7 @@ export class RequestLog {
     return this.#counters;
   }
 
-  /** Oldest first. */
+  /** The newest requests, with the oldest first. */
   recent(limit = KEPT): readonly LoggedRequest[] {
     return limit > 0 ? this.#entries.slice(-Math.min(limit, KEPT)) : [];
   }

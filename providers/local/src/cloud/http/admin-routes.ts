@@ -8,7 +8,10 @@ import type { RequestLog } from '../context/request-log.ts';
 import { readBody } from './input.ts';
 import { errorBody, toCloudError } from './operation.ts';
 
-/** `/faults`, `/requests` and `/v1/instances/<id>/kubelet`: for tests and for people; never logged, never faulty. */
+/**
+ * The routes of `/faults`, `/requests` and `/v1/instances/<id>/kubelet`, for tests and users. They are not logged, and
+ * faults do not affect them.
+ */
 export function adminRoutes(
   app: Hono,
   parts: {
@@ -57,7 +60,7 @@ function required(behaviour: KubeletBehaviour | undefined, id: string): KubeletB
   return behaviour;
 }
 
-/** Work outside of operations, with errors answered as everywhere. */
+/** Runs work outside of the logged operations, with the same error responses. */
 const errorsAnswered =
   (log: Logger) =>
   async (c: Context, work: () => Response | Promise<Response>): Promise<Response> => {

@@ -5,12 +5,12 @@ import { CloudError } from '../context/errors.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PAGE = 1_000;
-/** A long poll ends after this; its caller asks again. */
+/** The maximum time of a long poll. Then the client sends the request again. */
 const MAX_WAIT_MS = 60_000;
 
 /**
- * Reads and checks a JSON body.
- * @throws {CloudError} MalformedRequest, RequestTooLarge, InvalidParameter naming the field
+ * Reads and validates a JSON body.
+ * @throws {CloudError} MalformedRequest, RequestTooLarge, or InvalidParameter with the name of the field
  */
 export async function readBody<T>(context: Context, schema: z.ZodType<T>): Promise<T> {
   if (Number(context.req.header('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge();
@@ -27,7 +27,7 @@ export async function readBody<T>(context: Context, schema: z.ZodType<T>): Promi
 
 const tooLarge = (): CloudError => new CloudError('RequestTooLarge', `A body may have ${MAX_BODY_BYTES} bytes.`);
 
-/** @throws {CloudError} InvalidParameter naming each wrong field */
+/** @throws {CloudError} InvalidParameter with the name of each invalid field */
 function check<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -35,7 +35,7 @@ function check<T>(schema: z.ZodType<T>, value: unknown): T {
   throw new CloudError('InvalidParameter', problems.join('; '));
 }
 
-/** `?limit=…&pageToken=…`: one page of `items` and the token of the next. Items are ordered by their id. */
+/** One page of `items` for `?limit=…&pageToken=…`, with the token of the next page. Items are ordered by their ID. */
 export function page<T extends { readonly id: string }>(
   context: Context,
   items: readonly T[],
@@ -58,7 +58,7 @@ function decodeToken(token: string | undefined): string {
   return id;
 }
 
-/** `?tag.<key>=<value>` filters; an empty value asks for the key alone. */
+/** The filter of `?tag.<key>=<value>`. An empty value matches every value of the key. */
 export function tagFilter(context: Context): (object: { readonly tags: Readonly<Record<string, string>> }) => boolean {
   const wanted = Object.entries(context.req.query()).flatMap(([name, value]) =>
     name.startsWith('tag.') ? [[name.slice('tag.'.length), value] as const] : [],
@@ -67,7 +67,7 @@ export function tagFilter(context: Context): (object: { readonly tags: Readonly<
     wanted.every(([key, value]) => Object.hasOwn(tags, key) && (value === '' || tags[key] === value));
 }
 
-/** `?wait=<state>&timeout=<duration>` of a long poll; undefined without `wait`. */
+/** Parses `?wait=<state>&timeout=<duration>` of a long poll; undefined without `wait`. */
 export function waitFor<S extends string>(
   context: Context,
   states: readonly [S, ...S[]],

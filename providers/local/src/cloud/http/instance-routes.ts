@@ -25,7 +25,7 @@ const createBody = z
     image: z.string().min(1),
     tags: tagsSchema.default({}),
     userData: z.string().max(MAX_USER_DATA).default(''),
-    /** User data that is not text, in place of `userData`. */
+    /** Binary user data, instead of `userData`. */
     userDataBase64: z.base64().max(MAX_USER_DATA).optional(),
     volumes: z
       .array(z.strictObject({ sizeGi: z.int().positive(), tags: tagsSchema.default({}) }))
@@ -48,7 +48,7 @@ export interface InstanceRouteParts {
 
 const WAIT_STATES = ['running', 'terminated'] as const;
 
-/** `/v1/instances` and below. */
+/** The routes of `/v1/instances` and below. */
 export function instanceRoutes(app: Hono, parts: InstanceRouteParts, run: RunOperation): void {
   const path = '/v1/instances/:id';
   app.post('/v1/instances', (c) => run(c, 'instances.create', () => prepareCreate(c, parts)));
@@ -91,7 +91,10 @@ async function prepareCreate(c: Context, parts: InstanceRouteParts): Promise<Pre
   };
 }
 
-/** Determines the subject of the request, so that faults for a zone or a name match. The handler refuses an unknown ID. */
+/**
+ * Determines the subject of the request, so that faults for a zone or a name match. If the ID is unknown, the handler
+ * refuses the request.
+ */
 function onInstance(c: Context, parts: InstanceRouteParts, work: Prepared['work']): Prepared {
   const instance = parts.state.instances.get(idOf(c));
   if (!instance) return { instance: idOf(c), work };
@@ -113,7 +116,7 @@ async function remove(c: Context, parts: InstanceRouteParts, { signal }: WorkCon
   return shown(instance.state === 'terminated' ? 200 : 202, parts, instance);
 }
 
-/** Holds the answer until the instance is where the caller waits for, or has passed it. */
+/** Delays the answer until the instance has reached or passed the requested state. */
 async function waited(c: Context, parts: InstanceRouteParts, instance: Instance, signal: AbortSignal): Promise<void> {
   const wait = waitFor(c, [...WAIT_STATES]);
   if (!wait) return;
@@ -153,7 +156,7 @@ const shown = (status: number, parts: InstanceRouteParts, instance: Instance, st
   body: view(parts, instance, state ?? instance.state),
 });
 
-/** An instance as the API tells it: everything but its user data and console. */
+/** The instance as the API returns it, without its user data and console. */
 function view(parts: InstanceRouteParts, instance: Instance, state: InstanceState): object {
   const { id, name, clientToken, zone, machineType, image, privateIp, createdAt, tags, terminatedAt, stateReason } =
     instance;

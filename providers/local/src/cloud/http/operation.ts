@@ -4,21 +4,21 @@ import { CloudError } from '../context/errors.ts';
 import type { FaultDecision, FaultSubject, Faults } from '../context/faults.ts';
 import type { RequestLog } from '../context/request-log.ts';
 
-/** An answer: a status and a JSON body (none for 204). */
+/** A response of the API: a status and a JSON body. There is no body for 204. */
 export interface Answer {
   readonly status: number;
   readonly body?: object;
 }
 
-/** Input of an operation in addition to its request. */
+/** The inputs of an operation in addition to its request. */
 export interface WorkContext {
-  /** Readers look this far into the past. */
+  /** Reads return the state of this long ago, in milliseconds. */
   readonly staleMs: number;
-  /** Aborted when the caller hung up. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** A request with valid input: its subject and its handler. */
+/** A request with valid input: its subject, and the function that handles it. */
 export interface Prepared {
   readonly subject?: FaultSubject;
   readonly instance?: string;
@@ -39,7 +39,10 @@ export type RunOperation = (
   prepare: () => Prepared | Promise<Prepared>,
 ) => Promise<Response>;
 
-/** The frame of every operation: input, ordered faults, latency, work, error bodies, request log. */
+/**
+ * Runs each operation in the same way: read the input, apply faults and latency, run the handler, convert errors, and log
+ * the request.
+ */
 export function operationRunner(options: OperationOptions): RunOperation {
   return async (context, operation, prepare) => {
     const { clock, requests } = options;
@@ -93,7 +96,7 @@ async function fail(clock: Clock, decision: FaultDecision, signal: AbortSignal):
   throw new CloudError(code, message, { status, retryAfterSeconds });
 }
 
-/** Waits; a caller that hangs up ends the wait, not the request's effect. */
+/** Waits. If the client disconnects, only the wait ends; the operation is still performed. */
 async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(clock, ms, signal);
@@ -102,7 +105,10 @@ async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<voi
   }
 }
 
-/** An unexpected error is a bug. It is logged, and the caller gets only a general message. */
+/**
+ * Converts an error to an error response. An unexpected error is a bug: it is logged, and the client gets only a general
+ * message.
+ */
 export function toCloudError(thrown: unknown, log: Logger): CloudError {
   if (thrown instanceof CloudError) return thrown;
   log.error('A request failed with an unexpected error', {

@@ -3,7 +3,7 @@ import { CloudError, notFound } from '../context/errors.ts';
 import { type CloudContext, makeId } from '../context/settings.ts';
 import type { CloudState } from './state.ts';
 
-/** The images of instances. Found by id or by name. */
+/** The images of instances. They are found by ID or by name. */
 export class Images {
   readonly #context: CloudContext;
   readonly #state: CloudState;
@@ -40,7 +40,7 @@ export class Images {
     return this.#state.images.values();
   }
 
-  /** Running instances keep a deprecated image; new ones cannot have it. */
+  /** Deprecates an image. Running instances keep it, and new instances cannot use it. */
   deprecate(idOrName: string): Image {
     const image = this.get(idOrName);
     image.state = 'deprecated';
@@ -52,7 +52,7 @@ export class Images {
     this.#state.forgetImage(this.get(idOrName).id);
   }
 
-  /** @throws {CloudError} InvalidParameter when a new instance cannot boot from it. */
+  /** @throws {CloudError} InvalidParameter if a new instance cannot boot from the image. */
   requireUsable(idOrName: string): void {
     const image = this.find(idOrName);
     if (image?.state === 'deprecated')

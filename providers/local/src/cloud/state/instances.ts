@@ -9,7 +9,7 @@ import { mergeTags } from './tags.ts';
 import type { Volumes } from './volumes.ts';
 import type { Waiters } from './waiters.ts';
 
-/** The requested instance. The API has checked types and sizes. */
+/** The properties of a new instance. The API has validated types and sizes. */
 export interface InstanceRequest {
   readonly name: string;
   readonly clientToken?: string | undefined;
@@ -18,21 +18,21 @@ export interface InstanceRequest {
   readonly image: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly userData: string;
-  /** Disks made with the instance and gone with it. */
+  /** Disks that are created and deleted together with the instance. */
   readonly volumes: readonly { readonly sizeGi: number; readonly tags?: Readonly<Record<string, string>> }[];
-  /** Overrides the cloud's own boot latency. */
+  /** Overrides the boot latency of the cloud. */
   readonly bootLatencyMs?: number | undefined;
 }
 
-/** A console keeps its newest part, as serial consoles do. */
+/** Maximum size of a stored console. The oldest lines are dropped, as in serial consoles. */
 const CONSOLE_LIMIT = 64 * 1024;
 const HISTORY_LIMIT = 4;
 
-/** Whole lines only: a partial line can contain a part of a secret, which could not be recognized. */
+/** Keeps only whole lines. A partial line can contain a part of a secret, which a filter would not recognize. */
 const newest = (text: string): string =>
   text.length <= CONSOLE_LIMIT ? text : text.slice(-CONSOLE_LIMIT).replace(/^[^\n]*\n/, '');
 
-/** Instances and their lives: timers move them from state to state and survive a restart of the process. */
+/** The instances and their states. Timers change the states, and continue after a restart of the process. */
 export class Instances {
   readonly #context: CloudContext;
   readonly #state: CloudState;
@@ -49,23 +49,23 @@ export class Instances {
     this.#faults = parts.faults;
   }
 
-  /** Continues every life where the last process left it. */
+  /** Continues the transitions that the last process did not finish. */
   resume(): void {
     for (const instance of [...this.#state.instances.values()]) {
       if (instance.state === 'running') this.#boot(instance, true);
-      // Between the two, the machine still has power: it is shutting down.
+      // In both states, the machine is still powered on.
       if (instance.state === 'pending' || instance.state === 'shutting-down') this.#arm(instance);
       if (instance.state === 'terminated') this.#scheduleForgetting(instance);
     }
   }
 
-  /** Timers of this process do nothing any more. */
+  /** Disables all timers of this process. */
   close(): void {
     this.#closed = true;
   }
 
   /**
-   * Makes an instance, or yields the living one made earlier with the same client token.
+   * Creates an instance, or returns the existing instance with the same client token.
    * @throws {CloudError} InvalidParameter, QuotaExceeded, InsufficientCapacity
    */
   create(request: InstanceRequest): { readonly instance: Instance; readonly created: boolean } {
@@ -122,7 +122,7 @@ export class Instances {
     return this.#state.instances.values();
   }
 
-  /** Starts the end of an instance; asking again changes nothing. */
+  /** Starts the termination of an instance. A repeated call has no effect. */
   terminate(id: string, reason?: string): Instance {
     const instance = this.get(id);
     if (instance.state === 'shutting-down' || instance.state === 'terminated') return instance;
@@ -141,7 +141,7 @@ export class Instances {
     return instance;
   }
 
-  /** Adds a line to the serial console. Kept in memory, and saved with the instance's next change of state. */
+  /** Adds a line to the serial console. The line is stored with the next change of the instance's state. */
   appendConsole(id: string, line: string): void {
     const instance = this.#state.instances.get(id);
     if (!instance) return;
@@ -154,7 +154,7 @@ export class Instances {
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
       if (instance.settlesAt !== settlesAt) return; // A later transition has its own timer.
-      // A timer can fire before its time of day, because of rounding or when the clock was set back.
+      // A timer can fire too early because of rounding, or because the clock was set back.
       if (delay() > 0) this.#after(delay(), look);
       else this.#settle(instance);
     };
@@ -181,8 +181,8 @@ export class Instances {
 
   #powerOff(instance: Instance): void {
     delete instance.settlesAt;
-    // `terminated` guarantees that the machine has stopped completely, because a late request of its kubelet could register the
-    // Node again.
+    // The state `terminated` guarantees that the simulated machine has stopped completely. Otherwise, a late request of its
+    // kubelet could register the Node again.
     this.#context.host.halt(instance.id).then(
       () => this.#terminated(instance),
       (error: unknown) => {

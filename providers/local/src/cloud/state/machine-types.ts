@@ -14,8 +14,8 @@ export const DEFAULT_MACHINE_TYPE = 'local';
 export const machineTypeNames: readonly string[] = Object.keys(CATALOG);
 
 /**
- * The shape of a machine type: one of the catalog, or `custom-<cpus>-<GiB>`.
- * @throws {CloudError} InvalidParameter with the allowed values.
+ * Returns the size of a machine type: a type of the catalog, or `custom-<cpus>-<GiB>`.
+ * @throws {CloudError} InvalidParameter with the valid values.
  */
 export function machineType(name: string): MachineType {
   const known = Object.hasOwn(CATALOG, name) ? CATALOG[name] : undefined;

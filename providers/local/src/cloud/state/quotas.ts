@@ -15,7 +15,7 @@ interface Usage {
   inZone: number;
 }
 
-/** @throws {CloudError} QuotaExceeded for the account's limits, InsufficientCapacity for a full zone. */
+/** @throws {CloudError} QuotaExceeded for the limits of the account, InsufficientCapacity for a full zone. */
 export function requireRoom(state: CloudState, demand: Demand): void {
   const { instances, cpus, zoneCapacity, volumes } = state.quotas;
   if (instances !== undefined || cpus !== undefined || zoneCapacity !== undefined) {

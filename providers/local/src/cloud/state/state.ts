@@ -2,14 +2,14 @@ import type { Image, Instance, Quotas, Volume } from '../../machine/model.ts';
 import type { CloudStore } from '../store/store.ts';
 
 /**
- * Everything the cloud knows, in memory, written through to the store. Objects are changed in place and then saved. A change is durable
- * after `save…` returned.
+ * The state of the cloud in memory. Code changes an object and then saves it to the store. After `save…` has returned, the
+ * change is permanent.
  */
 export class CloudState {
   readonly instances = new Map<string, Instance>();
   readonly volumes = new Map<string, Volume>();
   readonly images = new Map<string, Image>();
-  /** Client token → id of the living instance made with it. */
+  /** IDs of the existing instances, by their client tokens. */
   readonly clientTokens = new Map<string, string>();
   readonly #volumesOf = new Map<string, Set<string>>();
   readonly #homes = new Map<string, string>();
@@ -29,7 +29,7 @@ export class CloudState {
     else if (kind === 'quotas') this.quotas = body as Quotas;
   }
 
-  /** All saves of `work` are one transaction, for changes of several objects. */
+  /** Runs `work`, which changes several objects, in one transaction of the store. */
   atomically(work: () => void): void {
     this.#store.atomically(work);
   }
@@ -76,7 +76,7 @@ export class CloudState {
     return ids.flatMap((id) => this.volumes.get(id) ?? []);
   }
 
-  /** A free address of 10.180.0.0/16. */
+  /** Returns a free address of 10.180.0.0/16. */
   nextAddress(): string {
     for (let n = this.#addresses.size + 10; ; n++) {
       const address = `10.180.${Math.floor(n / 256) % 256}.${n % 256}`;

@@ -1,8 +1,8 @@
 import type { Instance, InstanceState } from '../../machine/model.ts';
 
 /**
- * The state of an instance for a reader with a delay of `staleMs`; undefined: not visible yet. The listings of real clouds are
- * delayed like this (EC2 documents it as eventual consistency).
+ * The state of an instance for a reader with a delay of `staleMs`; undefined: not visible yet. Real clouds delay their
+ * listings like this (EC2 documents it as eventual consistency).
  */
 export function visibleState(instance: Instance, staleMs: number, now: Date): InstanceState | undefined {
   if (staleMs <= 0) return instance.state;

@@ -13,7 +13,7 @@ export interface VolumeRequest {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** Block storage: at most one instance at a time, in its own zone. */
+/** Simulated block storage. A volume is attached to at most one instance, in the same zone. */
 export class Volumes {
   readonly #context: CloudContext;
   readonly #state: CloudState;
@@ -48,7 +48,7 @@ export class Volumes {
     return volume;
   }
 
-  /** A disk of a new instance; the quota was checked with the instance's. */
+  /** Creates a disk of a new instance. The quota check of the instance includes the disk. */
   createAttached(
     instance: Instance,
     request: { readonly sizeGi: number; readonly tags?: Readonly<Record<string, string>> },
@@ -79,7 +79,10 @@ export class Volumes {
     return this.#state.volumes.values();
   }
 
-  /** @throws {CloudError} NotFound, ResourceInUse while attached elsewhere, IncorrectState, InvalidParameter for another zone */
+  /**
+   * @throws {CloudError} NotFound, ResourceInUse if it is attached to another instance, IncorrectState, InvalidParameter for
+   * another zone
+   */
   attach(id: string, instanceId: string): Volume {
     const volume = this.get(id);
     const instance = this.#state.instances.get(instanceId);
@@ -96,14 +99,14 @@ export class Volumes {
     return volume;
   }
 
-  /** Detaching an unattached volume changes nothing. */
+  /** Detaches a volume. If it is not attached, nothing changes. */
   detach(id: string): Volume {
     const volume = this.get(id);
     if (volume.state === 'attached' || volume.state === 'attaching') this.#begin(volume, 'detaching');
     return volume;
   }
 
-  /** @throws {CloudError} NotFound, ResourceInUse while attached */
+  /** @throws {CloudError} NotFound, ResourceInUse if it is attached */
   delete(id: string): void {
     const volume = this.get(id);
     if (volume.state !== 'available')
@@ -119,7 +122,7 @@ export class Volumes {
     return volume;
   }
 
-  /** The instance is terminated. Its own disks are deleted, and the others are detached. */
+  /** Called after the termination of an instance. Deletes its own disks, and detaches its other volumes. */
   release(instanceId: string): void {
     for (const volume of this.#state.volumesOf(instanceId)) {
       if (volume.deleteOnTermination) this.#state.forgetVolume(volume);
@@ -141,7 +144,7 @@ export class Volumes {
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
       if (volume.settlesAt !== settlesAt) return; // A later change has its own timer.
-      // A timer can fire before its time of day, see Instances.
+      // A timer can fire too early, see `Instances`.
       if (delay() > 0) this.#context.clock.setTimeout(look, delay());
       else this.#settle(volume);
     };

@@ -1,6 +1,6 @@
 import type { CloudStore, StoredRow } from './store.ts';
 
-/** A store that lasts as long as the object. A second cloud on the same store sees the objects of the first one. */
+/** A store in memory. A second cloud with the same store object sees the objects of the first one. */
 export class MemoryStore implements CloudStore {
   readonly #rows = new Map<string, { readonly kind: string; readonly id: string; readonly json: string }>();
 
@@ -28,6 +28,6 @@ export class MemoryStore implements CloudStore {
   }
 
   close(): void {
-    // Nothing is held open.
+    // Closes nothing, because no file is open.
   }
 }

@@ -4,16 +4,16 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { makeFolder } from '@mcm/kube';
 import { type CloudStore, type StoredRow, StoreError } from './store.ts';
 
-/** "MCLC", at byte 68 of the file: tells our store from any other SQLite file. */
+/** "MCLC" at byte 68 of the file. It distinguishes this store from other SQLite files. */
 const APPLICATION_ID = 0x4d434c43;
-/** Layout of the tables; a store of another layout is refused. */
+/** Version of the table layout. A store with another version is refused. */
 const LAYOUT = 1;
 const FILE = 'cloud.sqlite';
 /** https://www.sqlite.org/fileformat.html §1.3 */
 const MAGIC = 'SQLite format 3\0';
 
 /**
- * Opens or makes the store in a folder. Nothing in a foreign, damaged, or busy store is touched.
+ * Opens or creates the store in a folder. A file that is foreign, damaged or in use stays unchanged.
  * @throws {StoreError} with the problem and the fix in one sentence.
  */
 export function openSqliteStore(dir: string): CloudStore {
@@ -27,7 +27,7 @@ export function openSqliteStore(dir: string): CloudStore {
   return new SqliteStore(openDatabase(file, fresh), file);
 }
 
-/** Looks at the header alone: opening a foreign file with SQLite could already change it. */
+/** Reads only the header. If SQLite opened a foreign file, it could change it. */
 function inspectFile(file: string): 'fresh' | 'ours' {
   const header = readHeader(file);
   if (header === undefined || header.length === 0) return 'fresh';
@@ -63,9 +63,10 @@ function openDatabase(file: string, fresh: boolean): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file);
-    // Exclusive: a second process on the same folder is refused instead of running the same instances twice.
+    // With the exclusive lock, a second process on the same folder is refused. Otherwise both would run the same instances.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
-    // The marks come before WAL mode: they must stand in the file itself when the next start reads its header.
+    // These values are written before WAL mode is enabled. The next start reads them from the header of the file, not from
+    // the WAL.
     if (fresh) database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT}`);
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     const check = database.prepare('PRAGMA quick_check(1)').get();

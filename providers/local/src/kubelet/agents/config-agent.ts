@@ -25,21 +25,21 @@ export interface ConfigAgentOptions {
   readonly nodes: () => Informer<Node>;
   readonly behaviour: () => KubeletBehaviour;
   readonly paused: () => boolean;
-  /** Writes to the machine's serial console. */
+  /** Writes a line to the serial console of the machine. */
   readonly console: (line: string) => void;
   readonly outage: { failed(error: unknown): void; worked(): void };
   readonly stored: StoredMachine | undefined;
   readonly store: (machine: StoredMachine) => void;
-  /** The node is not ready as long as the machine reboots. */
+  /** Called at the start and at the end of a reboot. During a reboot, the node is not ready. */
   readonly rebooting: (off: boolean) => void;
 }
 
 const CONFIG_MS = 1_000;
-/** How long a reboot takes, unless it is ordered otherwise. */
+/** The default duration of a reboot. */
 export const REBOOT_MS = 2_000;
 const FAILURE = 'requested by the local cloud API';
 
-/** The files in the image of a machine before the first config. */
+/** The files in the image of a new machine, before its first configuration. */
 export const NEW_MACHINE: StoredMachine = {
   disk: {
     '/etc/hostname': { kind: 'file', content: '', mode: 0o644 },
@@ -50,8 +50,8 @@ export const NEW_MACHINE: StoredMachine = {
 };
 
 /**
- * Simulates the daemon that manages a node's configuration: with the decisions and writes of the real daemon, on a disk in
- * memory, and with a reboot that only takes time.
+ * Simulates the machine-config daemon of a node. It uses the decisions and writes of the real daemon, with a disk in memory.
+ * A reboot only takes time.
  */
 export class ConfigAgent {
   readonly #options: ConfigAgentOptions;
@@ -81,7 +81,7 @@ export class ConfigAgent {
     });
   }
 
-  /** The node has changed, or how the agent is to behave. */
+  /** Called when the node has changed, or when the requested behavior of the agent has changed. */
   consider(): void {
     if (this.#options.paused()) return;
     this.#wake?.();
@@ -111,7 +111,7 @@ export class ConfigAgent {
     };
   }
 
-  /** Takes its time, and fails or hangs on request. */
+  /** Simulates the preparation of an update. It takes time, and it fails or hangs if a user requested that. */
   async #prepare({ metadata }: MachineConfig): Promise<void> {
     const { behaviour, console } = this.#options;
     console(`config daemon: applying ${metadata.name}`);

@@ -1,11 +1,11 @@
 import { type Clock, isAlreadyExists, isNotFound, type KubeClient, leases, type Random } from '@mcm/kube';
 import type { Life } from '../node/life.ts';
 
-/** Defaults of the kubelet: `nodeLeaseDurationSeconds`, and a quarter of it between renewals. */
+/** Defaults of the kubelet: `nodeLeaseDurationSeconds`; a Lease is renewed after a quarter of it. */
 const DURATION_SECONDS = 40;
 const RENEW_MS = 10_000;
 const RETRY_MS = 2_000;
-/** Renewals of many kubelets do not stay in step. */
+/** A random variation, so that many kubelets do not renew at the same time. */
 const JITTER = 0.04;
 const NAMESPACE = 'kube-node-lease';
 
@@ -15,19 +15,21 @@ export interface LeaseRenewerOptions {
   readonly random: Random;
   readonly life: Life;
   readonly nodeName: string;
-  /** True while the kubelet does nothing. */
+  /** Whether the kubelet is paused. */
   readonly paused: () => boolean;
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /** The Lease works again after it had run out: others may have declared the node dead. */
+  /**
+   * Called when the Lease is renewed after it had expired. In the meantime, a controller may have marked the node NotReady.
+   */
   readonly onRecovered: () => void;
-  /** The Lease no longer exists. Returns the uid of the Node, or undefined if the Node does not exist. */
+  /** Called when the Lease no longer exists. Returns the UID of the Node, or undefined if the Node does not exist. */
   readonly findNode: () => Promise<string | undefined>;
 }
 
-/** RFC 3339 with microseconds, as `metav1.MicroTime`. */
+/** Formats a time as `metav1.MicroTime`: RFC 3339 with microseconds. */
 const microTime = (date: Date): string => `${date.toISOString().slice(0, 23)}000Z`;
 
-/** Renews a node's Lease, one small request each time. */
+/** Renews the Lease of a node with one small request each time. */
 export class LeaseRenewer {
   readonly #options: LeaseRenewerOptions;
   #renewedAt = 0;
@@ -37,7 +39,7 @@ export class LeaseRenewer {
     this.#options = options;
   }
 
-  /** Makes the Lease of a new node; an old one of the same name is taken over. */
+  /** Creates the Lease of a new node. If a Lease with its name exists, it is changed instead. */
   async create(nodeUid: string): Promise<void> {
     const { client, clock, life, nodeName } = this.#options;
     const now = clock.now();
@@ -50,14 +52,14 @@ export class LeaseRenewer {
       await resource.create(lease, { signal: life.signal });
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      // Owned by the new Node now, so that it does not go with the old one.
+      // The new Node becomes the owner, so that the deletion of the old Node does not delete the Lease.
       const body = { metadata: { ownerReferences: [owner] }, spec };
       await resource.patch(nodeName, { type: 'merge', body }, { signal: life.signal });
     }
     this.#renewedAt = now.getTime();
   }
 
-  /** Renews the Lease after `delayMs`, and then periodically. */
+  /** Starts the periodic renewal. The first one is after `delayMs`. */
   start(delayMs = this.#interval()): void {
     this.#timer?.cancel();
     this.#timer = this.#options.life.after(delayMs, () => this.#tick());
@@ -69,7 +71,7 @@ export class LeaseRenewer {
     else life.run(async () => this.start(await this.#renew()));
   }
 
-  /** Yields the time until the next renewal. */
+  /** Renews the Lease. Returns the time until the next renewal. */
   async #renew(): Promise<number> {
     const { client, clock, life, nodeName, outage } = this.#options;
     const now = clock.now();
@@ -88,7 +90,10 @@ export class LeaseRenewer {
     return this.#interval();
   }
 
-  /** A Lease is deleted with its Node. A kubelet registers its Node only when it starts: nothing is made for one that is gone. */
+  /**
+   * Creates a deleted Lease again if its Node exists. A Lease is deleted together with its Node. A kubelet registers its
+   * Node only when it starts, so nothing is created without a Node.
+   */
   async #renewLost(): Promise<number> {
     const { findNode, life, outage } = this.#options;
     try {

@@ -2,7 +2,7 @@ import { type Clock, type Condition, isNotFound, type KubeClient, type Node, nod
 import type { Life } from '../node/life.ts';
 import { carryTransitions, type NodeFacts, nodeConditions } from '../node/node-object.ts';
 
-/** `nodeStatusReportFrequency`: an unchanged status is written this often. */
+/** The kubelet setting `nodeStatusReportFrequency`: how often an unchanged status is written. */
 const HEARTBEAT_MS = 5 * 60_000;
 const RETRY_MS = 5_000;
 const JITTER = 0.04;
@@ -20,8 +20,8 @@ export interface StatusReporterOptions {
 }
 
 /**
- * Keeps the conditions of a Node's status as the kubelet sees them: written when they change, and as a heartbeat.
- * Strategic patches, so that conditions of others stay.
+ * Writes the conditions of a Node's status when they change, and periodically as a heartbeat. It sends strategic merge
+ * patches, so conditions of other writers stay.
  */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
@@ -40,8 +40,10 @@ export class StatusReporter {
   }
 
   /**
-   * Writes the status if it differs from the last report. `force`: always. `returning`: the kubelet was unreachable for a while,
-   * so its Node may be NotReady, and the recovery is a transition.
+   * Writes the status if it differs from the last report.
+   * - `force`: always writes.
+   * - `returning`: the kubelet was unreachable for a while, so its Node may be NotReady. The recovery counts as a
+   *   transition.
    */
   report(options: { readonly force?: boolean; readonly returning?: boolean } = {}): void {
     this.#returning ||= options.returning === true;
@@ -69,7 +71,7 @@ export class StatusReporter {
     return volumes !== undefined && volumes.join() !== this.#volumes.join();
   }
 
-  /** Yields 0, or the time until another try. */
+  /** Returns 0, or the delay until the next attempt. */
   async #write(): Promise<number> {
     const { client, facts, life, outage, volumesInUse } = this.#options;
     this.#wanted = false;
@@ -90,7 +92,7 @@ export class StatusReporter {
       this.#schedule();
       outage.worked();
     } catch (error) {
-      // A Node that was deleted does not come back while its kubelet runs.
+      // A deleted Node is not created again while its kubelet runs.
       if (isNotFound(error)) return 0;
       if (!life.over) outage.failed(error);
       return RETRY_MS;

@@ -7,23 +7,23 @@ export interface UpdateAgentOptions {
   readonly client: KubeClient;
   readonly life: Life;
   readonly nodeName: string;
-  /** The shared copy of the nodes that were selected for an update. */
+  /** The shared cache of the nodes that were selected for an update. */
   readonly selected: () => Informer<Node>;
   readonly behaviour: () => KubeletBehaviour;
   readonly paused: () => boolean;
-  /** Writes to the machine's serial console. */
+  /** Writes a line to the serial console of the machine. */
   readonly console: (line: string) => void;
   readonly outage: { failed(error: unknown): void; worked(): void };
 }
 
-/** Time from the request of an update to its result, by default. */
+/** Default duration of an update. */
 const UPDATE_MS = 1_000;
 const RETRY_MS = 2_000;
 const FAILURE = 'requested by the local cloud API';
 
 const { Successful, Failed } = UpdateResults;
 
-/** The result that a node's agent has to report and has not reported; undefined: nothing to do. */
+/** The result that the agent of a node must report next; undefined if there is none. */
 function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string | undefined {
   const { update = 'succeed' } = behaviour;
   if (!node || update === 'hang') return undefined;
@@ -31,7 +31,7 @@ function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string 
   const wanted = update === 'fail' ? Failed : Successful;
   const said = node.metadata.labels?.[Labels.UpdateResult];
   if (node.metadata.labels?.[Labels.SelectedForUpdate] === undefined || said === wanted) return undefined;
-  // A machine that could not be updated is tried again when its agent has learnt how.
+  // After a failed update, the agent tries again if the simulated result was changed to success.
   const again = said === Failed && wanted === Successful;
   const { ReadyForUpdate, UpdateFailed } = InPlaceUpdateReasons;
   if (reason === ReadyForUpdate && (said === undefined || again)) return wanted;
@@ -39,8 +39,8 @@ function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string 
 }
 
 /**
- * Simulates the agent that updates a machine's software in place. The node's condition starts it, and after a while it labels
- * the node with the result. It keeps no state: after a restart it starts again, like an agent on a node.
+ * Simulates the agent that updates a machine's software in place. The condition of the Node starts an update. After a delay,
+ * the agent writes the result as a label of the Node. It has no state: after a restart, it starts again from the Node.
  */
 export class UpdateAgent {
   readonly #options: UpdateAgentOptions;
@@ -50,7 +50,7 @@ export class UpdateAgent {
     this.#options = options;
   }
 
-  /** The node or the settings of the agent changed. */
+  /** Called when the node or the settings of the agent have changed. */
   consider(): void {
     const { life, console, behaviour } = this.#options;
     if (this.#working || this.#due() === undefined) return;
@@ -80,7 +80,7 @@ export class UpdateAgent {
     });
   }
 
-  /** Yields 0, or the time until another try. */
+  /** Returns 0, or the delay until the next attempt. */
   async #report(node: Node, result: string): Promise<number> {
     const { client, life, behaviour, console, outage } = this.#options;
     const why = result === Failed ? (behaviour().updateFailure ?? FAILURE) : null;
@@ -100,7 +100,7 @@ export class UpdateAgent {
       outage.worked();
       return 0;
     } catch (error) {
-      // The node was deleted or replaced, so its own agent is responsible.
+      // The node was deleted or replaced. The agent of the new node does the work.
       if (isNotFound(error) || isConflict(error)) return 0;
       if (!life.over) outage.failed(error);
       return RETRY_MS;

@@ -5,7 +5,7 @@ import { makeSigningRequest } from './signing-request.ts';
 interface CertificateSigningRequest extends KubeObject {
   spec: { request: string; signerName: string; usages: string[] };
   status?: {
-    /** Base64 of PEM. */
+    /** PEM, encoded as base64. */
     certificate?: string;
     conditions?: { type: string; status?: string; reason?: string; message?: string }[];
   };
@@ -19,14 +19,14 @@ const signingRequests: ResourceDefinition<CertificateSigningRequest> = {
   namespaced: false,
 };
 
-/** Approved and signed by itself where TLS bootstrapping is set up. */
+/** If TLS bootstrapping is set up, the cluster approves and signs requests of this signer automatically. */
 const SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
-/** Duration of one watch. Without an approval in this time, another one follows. */
+/** Duration of one watch. If the approval does not arrive in this time, the next watch starts. */
 const WATCH_SECONDS = 60;
 
 /**
- * A client certificate for a node: TLS bootstrapping as the kubelet does it.
- * @throws {KubeError} and an `Error` when the request is denied
+ * Requests a client certificate for a node, like TLS bootstrapping of the kubelet.
+ * @throws {KubeError} or an `Error` if the request is denied
  */
 export async function requestCertificate(
   client: KubeClient,
@@ -45,7 +45,7 @@ export async function requestCertificate(
   return { certificate, key };
 }
 
-/** Watches the request until it is answered, for any time until the approval. */
+/** Watches the request until it is approved or denied. There is no timeout. */
 async function awaitCertificate(
   resource: ResourceClient<CertificateSigningRequest>,
   request: CertificateSigningRequest,

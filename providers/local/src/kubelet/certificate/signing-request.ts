@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 
-/** Node's crypto makes keys and signatures but no PKCS #10 requests; this is the little DER that one needs (RFC 2986). */
+/** Encodes DER. The crypto module of Node.js creates keys and signatures, but no PKCS #10 requests (RFC 2986). */
 const tlv = (tag: number, ...parts: readonly Buffer[]): Buffer => {
   const body = Buffer.concat(parts);
   if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);
@@ -12,7 +12,7 @@ const set = (...parts: readonly Buffer[]): Buffer => tlv(0x31, ...parts);
 const utf8 = (text: string): Buffer => tlv(0x0c, Buffer.from(text));
 const bits = (bytes: Buffer): Buffer => tlv(0x03, Buffer.from([0]), bytes);
 
-/** Object identifiers in DER: organizationName, commonName, ecdsa-with-SHA256. */
+/** Object identifiers in DER for organizationName, commonName and ecdsa-with-SHA256. */
 const ORGANIZATION = Buffer.from('060355040a', 'hex');
 const COMMON_NAME = Buffer.from('0603550403', 'hex');
 const ECDSA_SHA256 = Buffer.from('06082a8648ce3d040302', 'hex');
@@ -20,13 +20,13 @@ const VERSION_1 = Buffer.from('020100', 'hex');
 const NO_ATTRIBUTES = Buffer.from('a000', 'hex');
 
 export interface SigningRequest {
-  /** PEM, `CERTIFICATE REQUEST`. */
+  /** PEM with the label `CERTIFICATE REQUEST`. */
   readonly request: string;
-  /** PEM, PKCS #8. */
+  /** The private key as PEM (PKCS #8). */
   readonly key: string;
 }
 
-/** A fresh P-256 key and a request for a certificate with the given subject. */
+/** Creates a P-256 key and a request for a certificate with the given subject. */
 export function makeSigningRequest(subject: {
   readonly organization: string;
   readonly commonName: string;

@@ -1,16 +1,16 @@
 import { type Clock, sleep } from '@mcm/kube';
 
-/** At power-off, open requests get this time for their answers. Then they are aborted. */
+/** After a power-off, open requests may run for this time. Then they are aborted. */
 const ANSWER_GRACE_MS = 5_000;
 
-/** Thrown by waits of a life that has ended; ends whatever was waiting. */
+/** Thrown by a wait when the machine is powered off. It ends the waiting function. */
 class LifeEnded extends Error {
   override readonly name = 'LifeEnded';
 }
 
 /**
- * The time between a machine's power-on and power-off. Work is started through it, so that its end is known: after `end`
- * no request of the machine is under way.
+ * The time between a machine's power-on and power-off. All work of the machine runs through this class. After `end`, no
+ * request of the machine is in progress.
  */
 export class Life {
   readonly #clock: Clock;
@@ -19,7 +19,7 @@ export class Life {
   readonly #working = new Set<Promise<void>>();
   readonly #onFailure: (error: unknown) => void;
 
-  /** @param onFailure called for work that failed for another reason than the end of the life */
+  /** @param onFailure Called when work fails for another reason than the power-off */
   constructor(clock: Clock, onFailure: (error: unknown) => void) {
     this.#clock = clock;
     this.#onFailure = onFailure;
@@ -29,17 +29,17 @@ export class Life {
     return this.#waits.signal.aborted;
   }
 
-  /** For requests: not aborted at the end itself, only when an answer takes too long after it. */
+  /** The signal for requests. At the power-off it does not abort at once, only after a delay for open answers. */
   get signal(): AbortSignal {
     return this.#requests.signal;
   }
 
-  /** For waits: aborted at the end. */
+  /** The signal for waits. It aborts at the power-off. */
   get ending(): AbortSignal {
     return this.#waits.signal;
   }
 
-  /** Starts work, unless the life has ended. */
+  /** Starts work, unless the machine is powered off. */
   run(work: () => Promise<void>): void {
     if (this.over) return;
     const task = work()
@@ -50,12 +50,12 @@ export class Life {
     this.#working.add(task);
   }
 
-  /** @throws {LifeEnded} when the life ends meanwhile */
+  /** @throws {LifeEnded} if the machine is powered off during the pause */
   async pause(ms: number): Promise<void> {
     await sleep(this.#clock, ms, this.ending);
   }
 
-  /** Calls back once, unless the life ends before. */
+  /** Calls `work` once after a delay, unless the machine is powered off before. */
   after(ms: number, work: () => void): { cancel(): void } {
     const timer = this.#clock.setTimeout(() => {
       if (!this.over) work();
@@ -63,7 +63,7 @@ export class Life {
     return timer;
   }
 
-  /** Ends it; resolves when no work is left. */
+  /** Powers the machine off. Resolves when all work has ended. */
   async end(): Promise<void> {
     if (!this.over) this.#waits.abort(new LifeEnded('the machine has no power'));
     const timer = this.#clock.setTimeout(

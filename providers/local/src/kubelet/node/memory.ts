@@ -1,33 +1,33 @@
 import type { DiskImage } from '@mcm/machine-config';
 import type { KubeletBehaviour } from '../../machine/behaviour.ts';
 
-/** A kubelet's own credentials, as its disk would keep them. PEM. */
+/** The credentials of a kubelet as PEM, as they are stored on its disk. */
 export interface KubeletCertificate {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** The state of a kubelet that is kept after the end of the cloud process. */
+/** The state of a kubelet that is stored for the next cloud process. */
 export interface KubeletState {
-  /** The API server has accepted its bootstrap token, which may be deleted from then on. */
+  /** Whether the API server has accepted the bootstrap token. From then on, the token may be deleted. */
   readonly enrolled?: boolean;
-  /** It has registered its Node. */
+  /** Whether the kubelet has registered its Node. */
   readonly joined?: boolean;
   readonly certificate?: KubeletCertificate;
-  /** Its disk, as far as machine configs are on it. */
+  /** The part of the disk that machine configs use. */
   readonly machine?: StoredMachine;
-  /** Ordered for this instance, by a fault rule at boot or through the API. */
+  /** Behavior of this instance that was set by a fault rule at boot or through the API. */
   readonly ordered?: KubeletBehaviour;
 }
 
-/** Keeps kubelets' states by instance id; durable when `put` returns. */
+/** Stores the states of kubelets by instance ID. When `put` returns, the state is permanent. */
 export interface KubeletMemory {
   get(instanceId: string): KubeletState | undefined;
   put(instanceId: string, state: KubeletState): void;
   remove(instanceId: string): void;
 }
 
-/** The content of the disk of a machine that is kept after the end of the cloud process. */
+/** The content of a machine's disk that is stored for the next cloud process. */
 export interface StoredMachine {
   readonly disk: DiskImage;
   readonly boots: number;

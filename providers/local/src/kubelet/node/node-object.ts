@@ -7,12 +7,12 @@ import type { Instance, MachineType } from '../../machine/model.ts';
 import { formatProviderId } from '../../spec/provider-id.ts';
 import type { BootConfig } from './user-data.ts';
 
-/** The version in `kubectl get nodes`. */
+/** The version that `kubectl get nodes` prints. */
 export const KUBELET_VERSION = 'v1.36.0-hollow';
 const REGION = 'local';
 const MAX_PODS = '110';
 
-/** Everything that a kubelet's Node is made from. */
+/** The values from which the Node of a kubelet is created. */
 export interface NodeFacts {
   readonly name: string;
   readonly instance: Instance;
@@ -21,7 +21,7 @@ export interface NodeFacts {
   readonly behaviour: KubeletBehaviour;
 }
 
-/** The Node as a kubelet registers it, status included: one request for everything. */
+/** The Node that a kubelet registers. It includes the status, so that one request is sufficient. */
 export function draftNode(facts: NodeFacts, now: Date, ready: boolean): Draft<Node> {
   const { name, instance, boot } = facts;
   const taints = boot.taints?.map(
@@ -91,7 +91,10 @@ function nodeInfo({ id, image, createdAt }: Instance): Record<string, string> {
   };
 }
 
-/** The type, its healthy status, and the reasons and messages of the kubelet for both statuses. */
+/**
+ * Each entry: the type, the healthy status, and the reasons and messages of the kubelet for the healthy and the unhealthy
+ * status.
+ */
 const STANDARD: readonly (readonly [type: string, reason: string, message: string])[] = [
   ['MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
   ['DiskPressure', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
@@ -130,7 +133,7 @@ export function nodeConditions(behaviour: KubeletBehaviour, now: Date, ready: bo
   return conditions;
 }
 
-/** The new conditions, with the time of the last transition kept where the status is the same. */
+/** Returns the new conditions. If the status of a condition is unchanged, it keeps the time of the last transition. */
 export function carryTransitions(next: readonly Condition[], last: readonly Condition[]): Condition[] {
   const known = new Map(last.map((condition) => [condition.type, condition]));
   return next.map((condition) => {

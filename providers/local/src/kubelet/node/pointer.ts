@@ -1,13 +1,13 @@
 import { decodeContents } from '@mcm/machine-config';
 import { z } from 'zod';
 
-/** Where a machine's first configuration is, as the Ignition config of its user data points there. */
+/** The address of a machine's first configuration. The Ignition config in the user data contains it. */
 export interface ConfigPointer {
   /** Origin of the config server. */
   readonly server: string;
   /** Path of the pool's configuration. */
   readonly path: string;
-  /** Certificate authority of the server, PEM. */
+  /** The certificate authority of the server as PEM. */
   readonly ca?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -17,7 +17,7 @@ const resource = z.looseObject({
   httpHeaders: z.array(z.looseObject({ name: z.string().min(1), value: z.string().optional() })).optional(),
 });
 
-/** The part of an Ignition config that points to another one. */
+/** The part of an Ignition config that refers to another config. */
 export const pointerSchema = z.looseObject({
   config: z.looseObject({ merge: z.array(resource).optional(), replace: resource.optional() }).optional(),
   security: z
@@ -27,7 +27,7 @@ export const pointerSchema = z.looseObject({
     .optional(),
 });
 
-/** The URL of the first referenced config, or undefined. @throws DataUrlError for a CA that cannot be read */
+/** The URL of the first config that is referenced, or undefined. @throws DataUrlError for a CA that cannot be read */
 export function pointerOf({ config, security }: z.infer<typeof pointerSchema>): ConfigPointer | undefined {
   const target = config?.replace ?? config?.merge?.[0];
   if (!target) return undefined;

@@ -6,26 +6,26 @@ import { type ConfigPointer, pointerOf, pointerSchema } from './pointer.ts';
 
 /** The settings of a kubelet in the user data of its machine. */
 export interface BootConfig {
-  /** URL of the API server; absent: the one that the cloud's process was started with. */
+  /** URL of the API server. If absent, the process's own setting is used. */
   readonly server?: string | undefined;
-  /** Certificate authority of the API server, PEM. */
+  /** The certificate authority of the API server as PEM. */
   readonly ca?: string | undefined;
-  /** `<id>.<secret>`. */
+  /** The bootstrap token: `<id>.<secret>`. */
   readonly token?: string | undefined;
-  /** Default: the instance's name. */
+  /** Default: the name of the instance. */
   readonly nodeName?: string | undefined;
   readonly nodeLabels?: Readonly<Record<string, string>> | undefined;
   readonly taints?:
     | readonly { readonly key: string; readonly value?: string | undefined; readonly effect: string }[]
     | undefined;
-  /** Pods that the machine runs by itself. */
+  /** Pods that the machine runs without the API server. */
   readonly staticPods?: readonly StaticPod[] | undefined;
-  /** Where the machine's files come from, of machines with a config daemon. */
+  /** The source of the machine's files, for machines with a config daemon. */
   readonly pointer?: ConfigPointer;
   readonly behaviour: KubeletBehaviour;
 }
 
-/** User data that cannot be used; the message goes to the machine's console. */
+/** Invalid user data. The message is written to the console of the machine. */
 export class UserDataError extends Error {
   override readonly name = 'UserDataError';
 }
@@ -52,9 +52,11 @@ const SERVER = /https:\/\/[\w.:[\]-]+(?:\/[\w./-]*)?/;
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
 
 /**
- * Reads user data: a YAML or JSON mapping (with or without a first line such as `#cloud-config`) with settings at the top level
- * or under `kubelet:`. Other text is a script. The first bootstrap token, https address and certificate in it are used. The
- * mapping can also be an Ignition config that refers to the machine's own.
+ * Reads user data:
+ * - a YAML or JSON mapping with settings at the top level or under `kubelet:`. The first line may be a comment such as
+ *   `#cloud-config`.
+ * - an Ignition config that refers to the configuration of the machine.
+ * - any other text, which is a script. The first bootstrap token, https address and certificate in it are used.
  * @throws {UserDataError}
  */
 export function parseUserData(text: string): BootConfig {
@@ -118,7 +120,7 @@ function scan(text: string): BootConfig {
   };
 }
 
-/** A pod that the machine runs by itself, without an API server. */
+/** A pod that the machine runs without the API server. */
 export interface StaticPod {
   readonly name: string;
   readonly namespace?: string | undefined;

@@ -6,34 +6,37 @@ import { MIRROR_ANNOTATION, PodAnnotations } from './project-pod.ts';
 /** The next step of a kubelet for one pod of its node. */
 export type PodStep =
   | { readonly do: 'nothing' }
-  /** Nothing before this time (milliseconds). */
+  /** Wait until this time (milliseconds). */
   | { readonly do: 'wait'; readonly until: number }
-  /** Start the containers: phase Running, with or without readiness. */
+  /** Start the containers: the phase becomes Running, and the pod Ready or not. */
   | { readonly do: 'start'; readonly ready: boolean }
   | { readonly do: 'becomeReady' }
-  /** The containers ended by themselves. */
+  /** The containers have ended without a deletion of the pod. */
   | { readonly do: 'finish'; readonly phase: 'Succeeded' | 'Failed'; readonly exitCode: number }
-  /** Containers have ended on request, and a finalizer keeps the pod: report their end. */
+  /**
+   * The containers have ended after a deletion, and a finalizer delays the removal of the pod. Report the end of the
+   * containers.
+   */
   | { readonly do: 'reportEnd' }
-  /** Remove the object: the kubelet's last word, with grace period 0. */
+  /** Remove the object. This is the kubelet's last request, with the grace period 0. */
   | { readonly do: 'remove' };
 
 export interface PodView {
   readonly pod: Pod;
   readonly behaviour: KubeletBehaviour;
   readonly now: number;
-  /** When this kubelet first saw the deletion; milliseconds. */
+  /** The time when this kubelet first saw the deletion, in milliseconds. */
   readonly deletionSeenAt: number | undefined;
-  /** The final status of this pod was already written. */
+  /** Whether the final status of this pod was written. */
   readonly removed: boolean;
-  /** All volumes of the pod are attached to the node. */
+  /** Whether all volumes of the pod are attached to the node. */
   readonly volumesAttached: boolean;
 }
 
-/** Jobs' containers run this long unless their pod says otherwise. */
+/** The duration of a Job's containers, unless an annotation of the pod sets another one. */
 const JOB_RUNS_MS = 1_000;
 
-/** Decides a pod's next step by the rules of the kubelet's pod lifecycle. */
+/** Decides the next step of a pod, by the rules of the kubelet's pod lifecycle. */
 export function planPod(view: PodView): PodStep {
   const { pod } = view;
   if (pod.metadata.deletionTimestamp !== undefined) return planTermination(view, pod.metadata.deletionTimestamp);
@@ -47,7 +50,7 @@ export function planPod(view: PodView): PodStep {
 function planRunning({ pod, now }: PodView, readyAfter: number): PodStep {
   const startedAt = Date.parse(String(pod.status?.startTime ?? '')) || now;
   const runFor = duration(pod, PodAnnotations.RunFor) ?? (isJob(pod) ? JOB_RUNS_MS : undefined);
-  // Containers that can be restarted run forever: a restart looks like running on.
+  // Containers that are restarted run forever, so the status does not change when one ends.
   const endsAt = runFor !== undefined && pod.spec.restartPolicy !== 'Always' ? startedAt + runFor : undefined;
   if (endsAt !== undefined && now >= endsAt) return finish(pod);
   const readyAt = isReady(pod) ? undefined : startedAt + readyAfter;
@@ -56,7 +59,7 @@ function planRunning({ pod, now }: PodView, readyAfter: number): PodStep {
   return Number.isFinite(next) ? { do: 'wait', until: next } : { do: 'nothing' };
 }
 
-/** With `OnFailure` a container that fails is started again, and in the end succeeds. */
+/** With `OnFailure`, a failing container is restarted until it succeeds. */
 function finish(pod: Pod): PodStep {
   const exitCode = Number(pod.metadata.annotations?.[PodAnnotations.ExitCode] ?? 0) || 0;
   if (exitCode === 0 || pod.spec.restartPolicy === 'OnFailure')
@@ -67,18 +70,18 @@ function finish(pod: Pod): PodStep {
 function planTermination(view: PodView, deletionTimestamp: string): PodStep {
   const { pod, now, removed } = view;
   const phase = pod.status?.phase ?? 'Pending';
-  // A mirror's containers are not the API's: only the object goes.
+  // The API server does not control the containers of a mirror pod, so only the object is removed.
   const runs = phase === 'Running' && pod.metadata.annotations?.[MIRROR_ANNOTATION] === undefined;
   const endsAt = runs ? terminationEnd(view, Date.parse(deletionTimestamp)) : now;
   if (now < endsAt) return { do: 'wait', until: endsAt };
-  // A finalizer keeps the object after its final status, which must stay readable, because Jobs count it.
+  // A finalizer keeps the pod after its final status. This status must stay readable, because Jobs count it.
   const held = (pod.metadata.finalizers?.length ?? 0) > 0;
   if (held && (runs || phase === 'Pending')) return { do: 'reportEnd' };
   if (removed || (held && pod.metadata.deletionGracePeriodSeconds === 0)) return { do: 'nothing' };
   return { do: 'remove' };
 }
 
-/** The deletion timestamp is the end of the grace period; containers may be quicker, never slower. */
+/** The deletion timestamp is the end of the grace period. The containers may end before it, but not after it. */
 function terminationEnd({ pod, behaviour, now, deletionSeenAt }: PodView, graceEnd: number): number {
   const wish = shutdownWish(pod) ?? behaviour.podShutdown ?? 'grace';
   if (wish === 'grace') return graceEnd;
@@ -91,7 +94,7 @@ function shutdownWish(pod: Pod): 'grace' | 'immediate' | number | undefined {
   return text === 'grace' || text === 'immediate' ? text : duration(pod, PodAnnotations.ShutdownAfter);
 }
 
-/** A duration that cannot be read is as if it were not there. */
+/** An invalid duration counts as absent. */
 function duration(pod: Pod, annotation: string): number | undefined {
   const text = pod.metadata.annotations?.[annotation];
   return text === undefined ? undefined : parseDuration(text);

@@ -10,11 +10,11 @@ export interface PodRunnerOptions {
   readonly life: Life;
   readonly hostIp: string;
   readonly behaviour: () => KubeletBehaviour;
-  /** True while the kubelet does nothing. */
+  /** Whether the kubelet is paused. */
   readonly paused: () => boolean;
-  /** Every request's outcome, for one log line an outage. */
+  /** Receives the result of every request, so that an outage is logged only once. */
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /** A pod was created, deleted or has ended, so its volumes are updated. */
+  /** Called when a pod was created, was deleted or has ended. Then the volumes are updated. */
   readonly onPods: () => void;
   readonly volumesAttached: (pod: Pod) => boolean;
 }
@@ -31,10 +31,13 @@ interface Tracked {
 
 const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
-/** The state of a deleted container: killed by SIGKILL or ended on SIGTERM. */
+/** The state of a container after a deletion of its pod. It ended on SIGTERM or was killed by SIGKILL. */
 const TOLD_TO_END = { phase: 'Failed', exitCode: 137 } as const;
 
-/** Runs the pods of one node. One request at a time for each pod. The next step follows from the next watch event. */
+/**
+ * Runs the pods of one node, with at most one request at a time for each pod. After a write, the next watch event starts the
+ * next step.
+ */
 export class PodRunner {
   readonly #options: PodRunnerOptions;
   readonly #pods = new Map<string, Tracked>();
@@ -51,7 +54,7 @@ export class PodRunner {
     );
   }
 
-  /** A change of a pod that is, or was, bound to this node. */
+  /** Called for a change of a pod that is or was bound to this node. */
   onChange(change: Change<Pod>): void {
     const key = keyOf(change.object);
     if (change.type === 'deleted') this.#forget(key);
@@ -59,20 +62,20 @@ export class PodRunner {
     this.#options.onPods();
   }
 
-  /** Looks at every pod again: the kubelet's behavior has changed. */
+  /** Plans all pods again, because the behavior of the kubelet has changed. */
   reconsider(): void {
     for (const tracked of this.#pods.values()) this.#consider(tracked);
   }
 
   #observe(key: string, pod: Pod): void {
     let tracked = this.#pods.get(key);
-    // The same name with another uid is another pod.
+    // A pod with the same name and another UID is another pod.
     if (tracked && tracked.pod.metadata.uid !== pod.metadata.uid) {
       this.#forget(key);
       tracked = undefined;
     }
     if (tracked) {
-      // The watch may still tell of a state before our own last write.
+      // The watch may still report a state from before the runner's last write.
       if (isNewer(tracked.pod, pod)) return;
       tracked.pod = pod;
     } else {
@@ -88,7 +91,10 @@ export class PodRunner {
     return { pod, podIp, deletionSeenAt: undefined, removed: false, busy: false, failures: 0, timer: undefined };
   }
 
-  /** Next free address of the node's own /24, separate from the nodes' 10.180.0.0/16; after a restart the pod's earlier one. */
+  /**
+   * The next free address of the node's /24, which is outside of the range of the nodes. After a restart, a pod keeps its
+   * address.
+   */
   #address(pod: Pod): string {
     const [, , third = '0', fourth = '0'] = this.#options.hostIp.split('.');
     const prefix = `10.${(Number(third) % 64) + 181}.${fourth}.`;
@@ -141,7 +147,7 @@ export class PodRunner {
         tracked.failures = 0;
         outage.worked();
       } catch (error) {
-        // The watch reports deleted or replaced pods, so this is not an outage.
+        // The pod was deleted or replaced. The watch reports this, so it is not an outage.
         if (!isNotFound(error) && !isConflict(error) && !life.over) outage.failed(error);
         again = Math.min(RETRY_MS * 2 ** tracked.failures, MAX_RETRY_MS);
         tracked.failures += 1;
@@ -177,7 +183,7 @@ export class PodRunner {
     const answer = await client
       .resource(pods, metadata.namespace)
       .patch(metadata.name, { type: 'strategic', body }, { subresource: 'status', signal: life.signal });
-    // Our own write is the newest state known until the watch tells more.
+    // The answer to the write is the newest known state until the next watch event.
     if (answer.metadata.uid === metadata.uid && isNewer(answer, tracked.pod)) tracked.pod = answer;
   }
 

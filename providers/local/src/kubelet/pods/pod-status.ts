@@ -17,7 +17,7 @@ const condition = (type: string, status: 'True' | 'False', now: Date, reason?: s
     reason,
   });
 
-/** Status of a pod whose containers have started. */
+/** The status of a pod whose containers have started. */
 export function runningStatus(pod: Pod, place: PodPlace, ready: boolean, now: Date): PodStatusPatch {
   const time = formatTime(now);
   return {
@@ -33,7 +33,7 @@ export function runningStatus(pod: Pod, place: PodPlace, ready: boolean, now: Da
     podIPs: [{ ip: place.podIp }],
     startTime: time,
     initContainerStatuses: (pod.spec.initContainers ?? []).map((container) =>
-      // A sidecar is an init container that runs on.
+      // A sidecar is an init container that keeps running.
       container.restartPolicy === 'Always'
         ? containerStatus(pod, container, { running: { startedAt: time } }, true)
         : containerStatus(pod, container, terminated(time, time, 0, pod, container.name), true),
@@ -44,7 +44,7 @@ export function runningStatus(pod: Pod, place: PodPlace, ready: boolean, now: Da
   };
 }
 
-/** The same containers, ready now. */
+/** The same containers in the status Ready. */
 export function readyStatus(pod: Pod, now: Date): PodStatusPatch {
   const startedAt = String(pod.status?.startTime ?? formatTime(now));
   return {
@@ -55,7 +55,7 @@ export function readyStatus(pod: Pod, now: Date): PodStatusPatch {
   };
 }
 
-/** Status of a pod whose containers have ended. */
+/** The status of a pod whose containers have ended. */
 export function endedStatus(
   pod: Pod,
   end: { readonly phase: 'Succeeded' | 'Failed'; readonly exitCode: number },

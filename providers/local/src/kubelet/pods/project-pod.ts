@@ -1,22 +1,24 @@
 import type { Pod } from '@mcm/kube';
 import { defined } from '@mcm/kube';
 
-/** Annotations by which a pod tells the hollow kubelet how its containers behave. Durations, or a number for the exit code. */
+/**
+ * Annotations of a pod that control how its simulated containers behave. Values are durations; the exit code is a number.
+ */
 export const PodAnnotations = {
-  /** How long the containers run before they end by themselves. */
+  /** The time after which the containers end without a deletion. */
   RunFor: 'kubelet.local.mcm/run-for',
-  /** Exit code of containers that end by themselves; default 0. */
+  /** The exit code of containers that end without a deletion; default 0. */
   ExitCode: 'kubelet.local.mcm/exit-code',
-  /** Between the start of the containers and their readiness. */
+  /** The time between the start of the containers and their readiness. */
   ReadyAfter: 'kubelet.local.mcm/ready-after',
-  /** Time until the containers end on request: a duration, `immediate`, or `grace` for the whole grace period. */
+  /** The time from a deletion until the containers end: a duration, `immediate`, or `grace` for the whole grace period. */
   ShutdownAfter: 'kubelet.local.mcm/shutdown-after',
 } as const;
 
 export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 const KEPT_ANNOTATIONS: readonly string[] = [...Object.values(PodAnnotations), MIRROR_ANNOTATION];
 
-/** The parts of a pod that a kubelet needs, because the process may contain tens of thousands of pods. */
+/** Keeps only the fields of a pod that a kubelet needs, because the process may contain tens of thousands of pods. */
 export function projectPod(pod: Pod): Pod {
   const { metadata, spec, status } = pod;
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds } =

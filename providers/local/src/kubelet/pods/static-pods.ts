@@ -13,7 +13,7 @@ export interface StaticPodsOptions {
 
 const RETRY_MS = 5_000;
 
-/** Shows static pods to the API server by mirror pods, and creates them again after their deletion. */
+/** Creates a mirror pod in the API server for each static pod, and creates it again if it is deleted. */
 export class StaticPods {
   readonly #options: StaticPodsOptions;
   readonly #mirrors: ReadonlyMap<string, Draft<Pod>>;
@@ -61,7 +61,7 @@ function mirrorOf({ name, namespace = 'kube-system', image = 'static:1' }: Stati
         'kubernetes.io/config.hash': hash,
         'kubernetes.io/config.source': 'file',
       },
-      // Without it the NodeRestriction admission refuses a mirror pod.
+      // Without this owner reference, the NodeRestriction admission refuses a mirror pod.
       ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid, controller: true }],
     },
     spec: {

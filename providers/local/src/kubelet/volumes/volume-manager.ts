@@ -14,16 +14,19 @@ export interface VolumeManagerOptions {
   readonly client: KubeClient;
   readonly life: Life;
   readonly nodeName: string;
-  /** The shared copy of all nodes, started only when a pod has a claim. */
+  /** The shared cache of all nodes. It starts when the first pod uses a claim. */
   readonly nodes: () => Informer<Node>;
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /** The used or attached volumes changed. */
+  /** Called when the used or attached volumes change. */
   readonly onChange: () => void;
 }
 
 const RETRY_MS = 2_000;
 
-/** A claim that a pod of the node uses: its volume's name, undefined while unknown, '' for a volume without attachment. */
+/**
+ * A claim that a pod of the node uses, with the name of its volume. The name is undefined while it is unknown, and '' for a
+ * volume that needs no attachment.
+ */
 interface Claim {
   name: string | undefined;
   readonly namespace: string;
@@ -31,8 +34,8 @@ interface Claim {
 }
 
 /**
- * The volumes that the node's pods use (`status.volumesInUse`, which delays a detach). Also checks whether the volumes of a pod are
- * attached (`status.volumesAttached`), because its containers start only then.
+ * Reports the volumes that the node's pods use (`status.volumesInUse`), which delays a detach. It also checks whether the
+ * volumes of a pod are attached (`status.volumesAttached`), because its containers start only then.
  */
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;
@@ -43,7 +46,7 @@ export class VolumeManager {
     this.#options = options;
   }
 
-  /** The pods whose containers run or are to run, after any change. */
+  /** Called after any change with the pods whose containers run or will start. */
   sync(pods: readonly Pod[]): void {
     const wanted = new Set<string>();
     for (const pod of pods) for (const key of claimsOf(pod)) wanted.add(key);
@@ -56,7 +59,7 @@ export class VolumeManager {
     if (changed) this.#options.onChange();
   }
 
-  /** Unique names of the volumes in use, sorted; undefined when there never was one. */
+  /** Sorted names of the volumes in use; undefined if no volume was ever used. */
   inUse(): readonly string[] | undefined {
     if (!this.#stopWatching) return undefined;
     const names = [...this.#claims.values()].flatMap(({ name }) => (name ? [name] : []));
@@ -97,7 +100,7 @@ export class VolumeManager {
         if (!life.over) outage.failed(error);
       }
       if (this.#claims.get(key) !== claim) return;
-      // Bound only when its pod was scheduled: it may take a moment.
+      // A claim may be bound only after its pod was scheduled, so the look-up is repeated.
       if (claim.name === undefined) life.after(RETRY_MS, () => this.#lookUp(key, claim));
       else onChange();
     });
@@ -121,7 +124,7 @@ export class VolumeManager {
   }
 }
 
-/** `namespace/name` of the claims that a pod's volumes name. */
+/** The claims that the volumes of a pod refer to, as `namespace/name`. */
 const claimsOf = (pod: Pod): string[] =>
   (pod.spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) =>
     persistentVolumeClaim ? [`${pod.metadata.namespace}/${persistentVolumeClaim.claimName}`] : [],
