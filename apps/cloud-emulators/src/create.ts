@@ -10,11 +10,11 @@ import type { EmulatorStore } from './server/kept.ts';
 
 export interface CreateEmulatorOptions {
   readonly clock: Clock;
-  /** Where it will be reached. */
+  /** The origin at which clients reach the emulator. */
   readonly origin: string;
   readonly operationMs: number;
   readonly visibleAfterMs: number;
-  /** VMs on a page of a listing; absent: as many as the cloud itself tells. */
+  /** The number of VMs on a page of a listing. If absent, the default of the cloud. */
   readonly pageSize?: number | undefined;
   readonly power?: Power;
   readonly store?: EmulatorStore;
@@ -47,7 +47,7 @@ const ACCOUNTS = {
     tenant: named,
     clientId: named,
     secret: named,
-    /** The two other proofs of the application. */
+    /** The two other kinds of credentials of the application. */
     certificate: named.exactOptional(),
     assertion: named.exactOptional(),
     identities: z.strictObject({ system: z.boolean(), users: z.array(named) }).exactOptional(),
@@ -55,7 +55,7 @@ const ACCOUNTS = {
   gcp: z.strictObject({ email: named, key: named, federation: federation.exactOptional() }),
 } as const;
 
-/** The cloud of a provider. @throws Error that names what of the account is wrong */
+/** Creates the emulator of a provider. @throws Error with the invalid field of the account */
 export function createEmulator(provider: Provider, options: CreateEmulatorOptions): Emulator {
   const { account, operationMs, visibleAfterMs, ...common } = options;
   switch (provider) {

@@ -4,16 +4,16 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 const PROVIDERS = ['aws', 'azure', 'gcp'] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
-/** The command line of `cloud-emulator`, checked. */
+/** The validated command line of `cloud-emulator`. */
 export interface EmulatorFlags {
   readonly provider: Provider;
   readonly port: number;
-  /** Undefined: in memory. */
+  /** The folder of the data; undefined: the data is in memory. */
   readonly dataDir: string | undefined;
   readonly nodeKubeconfig: string | undefined;
   readonly operationMs: number;
   readonly visibleAfterMs: number;
-  /** VMs on a page of a listing; undefined: as many as the cloud itself tells. */
+  /** The number of VMs on a page of a listing. If undefined, the default of the cloud. */
   readonly pageSize: number | undefined;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
@@ -34,7 +34,7 @@ const countOnPage = (text: string): number => {
   throw new InvalidArgumentError(`It must be a whole number from 1 to ${LARGEST_PAGE}.`);
 };
 
-/** Parses the command line; prints help or the mistake and ends the process where commander does. */
+/** Parses the command line. After `--help` or an error, commander prints the text and ends the process. */
 export function parseFlags(argv: readonly string[]): EmulatorFlags {
   const command: Command = reportRefusals(new Command('cloud-emulator'))
     .description(
@@ -64,7 +64,7 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
   const { provider, dataDir, nodeKubeconfig, pageSize, ...raw } = command
     .parse([...argv], { from: 'user' })
     .opts<Omit<EmulatorFlags, 'provider' | 'dataDir' | 'nodeKubeconfig' | 'pageSize'> & Partial<EmulatorFlags>>();
-  // Not required in the parser's sense: that would hide a flag that is misspelt.
+  // The parser does not require this flag, because its error would hide a misspelled flag.
   if (provider === undefined) return command.error(`--provider is missing: give one of ${PROVIDERS.join(', ')}`);
   return { ...raw, provider, dataDir, nodeKubeconfig, pageSize };
 }

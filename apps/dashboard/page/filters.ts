@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { LEVELS, type Level, type MachineRow } from '../src/wire.ts';
 
-/** The fields by which tiles can be grouped into rows. */
+/** The fields for grouping tiles into rows. */
 export const GROUPS = {
   deployment: 'Deployment',
   zone: 'Zone',
@@ -12,7 +12,7 @@ export const GROUPS = {
 } as const;
 export type Group = keyof typeof GROUPS;
 
-/** The orders within a group. */
+/** The sort orders within a group. */
 export const SORTS = { name: 'Name', level: 'State', created: 'Age' } as const;
 export type Sort = keyof typeof SORTS;
 
@@ -36,7 +36,7 @@ export function matches(row: MachineRow): boolean {
   return words.value.every((word) => text.includes(word));
 }
 
-/** Whether a change of a machine can change the groups, their order, or what is shown. */
+/** Whether a change of a machine can change the groups, their order, or the shown tiles. */
 export function isRegrouped(before: MachineRow, row: MachineRow): boolean {
   if (before.deployment !== row.deployment || before.zone !== row.zone || before.cls !== row.cls) return true;
   if (before.set !== row.set || (words.peek().length > 0 && matches(before) !== matches(row))) return true;

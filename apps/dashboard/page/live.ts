@@ -6,7 +6,7 @@ export function connect(): void {
   const stream = new EventSource('/live');
   stream.addEventListener('error', () => {
     connection.value = 'lost';
-    // A refusal ends the stream. Try again, because the session may be valid again.
+    // After an error response, the browser does not reconnect. The session may be valid again, so the page connects again.
     if (stream.readyState === EventSource.CLOSED) setTimeout(connect, 5_000);
   });
   stream.addEventListener('message', ({ data }: MessageEvent<string>) => {

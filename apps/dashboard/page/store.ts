@@ -18,7 +18,7 @@ import { isRegrouped, matches, namespace } from './filters.ts';
 export const connection = signal<'connecting' | 'live' | 'lost'>('connecting');
 /** Sentences about missing or outdated data. */
 export const gaps = signal<readonly string[]>([]);
-/** The namespace that the server watches; empty: all. Undefined before the first message. */
+/** The namespace that the server watches; empty for all namespaces. Undefined before the first message. */
 export const watched = signal<string | undefined>(undefined);
 /** Whether the user logged in. */
 export const login = signal(false);
@@ -26,7 +26,7 @@ export const trend = signal<readonly TrendSample[]>([]);
 /** The time of the server, in steps of five seconds. */
 export const now = signal(Date.now());
 
-/** Each machine has its own signal, so that a change draws one tile. */
+/** Each machine has its own signal, so that a change draws only one tile again. */
 export const machines = new Map<string, Signal<MachineRow>>();
 /** Changes when a machine appears, disappears, or moves to another group. */
 export const structure = signal(0);
@@ -138,10 +138,10 @@ export function apply(frame: Frame): void {
   });
 }
 
-/** The most samples of the trend that the page keeps. */
+/** Maximum number of samples of the trend. */
 const MOST_TREND = 2_500;
 
-/** A sample with the time of the last one replaces it. */
+/** Appends samples. If a sample has the time of the last one, it replaces it. */
 function mergedTrend(before: readonly TrendSample[], added: readonly TrendSample[]): readonly TrendSample[] {
   const from = added[0]?.[0] ?? 0;
   const kept = before.at(-1)?.[0] === from ? before.slice(0, -1) : before;

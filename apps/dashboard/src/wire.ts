@@ -1,25 +1,25 @@
 /** The data between the server and the page. All times are milliseconds since 1970. */
 
-/** The states of a machine as users see them, the most urgent first. */
+/** The levels of a machine for users, with the most urgent first. */
 export const LEVELS = ['failed', 'blocked', 'leaving', 'starting', 'ready'] as const;
 
 /**
- * - `failed`: a user must act, or a replacement is due. Drawn red.
- * - `blocked`: it waits for something that may need a user. Drawn amber.
- * - `leaving`: it is drained or deleted. Drawn gray.
- * - `starting`: it is created, or its node joins. Drawn blue.
- * - `ready`: it runs. Drawn green.
+ * - `failed`: a user must act, or mcm will replace the machine. Drawn red.
+ * - `blocked`: the machine waits for something that may need a user. Drawn amber.
+ * - `leaving`: the machine is drained or deleted. Drawn gray.
+ * - `starting`: the machine is created, or its Node joins. Drawn blue.
+ * - `ready`: the machine runs. Drawn green.
  */
 export type Level = (typeof LEVELS)[number];
 
-/** A machine: its tile in the picture of the fleet. */
+/** The data of a machine for its tile. */
 export interface MachineRow {
-  /** `NAMESPACE/NAME`. */
+  /** The namespace and the name: `NAMESPACE/NAME`. */
   readonly key: string;
   readonly uid: string;
   readonly ns: string;
   readonly name: string;
-  /** Name of its MachineDeployment; empty if it has none. The same for its set, zone, class and node. */
+  /** Name of its MachineDeployment. Like the names of its set, zone, class and node, it is empty if there is none. */
   readonly deployment: string;
   readonly set: string;
   readonly zone: string;
@@ -27,11 +27,11 @@ export interface MachineRow {
   readonly node: string;
   readonly phase: string;
   readonly level: Level;
-  /** The step within its life: see {@link STAGES}. */
+  /** The current step in the life of the machine: see {@link STAGES}. */
   readonly stage: Stage;
-  /** The reason of its wait; empty for a machine that runs. */
+  /** The reason why the machine waits; empty for a machine that runs. */
   readonly why: string;
-  /** The start of its level. */
+  /** The time since which the machine has its level. */
   readonly since: number;
   readonly created: number;
 }
@@ -41,7 +41,7 @@ export const STAGES = ['vm', 'join', 'run', 'drain', 'delete', 'gone'] as const;
 /** One of {@link STAGES}. */
 export type Stage = (typeof STAGES)[number];
 
-/** The state of a rollout, the most urgent first. */
+/** The states of a rollout, with the most urgent first. */
 export const ROLLOUT_STATES = [
   'failed',
   'blocked',
@@ -71,7 +71,7 @@ export interface DeploymentRow {
   readonly state: RolloutState;
   /** The problem; empty if there is none. */
   readonly why: string;
-  /** The start of its state. */
+  /** The time since which the deployment has its state. */
   readonly since: number;
 }
 
@@ -82,13 +82,13 @@ export interface DrainRow {
   readonly ns: string;
   readonly name: string;
   readonly node: string;
-  /** Pods that must leave; -1 if its pods are not known. */
+  /** Number of pods that must leave; -1 if the pods are not known. */
   readonly left: number;
-  /** The most pods that were seen. */
+  /** The highest number of pods during this drain. */
   readonly pods: number;
-  /** The reasons that block it; empty if it continues. */
+  /** The reasons that block the drain; empty if it is not blocked. */
   readonly blockers: readonly string[];
-  /** `blocked`: something blocks it. `failed`: it is blocked for a long time. `leaving`: it continues. */
+  /** `blocked`: something blocks the drain. `failed`: it has been blocked for a long time. `leaving`: it continues. */
   readonly level: Extract<Level, 'blocked' | 'failed' | 'leaving'>;
   readonly since: number;
 }
@@ -117,10 +117,10 @@ export interface PoolRow {
 }
 
 /**
- * - `acts`: a process renews its Lease.
- * - `stopped`: no process can act.
- * - `behind`: a process renews its Lease, but it does not process changed objects.
- * - `unknown`: it has no Lease, or its Lease may not be read.
+ * - `acts`: a process renews the Lease of the controller.
+ * - `stopped`: no process of the controller can act.
+ * - `behind`: a process renews the Lease, but it does not process changed objects.
+ * - `unknown`: the Lease does not exist, or mcm has no permission to read it.
  */
 export type ControllerState = 'acts' | 'stopped' | 'behind' | 'unknown';
 
@@ -130,12 +130,12 @@ export interface ControllerRow {
   readonly ns: string;
   readonly name: string;
   readonly state: ControllerState;
-  /** The process that holds the Lease; empty if none does, or if it is not known. */
+  /** The process that holds the Lease; empty if there is none or if it is not known. */
   readonly holder: string;
-  /** The last sign of activity, or the first change that it did not process; 0: not known. */
+  /** The time of the last activity, or of the first change that the controller did not process. 0 if it is not known. */
   readonly since: number;
   readonly level: Level;
-  /** The evidence; empty while the controller acts. */
+  /** The evidence that the controller does not act; empty while it acts. */
   readonly why: string;
   /** The effects of a stopped controller, one sentence each. */
   readonly effects: readonly string[];
@@ -154,7 +154,7 @@ export interface EventRow {
   readonly count: number;
 }
 
-/** A change of rows. */
+/** Changed and removed rows of a table. */
 export interface Delta<Row> {
   readonly put?: readonly Row[] | undefined;
   readonly drop?: readonly string[] | undefined;
@@ -196,7 +196,7 @@ export interface First {
 /** `[time, failed, blocked, leaving, starting, ready]`: the number of machines in each of {@link LEVELS}. */
 export type TrendSample = readonly number[];
 
-/** A part of the life of a machine, from its start to the start of the next one. */
+/** A part of a machine's life. It ends at the start of the next segment. */
 export interface Segment {
   readonly from: number;
   readonly stage: Stage;
@@ -214,32 +214,32 @@ export interface Mark {
 export interface MachineLife {
   readonly key: string;
   readonly created: number;
-  /** The end of its life; 0: it exists. */
+  /** The time of the deletion; 0 if the machine exists. */
   readonly gone: number;
   readonly segments: readonly Segment[];
   readonly marks: readonly Mark[];
 }
 
-/** `[time, pods left]` with the blockers at this time. */
+/** `[time, remaining pods]`, and what blocked the drain at this time. */
 export interface DrainSample {
   readonly at: number;
   readonly left: number;
   readonly blockers: readonly string[];
 }
 
-/** `/api/machines/NAMESPACE/NAME`. */
+/** The answer for `/api/machines/NAMESPACE/NAME`. */
 export interface MachineDetail {
-  /** The last row of the machine; undefined if it was not seen. */
+  /** The last row of the machine; undefined if the dashboard never saw the machine. */
   readonly row: MachineRow | undefined;
   readonly exists: boolean;
   readonly life: MachineLife | undefined;
   readonly drain: readonly DrainSample[];
-  /** The output of `mcm explain machine/NAME`, or the reason why there is none. */
+  /** The output of `mcm explain machine/NAME`, or the reason why it is missing. */
   readonly explain: readonly string[];
   readonly providerID: string;
-  /** The key of the machine that was created in its place; empty if it is not known. */
+  /** The key of the machine that replaces this machine; empty if it is not known. */
   readonly successor: string;
-  /** The key of the machine that it replaces; empty if it is not known. */
+  /** The key of the machine that this machine replaces; empty if it is not known. */
   readonly predecessor: string;
   readonly events: readonly EventRow[];
 }
@@ -247,11 +247,11 @@ export interface MachineDetail {
 /** `[time, desired, updated, available, all]`. */
 export type RolloutSample = readonly number[];
 
-/** `/api/deployments/NAMESPACE/NAME`. */
+/** The answer for `/api/deployments/NAMESPACE/NAME`. */
 export interface DeploymentDetail {
   readonly row: DeploymentRow | undefined;
   readonly samples: readonly RolloutSample[];
-  /** The lives of its machines, oldest first. */
+  /** The lives of the deployment's machines, with the oldest first. */
   readonly lives: readonly MachineLife[];
   readonly explain: readonly string[];
   readonly hints: readonly string[];

@@ -25,7 +25,7 @@ export interface ConfigServerSettings {
   readonly certificates: string;
   /** Settings of self-signed certificates. */
   readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names'>;
-  /** Look up the machines of tokens in a cache; false if the CRDs of machines may be absent. */
+  /** Whether the server reads the machines of bootstrap tokens from a cache. False if the CRDs of machines may be absent. */
   readonly machinePools: boolean;
   readonly limit: RateLimit;
 }
@@ -95,7 +95,7 @@ async function serveSelfMade(settings: ConfigServerSettings, serve: Serve, conte
   return { server, stop } satisfies Served;
 }
 
-/** Serves the configuration of first boots until `close`. Every replica does this. */
+/** Serves configurations for first boots until `close` is called. Every replica of the controller does this. */
 export async function startConfigServer(
   settings: ConfigServerSettings,
   context: ConfigServerContext,

@@ -58,7 +58,7 @@ export interface ConfigControllerOptions {
   readonly nodeRecorder: EventRecorder;
   readonly runtime: InformerRuntime;
   readonly metrics?: QueueMetrics;
-  /** Registers the metrics of pools; absent for none. */
+  /** Registers the metrics of pools. If absent, there are none. */
   readonly meters?: Meters;
   readonly tree: TemplateTree;
   readonly identity: ControllerIdentity;
@@ -66,7 +66,7 @@ export interface ConfigControllerOptions {
 
 /** Settings from flags. */
 export interface ConfigSettings {
-  /** Number of drains in parallel. The other queues are short. */
+  /** Maximum number of parallel drains. The other queues are short. */
   readonly concurrency: number;
   readonly pullSecretNamespace: string;
   /** `Old`, `Intermediate` or `Modern`. */
@@ -76,11 +76,11 @@ export interface ConfigSettings {
   readonly renderWhilePaused: boolean;
   readonly keepRenders: number;
   readonly haltDegraded: number;
-  /** Pools may refer to MachineDeployments and MachineSets. This requires their CRDs. */
+  /** Whether pools may refer to MachineDeployments and MachineSets. This requires their CRDs. */
   readonly machinePools: boolean;
 }
 
-/** Settings without flags. */
+/** The default settings. */
 export const DEFAULT_CONFIG_SETTINGS: ConfigSettings = {
   concurrency: 5,
   pullSecretNamespace: 'openshift-config',
@@ -113,7 +113,7 @@ export interface ConfigControllers {
 
 const MACHINE_KINDS: readonly ResourceDefinition<KubeObject>[] = [machines, machineSets, machineDeployments];
 
-/** A node may be uncordoned unless its machine is being deleted. */
+/** Returns whether a node may be uncordoned. A node whose machine is being deleted stays cordoned. */
 const mayUncordon =
   (fleet: MachineFleet) =>
   ({ metadata }: Node): boolean =>
@@ -139,7 +139,7 @@ const projectPod = ({ apiVersion, kind, metadata, spec, status }: Pod): Pod => {
 
 const nodeOf = ({ spec }: Pod): readonly string[] => (spec.nodeName === undefined ? [] : [spec.nodeName]);
 
-/** Creates caches and controllers. Their units start them. */
+/** Creates the caches and controllers. They start only when their units run. */
 export function createConfigControllers(
   { control, target, recorder, nodeRecorder, runtime, metrics, meters, tree, identity }: ConfigControllerOptions,
   chosen: Partial<ConfigSettings> = {},

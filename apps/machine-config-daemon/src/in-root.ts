@@ -1,7 +1,7 @@
 import { lstat, readlink } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 
-/** The limit of Linux. */
+/** The limit of Linux for links in one path. */
 const MAX_LINKS = 40;
 
 const isMissing = (error: unknown): boolean =>

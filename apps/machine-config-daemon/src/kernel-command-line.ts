@@ -10,7 +10,7 @@ export type ListEntries = (directory: string) => Promise<readonly string[]>;
 
 const optionsOf = (text: string): string => /^options[ \t]+(.*)$/m.exec(text)?.[1]?.trim() ?? '';
 
-/** The command line of the next boot: that of new entries, or else that of the newest entry. */
+/** Reads the command line of the next boot: from the file for new entries, otherwise from the newest entry. */
 export async function readCommandLine(disk: NodeDisk, list: ListEntries): Promise<string> {
   const text = await readText(disk, CMDLINE);
   if (text !== undefined) return text.trim();

@@ -79,7 +79,9 @@ async function act(program: RunProgram, action: PostAction): Promise<void> {
   if (action.type === 'Restart') return onService(program, 'restart', action.restart.serviceName);
 }
 
-/** Services of the built-in policy. Machines with another container runtime or operating system lack some of them. */
+/**
+ * Services of the built-in policy. Some of them do not exist on machines with another container runtime or operating system.
+ */
 const OPTIONAL_SERVICES: ReadonlySet<string> = new Set(servicesOf(DEFAULT_POLICY));
 
 async function onService(program: RunProgram, verb: 'reload' | 'restart', service: string): Promise<void> {
@@ -87,7 +89,10 @@ async function onService(program: RunProgram, verb: 'reload' | 'restart', servic
   await program(['systemctl', verb, service]);
 }
 
-/** `systemctl cat` exits with a code for a unit without a file. Any other failure is a failure of the machine. */
+/**
+ * Whether a service is installed. `systemctl cat` has a special exit code for a missing unit file. Any other error means
+ * that the machine has a problem.
+ */
 async function isInstalled(program: RunProgram, service: string): Promise<boolean> {
   try {
     await program(['systemctl', 'cat', service]);
@@ -98,7 +103,10 @@ async function isInstalled(program: RunProgram, service: string): Promise<boolea
   }
 }
 
-/** Image, kernel and packages belong to the image of the machine. A pool must replace machines to change them. */
+/**
+ * The part of a change that the daemon does not support: the operating system, the kernel and packages belong to the image
+ * of the machine. To change them, a pool must replace its machines.
+ */
 function unsupported(diff: ConfigDiff): string | undefined {
   const cannot = [
     ...(diff.osImage ? ['osImageURL'] : []),

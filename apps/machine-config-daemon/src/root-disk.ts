@@ -23,14 +23,16 @@ const PERMISSIONS = 0o7777;
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 /**
- * A node's disk below a directory. Writes are atomic: a new file or link is created next to the old one and renamed. Content and directory are
- * flushed, so after a power failure the old or the new version exists.
+ * The disk of a node below a directory. Writes are atomic: a new file or link is created next to the old one and then
+ * renamed. Content and directory are flushed, so that either the old or the new version exists after a power failure.
  */
 export class RootDisk implements NodeDisk {
   readonly #root: string;
   readonly #onWrite: (path: string) => void;
 
-  /** @param onWrite called with the path of the node before each change, so that a watch can ignore the daemon's own changes */
+  /**
+   * @param onWrite Called with the path on the node before each change. A watch uses it to ignore the daemon's own changes.
+   */
   constructor(root: string, onWrite: (path: string) => void = () => undefined) {
     this.#root = root;
     this.#onWrite = onWrite;
@@ -134,7 +136,7 @@ export class RootDisk implements NodeDisk {
 
   async #writeFile(path: string, entry: Extract<Entry, { kind: 'file' }>): Promise<void> {
     const { user, group } = await this.#ownerOf(entry);
-    // Other users cannot read the content before owner and mode are set.
+    // The file is created without access for other users, so that they cannot read it before its owner and mode are set.
     const file = await open(path, 'wx', 0o600);
     try {
       await file.writeFile(entry.content);
@@ -147,7 +149,7 @@ export class RootDisk implements NodeDisk {
   }
 }
 
-/** Flushes the names in a directory to the disk. */
+/** Flushes a directory to the disk, so that created and renamed entries are permanent. */
 async function flush(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   try {

@@ -19,7 +19,7 @@ import { serveWebhooks, serviceNames } from './webhooks.ts';
 const NAME = 'machine-controller-manager';
 const VERSION = '0.1.0';
 
-/** Of `deploy/`. */
+/** The name of the Service in `deploy/`. */
 const SERVICE = 'machine-controller-manager';
 
 /** Features that can be enabled or disabled in addition to the flags. */
@@ -83,7 +83,7 @@ const flags = {
       help: 'webhook configurations to which the manager writes the authority of the self-signed certificates; empty: none',
     }),
   }),
-  // Older installations of the original give them to the manager.
+  // In older installations of the original, the manager has these flags.
   'delete-migrated-machine-class': ignoredFlag(
     '[true|false]',
     'deprecated; there are no migrated MachineClasses to delete',
@@ -105,7 +105,7 @@ interface Doubtful {
   readonly 'webhook-cert-dir': string;
 }
 
-/** Settings that are valid but probably unintended. The original accepts them too. */
+/** Warnings about settings that are valid but probably wrong. The original accepts them too. */
 function doubtsAbout(given: Doubtful): readonly string[] {
   const { 'safety-up': up, 'safety-down': down } = given;
   return [
@@ -120,7 +120,7 @@ function doubtsAbout(given: Doubtful): readonly string[] {
   ];
 }
 
-/** The `machine-controller-manager` binary, with traces of rollouts if they are enabled. */
+/** Creates the `machine-controller-manager` binary, with traces of rollouts if they are enabled. */
 export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefinition<typeof flags> => ({
   name: NAME,
   version: VERSION,
@@ -166,5 +166,5 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
   },
 });
 
-/** The same without traces: its flags, Lease and metrics, as the original names them. */
+/** The binary without traces. Its flags, Lease and metrics have the names of the original. */
 export const machineControllerManager = managerBinary({ off: true });

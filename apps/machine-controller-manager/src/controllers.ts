@@ -41,39 +41,41 @@ import {
   type Unit,
 } from '@mcm/kube';
 
-/** Access of the controllers to the API servers, clocks and metrics. */
+/** The API servers, clocks and metrics that the controllers use. */
 export interface Environment {
-  /** The cluster of the machine objects. */
+  /** The cluster of the Machine objects. */
   readonly control: KubeClient;
-  /** The cluster of the nodes; undefined without one. */
+  /** The cluster of the nodes; undefined if there is none. */
   readonly target: KubeClient | undefined;
-  /** The namespace of the machine objects. */
+  /** The namespace of the Machine objects. */
   readonly namespace: string;
-  /** Clock, randomness and log, and what watches caches. */
+  /** The clock, the random numbers, the log, and the settings of caches. */
   readonly runtime: InformerRuntime;
   readonly metrics?: QueueMetrics;
-  /** Registry for the gauges of deployments and sets; absent: none. */
+  /** Registry for the metrics of deployments and sets. If absent, there are none. */
   readonly meters?: Meters;
-  /** Gets the events for traces of rollouts before the controllers start; absent: no traces. */
+  /**
+   * Records events for traces of rollouts. It is registered before the controllers start. If absent, there are no traces.
+   */
   readonly traces?: Pick<Traces, 'exporter' | 'rollouts'> | undefined;
 }
 
-/** Settings of the operator. Times in milliseconds. */
+/** The settings of the operator. Times are in milliseconds. */
 export interface ManagerSettings extends SafeguardSettings {
-  /** Objects of one kind worked on at once. */
+  /** Maximum number of objects of one kind that are processed at the same time. */
   readonly concurrency: number;
-  /** The same for single controllers, by name. */
+  /** The same for single controllers, by the name of the controller. */
   readonly concurrencyByController?: Readonly<Record<string, number>>;
-  /** Machines beyond replicas and surge at which a set is frozen. */
+  /** A set is frozen when its number of machines exceeds replicas and surge by this number. */
   readonly safetyUp: number;
-  /** How far below that it is thawed. */
+  /** A frozen set is unfrozen when its number of machines is this much below the freeze limit. */
   readonly safetyDown: number;
   readonly overshootingPeriodMs: number;
-  /** Whether the cluster autoscaler is kept off the nodes of a rollout. */
+  /** Whether the cluster autoscaler must not remove the nodes of a rollout. */
   readonly protectNodesDuringRollout: boolean;
 }
 
-/** The defaults of the original's flags. */
+/** The default values of the original's flags. */
 export const DEFAULT_SETTINGS: ManagerSettings = {
   concurrency: 10,
   safetyUp: 2,
@@ -83,22 +85,22 @@ export const DEFAULT_SETTINGS: ManagerSettings = {
   ...SAFEGUARD_DEFAULTS,
 };
 
-/** Their names. */
+/** The names of the controllers. */
 export const CONTROLLERS = ['machinedeployment', 'machineset', 'overshoot-safety'];
 
 /** The controllers of this binary. */
 export interface Controllers {
   readonly units: readonly Unit[];
-  /** True when no controller has anything to do within `withinMs` (default 0). */
+  /** Whether no controller has work within `withinMs` (default 0). */
   idle(withinMs?: number): boolean;
-  /** Writes the events that wait. */
+  /** Writes the delayed events. */
   flush(): Promise<void>;
 }
 
-/** A rollout produces similar events every few moments. The events of this time are one write. */
+/** A rollout produces many similar events. Events within this time are combined into one write. */
 const EVENT_DELAY_MS = 3_000;
 
-/** Builds caches and controllers; nothing happens before their units run. */
+/** Creates the caches and controllers. They start only when their units run. */
 export function createControllers(environment: Environment, settings: ManagerSettings): Controllers {
   const { control, target, namespace, runtime, metrics } = environment;
   const local = { ...runtime, namespace };

@@ -3,17 +3,17 @@ import { createControllers, DEFAULT_SETTINGS, type Environment, type ManagerSett
 
 /** A manager that runs in this process. */
 export interface RunningManager {
-  /** True when no controller has anything to do within `withinMs` (default 0). */
+  /** Whether no controller has work within `withinMs` (default 0). */
   idle(withinMs?: number): boolean;
-  /** Writes the events that wait. */
+  /** Writes the delayed events. */
   flush(): Promise<void>;
-  /** Resolves when everything has ended after the signal aborted. */
+  /** Resolves when all work has ended after the signal aborted. */
   readonly ended: Promise<void>;
 }
 
 /**
- * Runs the controllers of the binary in this process until the signal aborts. It uses no flags, Lease or sockets, so that a
- * simulation can run it on its own clock.
+ * Runs the controllers of the binary in this process until the signal aborts. It uses no flags, no Lease and no sockets, so
+ * that a simulation can run it with its own clock.
  */
 export function runManager(
   environment: Environment,

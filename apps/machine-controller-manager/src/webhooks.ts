@@ -14,7 +14,7 @@ import {
   startAdmissionServer,
 } from '@mcm/kube';
 
-/** The webhooks of this binary by path, as the installed configurations name them. */
+/** The webhooks of this binary, by the path in the installed configurations. */
 const webhookHandlers = (control: KubeClient): Readonly<Record<string, AdmissionHandler>> => ({
   '/default': admitDefaults,
   '/validate': admitValid(async (namespace): Promise<readonly MachineDeployment[]> => {
@@ -23,24 +23,24 @@ const webhookHandlers = (control: KubeClient): Readonly<Record<string, Admission
   }),
 });
 
-/** Where webhooks are served, and with which certificate. */
+/** The port and the certificate of the webhooks. */
 export interface WebhookSettings {
   readonly host: string;
-  /** 0: not at all. */
+  /** The port; 0: no webhooks are served. */
   readonly port: number;
-  /** Holds `tls.crt` and `tls.key`; empty: the certificates are our own. */
+  /** Directory with `tls.crt` and `tls.key`. If empty, the program creates the certificates. */
   readonly certificates: string;
-  /** Of certificates of our own. */
+  /** Settings of certificates that the program creates. */
   readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names' | 'configurations'>;
 }
 
-/** The names by which an API server calls a Service. */
+/** The host names that an API server uses for a Service. */
 export const serviceNames = (service: string, namespace: string): readonly string[] => [
   `${service}.${namespace}.svc`,
   `${service}.${namespace}.svc.cluster.local`,
 ];
 
-/** Parts of the process that the webhooks use. */
+/** The parts of the process that the webhooks use. */
 export interface WebhookContext {
   readonly control: KubeClient;
   readonly clock: Clock;
@@ -80,7 +80,7 @@ async function serveSelfMade(settings: WebhookSettings, context: WebhookContext)
   };
 }
 
-/** Serves the webhooks, in every replica of the binary, until the returned function is called. */
+/** Serves the webhooks until the returned function is called. Every replica of the binary does this. */
 export async function serveWebhooks(settings: WebhookSettings, context: WebhookContext): Promise<Stop | undefined> {
   if (settings.port === 0) return undefined;
   return settings.certificates === '' ? serveSelfMade(settings, context) : serveFromFiles(settings, context);

@@ -35,7 +35,10 @@ function untilSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** One sentence for an error that the user can fix or that a server returned; a stack for a defect of mcm. */
+/**
+ * The message for an error: one sentence for an error that the user can fix or that a server returned. A bug of mcm also has
+ * a stack.
+ */
 async function describe(error: unknown): Promise<string> {
   if (error instanceof UserError) return error.message;
   const { ConfigError, KubeError } = await import('@mcm/kube');

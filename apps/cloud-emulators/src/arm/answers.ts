@@ -40,7 +40,7 @@ export function view({ state, failure }: ArmResource): object {
   return { statuses: [provisioning, ...(state === 'Succeeded' || state === 'Updating' ? [power] : [])] };
 }
 
-/** Changes with every change of the resource. */
+/** A hash of the resource. It differs after every change. */
 const etagOf = ({ state, body, attachedTo }: ArmResource): string =>
   createHash('sha256')
     .update(JSON.stringify([state, body, attachedTo]))
@@ -49,7 +49,7 @@ const etagOf = ({ state, body, attachedTo }: ArmResource): string =>
 
 type StorageProfile = NonNullable<ResourceBody['properties']['storageProfile']>;
 
-/** The disks of a VM, each with the id that it has of its own. */
+/** The disks of a VM. Each disk has the ID of its own resource. */
 function withDiskIds(vmId: string, { osDisk, dataDisks, ...rest }: StorageProfile): StorageProfile {
   const one = (disk: Reference): Reference =>
     disk.name === undefined
@@ -61,7 +61,7 @@ function withDiskIds(vmId: string, { osDisk, dataDisks, ...rest }: StorageProfil
   };
 }
 
-/** A NIC's configurations have ids of their own, and its addresses stand with them. */
+/** Adds the IDs of the IP configurations to a NIC, and its addresses. */
 const addressed = (
   nicId: string,
   configuration: IpConfiguration,

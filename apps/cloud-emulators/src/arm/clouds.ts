@@ -13,7 +13,7 @@ interface Sovereign {
   readonly endpoint: ArmEndpoint;
 }
 
-/** The part of a store that one cloud keeps. */
+/** The part of a store that belongs to one cloud. */
 const partOf = (store: EmulatorStore, name: string): EmulatorStore => ({
   *load() {
     for (const row of store.load())
@@ -23,7 +23,10 @@ const partOf = (store: EmulatorStore, name: string): EmulatorStore => ({
   remove: (kind, id) => store.remove(`${name} ${kind}`, id),
 });
 
-/** The public cloud for every other host, and the sovereign clouds, each with its own tokens and resources. */
+/**
+ * The emulators of the public cloud and of the sovereign clouds, each with its own tokens and resources. The public cloud
+ * answers all other hosts.
+ */
 export class AzureClouds implements Emulator {
   readonly faults: Faults;
   readonly counts: ReadonlyMap<string, number>;
@@ -63,7 +66,10 @@ export class AzureClouds implements Emulator {
     for (const endpoint of [this.#public, ...this.#sovereign.map((each) => each.endpoint)]) endpoint.resume();
   }
 
-  /** The cloud of the host, or of the resource that a token of the metadata service is for; undefined: the public one. */
+  /**
+   * The cloud of the requested host. For a token of the metadata service, the cloud of the requested resource. Undefined:
+   * the public cloud.
+   */
   #asked(request: TransportRequest, { pathname, searchParams }: URL): Sovereign | undefined {
     const resource = searchParams.get('resource') ?? '';
     const host = hostOf(request);

@@ -12,37 +12,40 @@ import { type Label, labelOf, pathOf } from './paths.ts';
 import { Resources } from './resources.ts';
 import type { AzureCloud } from './sovereign.ts';
 
-/** The parts of an Azure Resource Manager endpoint. */
+/** The inputs of an Azure Resource Manager endpoint. */
 export interface ArmEndpointOptions {
   readonly clock: Clock;
   readonly pageSize?: number | undefined;
-  /** How long an operation takes; default 45 s. */
+  /** The duration of an operation; default 45 s. */
   readonly operationMs?: number;
-  /** Resource Graph shows changes so much later; default at once. */
+  /** The delay until Resource Graph shows a change; default 0. */
   readonly graphLagMs?: number;
   /** Base URL of the operation links in answers. Default: the public cloud. */
   readonly origin?: string;
-  /** Principals that get tokens; absent: requests need no token. */
+  /** The principals that get tokens. If absent, requests need no token. */
   readonly principals?: readonly Principal[] | undefined;
-  /** Managed identities of the host that asks; absent: it has every one. */
+  /** The managed identities of the requesting host. If absent, it has every identity. */
   readonly identities?: HostIdentities | undefined;
-  /** Plans of marketplace images by URN; an image that is not named has none. */
+  /** The purchase plans of marketplace images, by URN. Other images have none. */
   readonly plans?: Readonly<
     Record<string, { readonly name: string; readonly publisher: string; readonly product: string }>
   >;
-  /** Existing resource groups; absent: all groups exist. */
+  /** The existing resource groups. If absent, all groups exist. */
   readonly groups?: readonly string[];
   readonly power?: Power;
   readonly store?: EmulatorStore;
-  /** A sovereign cloud, on its own hosts; absent: the public one, which takes tokens of every audience. */
+  /** A sovereign cloud with its own hosts. If absent, the public cloud, which accepts tokens of every audience. */
   readonly cloud?: AzureCloud;
-  /** Faults and counts of several clouds; absent: its own. */
+  /** Faults and counts that several clouds share. If absent, the endpoint has its own. */
   readonly shared?: { readonly faults: Faults; readonly counts: Map<string, number> };
 }
 
 const PUBLIC = 'https://management.azure.com';
 
-/** Enough of Azure Resource Manager for the driver: VMs with their NICs and disks, operations, Resource Graph, logins. */
+/**
+ * Emulates the part of Azure Resource Manager that the driver uses: VMs with their NICs and disks, operations, Resource
+ * Graph and logins.
+ */
 export class ArmEndpoint implements Emulator {
   readonly faults: Faults;
   readonly counts: Map<string, number>;
@@ -174,7 +177,7 @@ export class ArmEndpoint implements Emulator {
     }
   }
 
-  /** All of a kind in a subscription or in a resource group, in pages. */
+  /** Lists all resources of a kind in a subscription or in a resource group, in pages. */
   #list({ pathname, searchParams }: URL): TransportResponse {
     const [, kind = ''] = /\/([^/]+)$/.exec(pathname) ?? [];
     const { group } = pathOf(pathname);
@@ -220,7 +223,7 @@ export class ArmEndpoint implements Emulator {
     const { query, options } = graphBody.parse(JSON.parse(body));
     const rows = graphRows(query, this.#resources.seenByGraph());
     const { pageSize = Number.POSITIVE_INFINITY } = this.#options;
-    // A page continues after the last row of the previous page, also when rows were added or removed meanwhile.
+    // A page continues after the last row of the previous page, even if rows were added or removed in the meantime.
     const after = options?.$skipToken === undefined ? '' : Buffer.from(options.$skipToken, 'base64url').toString();
     const left = rows.filter(({ key }) => key > after);
     const some = left.slice(0, pageSize);

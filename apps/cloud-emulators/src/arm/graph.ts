@@ -8,7 +8,7 @@ export const graphBody = z.looseObject({
   options: z.looseObject({ $skipToken: z.string().optional() }).nullish(),
 });
 
-/** A text of the query's language between its quotes. */
+/** A quoted text in the query language. */
 const TEXT = "'((?:[^'\\\\]|\\\\.)*)'";
 const plain = (text: string): string => text.replaceAll(/\\(.)/g, '$1');
 
@@ -18,7 +18,7 @@ function has(text: string, term: string): boolean {
   return new RegExp(`(?<![a-z0-9])${escaped}(?![a-z0-9])`, 'i').test(text);
 }
 
-/** A row, and its position in the order of creation. */
+/** A row with its position in the order of creation. */
 export interface GraphRow {
   readonly key: string;
   readonly row: {
@@ -29,7 +29,7 @@ export interface GraphRow {
   };
 }
 
-/** The rows of a query as the driver asks it: by types, resource group and the tags’ names; oldest first. */
+/** Answers the queries of the driver: by type, by resource group and by names of tags. The oldest row is first. */
 export function graphRows(query: string, resources: readonly ArmResource[]): readonly GraphRow[] {
   const all = (pattern: string): string[] =>
     [...query.matchAll(new RegExp(`${pattern} ${TEXT}`, 'g'))].map(([, text = '']) => plain(text));

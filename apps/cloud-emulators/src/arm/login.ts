@@ -5,21 +5,21 @@ import type { BearerTokens } from '../login/tokens.ts';
 import { jsonAnswer } from '../server/answer.ts';
 import { type AzureCloud, hasAudience } from './sovereign.ts';
 
-/** An application that may ask for tokens, with a secret, a certificate or the token of its workload. */
+/** An application that may request tokens, with a secret, a certificate or the token of its workload. */
 export interface Principal {
   readonly tenant: string;
   readonly clientId: string;
   readonly secret?: string;
-  /** The client assertion that is taken. */
+  /** The client assertion that is accepted. */
   readonly assertion?: string;
-  /** PEM of a certificate whose key signs assertions. */
+  /** A certificate as PEM. Its key signs assertions. */
   readonly certificate?: string;
 }
 
 /** The managed identities of the requesting host. */
 export interface HostIdentities {
   readonly system: boolean;
-  /** Client ids of user-assigned identities. */
+  /** Client IDs of user-assigned identities. */
   readonly users: readonly string[];
 }
 
@@ -29,7 +29,7 @@ interface LoginOptions {
   readonly principals?: readonly Principal[] | undefined;
   /** Absent: the host has every identity. */
   readonly identities?: HostIdentities | undefined;
-  /** Absent: the public cloud, with every audience. */
+  /** If absent, the public cloud, with every audience. */
   readonly cloud?: AzureCloud | undefined;
 }
 
@@ -42,7 +42,7 @@ export const isLogin = (path: string): boolean => LOGIN.test(path);
 /** Whether a path belongs to the instance metadata service. */
 export const isMetadata = (path: string): boolean => path === IMDS;
 
-/** Microsoft Entra's refusal of an audience of another cloud; undefined: the audience is accepted. */
+/** The error of Microsoft Entra for an audience of another cloud; undefined if the audience is accepted. */
 const wrongAudience = (cloud: AzureCloud | undefined, scope: string): TransportResponse | undefined =>
   cloud === undefined || hasAudience(cloud, scope)
     ? undefined
@@ -92,7 +92,7 @@ export function answerLogin(
   return jsonAnswer(200, tokens.issue(clientId));
 }
 
-/** Whether the header of an assertion names a certificate, by its SHA-256 or SHA-1; clients use both alphabets of base64. */
+/** Whether the header of an assertion contains the SHA-256 or SHA-1 of a certificate. Clients use base64 or base64url. */
 function namesCertificate(header: Readonly<Record<string, unknown>>, own: X509Certificate): boolean {
   const named = (name: string): string => Buffer.from(String(header[name] ?? ''), 'base64').toString('hex');
   const print = (fingerprint: string): string => fingerprint.replaceAll(':', '').toLowerCase();
@@ -114,7 +114,7 @@ function problemOf(assertion: string, { certificate, clientId }: Principal, cloc
   return undefined;
 }
 
-/** Differences of clocks that Microsoft Entra tolerates. */
+/** The clock difference that Microsoft Entra tolerates. */
 const CLOCK_SKEW_S = 300;
 
 /** The answer of the instance metadata service; undefined for an unknown path. */

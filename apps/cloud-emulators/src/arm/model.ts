@@ -13,7 +13,7 @@ const reference = z.looseObject({
 });
 export type Reference = z.infer<typeof reference>;
 
-/** The part of a resource's body that the emulator understands. The rest is stored and returned unchanged. */
+/** The part of a resource's body that the emulator reads. The rest is stored and returned unchanged. */
 export const resourceBody = z.looseObject({
   location: text,
   tags: z.record(z.string(), z.string()).optional(),
@@ -54,20 +54,20 @@ export interface ArmResource {
   body: ResourceBody;
   /** `Creating`, `Updating`, `Deleting`, `Succeeded`, `Failed`. */
   state: string;
-  /** Milliseconds since the epoch. */
+  /** Unix time in milliseconds. */
   readonly createdAt: number;
-  /** Resource Graph does not tell of it before this instant; absent: as late as it does of all. */
+  /** Resource Graph shows the resource from this time on. If absent, after the default delay. */
   readonly graphFrom?: number | undefined;
   /** The VM that a disk or a NIC is attached to. */
   attachedTo?: string;
   privateIp?: string | undefined;
-  /** Why the last operation on it failed, if it did. */
+  /** The error of the last operation on the resource. */
   failure?: { readonly code: string; readonly message: string };
-  /** Distinguishes a VM from an earlier one of its name. */
+  /** The ID of a VM. It differs from the ID of an earlier VM with the same name. */
   readonly vmId: string;
 }
 
-/** A stored operation. Its end is data, so that another process can complete it. */
+/** A running operation, which is stored with its end time. So another process can complete it. */
 export interface ArmOperation {
   readonly number: string;
   readonly resource: string;
@@ -79,14 +79,14 @@ export interface ArmOperation {
   done: boolean;
 }
 
-/** The key of a resource: ids are compared without regard to case. */
+/** The key of a resource. IDs are case-insensitive. */
 export const keyOf = (id: string): string => id.toLowerCase();
 
-/** The id of a disk next to a VM or another disk. */
+/** The ID of a disk in the same resource group as a VM or another disk. */
 export const diskIdBeside = (id: string, name: string): string =>
   id.replace(/(virtualMachines|disks)\/[^/]+$/, `disks/${name}`);
 
-/** Lists whose entries are merged by their names or ids; everything else as in a JSON merge patch. */
+/** Merges a change. Entries of lists are merged by their names or IDs. Everything else follows JSON merge patch. */
 export function merge(old: unknown, change: unknown): unknown {
   if (Array.isArray(old) && Array.isArray(change)) {
     const keyFor = (each: unknown): unknown =>

@@ -28,7 +28,7 @@ export interface ResourcesOptions {
   readonly store?: EmulatorStore;
 }
 
-/** The scope of an existing or new resource. */
+/** The ID of an existing or new resource, split into its parts. */
 export interface Place {
   readonly id: string;
   readonly group: string;
@@ -39,13 +39,13 @@ export interface Place {
 const refusal = (status: number, code: string, message: string): TransportResponse =>
   answer(status, { error: { code, message } });
 
-/** VMs, NICs and disks, and the operations that make and delete them. */
+/** VMs, NICs and disks, and the operations that create and delete them. */
 export class Resources {
   readonly #options: ResourcesOptions;
   readonly #all: Kept<ArmResource>;
   readonly #operations: Kept<ArmOperation>;
   readonly #power: Power;
-  /** Deleted resources that Resource Graph still lists, with the end of this time. */
+  /** Deleted resources that Resource Graph still lists, each with the time until then. */
   readonly #ghosts: { readonly resource: ArmResource; readonly until: number }[] = [];
   #number = 0;
 
@@ -120,7 +120,7 @@ export class Resources {
     return this.#begin(202, known, 'delete', fault);
   }
 
-  /** Puts a resource there, done. */
+  /** Adds a resource whose creation is complete. */
   place(id: string, body: object): void {
     const [, group = '', kind = 'disks', name = ''] =
       /\/resourceGroups\/([^/]+)\/providers\/[^/]+\/(\w+)\/([^/]+)$/.exec(id) ?? [];
@@ -136,7 +136,7 @@ export class Resources {
     for (const { done, doneAt } of this.#operations.values()) if (!done) this.#wakeAt(doneAt);
   }
 
-  /** @param graphLagMs delay until Resource Graph shows it; absent: the default delay */
+  /** @param graphLagMs Delay until Resource Graph shows the resource. If absent, the default delay. */
   #make({ id, group, name, kind }: Place, body: ResourceBody, graphLagMs?: number): ArmResource {
     const createdAt = this.#now();
     const hex = createHash('sha256')
@@ -157,7 +157,7 @@ export class Resources {
     };
   }
 
-  /** A VM needs its NICs, and disks that it attaches, free. */
+  /** The error if a NIC or an attached disk of a VM does not exist or is already in use. */
   #missing(place: Place, { properties }: ResourceBody): TransportResponse | undefined {
     const disks = (properties.storageProfile?.dataDisks ?? []).filter(({ createOption }) => createOption === 'Attach');
     const wanted = [
@@ -173,7 +173,7 @@ export class Resources {
     return undefined;
   }
 
-  /** A VM brings its OS disk and its empty data disks, and takes its NICs and the others. */
+  /** Creates the OS disk and the empty data disks of a VM, and attaches its NICs and its other disks. */
   #attach(vm: ArmResource, graphLagMs?: number): void {
     const { storageProfile = {}, networkProfile } = vm.body.properties;
     const taken = (id: string): void => {
@@ -244,7 +244,7 @@ export class Resources {
     else {
       const failed = fail !== undefined;
       const booted = resource.state === 'Creating' && !failed && resource.kind === 'virtualMachines';
-      // A deletion that has begun since is not undone by the end of an earlier operation.
+      // If a deletion has started in the meantime, the end of an earlier operation does not change the state.
       if (resource.state === 'Deleting' && what === 'put') return;
       resource.state = failed ? 'Failed' : 'Succeeded';
       const { failure: _, ...rest } = resource;
@@ -253,7 +253,10 @@ export class Resources {
     }
   }
 
-  /** The deletion of a VM deletes the resources with delete option Delete, and detaches the others. @param half a partial creation without disks; lag: the delay of Resource Graph */
+  /**
+   * Deletes a VM. Resources with the delete option `Delete` are deleted too, and the others are detached.
+   * @param half Whether only a part was created, without disks. lag: the delay of Resource Graph.
+   */
   #remove(resource: ArmResource, { lag, half = false }: { readonly lag: number; readonly half?: boolean }): void {
     this.#forget(resource, lag);
     if (resource.kind !== 'virtualMachines') return;
@@ -314,8 +317,8 @@ export class Resources {
   }
 }
 
-/** The answer requests a short polling interval for operations. */
+/** The polling interval of operations that the answers request. */
 const SOON_MS = 10_000;
 
-/** Completed operations are returned for this time. */
+/** A completed operation can be read for this time. */
 const REMEMBERED_MS = 3_600_000;

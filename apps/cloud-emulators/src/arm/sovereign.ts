@@ -3,11 +3,11 @@ export interface AzureCloud {
   readonly name: string;
   readonly management: string;
   readonly login: string;
-  /** Audiences of the tokens that its Resource Manager accepts. */
+  /** Audiences of the tokens that Resource Manager of the cloud accepts. */
   readonly audiences: readonly string[];
 }
 
-/** The clouds other than the public one, as Microsoft documents them. */
+/** The sovereign clouds, as Microsoft documents them. */
 export const SOVEREIGN: readonly AzureCloud[] = [
   {
     name: 'AzureChina',
@@ -27,8 +27,8 @@ export const SOVEREIGN: readonly AzureCloud[] = [
 export const SOVEREIGN_HOSTS: readonly string[] = SOVEREIGN.flatMap(({ management, login }) => [management, login]);
 
 /**
- * Whether a cloud has the audience of a scope or resource. Clients write it with and without a slash at its end, and Microsoft's
- * libraries add scopes of their own.
+ * Whether a scope or resource belongs to a cloud. Clients write it with or without a slash at the end, and Microsoft's
+ * libraries append scopes.
  */
 export const hasAudience = ({ audiences }: AzureCloud, text: string): boolean => {
   const [first = ''] = text.split(' ');

@@ -39,7 +39,7 @@ const networkInterface = (each: CloudInterface): readonly Element[] =>
         }),
   });
 
-/** The form of an instance in answers. @param volumes the attached volumes */
+/** An instance in the form of answers. @param volumes The attached volumes */
 export const instanceElement = (
   each: CloudInstance,
   volumes: readonly CloudVolume[],
@@ -65,7 +65,7 @@ export const instanceElement = (
     tagSet: items(Object.entries(each.tags ?? {}), ([key, value]) => elements({ key, value })),
   });
 
-/** The console of an instance, in base64. */
+/** The console output of an instance as base64. */
 export function consoleOutput(cloud: Ec2State, { InstanceId: id = '' }: Params): readonly Element[] {
   const found = cloud.instances.find(({ instanceId }) => instanceId === id);
   if (!found) throw unknownId(id);
@@ -102,11 +102,11 @@ export function describeInstances(cloud: Ec2State, params: Params, rule?: Script
   return page(cloud, hits, params);
 }
 
-/** The state of an instance that reads return. For some time, it may be the state before a change. */
+/** The state of an instance that reads return. For some time after a change, it is the state before the change. */
 const reportedOf = ({ now }: Ec2State, each: CloudInstance): CloudInstance =>
   each.stale && each.stale.until > now ? each.stale.was : each;
 
-/** Reads return the earlier state of an instance for this time, after any change. */
+/** After any change, reads return the earlier state of an instance for this time. */
 function readsLag(cloud: Ec2State, each: CloudInstance, { visibleAfterMs }: OperationFault): void {
   if (visibleAfterMs === undefined) return;
   settle(cloud, each);
@@ -122,7 +122,7 @@ function afterOf(token: string): number {
   return Number(ordinal);
 }
 
-/** A page continues after the last returned item, also when items were added or deleted in the meantime. */
+/** A page continues after the last returned item, even if items were added or deleted in the meantime. */
 function page(cloud: Ec2State, hits: readonly CloudInstance[], params: Params): readonly Element[] {
   const { options } = cloud;
   const { NextToken: token, MaxResults: most = Number.POSITIVE_INFINITY } = params;
@@ -154,7 +154,7 @@ function matches(each: CloudInstance, { name, values }: { name: string; values: 
   throw new Ec2Error('InvalidParameterValue', `The filter '${name}' is invalid`);
 }
 
-/** A filter's value with its wildcards, as EC2 takes it: `*` any text, `?` one letter. */
+/** Compares a text with a filter value of EC2. In the value, `*` matches any text, and `?` matches one letter. */
 const matchesText = (pattern: string, text: string | undefined): boolean =>
   text !== undefined &&
   new RegExp(
@@ -165,13 +165,13 @@ const matchesText = (pattern: string, text: string | undefined): boolean =>
     's',
   ).test(text);
 
-/** The account that everything belongs to. */
+/** The ID of the account that owns all resources. */
 export const OWNER = '111122223333';
 
 export const volumesOf = ({ volumes }: Ec2State, { instanceId: of }: CloudInstance): readonly CloudVolume[] =>
   volumes.values().filter(({ instanceId }) => of !== undefined && instanceId === of);
 
-/** Brings the state up to the clock. */
+/** Applies all changes of state that were due before the current time. */
 export function settle(cloud: Ec2State, each: CloudInstance): void {
   const { bootMs = cloud.options.bootMs ?? 0, bootFails } = each;
   if (each.state === 'pending' && Date.parse(each.launchTime ?? '') + bootMs <= cloud.now) {
@@ -182,7 +182,7 @@ export function settle(cloud: Ec2State, each: CloudInstance): void {
     each.state = 'terminated';
 }
 
-/** A launch that was taken and came to nothing: the instance is terminated by EC2 itself, which says why. */
+/** Terminates an instance whose launch was accepted but whose boot failed. Its state reason contains the error. */
 function endAtBoot(
   cloud: Ec2State,
   each: CloudInstance,
@@ -194,7 +194,10 @@ function endAtBoot(
   release(cloud, each, leave);
 }
 
-/** Resources that remain after the termination of an instance. @param all whether the deletion keeps the attached resources */
+/**
+ * Detaches the resources that remain after the termination of an instance, and deletes the others. @param all Whether the
+ * attached resources are kept
+ */
 function release(cloud: Ec2State, each: CloudInstance, all = false): void {
   each.userData = '';
   cloud.power.off(each.instanceId ?? '');

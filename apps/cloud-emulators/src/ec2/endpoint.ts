@@ -23,7 +23,7 @@ import type { Ec2EndpointOptions, Ec2State } from './state.ts';
 import { assumeRole, isOfSts, temporarySecret } from './sts.ts';
 import { answerXml, type Element, errorXml, stsErrorXml, stsXml } from './xml.ts';
 
-/** A request as it arrived. */
+/** A received request. */
 export interface SeenRequest {
   readonly action: string;
   /** All other form fields. */
@@ -32,12 +32,12 @@ export interface SeenRequest {
   readonly scope: Scope | undefined;
 }
 
-/** How long the endpoint shows terminated instances. */
+/** Terminated instances are shown for this time. */
 const REMEMBERED_MS = 3_600_000;
 
 /**
- * An emulator of EC2 (Query API) and STS for the driver, in process. Requests change its state as EC2 would, on the given clock,
- * with scripted faults. Launches are idempotent by their client token.
+ * Emulates the parts of EC2 (Query API) and STS that the driver uses, in the process of the test. Requests change its state
+ * as in EC2, on the given clock and with scripted faults. Launches are idempotent by their client token.
  */
 export class Ec2Endpoint implements Emulator, Ec2State {
   readonly options: Ec2EndpointOptions;
@@ -49,7 +49,7 @@ export class Ec2Endpoint implements Emulator, Ec2State {
   readonly counts = new Map<string, number>();
   readonly #kept: Kept<CloudInstance>;
   readonly seen: SeenRequest[] = [];
-  /** Requests that each rule has met. */
+  /** The number of requests that matched each rule. */
   readonly #met = new Map<ScriptRule, number>();
   script: readonly ScriptRule[];
   launches = 0;
@@ -140,7 +140,7 @@ export class Ec2Endpoint implements Emulator, Ec2State {
     this.#kept.delete(forgotten?.instanceId ?? '');
   }
 
-  /** Gives power to an instance once its boot is over. */
+  /** Powers an instance on after its boot. */
   powerOn(each: CloudInstance, resumed: boolean): void {
     const { clock } = this.options;
     const { bootMs = this.options.bootMs ?? 0 } = each;
@@ -272,11 +272,11 @@ export class Ec2Endpoint implements Emulator, Ec2State {
   }
 }
 
-/** The number in the id of an instance that was launched here; a later one’s is higher, also in another process. */
+/** The number in the ID of an instance. A later instance has a higher number, also in another process. */
 const numberOf = (id: string): number => Number(/^i-0c0ffee(\d{10})$/.exec(id)?.[1] ?? 0);
 
 const XML = { 'content-type': 'text/xml;charset=UTF-8' };
-/** Requests that are remembered at most. */
+/** The maximum number of stored requests. */
 const LOGGED = 20_000;
 const NOT_THEIRS = {
   http: 401,

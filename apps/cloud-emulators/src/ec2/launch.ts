@@ -41,7 +41,10 @@ const fingerprintOf = (params: Params): string =>
     .update(JSON.stringify(Object.entries(params).toSorted()))
     .digest('hex');
 
-/** A launch in a zone: that of the first interface's subnet, whose last letter names it; the region's first otherwise. */
+/**
+ * The zone of a launch. The last letter of the first interface's subnet determines it. Otherwise, it is the first zone of
+ * the region.
+ */
 const zoneOf = (params: Params, region: string): string =>
   params['Placement.AvailabilityZone'] ??
   `${region}${/-([a-f])$/.exec(params['NetworkInterface.1.SubnetId'] ?? params.SubnetId ?? '')?.[1] ?? 'a'}`;
@@ -98,7 +101,7 @@ function launch(cloud: Ec2State, params: Params, region: string, fault: Operatio
   return made;
 }
 
-/** The tests list volumes to find leftovers. The driver does not read volumes. */
+/** Adds the volumes of an instance. Tests list volumes to find leftovers; the driver does not read them. */
 function attachVolumes(cloud: Ec2State, params: Params, { instanceId = '', tags = {} }: CloudInstance): void {
   for (const [index, mapping] of entriesOf(params, 'BlockDeviceMapping').entries()) {
     const volumeId = `vol-${String(instanceId).slice(2)}${index}`;

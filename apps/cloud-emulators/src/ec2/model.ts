@@ -1,4 +1,4 @@
-/** A network interface of an instance; answers omit undefined and null fields. */
+/** A network interface of an instance. Answers omit its undefined and null fields. */
 export interface CloudInterface {
   networkInterfaceId?: string | null;
   deviceIndex?: number | null;
@@ -10,17 +10,17 @@ export interface CloudInterface {
   subnetId?: string | undefined;
   groups?: readonly string[];
   privateIp?: string | undefined;
-  /** Whether it is deleted with its instance; absent: true. */
+  /** Whether the interface is deleted with its instance. If absent, true. */
   deleteOnTermination?: boolean | undefined;
 }
 
-/** A network interface that has outlived its instance. */
+/** A network interface that still exists after its instance. */
 export interface LooseInterface {
   readonly networkInterfaceId: string;
   readonly name: string;
 }
 
-/** An instance as EC2's API describes it, as far as a driver reads it. */
+/** An instance of EC2's API, with the fields that a driver reads. */
 export interface CloudInstance {
   instanceId?: string | null;
   state?: string | null;
@@ -28,32 +28,32 @@ export interface CloudInstance {
   tags?: Record<string, string>;
   sourceDestCheck?: boolean | null;
   networkInterfaces?: CloudInterface[];
-  /** Instances of the same reservation are adjacent. */
+  /** The reservation of the instance. Answers list instances of one reservation together. */
   reservation?: string;
   launchTime?: string;
-  /** Instance token of the launch. */
+  /** The client token of the launch. */
   clientToken?: string | undefined;
-  /** Not shown before this instant. */
+  /** The instance is not shown before this time. */
   visibleFrom?: number;
-  /** Shutting down until this instant, terminated from then on. */
+  /** The instance is shutting down until this time. Then it is terminated. */
   terminatedFrom?: number;
-  /** Region and zone; absent for instances that were there from the start. */
+  /** The region of the instance. Absent for instances that existed at the start. */
   region?: string;
   zone?: string;
   machineType?: string;
   image?: string;
   privateIp?: string;
-  /** Decoded. Never returned. Emptied when the instance is terminated. */
+  /** The decoded user data. It is never returned, and is emptied when the instance is terminated. */
   userData?: string;
-  /** The launch parameters that belong to its token. */
+  /** The launch parameters of the client token. */
   fingerprint?: string;
-  /** How long its boot takes; absent: as long as the endpoint's boots do. */
+  /** The duration of the boot. If absent, the default of the endpoint. */
   bootMs?: number | undefined;
-  /** The error of its boot, after which the instance is terminated. `leave`: its volumes stay. */
+  /** The error of the boot, after which the instance is terminated. `leave`: its volumes are kept. */
   bootFails?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
   /** Reason of the termination by EC2 or by a request. */
   stateReason?: { readonly code: string; readonly message: string };
-  /** The stale state that reads return until a time. */
+  /** An earlier state, which reads return until the given time. */
   stale?: { readonly until: number; readonly was: CloudInstance };
 }
 
@@ -62,24 +62,24 @@ export interface CloudVolume {
   readonly deviceName: string;
   readonly deleteOnTermination: boolean;
   readonly name: string;
-  /** Absent: it has outlived its instance. */
+  /** The instance of the volume. If absent, the instance no longer exists. */
   instanceId?: string;
 }
 
-/** An image (AMI) as EC2's API describes it, as far as a driver reads it. */
+/** An image (AMI) of EC2's API, with the fields that a driver reads. */
 export interface CloudImage {
   readonly imageId: string;
   readonly rootDeviceName?: string | null;
 }
 
-/** A rule of a script: the first that applies to a request wins. Fields as the recordings have them. */
+/** A rule of a script. The first rule that matches a request applies. The fields are those of the recordings. */
 export interface ScriptRule {
   readonly action: string;
-  /** DescribeInstances by ids or by filters only. */
+  /** Whether only DescribeInstances by IDs or by filters matches. */
   readonly by?: 'id' | 'tags';
-  /** So many requests pass untouched first. */
+  /** The number of matching requests before the rule takes effect. */
   readonly after?: number;
-  /** Used up after so many; absent: never. */
+  /** The number of effects after which the rule ends. If absent, unlimited. */
   readonly times?: number;
   readonly error?: {
     readonly http: number;
@@ -90,7 +90,7 @@ export interface ScriptRule {
   readonly raw?: { readonly http: number; readonly contentType: string; readonly body: string };
   /** The connection is closed without an answer. */
   readonly close?: boolean;
-  /** The request is carried out and its answer lost. */
+  /** The request is carried out, but its answer is lost. */
   readonly lose?: boolean;
   readonly notVisible?: boolean;
   readonly empty?: boolean;
@@ -98,7 +98,7 @@ export interface ScriptRule {
   readonly cancelCaller?: boolean;
 }
 
-/** How a launch is answered; absent: one instance with a name of its own. */
+/** The answer to a launch. If absent, it is one instance with a generated name. */
 export interface LaunchAnswer {
   readonly instanceIds?: readonly (string | null)[];
   readonly privateDnsName?: string | null;

@@ -1,4 +1,4 @@
-/** A refusal by the endpoint itself. */
+/** An error response of the endpoint. */
 export class Ec2Error extends Error {
   readonly http: number;
   readonly code: string;
@@ -19,7 +19,7 @@ export const listOf = (params: Params, prefix: string): string[] => {
   return found;
 };
 
-/** Entries `Prefix.1.…`, each with its fields' names below it. */
+/** The entries `Prefix.1.…`, each with the fields below it. */
 export const entriesOf = (params: Params, prefix: string): Params[] => {
   const entries = new Map<number, Record<string, string>>();
   for (const [key, value] of Object.entries(params)) {

@@ -7,7 +7,7 @@ export interface Scope {
   readonly region: string;
   readonly service: string;
   readonly sessionToken?: string | undefined;
-  /** Whether a secret key made this signature. */
+  /** Whether this secret key created the signature. */
   signedWith(secretAccessKey: string): boolean;
 }
 
@@ -17,7 +17,7 @@ const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256'
 const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 Credential=(?<id>[^/]*)\/(?<date>\d+)\/(?<region>[^/]*)\/(?<service>[^/]*)\/aws4_request, SignedHeaders=(?<headers>[^,]*), Signature=(?<signature>\w+)$/;
 
-/** Reads AWS's Signature Version 4; undefined for an unsigned request. */
+/** Reads AWS Signature Version 4. Returns undefined for an unsigned request. */
 export function readScope(request: TransportRequest): Scope | undefined {
   const headers = Object.fromEntries(Object.entries(request.headers).map(([key, value]) => [key.toLowerCase(), value]));
   const found = AUTHORIZATION.exec(headers.authorization ?? '')?.groups;

@@ -5,7 +5,7 @@ import type { EmulatorStore, Kept } from '../server/kept.ts';
 import type { CloudImage, CloudInstance, CloudVolume, LaunchAnswer, LooseInterface, ScriptRule } from './model.ts';
 import type { WebIdentity } from './sts.ts';
 
-/** The parts of an EC2 endpoint. */
+/** The inputs of an EC2 endpoint. */
 export interface Ec2EndpointOptions {
   readonly clock: Clock;
   readonly images?: readonly CloudImage[];
@@ -14,28 +14,34 @@ export interface Ec2EndpointOptions {
   readonly pageSize?: number | undefined;
   /** Region in the private DNS names of instances. Default: the region of the request. */
   readonly dnsRegion?: string;
-  /** The second page's token is the first page's again. */
+  /** Whether the second page has the same token as the first page. */
   readonly repeatToken?: boolean;
   readonly script?: readonly ScriptRule[];
   readonly cancelCaller?: () => void;
-  /** New instances show after so long; default at once. */
+  /** The delay until a new instance is shown; default 0. */
   readonly visibleAfterMs?: number;
-  /** Time for which a terminated instance is shutting down; default: without end. */
+  /** The duration of the state shutting-down; default: unlimited. */
   readonly shutdownMs?: number;
-  /** Time for which a new instance is pending; default: until it is first read. */
+  /** The duration of the state pending. Default: until the first read. */
   readonly bootMs?: number;
   readonly power?: Power;
-  /** Keeps instances and volumes beyond the end of the process. */
+  /** Stores instances and volumes for the next process. */
   readonly store?: EmulatorStore;
-  /** Secret keys by access key. The endpoint refuses requests that are not signed with one of them. Absent: it accepts any signature. */
+  /**
+   * Secret keys by access key. The endpoint refuses requests that are not signed with one of them. If absent, it accepts
+   * every signature.
+   */
   readonly keys?: Readonly<Record<string, string>>;
-  /** Tokens and roles of workloads that STS accepts; absent: it accepts all. */
+  /** Tokens and roles of workloads that STS accepts. If absent, STS accepts all. */
   readonly webIdentity?: WebIdentity;
-  /** The role of the requesting host. The metadata service and the container agent return its keys; absent: no role. */
+  /**
+   * The role of the requesting host. The metadata service and the container agent return its keys. If absent, there is no
+   * role.
+   */
   readonly host?: HostRole;
 }
 
-/** The part of an endpoint that its actions read and change. */
+/** The state of an endpoint that its actions read and change. */
 export interface Ec2State {
   readonly options: Ec2EndpointOptions;
   readonly instances: CloudInstance[];
@@ -44,12 +50,12 @@ export interface Ec2State {
   readonly power: Power;
   /** The number of launches. */
   launches: number;
-  /** Milliseconds since 1970. */
+  /** Unix time in milliseconds. */
   readonly now: number;
   /** The position of an instance among all instances, including terminated ones. */
   ordinalOf(instance: CloudInstance): number;
   /** Stores a changed instance. */
   keep(changed: CloudInstance): void;
-  /** Starts the VM of an instance after its boot. */
+  /** Powers an instance on after its boot. */
   powerOn(each: CloudInstance, resumed: boolean): void;
 }

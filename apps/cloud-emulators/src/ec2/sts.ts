@@ -3,12 +3,13 @@ import { Ec2Error, type Params } from './params.ts';
 import type { Scope } from './signature.ts';
 import { type Element, elements } from './xml.ts';
 
-/** Keys of each role. */
+/** The temporary keys of each role. */
 const KEYS = {
   AccessKeyId: 'ASIAFAKEWEBIDENTITY1',
   SecretAccessKey: 'fake-web-identity-secret',
   SessionToken: 'fake-session-token',
-  // Clients compare it with the wall clock, whatever clock this cloud runs on: it never comes.
+  // Clients compare the expiry with the wall clock, but the emulator may use a virtual clock. So the expiry is far in the
+  // future.
   Expiration: '2099-01-01T00:00:00Z',
 } as const;
 
@@ -24,7 +25,7 @@ export const temporarySecret = ({ accessKeyId, sessionToken }: Scope, host?: Hos
     (keys) => keys.accessKeyId === accessKeyId && keys.sessionToken === sessionToken,
   )?.secretAccessKey;
 
-/** Whether an action is one of STS. */
+/** Whether an action belongs to STS. */
 export const isOfSts = (action: string): boolean => action.startsWith('AssumeRole');
 
 /** Tokens and roles of workloads that STS accepts. */
@@ -36,13 +37,13 @@ export interface WebIdentity {
 
 /** The state of STS. */
 interface StsState {
-  /** Absent: any token and any role. */
+  /** If absent, STS accepts any token and any role. */
   readonly webIdentity: WebIdentity | undefined;
-  /** Milliseconds since 1970. */
+  /** Unix time in milliseconds. */
   readonly now: number;
 }
 
-/** Refuses a token that expired or is unknown, and a role that does not trust it. */
+/** Checks the token and the role. An expired or unknown token is refused, and a role that does not trust the token. */
 function checkWebIdentity({ RoleArn = '', WebIdentityToken = '' }: Params, { webIdentity, now }: StsState): void {
   const { exp } = claimsOf(WebIdentityToken);
   if (typeof exp === 'number' && exp * 1_000 <= now)
@@ -57,7 +58,10 @@ function checkWebIdentity({ RoleArn = '', WebIdentityToken = '' }: Params, { web
     throw new Ec2Error('AccessDenied', 'Not authorized to perform sts:AssumeRoleWithWebIdentity', 403);
 }
 
-/** The result of `AssumeRole` or `AssumeRoleWithWebIdentity`. @throws Ec2Error that names the missing parameter, or the refused token or role */
+/**
+ * The result of `AssumeRole` or `AssumeRoleWithWebIdentity`. @throws Ec2Error with the missing parameter, or with the
+ * refused token or role
+ */
 export function assumeRole(action: string, params: Params, state: StsState): readonly Element[] {
   const byToken = action === 'AssumeRoleWithWebIdentity';
   for (const name of ['RoleArn', 'RoleSessionName', ...(byToken ? ['WebIdentityToken'] : [])])
@@ -87,7 +91,7 @@ const textOf = (value: unknown): string | undefined => {
   return typeof first === 'string' ? first : undefined;
 };
 
-/** Claims of a token. The emulator does not verify its signature. Empty for an invalid token. */
+/** The claims of a token; empty for an invalid token. The emulator does not verify the signature. */
 function claimsOf(token: string): Readonly<Record<string, unknown>> {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());

@@ -1,4 +1,4 @@
-/** The content of an element: a text, or other elements. Lists are one element an entry. */
+/** The content of an element: a text, or other elements. A list has one element for each entry. */
 export type Content = string | number | boolean | readonly Element[];
 export type Element = readonly [name: string, content: Content];
 
@@ -12,7 +12,7 @@ const render = (elements: readonly Element[]): string =>
     )
     .join('');
 
-/** An element for each that is not undefined or null. */
+/** Creates an element for each member that is not undefined or null. */
 export const elements = (members: Readonly<Record<string, Content | null | undefined>>): readonly Element[] =>
   Object.entries(members).flatMap(([name, content]) =>
     content === undefined || content === null ? [] : [[name, content]],
@@ -23,7 +23,7 @@ export const items = <T>(all: readonly T[], one: (each: T) => readonly Element[]
 
 const HEAD = '<?xml version="1.0" encoding="UTF-8"?>';
 
-/** The whole answer to an action. */
+/** The complete answer to an action. */
 export const answerXml = (action: string, requestId: string, body: readonly Element[]): string =>
   `${HEAD}<${action}Response xmlns="http://ec2.amazonaws.com/doc/2016-11-15/">${render([['requestId', requestId], ...body])}</${action}Response>`;
 

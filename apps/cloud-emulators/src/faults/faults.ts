@@ -1,25 +1,25 @@
 import { type Clock, sleep, type Transport, type TransportRequest, type TransportResponse } from '@mcm/kube';
 import { type FaultRule, type FaultRuleInput, faultRule } from './rule.ts';
 
-/** The changes to one request that an endpoint executes. */
+/** The effects of a fault on one request that the endpoint itself applies. */
 export type OperationFault = Pick<FaultRule, 'failOperation' | 'operationMs' | 'visibleAfterMs'>;
 
 interface Ordered {
   readonly id: string;
   readonly rule: FaultRule;
   met: number;
-  /** Calls that may come at once, and when that was counted. */
+  /** The number of calls that are allowed at the time `at`. */
   tokens: number;
   at: number;
 }
 
-/** How a cloud words a refusal. `throttled`: by its own code for too many calls. */
+/** Writes error responses in the format of a cloud. `throttled`: with its error code for throttling. */
 export interface Refuser {
   refuse(label: string, refusal: NonNullable<FaultRule['refuse']>): TransportResponse;
   throttle(label: string, retryAfter: number | undefined): TransportResponse;
 }
 
-/** Faults ordered for a cloud, by rules. */
+/** The simulated faults of a cloud, as rules. */
 export class Faults {
   readonly #clock: Clock;
   readonly #rules: Ordered[] = [];
@@ -29,7 +29,7 @@ export class Faults {
     this.#clock = clock;
   }
 
-  /** @returns the rule's id. @throws ZodError, SyntaxError for an invalid regular expression */
+  /** Adds a rule. @returns its ID. @throws ZodError, or SyntaxError for an invalid regular expression */
   order(input: FaultRuleInput): string {
     const rule = faultRule.parse(input);
     for (const pattern of [rule.on, rule.body ?? '']) new RegExp(pattern);
@@ -38,7 +38,7 @@ export class Faults {
     return id;
   }
 
-  /** @returns whether the rule existed */
+  /** Removes a rule. @returns whether it existed */
   lift(id: string): boolean {
     const index = this.#rules.findIndex((each) => each.id === id);
     if (index >= 0) this.#rules.splice(index, 1);
@@ -54,8 +54,8 @@ export class Faults {
   }
 
   /**
-   * The transport with the faults before it.
-   * @param labelOf the name of a request in fault rules
+   * Wraps a transport, so that the faults apply to each request before it.
+   * @param labelOf Returns the name of a request in fault rules
    */
   before(
     carryOut: (request: TransportRequest, fault: OperationFault) => Promise<TransportResponse>,
@@ -80,7 +80,7 @@ export class Faults {
     };
   }
 
-  /** The rules that a request meets, up to the first that decides. */
+  /** The rules that apply to a request. The first rule that determines the answer is the last one. */
   *#meet(label: string, text: string): Iterable<FaultRule> {
     for (const ordered of [...this.#rules]) {
       const { rule } = ordered;
@@ -108,7 +108,7 @@ export class Faults {
   }
 }
 
-/** The request's connection ends without an answer. */
+/** Simulates a connection that ends without an answer. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 

@@ -4,14 +4,14 @@ import type { GceInstance, GceOperation } from './model.ts';
 /** The prefix of all links. */
 export const API = 'https://www.googleapis.com/compute/v1';
 
-/** Represents the current state: a change must contain the fingerprint of the state that it is based on. */
+/** A hash of the current state. A change must contain the fingerprint of the state on which it is based. */
 const fingerprint = (value: unknown): string =>
   createHash('sha256')
     .update(JSON.stringify(value ?? null))
     .digest('base64')
     .slice(0, 12);
 
-/** A name of a disk in its URL or in its own field. The cloud generates missing names. */
+/** The name of a disk, from its URL or from its field. If both are missing, the cloud generates a name. */
 export const diskNameOf = (
   instance: string,
   {
@@ -21,7 +21,7 @@ export const diskNameOf = (
   index: number,
 ): string => initializeParams?.diskName ?? (boot ? instance : `${instance}-${index}`);
 
-/** An instance as the API returns it: the body of its creation, and the fields that the cloud adds. */
+/** An instance in the API: the body of its creation, and the fields that the cloud adds. */
 export function reported({ id, name, zone, project, body, creationTimestamp, status, privateIp }: GceInstance): object {
   const at = `${API}/projects/${project}/zones/${zone}`;
   return {

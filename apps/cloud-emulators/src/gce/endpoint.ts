@@ -12,17 +12,17 @@ import { Instances } from './instances.ts';
 import { exchangeAssertion, type ServiceAccountKey } from './login.ts';
 import { type GceOperation, insertedBody } from './model.ts';
 
-/** The parts of a Compute Engine endpoint. */
+/** The inputs of a Compute Engine endpoint. */
 export interface GceEndpointOptions {
   readonly clock: Clock;
   readonly pageSize?: number | undefined;
-  /** How long an operation takes; default 12 s. */
+  /** The duration of an operation; default 12 s. */
   readonly operationMs?: number;
-  /** New instances show in listings after so long; default at once. */
+  /** The delay until listings show a new instance; default 0. */
   readonly visibleAfterMs?: number;
-  /** Accounts whose assertions are exchanged for tokens; absent: requests need no token. */
+  /** The accounts whose assertions are exchanged for tokens. If absent, requests need no token. */
   readonly accounts?: readonly ServiceAccountKey[] | undefined;
-  /** Identities without keys; absent: every one gets a token. */
+  /** The identities without keys. If absent, every identity gets a token. */
   readonly federation?: Federation | undefined;
   readonly power?: Power;
   readonly store?: EmulatorStore;
@@ -31,11 +31,14 @@ export interface GceEndpointOptions {
 const ORIGIN = 'https://compute.googleapis.com';
 const PATH =
   /^\/compute\/v1\/projects\/([^/]+)\/zones\/([^/]+)\/(instances|operations)(?:\/([^/]+?)(\/wait|\/serialPort)?)?$/;
-/** A wait for an operation ends after this time, in any state of the operation. */
+/** A wait for an operation ends after this time at the latest. */
 const LONGEST_WAIT_MS = 120_000;
 const TOKEN = '/token';
 
-/** Enough of Compute Engine's REST API for the driver: instances, the operations that make and delete them, logins. */
+/**
+ * Emulates the part of Compute Engine's REST API that the driver uses: instances, the operations that create and delete
+ * them, and logins.
+ */
 export class GceEndpoint implements Emulator {
   readonly faults: Faults;
   readonly counts = new Map<string, number>();
@@ -127,7 +130,7 @@ export class GceEndpoint implements Emulator {
     return operation ? json(200, reportedOperation(operation)) : absent(name);
   }
 
-  /** Answers once the operation is done, or after two minutes. */
+  /** Returns the operation when it is done, or after two minutes. */
   async #wait(name: string, signal: AbortSignal | undefined): Promise<TransportResponse> {
     const operation = this.#instances.operation(name);
     const left = (operation?.doneAt ?? 0) - this.#instances.now();
@@ -136,7 +139,10 @@ export class GceEndpoint implements Emulator {
     return this.#operation(name);
   }
 
-  /** A request with an id that is known is answered with the operation that it began. The name is taken at once. */
+  /**
+   * Starts an insertion. If the request ID is known, it returns the operation that this ID started. The name is reserved at
+   * once.
+   */
   #insert(
     { project, zone }: { project: string; zone: string },
     body: string,
@@ -201,7 +207,7 @@ export class GceEndpoint implements Emulator {
     return found ? json(200, reported(found)) : absent(`projects/${project}/zones/${zone}/instances/${name}`);
   }
 
-  /** The console of a VM is its first port. `start` counts from the end if it is negative. */
+  /** The serial port of a VM. The first port is the console. A negative `start` counts from the end. */
   #serialPort(
     { project, zone }: { project: string; zone: string },
     name: string,
@@ -228,7 +234,7 @@ export class GceEndpoint implements Emulator {
   #list({ project, zone }: { project: string; zone: string }, query: URLSearchParams): TransportResponse {
     const { pageSize = 500 } = this.#options;
     const size = Math.min(pageSize, Number(query.get('maxResults') ?? pageSize));
-    // A page continues after the last row of the previous page, also when instances were removed meanwhile.
+    // A page continues after the last row of the previous page, even if instances were removed in the meantime.
     const after = BigInt(query.get('pageToken') ?? 0);
     const all = this.#instances.listed().filter((each) => each.zone === zone && each.project === project);
     const filter = query.get('filter') ?? '';

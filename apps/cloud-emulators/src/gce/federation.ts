@@ -4,17 +4,17 @@ import { answerAwsMetadata, type HostRole } from '../login/aws-metadata.ts';
 import { type BearerTokens, headerOf } from '../login/tokens.ts';
 import { answer, jsonAnswer } from '../server/answer.ts';
 
-/** The identities that Google knows in addition to keys of service accounts. */
+/** The identities without keys of service accounts. */
 export interface Federation {
   /** Audience of the workload identity pool. */
   readonly audience: string;
-  /** Tokens of workloads that it accepts. */
+  /** Tokens of workloads that the pool accepts. */
   readonly tokens: readonly string[];
-  /** Service accounts that federated identities and other accounts may act as. */
+  /** Service accounts that federated identities and other accounts may impersonate. */
   readonly impersonable: readonly string[];
-  /** Service accounts of the host that asks, by address; `default` is the first. */
+  /** Service accounts of the requesting host by email address. `default` is the first one. */
   readonly hostAccounts: readonly string[];
-  /** The role in AWS of the host that asks. */
+  /** The AWS role of the requesting host. */
   readonly aws?: HostRole;
 }
 
@@ -24,7 +24,7 @@ const METADATA = /^\/computeMetadata\/v1\/instance\/service-accounts\/([^/]+)\/t
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const AWS_REQUEST = 'urn:ietf:params:aws:token-type:aws4_request';
 const SUBJECT = '/subject-token';
-/** Google accepts signed requests of AWS this old. */
+/** The maximum age of a signed AWS request that Google accepts. */
 const OLDEST_MS = 15 * 60_000;
 
 /** The answer of a token service; undefined for an unknown path. */
@@ -41,7 +41,7 @@ export function answerFederation(
     return impersonate(decodeURIComponent(acted), headerOf(headers, 'authorization'), federation, clock, tokens);
   const [, host] = METADATA.exec(path) ?? [];
   if (host !== undefined) return ofHost(decodeURIComponent(host), headers, federation, tokens);
-  // An identity provider that gives workloads their tokens, for credential_source.url.
+  // An identity provider for workloads, whose URL is in `credential_source.url`.
   if (path.replace(/\?.*/, '') === SUBJECT)
     return jsonAnswer(200, { value: federation?.tokens[0] ?? 'token-of-anybody' });
   return answerAwsMetadata(request, federation?.aws, clock);
@@ -66,7 +66,7 @@ function exchange(
   return jsonAnswer(200, tokens.issue('federated'));
 }
 
-/** Whether a signed request to AWS is of the host's role, for this pool, and of now. */
+/** Whether a signed AWS request was made by the host's role, for this pool, and recently. */
 function isOurRole(subject: string, { aws, audience }: Federation, clock: Clock): boolean {
   try {
     const signed: {

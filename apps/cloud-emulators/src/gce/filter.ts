@@ -1,14 +1,17 @@
-/** A listing's filter that this cloud cannot read. */
+/** A filter of a listing that the emulator does not support. */
 export class FilterError extends Error {
   override readonly name = 'FilterError';
 }
 
-/** `name = "m-1"`, `labels.role:worker`, `status!=RUNNING`; or in the older way, with regular expressions: `name eq m-.*`. */
+/**
+ * Matches `name = "m-1"`, `labels.role:worker`, `status!=RUNNING`, and the older form with regular expressions: `name eq
+ * m-.*`.
+ */
 const COMPARISON = /^\(?\s*([\w.-]+)\s*(!=|=|:|\b(?:eq|ne)\b)\s*("[^"]*"|[^\s"()]+)\s*\)?$/;
 
 /**
- * A filter of a listing, as far as it is comparisons joined by AND or by parentheses alone.
- * @throws FilterError for any other
+ * Reads a filter of a listing. It supports comparisons that are joined by AND or by parentheses only.
+ * @throws FilterError for other filters
  */
 export function readFilter(text: string): (item: object) => boolean {
   const tests = text

@@ -7,20 +7,20 @@ import type { GceDisk, GceInstance, GceOperation, InsertedBody } from './model.t
 
 export interface InstancesOptions {
   readonly clock: Clock;
-  /** New instances show in listings so much later; default at once. */
+  /** The delay until listings show a new instance; default 0. */
   readonly visibleAfterMs?: number;
   readonly power?: Power;
   readonly store?: EmulatorStore;
 }
 
-/** Instances with their disks, and the operations that make and delete them. */
+/** Instances with their disks, and the operations that create and delete them. */
 export class Instances {
   readonly instances: Kept<GceInstance>;
   readonly disks: Kept<GceDisk>;
   readonly #operations: Kept<GceOperation>;
   readonly #options: InstancesOptions;
   readonly #power: Power;
-  /** Deleted instances that listings still contain, with the end of this time. */
+  /** Deleted instances that listings still contain, each with the time until then. */
   readonly #ghosts: { readonly instance: GceInstance; readonly until: number }[] = [];
   #number = 0;
 
@@ -39,7 +39,7 @@ export class Instances {
   add(project: string, zone: string, body: InsertedBody): GceInstance {
     const number = ++this.#number;
     const made: GceInstance = {
-      // 64 bits: no number of JavaScript's.
+      // IDs have 64 bits, which is too much for a number in JavaScript.
       id: String(7_000_000_000_000_000_000n + BigInt(number)),
       name: body.name,
       project,
@@ -58,7 +58,7 @@ export class Instances {
     return made;
   }
 
-  /** The instances in listings, which show changes with a delay. */
+  /** The instances that listings contain. Listings show changes with a delay. */
   listed(): readonly GceInstance[] {
     const now = this.now();
     const { visibleAfterMs: lag = 0 } = this.#options;
@@ -81,7 +81,7 @@ export class Instances {
     return this.#operations.get(name);
   }
 
-  /** The operation that a request with this id began before. */
+  /** The operation that an earlier request with this ID started. */
   operationOf(requestId: string | undefined): GceOperation | undefined {
     return requestId === undefined ? undefined : this.#operations.values().find((each) => each.requestId === requestId);
   }
@@ -108,7 +108,7 @@ export class Instances {
     return made;
   }
 
-  /** Brings everything up to the clock. */
+  /** Applies all changes that were due before the current time. */
   settle(): void {
     const now = this.now();
     for (const each of this.#operations.values()) {
@@ -181,5 +181,5 @@ export class Instances {
 
 const keyOf = (project: string, zone: string, name: string): string => `${project}/${zone}/${name}`;
 
-/** Completed operations are returned for this time. */
+/** A completed operation can be read for this time. */
 const REMEMBERED_MS = 3_600_000;

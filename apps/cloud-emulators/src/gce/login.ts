@@ -7,15 +7,15 @@ import { jsonAnswer } from '../server/answer.ts';
 /** A service account whose assertions are accepted. */
 export interface ServiceAccountKey {
   readonly email: string;
-  /** PEM of the private key or of its public half. */
+  /** The private or the public key as PEM. */
   readonly key: string;
 }
 
-/** An hour, and a difference of the clocks. */
+/** One hour, plus a tolerance for clock differences. */
 const LONGEST_S = 3_600 + 300;
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
-/** The answer of Google's token endpoint to an assertion that an account signed for itself (RFC 7523). */
+/** The answer of Google's token endpoint to an assertion that an account has signed (RFC 7523). */
 export function exchangeAssertion(
   body: string,
   accounts: readonly ServiceAccountKey[] | undefined,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The part of an instance's body that the emulator understands. The rest is stored and returned unchanged. */
+/** The part of an instance's body that the emulator reads. The rest is stored and returned unchanged. */
 export const insertedBody = z.looseObject({
   name: z.string().regex(/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/),
   machineType: z.string().optional(),
@@ -33,7 +33,7 @@ export interface GceInstance {
   readonly body: InsertedBody;
   readonly creationTimestamp: string;
   readonly privateIp: string;
-  /** Listings do not tell of it before this instant; absent: as late as the endpoint's do. */
+  /** Listings show the instance from this time on. If absent, after the default delay of the endpoint. */
   readonly listedFrom?: number;
   /** `PROVISIONING`, `RUNNING`, `STOPPING`. */
   status: string;
@@ -44,17 +44,17 @@ export interface GceDisk {
   readonly project: string;
   readonly zone: string;
   readonly autoDelete: boolean;
-  /** Absent: it has outlived its instance. */
+  /** The instance of the disk. If absent, the instance no longer exists. */
   readonly instance?: string;
 }
 
-/** A stored operation. Its end is data, so that another process can complete it. */
+/** A running operation, which is stored with its end time. So another process can complete it. */
 export interface GceOperation {
   readonly name: string;
   readonly number: number;
   readonly project: string;
   readonly zone: string;
-  /** Id of the instance. */
+  /** The ID of the instance. */
   readonly targetId: string;
   readonly beganAt: number;
   readonly operationType: 'insert' | 'delete';
@@ -62,9 +62,9 @@ export interface GceOperation {
   readonly requestId?: string | undefined;
   readonly doneAt: number;
   readonly errors?: readonly { readonly code: string; readonly message: string }[] | undefined;
-  /** Listings hear of its end so much later; absent: at once. */
+  /** The delay until listings show the end of the operation. If absent, 0. */
   readonly visibleAfterMs?: number | undefined;
-  /** A failed insertion leaves its instance. */
+  /** Whether the instance of a failed insertion is kept. */
   readonly leave?: boolean | undefined;
   done: boolean;
 }

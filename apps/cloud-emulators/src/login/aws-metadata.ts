@@ -10,12 +10,12 @@ export interface HostRole {
 }
 
 const ROLES = '/latest/meta-data/iam/security-credentials/';
-/** Lifetime of a session, in the request and in the answer. AWS's SDK for Go ignores a session without it. */
+/** The lifetime of a session, in the request and in the answer. The AWS SDK for Go ignores a session without it. */
 const TTL = 'x-aws-ec2-metadata-token-ttl-seconds';
 const SESSION = 'session-of-the-emulator';
 const LIFE_MS = 6 * 3_600_000;
 
-/** The agent of EKS Pod Identity. */
+/** The path of the agent of EKS Pod Identity. */
 const CONTAINER = '/v1/credentials';
 
 function keysOf({ keys }: HostRole, clock: Clock): object {

@@ -6,7 +6,7 @@ type Members = Readonly<Record<string, unknown>>;
 export interface Jwt {
   readonly header: Members;
   readonly claims: Members;
-  /** Whether the key signed it, with the algorithm of its header. */
+  /** Whether the key created the signature, with the algorithm in the header. */
   isSignedBy(key: KeyObject): boolean;
 }
 

@@ -1,13 +1,15 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@mcm/kube';
 
-/** Bearer tokens that need not be remembered: they say until when they are good, under a seal. */
+/**
+ * Issues bearer tokens and verifies them. It stores none of them, because each token contains its expiry and a signature.
+ */
 export class BearerTokens {
   readonly #clock: Clock;
   readonly #key: string;
   readonly #lifeMs: number;
 
-  /** @param key what seals; with the same one, tokens of an earlier process stay good */
+  /** @param key Signs the tokens. With the same key, tokens of an earlier process stay valid. */
   constructor(clock: Clock, key: string, lifeMs = 3_600_000) {
     this.#clock = clock;
     this.#key = key;
@@ -29,7 +31,7 @@ export class BearerTokens {
     };
   }
 
-  /** Whether an Authorization header holds a token of ours that is still good. */
+  /** Whether an Authorization header contains a valid token of this issuer. */
   admits(authorization: string | undefined): boolean {
     const [, payload = '', seal = ''] = /^Bearer ([\w-]+)\.([\w-]+)$/.exec(authorization ?? '') ?? [];
     const [a, b] = [Buffer.from(seal), Buffer.from(this.#seal(payload))];
@@ -43,6 +45,6 @@ export class BearerTokens {
   }
 }
 
-/** A header by its name in any letter case. */
+/** Returns a header. Its name may have any letter case. */
 export const headerOf = (headers: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];

@@ -12,10 +12,10 @@ export interface HollowKubeletOptions extends Pick<KubeletHostOptions, 'connect'
 
 /** The capacity of the nodes of all emulated machine types. */
 const SHAPE = { cpus: 4, memoryGi: 16, gpus: 0 };
-/** Clouds keep about this much of a console. */
+/** The maximum length of a console, as in real clouds. */
 const CONSOLE_LENGTH = 65_536;
 
-/** Power that boots a hollow kubelet in each VM: it joins with the bootstrap token of the VM's user data. */
+/** Starts a simulated kubelet in each VM. It joins with the bootstrap token in the user data of the VM. */
 export function hollowKubelets(options: HollowKubeletOptions): Power & { close(): Promise<void> } {
   const { store, ...rest } = options;
   const { log } = options;

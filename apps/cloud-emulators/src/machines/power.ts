@@ -1,7 +1,7 @@
-/** A VM as far as what boots in it is concerned. */
+/** The properties of a VM that its simulated system uses. */
 export interface PoweredVm {
   readonly id: string;
-  /** The name that its operating system gets. */
+  /** The name of its operating system. */
   readonly hostname: string;
   readonly providerId: string;
   readonly zone: string;
@@ -16,12 +16,12 @@ export interface PoweredVm {
 
 /** Called when the VMs of a cloud are powered on or off. */
 export interface Power {
-  /** @param resumed the VM was running already when the emulator's own process started again */
+  /** @param resumed Whether the VM already ran before the emulator restarted */
   on(vm: PoweredVm, resumed: boolean): void;
   off(id: string): void;
-  /** The newest part of the console of a VM. Absent: VMs have no console. */
+  /** The newest part of the console output of a VM. If absent, VMs have no console. */
   console?(id: string): string;
 }
 
-/** Instances that are only entries: nothing runs behind them. */
+/** VMs without a simulated system. */
 export const noPower: Power = { on: () => undefined, off: () => undefined };

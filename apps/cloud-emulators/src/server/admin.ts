@@ -4,14 +4,14 @@ import { faultRule } from '../faults/rule.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
 import type { Emulator } from './emulator.ts';
 
-/** Paths of the emulator's own API are below this path. */
+/** The path of the emulator's own API. */
 export const ADMIN = '/_emulator';
 
 const refuse = (status: number, message: string): Answer => jsonAnswer(status, { error: { message } });
 
 /**
- * The emulator's own listing and its faults, before the cloud's API:
- * `GET /_emulator/resources`, `GET /_emulator/counts`, `GET|POST|DELETE /_emulator/faults`, `DELETE /_emulator/faults/<id>`.
+ * Adds the emulator's own API to the API of the cloud: `GET /_emulator/resources`, `GET /_emulator/counts`, `GET|POST|DELETE
+ * /_emulator/faults`, `DELETE /_emulator/faults/<id>`.
  */
 export function withAdmin(emulator: Emulator): Transport {
   const { faults, counts } = emulator;

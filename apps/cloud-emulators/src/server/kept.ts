@@ -1,4 +1,4 @@
-/** Where an emulator keeps what must outlive its process; the local cloud's stores fit. */
+/** Stores the state of an emulator for the next process. The stores of the local cloud implement it. */
 export interface EmulatorStore {
   load(): Iterable<{ readonly kind: string; readonly id: string; readonly body: unknown }>;
   put(kind: string, id: string, body: object): void;
@@ -6,15 +6,15 @@ export interface EmulatorStore {
 }
 
 /**
- * Objects of one kind by ID. `put` also writes to the store. An object that is changed in place is stored when `put` is
- * called again.
+ * Stored objects of one kind, by ID. `put` also writes to the store. After a change of an object, the caller must call `put`
+ * again.
  */
 export class Kept<T extends object> {
   readonly #kind: string;
   readonly #store: EmulatorStore | undefined;
   readonly #all = new Map<string, T>();
 
-  /** @param store absent: nothing outlives the object. Rows of other kinds are left alone. */
+  /** @param store If absent, nothing is stored. Rows of other kinds stay unchanged. */
   constructor(kind: string, store: EmulatorStore | undefined) {
     this.#kind = kind;
     this.#store = store;

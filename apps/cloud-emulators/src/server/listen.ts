@@ -6,33 +6,35 @@ import { foreignRefusal, type Logger, type Transport } from '@mcm/kube';
 import { headersOf } from './answer.ts';
 
 export interface ListenOptions {
-  /** On 127.0.0.1; 0 takes a free one. */
+  /** The port on 127.0.0.1. With 0, the system chooses a free port. */
   readonly port: number;
-  /** PEM; absent: plain http. */
+  /** PEM. If absent, the server uses plain http. */
   readonly tls?: { readonly key: string; readonly certificate: string };
   readonly log: Logger;
-  /** Hosts of the cloud whose requests arrive through the server as a proxy (`CONNECT`), with TLS; absent: none. */
+  /**
+   * Hosts of the cloud. The server also acts as a proxy for them: it answers `CONNECT` with TLS. If absent, there are none.
+   */
   readonly hosts?: readonly string[];
 }
 
 /** A server that listens on the loopback interface. */
 export interface Listener {
-  /** `https://127.0.0.1:6443`. */
+  /** Such as `https://127.0.0.1:6443`. */
   readonly origin: string;
   /** Called when the origin is known. Requests wait until then. */
   serve(transport: Transport): void;
   close(): Promise<void>;
 }
 
-/** No request of these clouds is larger. */
+/** Maximum size of a request. The requests of these clouds are smaller. */
 const LARGEST_BODY = 4 * 1024 * 1024;
 
-/** Puts a transport on a port of the loopback address. @throws Error of the operating system when the port is taken */
+/** Opens a server on the loopback address. @throws Error of the operating system if the port is in use */
 export async function listen({ port, tls, log, hosts = [] }: ListenOptions): Promise<Listener> {
   const ready = Promise.withResolvers<Transport>();
   const handle: RequestListener = (request, response) => {
     pass(request, response, { ready: ready.promise, hosts }).catch((error: unknown) => {
-      // A lost answer is a connection that ends; anything else is a fault of the emulator and must be seen.
+      // `ConnectionLost` simulates a lost answer. Any other error is a bug of the emulator, and must be visible.
       if (!(error instanceof Error && error.name === 'ConnectionLost'))
         log.error('Cannot answer a request', { path: request.url, error });
       response.destroy();
@@ -59,8 +61,8 @@ export async function listen({ port, tls, log, hosts = [] }: ListenOptions): Pro
 }
 
 /**
- * Answers `CONNECT` for the hosts, and then serves the connection itself. It connects to no other host.
- * @returns ends the connections
+ * Answers `CONNECT` for the hosts with its own server. It connects to no other host.
+ * @returns a function that ends the connections
  */
 function acceptTunnels(server: Server, hosts: readonly string[]): () => void {
   const open = new Set<Duplex>();
@@ -82,7 +84,10 @@ function acceptTunnels(server: Server, hosts: readonly string[]): () => void {
   };
 }
 
-/** Whether a client verified the server as one of the hosts. A page of a browser cannot: its browser does not trust the authority. */
+/**
+ * Whether a client has verified the server as one of the hosts. A web page cannot do that, because browsers do not trust the
+ * authority.
+ */
 function isPlayed({ socket, headers }: IncomingMessage, hosts: readonly string[]): boolean {
   const name = socket instanceof TLSSocket ? socket.servername : undefined;
   return typeof name === 'string' && hosts.includes(name) && headers.host?.replace(/:443$/, '') === name;

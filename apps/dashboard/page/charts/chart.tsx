@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { colorOf, colors } from '../theme.ts';
 
-/** One line of a chart. */
+/** A line in a chart. */
 export interface Line {
   readonly name: string;
   /** The name of a color of the style sheet. */
@@ -16,7 +16,7 @@ export interface Line {
 export type ChartData = readonly [times: readonly number[], ...lines: readonly (readonly number[])[]];
 
 interface ChartOptions {
-  /** What the chart shows, for screen readers. */
+  /** The content of the chart, for screen readers. */
   readonly label: string;
   readonly lines: readonly Line[];
   readonly data: ChartData;
@@ -75,7 +75,7 @@ const HOURS = {
     }),
 };
 
-/** A chart of numbers over time. Its legend shows the values below the pointer, else the last ones. */
+/** A chart of numbers over time. Its legend shows the values at the pointer. Without a pointer, it shows the last values. */
 export function Chart(options: ChartOptions) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);

@@ -10,7 +10,7 @@ interface Span {
 const part = (at: number, { from, to }: Span): number =>
   to === from ? 0 : Math.min(100, Math.max(0, ((at - from) / (to - from)) * 100));
 
-/** The segments with their ends. */
+/** The segments with their end times. */
 const bars = ({ segments, gone }: MachineLife, now: number): readonly (Segment & { readonly to: number })[] =>
   segments
     .map((segment, index) => ({ ...segment, to: segments[index + 1]?.from ?? (gone || now) }))
@@ -98,9 +98,9 @@ export function LifeLine({ life, now }: { life: MachineLife; now: number }) {
   );
 }
 
-/** The most lanes that are shown. */
+/** Maximum number of lanes. */
 const MOST_LANES = 60;
-/** The time that a timeline shows before the first change. */
+/** The timeline starts this long before the first change. */
 const BEFORE_MS = 30_000;
 
 /** The time of the last change of the machines, with some time before the first one. */

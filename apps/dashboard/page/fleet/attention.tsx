@@ -14,7 +14,7 @@ interface Item {
   readonly since: number;
 }
 
-/** The number of items that are shown. */
+/** Maximum number of shown items. */
 const MOST = 6;
 
 /** Machines with the same problem are one item. */

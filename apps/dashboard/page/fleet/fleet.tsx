@@ -37,7 +37,7 @@ function LevelFilter() {
   );
 }
 
-/** Problems that are not machines. */
+/** Problems of objects other than machines. */
 function Others() {
   const rollouts = inNamespace(deployments.value).filter(
     ({ state }) => state === 'blocked' || state === 'failed',
@@ -64,7 +64,7 @@ function Others() {
   );
 }
 
-/** A field with a choice. */
+/** A label with a list of options. */
 export function Choice<T extends string>({
   label,
   all,
@@ -90,7 +90,7 @@ export function Choice<T extends string>({
   );
 }
 
-/** The first page: counts, problems, and the picture of the fleet. */
+/** The first page: counts, problems, and a tile for each machine. */
 export function Fleet() {
   const filtered = query.value !== '' || levels.value.size > 0;
   const total = [...counts.value.values()].reduce((sum, each) => sum + each, 0);

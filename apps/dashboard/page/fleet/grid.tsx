@@ -78,7 +78,7 @@ const layout = computed<Layout>(() => {
 
 const zoneText = (zone: string): string => (zone === '' ? NONE.zone : zone);
 
-/** A deployment in front of its tiles. */
+/** The name and state of a deployment, at the start of its row of tiles. */
 function DeploymentHead({ row }: { row: DeploymentRow }) {
   const { key, name, state, available, desired, why, old } = row;
   return (
@@ -133,7 +133,7 @@ function Empty() {
   );
 }
 
-/** The picture of the fleet: one tile for each machine, in a row for each group and a column for each zone. */
+/** One tile for each machine, in a row for each group and a column for each zone. */
 export function Grid() {
   const { lines, columns, size } = layout.value;
   if (lines.length === 0) return <Empty />;

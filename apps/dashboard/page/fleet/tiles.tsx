@@ -16,7 +16,7 @@ export function densityOf(machines: number): Density {
 const labelOf = ({ name, level, why }: MachineRow): string =>
   `${name}: ${LEVEL_NAMES[level]}${why === '' ? '' : `, ${why}`}`;
 
-/** One machine. A change of its row draws only this tile. */
+/** The tile of one machine. After a change of its row, only this tile is drawn again. */
 function Tile({ row, card, tabbable }: { row: Signal<MachineRow>; card: boolean; tabbable: boolean }) {
   const { key, name, level, why, phase } = row.value;
   return (
@@ -43,7 +43,7 @@ function Tile({ row, card, tabbable }: { row: Signal<MachineRow>; card: boolean;
   );
 }
 
-/** The tile above or below: the one with the nearest left edge in the next visual row. */
+/** Finds the tile above or below: in the next visual row, the tile with the nearest left edge. */
 function vertical(tiles: readonly HTMLElement[], from: HTMLElement, down: boolean): HTMLElement | undefined {
   const here = from.getBoundingClientRect();
   const others = tiles
@@ -54,7 +54,10 @@ function vertical(tiles: readonly HTMLElement[], from: HTMLElement, down: boolea
   return inLine.toSorted((a, b) => Math.abs(a.box.left - here.left) - Math.abs(b.box.left - here.left))[0]?.tile;
 }
 
-/** The arrow keys move between the tiles of a group. Only one tile of a group is in the order of the Tab key. */
+/**
+ * Moves the focus between the tiles of a group with the arrow keys. Only one tile of a group can be reached with the Tab
+ * key.
+ */
 function moveFocus(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
   const tiles = [...event.currentTarget.querySelectorAll<HTMLElement>('.tile')];
   const from = document.activeElement;

@@ -1,17 +1,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** The answer for one object, or the reason why there is none. */
+/** The answer for one object, or the reason why it is missing. */
 export interface Loaded<T> {
   readonly data?: T;
   readonly problem?: string;
 }
 
-/** The shortest time between two requests for the same object. */
+/** Minimum time between two requests for the same object. */
 const GAP_MS = 1_000;
 
 /**
- * Loads the details of an object, and again when `version` changes.
- * @param read converts the text of the answer
+ * Loads the details of an object. Loads them again when `version` changes.
+ * @param read Converts the text of the answer
  */
 export function useLoaded<T>(url: string, version: unknown, read: (text: string) => T): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({});

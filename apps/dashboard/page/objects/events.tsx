@@ -57,7 +57,7 @@ export function EventTable({ rows, short = false }: { rows: readonly EventRow[];
   );
 }
 
-/** The buckets of the histogram. */
+/** Number of bars of the histogram. */
 const BUCKETS = 60;
 const HOUR_MS = 3_600_000;
 
@@ -92,7 +92,7 @@ function Histogram({ rows }: { rows: readonly EventRow[] }) {
   );
 }
 
-/** The number of events that the page shows at first. */
+/** Number of events that the page shows at first. */
 const FIRST = 200;
 
 /** The page of all events. */

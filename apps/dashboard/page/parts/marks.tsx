@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { Level } from '../../src/wire.ts';
 import { LEVEL_NAMES } from '../format.ts';
 
-/** The shape of a level. The shapes differ, so that colors are not needed to tell them apart. */
+/** The symbol of a level. The shapes differ, so that users can distinguish levels without colors. */
 export const Shape = ({ level }: { level: Level }) => <span class={`shape ${level}`} aria-hidden="true" />;
 
 /** A level with its name. */
@@ -13,10 +13,10 @@ export const Badge = ({ level, text = LEVEL_NAMES[level] }: { level: Level; text
   </span>
 );
 
-/** The end of a name, which tells machines of one set apart. */
+/** Length of the end of a name that stays visible. Names of machines in one set differ only there. */
 const TAIL = 12;
 
-/** A name in one line. It is not broken at hyphens. A long name is cut before its end. */
+/** A name in one line, without breaks at hyphens. If a name is too long, its middle is cut. */
 export const Name = ({ children }: { children: string }) => (
   <span class="name" title={children}>
     <span>{children.slice(0, -TAIL)}</span>
@@ -24,7 +24,7 @@ export const Name = ({ children }: { children: string }) => (
   </span>
 );
 
-/** A bar for a part of a whole. */
+/** A bar that shows a part of a total. */
 export const Meter = ({ part, whole, level, label }: { part: number; whole: number; level: Level; label: string }) => (
   <span class="meter" role="img" aria-label={label}>
     <span class={level} style={{ width: `${whole === 0 ? 100 : Math.min(100, (part / whole) * 100)}%` }} />

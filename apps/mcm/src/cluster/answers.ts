@@ -2,10 +2,10 @@ import type { CommandEnvironment } from '../command/environment.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { unreadLines } from './allowed.ts';
 
-/** The outputs of a command for a model. */
+/** The functions with which a command prints its result. */
 export type Telling = Pick<CommandEnvironment, 'say' | 'draw' | 'warn'>;
 
-/** A model, the refusals of the server, and the lines before it, which do not belong to the model. */
+/** A model, the errors of refused reads, and lines that are printed before the model but do not belong to it. */
 interface Reported<T> {
   readonly model: T;
   readonly unread: ReadonlySet<string>;
@@ -13,8 +13,8 @@ interface Reported<T> {
 }
 
 /**
- * Prints a model, and what could not be read of it.
- * With JSON and YAML, the unread kinds and the lines before the model go to standard error, because the output has no field for them.
+ * Prints a model and the kinds that could not be read. With JSON and YAML, these kinds and the lines before the model go to
+ * standard error, because the output has no field for them.
  */
 export function tell<T>(
   { say, draw, warn }: Telling,

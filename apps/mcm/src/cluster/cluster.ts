@@ -18,7 +18,10 @@ import { version } from '../command/version.ts';
 import { printable } from '../output/printable.ts';
 import { lackText } from './allowed.ts';
 
-/** The API groups of the commands: the machines, and the machine configs, whose package would slow down the start. */
+/**
+ * The API groups of the commands: the machines and the machine configs. The second name is a text here, because its package
+ * would slow down the start.
+ */
 const GROUPS: readonly string[] = [GROUP, 'machineconfiguration.openshift.io'];
 
 /** The flags that select the cluster and the namespace of a command. */
@@ -29,7 +32,7 @@ export interface ClusterFlags {
   readonly dataDir: string;
   /** A context of the kubeconfig; default: its current one. */
   readonly context?: string | undefined;
-  /** Default: the namespace of the context, else `default`. */
+  /** Default: the namespace of the context, otherwise `default`. */
   readonly namespace?: string | undefined;
 }
 
@@ -40,7 +43,7 @@ export interface Cluster {
   /** Client for the target cluster; the same client if it is the same cluster. */
   readonly target: KubeClient;
   readonly namespace: string;
-  /** Clients that return objects as they are stored. Absent: `client` and `target` do. */
+  /** Clients that return objects unchanged, as the server stores them. If absent, `client` and `target` do. */
   readonly asStored?: { readonly client: KubeClient; readonly target: KubeClient };
   /** Returns a text of the control cluster, such as a log. Throws an Error with the answer of the server. */
   readonly text?: (path: string) => Promise<string>;
@@ -76,7 +79,7 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
   const { message, code, status } = error;
   const lack = lackText(error);
   if (lack !== undefined) return new UserError(`${message}; ${lack}`);
-  // A 404 names the object if the object is missing. If the kind is missing, it has no name.
+  // The error 404 contains the name of a missing object. If the kind is missing, it contains no name.
   const group = status.details?.name ? undefined : GROUPS.find((one) => message.includes(`/${one}/`));
   const lacksKind = code === 404 && group !== undefined;
   if (code !== 0 && code !== 401 && !lacksKind) return error;
@@ -107,7 +110,7 @@ export async function connect(
   warn: (line: string) => void = onStderr,
 ): Promise<Cluster> {
   const to = async (files: readonly string[], context?: string) => {
-    // In a pod, the word inClusterConfig means the account of the pod.
+    // In a pod, the value inClusterConfig selects the service account of the pod.
     const [only, ...others] = files;
     const source = only === IN_CLUSTER && others.length === 0 ? IN_CLUSTER : files;
     const config = await loadKubeconfig(source, context === undefined ? {} : { context });

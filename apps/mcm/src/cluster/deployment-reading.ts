@@ -13,18 +13,18 @@ import { defined } from '@mcm/kube';
 import { ifAllowed } from './allowed.ts';
 import { getNamed } from './missing.ts';
 
-/** A deployment with its sets and machines, read at one moment. */
+/** A deployment with its sets and machines, which were read at the same time. */
 export interface DeploymentReading {
   readonly deployment: MachineDeployment;
   /** The sets that it controls. */
   readonly sets: readonly MachineSet[];
-  /** Machines by the uid of the set that controls them. */
+  /** Machines, by the UID of the set that controls them. */
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
   /** All machines of the namespace. */
   readonly fleet: readonly Machine[];
 }
 
-/** A deployment with those related objects that the caller may read. */
+/** A deployment with those of its objects that the caller has permission to read. */
 export type ReadableEnvironment = Pick<DeploymentReading, 'deployment'> &
   Partial<NamespaceReading> &
   Partial<Pick<FullReading, 'others'>>;
@@ -39,7 +39,7 @@ export interface FullReading extends DeploymentReading {
 const ownerOf = ({ metadata }: MachineSet | Machine): string | undefined =>
   metadata.ownerReferences?.find((owner) => owner.controller)?.uid;
 
-/** The machine objects of a namespace, read at one moment. */
+/** The machine objects of a namespace, which were read at the same time. */
 export interface NamespaceReading {
   readonly deployments: readonly MachineDeployment[];
   readonly sets: readonly MachineSet[];
@@ -90,7 +90,8 @@ export async function readDeployment(client: KubeClient, namespace: string, name
 }
 
 /**
- * Reads a deployment and those related objects that the caller may read; `unread` gets the refusals.
+ * Reads a deployment and those of its objects that the caller has permission to read. Adds the errors of the others to
+ * `unread`.
  * @throws UserError when the deployment does not exist
  */
 export async function readWithEnvironment(

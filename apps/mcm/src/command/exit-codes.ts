@@ -5,11 +5,14 @@ interface ExitCode {
   readonly code: number;
   /** The meaning for all commands that `of` does not list. Absent: only the commands in `of` use the code. */
   readonly means?: string;
-  /** The meaning for single commands, by their words. */
+  /** The meaning for single commands, by the command without the program's name. */
   readonly of?: Readonly<Record<string, string>>;
 }
 
-/** Exit codes of `mcm plan`, as of `kubectl diff`: no steps, steps, more than 1 for an error or a plan that gets stuck. */
+/**
+ * Exit codes of `mcm plan`. As in `kubectl diff`, 0 means no steps, 1 means steps, and more than 1 means an error. 4 is for
+ * a plan that gets stuck.
+ */
 export const PLAN_EXIT = { nothing: 0, changes: 1, problem: 2, stuck: 4 } as const;
 
 /** Exit code of `mcm status` when no instance runs. */
@@ -57,18 +60,21 @@ export const EXIT_CODES: readonly ExitCode[] = [
   },
 ];
 
-/** The exit codes of a command, by its words. */
+/** The exit codes of a command. The command is given without the program's name. */
 export const exitCodesOf = (path: string): readonly (readonly [code: number, means: string])[] =>
   EXIT_CODES.flatMap(({ code, means, of }) => {
     const text = of?.[path] ?? means;
     return text === undefined ? [] : [[code, text] as const];
   });
 
-/** The exit code of an error of a command, by its words: 1, and 2 for a command that returns 1 as its result. */
+/**
+ * The exit code of an error: 1, or 2 for a command that returns 1 as its result. The command is given without the program's
+ * name.
+ */
 export const errorCodeOf = (path: string): number =>
   exitCodesOf(path).some(([code]) => code === PLAN_EXIT.problem) ? PLAN_EXIT.problem : 1;
 
-/** A signal ends the command early. */
+/** The error of a command that a signal ended. */
 export class Ended extends Error {
   override readonly name = 'Ended';
   /** 128 + the number of the signal, as in a shell. */

@@ -9,7 +9,7 @@ interface Help {
   readonly examples: readonly (readonly [command: string, does: string])[];
 }
 
-/** By the words of the command. */
+/** The help by command, without the program's name. */
 const HELP: Readonly<Record<string, Help>> = {
   up: {
     examples: [
@@ -158,7 +158,7 @@ const HELP: Readonly<Record<string, Help>> = {
   version: { examples: [['mcm version', 'prints prints the version of this command']] },
 };
 
-/** The commands without subcommands, with their words. */
+/** The commands without subcommands, with their full names. */
 export function leavesOf(command: Command, path: readonly string[] = []): { path: string; command: Command }[] {
   const own = command.commands.filter((child) => child.name() !== 'help');
   if (own.length === 0) return [{ path: path.join(' '), command }];
@@ -168,21 +168,21 @@ export function leavesOf(command: Command, path: readonly string[] = []): { path
 /** The example commands in the help of a command. */
 export const examplesOf = (path: string): readonly string[] => HELP[path]?.examples.map(([command]) => command) ?? [];
 
-/** The smallest width of a description next to its flag. */
+/** On a narrower terminal, descriptions are below the flag instead of next to it. */
 const BESIDE = 40;
 
-/** Configures a command, and the commands that are added later, so that a narrow terminal breaks no word of the help and of errors. */
+/** Configures a command and its later subcommands, so that help and errors are wrapped between words on narrow terminals. */
 export function forTerminals(command: Command): Command {
   return command
     .configureHelp({ minWidthToWrap: 20, formatItem, formatHelp })
     .configureOutput({ writeErr: (text) => process.stderr.write(wrappedText(text, columnsOf(process.stderr))) });
 }
 
-/** The help, also with its line of usage wrapped. */
+/** Formats the help. The usage line is wrapped too. */
 const formatHelp = (command: Command, helper: Formatter): string =>
   wrappedText(Formatter.prototype.formatHelp.call(helper, command, helper), helper.helpWidth);
 
-/** A flag or a command with its description: next to it, or below it on a narrow terminal. */
+/** Formats a flag or a command with its description, next to it or, on a narrow terminal, below it. */
 function formatItem(term: string, termWidth: number, description: string, helper: Formatter): string {
   const [width, start] = [helper.helpWidth ?? 80, `  ${term}`];
   if (description === '') return start;

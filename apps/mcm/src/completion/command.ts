@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { completionScript, SHELLS } from './completion.ts';
 import { kubectlScript } from './kubectl.ts';
 
-/** The programs that complete: a shell, or kubectl for its plugins. */
+/** The programs that request completions: a shell, or kubectl for its plugins. */
 const ASKING = [...SHELLS, 'kubectl'] as const;
 
 /** Adds `mcm completion`. */

@@ -6,7 +6,7 @@ import { type Flag, type Place, placesOf } from './places.ts';
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The words that a shell offers. As in kubectl, it offers the long flags only after a `-`. */
+/** The words that a shell proposes. As in kubectl, it proposes long flags only after a `-`. */
 interface Offered {
   readonly words: string;
   readonly flags: string;
@@ -19,14 +19,14 @@ const offered = ({ commands, values, flags }: Place): Offered => ({
 
 const paths = (places: readonly Place[]): string[] => places.flatMap(({ path }) => (path === '' ? [] : [`"${path}"`]));
 
-/** Shell code for words of a list, for any value, and for names that a command finds. */
+/** Shell code that proposes words of a list, any file name, or names that a command finds. */
 interface Offers {
   readonly choices: (words: string) => string;
   readonly anything: string;
   readonly names: string;
 }
 
-/** Lines of a `case` for the values of a flag. The pattern is the command and the flag before the value. */
+/** The `case` branches for the values of flags. Each pattern contains the command and the flag before the value. */
 const valueCases = (places: readonly Place[], { choices, anything, names: named }: Offers): string =>
   places
     .flatMap(({ path, flags }) =>

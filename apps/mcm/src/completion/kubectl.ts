@@ -43,7 +43,7 @@ export async function completions(program: Command, words: readonly string[]): P
   return names.length === 0 ? known : [...known.slice(0, -1), ...names, DIRECTIVES.words];
 }
 
-/** Offers flags only after a `-`, because there are more flags than commands. */
+/** Flags are proposed only after a `-`, because there are more flags than commands. */
 const offered = ({ commands, values, flags }: Place, begun: string): readonly string[] =>
   begun.startsWith('-') ? flags.flatMap(({ names }) => names) : [...commands, ...values];
 

@@ -59,8 +59,8 @@ function flagsOf({ before }: Line): ClusterFlags {
 }
 
 /**
- * The names that may follow the words: objects, contexts, namespaces or log files. Empty after an error, because a completion
- * has no place for a message.
+ * The names that may follow the words: objects, contexts, namespaces or log files. Empty after an error, because a
+ * completion cannot print a message.
  */
 export async function namesFor(line: Line): Promise<readonly string[]> {
   try {
@@ -78,7 +78,7 @@ async function candidates(line: Line): Promise<readonly string[]> {
   if (types.length === 0) return [];
   const [type] = line.begun.includes('/') ? line.begun.split('/') : [undefined];
   const definition = TYPES[type ?? last];
-  // TYPE NAME and TYPE/NAME need the objects of one type only.
+  // TYPE NAME and TYPE/NAME need only the objects of one type.
   if (definition !== undefined && types.includes(type ?? last)) {
     const names = await listed(line, (client, namespace) => namesOf(client, definition, namespace));
     return type === undefined ? names : names.map((name) => `${type}/${name}`);

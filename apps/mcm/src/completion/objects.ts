@@ -12,11 +12,11 @@ const OBJECTS: Readonly<Record<string, readonly string[]>> = {
 export const typesOf = (path: string): readonly string[] =>
   path.startsWith('rollout ') ? ['machinedeployment'] : (OBJECTS[path] ?? []);
 
-/** Flags whose values a running command finds: contexts of the kubeconfig, namespaces, machines and providers. */
+/** Flags whose values are completed with names: contexts of the kubeconfig, namespaces, machines and providers. */
 const NAMED_FLAGS: readonly string[] = ['--context', '--namespace', '--machine', '--provider'];
 
-/** Whether the completion of a command asks `mcm __complete` for names. */
+/** Whether the completion of a command runs `mcm __complete` to find names. */
 export const takesNames = (path: string): boolean => path === 'logs' || typesOf(path).length > 0;
 
-/** Whether the completion of a flag's value asks `mcm __complete`. */
+/** Whether the completion of a flag's value runs `mcm __complete`. */
 export const isNamed = (flags: readonly string[]): boolean => flags.some((flag) => NAMED_FLAGS.includes(flag));

@@ -3,11 +3,11 @@ import type { Command, Option } from 'commander';
 /** A flag, and the values that it accepts. */
 export interface Flag {
   readonly names: readonly string[];
-  /** Undefined: no value; empty: any value, such as a file name. */
+  /** Undefined: the flag has no value. Empty: any value, such as a file name. */
   readonly values: readonly string[] | undefined;
 }
 
-/** The words that may follow a command: subcommands, flags and values of its argument. */
+/** The words that may follow a command: subcommands, flags and argument values. */
 export interface Place {
   /** The words of the command, such as `rollout status`; empty for the program. */
   readonly path: string;

@@ -22,7 +22,7 @@ export interface RenderRequest extends Reading {
   readonly paths: readonly string[];
   /** Absent: the templates of the controller. */
   readonly templates?: string | undefined;
-  /** Only this pool. */
+  /** If set, only this pool is rendered. */
   readonly pool?: string | undefined;
   /** More objects, for example those of a cluster. An object of `paths` replaces the one with the same kind and name. */
   readonly onto?: readonly KubeObject[];
@@ -85,7 +85,7 @@ const KINDS: readonly ResourceDefinition<KubeObject>[] = [
   containerRuntimeConfigs,
 ];
 
-/** The objects of a cluster that decide about rendered configurations, with the pull secret of the ControllerConfig. */
+/** The objects of a cluster that determine rendered configurations, with the pull secret of the ControllerConfig. */
 export async function storedObjects(client: KubeClient): Promise<readonly KubeObject[]> {
   const lists = await Promise.all(
     KINDS.map(async (definition) => {

@@ -24,7 +24,10 @@ export function poolNameOf(text: string): string {
   throw new UserError(`"${text}" is not a pool; write pool/NAME or NAME`);
 }
 
-/** Undefined if no pool replaces machines, or if the cluster does not serve the kinds of machines. */
+/**
+ * Reads the machines for pools that replace machines. Returns undefined if there is no such pool, or if the cluster has no
+ * CRDs of machines.
+ */
 async function readFleet({ client }: Cluster, pools: readonly MachineConfigPool[]): Promise<MachineFleet | undefined> {
   if (!pools.some((pool) => referencesOf(pool).length > 0)) return undefined;
   try {
@@ -41,8 +44,8 @@ async function readFleet({ client }: Cluster, pools: readonly MachineConfigPool[
 }
 
 /**
- * Explains pools as the update controller decides about them.
- * @param name only this pool
+ * Explains pools with the decisions of the update controller.
+ * @param name If set, only this pool
  * @throws UserError if this pool does not exist
  */
 export async function readPools(cluster: Cluster, now: Date, name?: string): Promise<readonly PoolExplanation[]> {
@@ -75,7 +78,7 @@ export async function readPools(cluster: Cluster, now: Date, name?: string): Pro
   return asked.map((pool) => explainPool(snapshotOf(pool), snapshotOf));
 }
 
-/** One line for each pool; `wide` adds one for each node that is not at the target. */
+/** One line for each pool. With `wide`, also one line for each node that has not reached the target. */
 export function statusLines(pools: readonly PoolExplanation[], wide = false): string[] {
   if (pools.length === 0) return ['there is no MachineConfigPool'];
   const rows = [

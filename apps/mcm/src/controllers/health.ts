@@ -1,22 +1,26 @@
 /**
- * Whether the controllers act. Commands, the live screen and the dashboard must not announce the next step of a controller
- * that is not working. They print {@link controllerLines} and ask {@link doesAct} first.
+ * Assesses whether the controllers act. Commands, the live screen and the dashboard must not announce the next step of a
+ * controller that does not act. They print {@link controllerLines} and call {@link doesAct} first.
  *
- * - One reading: `readControllers` in `read.ts` reads the Leases and calls {@link assessControllers}.
- * - Watches: keep one {@link ControllerObserver}, and call its `assess` for each frame and at least
- *   every 2 s, because a stopped controller causes no event. It uses only the own clock for changes that it has
- *   seen.
+ * - For a single reading, `readControllers` in `read.ts` reads the Leases and calls {@link assessControllers}.
+ * - For watches, keep one {@link ControllerObserver}. Call its `assess` for each frame and at least every 2 s, because a
+ *   stopped controller causes no event. For changes that it has seen, it uses only the clock of this process.
  *
- * Evidence, the strongest first: the Lease of the leader is not renewed; no process holds the Lease; `observedGeneration` of a
- * MachineDeployment stays behind its generation. Without a Lease, a controller may run without leader election, so its state
- * is `unknown` unless its objects prove that it is not working.
+ * The evidence, with the strongest first:
+ *
+ * - The leader does not renew the Lease.
+ * - No process holds the Lease.
+ * - `observedGeneration` of a MachineDeployment stays lower than its generation.
+ *
+ * Without a Lease, a controller may run without leader election. Its state is then `unknown`, unless objects prove that it
+ * does not act.
  */
 import { formatTime, type Machine, type MachineDeployment, MachineDeploymentConditions, parseTime } from '@mcm/api';
 import { validateDeployment } from '@mcm/core';
 import type { Lease } from '@mcm/kube';
 import { age } from '../output/age.ts';
 
-/** The controllers, by the name of their Lease, and what does not happen while one is not working. */
+/** The controllers by the name of their Lease, and the effects while they do not act. */
 const CONTROLLERS = {
   'machine-controller-manager': {
     effects: [
@@ -51,7 +55,7 @@ export interface ControllerHealth {
    * - `unknown`: without a Lease and without other evidence.
    */
   readonly state: 'acts' | 'stopped' | 'behind' | 'unknown';
-  /** RFC 3339: the last sign of activity, or the first change that it did not process. */
+  /** RFC 3339. The time of the last activity, or of the first change that the controller did not process. */
   readonly since?: string | undefined;
   /** The identity in the Lease. */
   readonly holder?: string;
@@ -59,48 +63,54 @@ export interface ControllerHealth {
   readonly reason: string;
   /** The effects of the stopped controller; empty for `acts` and `unknown`. */
   readonly effects: readonly string[];
-  /** Names of the MachineDeployments whose last change it did not process, for `behind`. */
+  /** For `behind`: the names of the MachineDeployments whose last change the controller did not process. */
   readonly unprocessed: readonly string[];
 }
 
-/** The input of an assessment, of one namespace. */
+/** The objects of one namespace for an assessment. */
 export interface ControllerSource {
-  /** By name; a missing key means that the Lease does not exist. */
+  /** Leases by name. A missing key means that the Lease does not exist. */
   readonly leases: ReadonlyMap<string, Lease>;
   readonly deployments: readonly MachineDeployment[];
   readonly machines?: readonly Machine[];
-  /** Leases that may not be read, with the message of the server. */
+  /** Leases that the caller has no permission to read, with the message of the server. */
   readonly refused?: ReadonlyMap<string, string>;
 }
 
-/** A released Lease is usually taken within milliseconds. A restart of the only process takes some seconds. */
+/**
+ * Another process usually takes a released Lease within milliseconds. If there is only one process, its restart takes some
+ * seconds.
+ */
 const HAND_OVER_MS = 10_000;
-/** A controller that is alive processes a change within this time. */
+/** A working controller processes a change within this time. */
 const BEHIND_MS = 60_000;
 
-/** A Lease, the time since its last sign of life, and its duration, in milliseconds. */
+/** A Lease, the time since its last renewal, and its duration, in milliseconds. */
 interface LeaseAge {
   readonly ms: number;
   readonly durationMs: number;
-  /** The last sign of life. Undefined: the Lease has no valid time. */
+  /** The last renewal. Undefined if the Lease has no valid time. */
   readonly at: Date | undefined;
 }
 
 const durationOf = ({ spec }: Lease): number => (spec?.leaseDurationSeconds || 15) * 1_000;
 
-/** By the times in the Lease. The clocks of the reader and of the holder may differ. */
+/** The age of a Lease from its times. The clocks of the reader and of the holder may differ. */
 function ageOf(lease: Lease, now: Date): LeaseAge {
   const at = parseTime(lease.spec?.renewTime ?? undefined);
   return { ms: at === undefined ? 0 : now.getTime() - at.getTime(), durationMs: durationOf(lease), at };
 }
 
-/** Whether the times of a held Lease say that it has expired. A difference between the clocks has the same result. */
+/**
+ * Whether a Lease with a holder has expired by its times. It may also look expired because of a difference between the
+ * clocks.
+ */
 export const looksExpired = (lease: Lease, now: Date): boolean => {
   const { ms, durationMs } = ageOf(lease, now);
   return (lease.spec?.holderIdentity ?? '') !== '' && ms > durationMs;
 };
 
-/** The time of the last change of the spec, as far as the object contains it. */
+/** The time of the last change of the spec; undefined if the object does not contain it. */
 function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
   const { managedFields } = metadata as { readonly managedFields?: unknown };
   const writes = (Array.isArray(managedFields) ? managedFields : []).filter(
@@ -114,7 +124,10 @@ function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
   return metadata.generation === 1 ? parseTime(metadata.creationTimestamp) : undefined;
 }
 
-/** The manager keeps the observed generation of a deployment that it refuses or deletes, so this does not prove that the manager works. */
+/**
+ * If the manager refuses or deletes a deployment, it does not update the observed generation. So this does not prove that
+ * the manager stopped.
+ */
 function isUnprocessed(deployment: MachineDeployment): boolean {
   const { metadata, status } = deployment;
   if ((status?.observedGeneration ?? 0) >= (metadata.generation ?? 0)) return false;
@@ -127,7 +140,7 @@ const REFUSALS: readonly string[] = [
   MachineDeploymentConditions.RolloutBlocked,
 ];
 
-/** Assesses from one reading. Pure. */
+/** Assesses the controllers from one reading. It has no side effects. */
 export const assessControllers = (source: ControllerSource, now: Date): readonly ControllerHealth[] =>
   assess(source, now, (lease) => ageOf(lease, now), specChangedAt);
 
@@ -155,7 +168,7 @@ interface Unprocessed {
   readonly since?: Date | undefined;
 }
 
-/** The deployments whose change is older than a controller needs, and the time of the oldest change. */
+/** The deployments with an unprocessed change that is older than the time limit, and the time of the oldest change. */
 function unprocessedOf(
   deployments: readonly MachineDeployment[],
   now: Date,
@@ -224,7 +237,7 @@ function withoutLease(
   return name === 'machine-config-controller' ? undefined : base(name, 'unknown', lease);
 }
 
-/** The oldest machine that no machine controller has ever seen. */
+/** The oldest machine that no machine controller has processed. */
 function untouchedMachine(machines: readonly Machine[], now: Date): Machine | undefined {
   const created = ({ metadata }: Machine): number => parseTime(metadata.creationTimestamp)?.getTime() ?? Number.NaN;
   return machines
@@ -238,7 +251,10 @@ function untouchedMachine(machines: readonly Machine[], now: Date): Machine | un
     .toSorted((a, b) => created(a) - created(b))[0];
 }
 
-/** Assesses a watched cluster. It measures the age of a Lease from its last observed change, on the own clock. */
+/**
+ * Assesses the controllers of a watched cluster. It measures the age of a Lease from its last observed change, with the
+ * clock of this process.
+ */
 export class ControllerObserver {
   readonly #leases = new Map<string, { readonly renewTime: string; readonly at: Date; readonly changed: boolean }>();
   readonly #behind = new Map<string, { readonly generation: number; readonly at: Date }>();
@@ -266,7 +282,7 @@ export class ControllerObserver {
     const known = this.#leases.get(name);
     if (known?.renewTime !== renewTime) this.#leases.set(name, { renewTime, at: now, changed: known !== undefined });
     const seen = this.#leases.get(name);
-    // Before the first observed change, only the times in the Lease tell its age.
+    // Before the first observed change, only the times in the Lease show its age.
     if (seen === undefined || !seen.changed) return ageOf(lease, now);
     return { ms: now.getTime() - seen.at.getTime(), durationMs: durationOf(lease), at: seen.at };
   }
@@ -277,8 +293,9 @@ export const notActing = (healths: readonly ControllerHealth[]): readonly Contro
   healths.filter(({ state }) => state === 'stopped' || state === 'behind');
 
 /**
- * Whether a controller acts, as far as known: false only with evidence.
- * @param deployment The name of a MachineDeployment: also false if the controller has not processed its last change.
+ * Whether a controller acts. False only if there is evidence.
+ * @param deployment The name of a MachineDeployment. The result is also false if the controller has not processed its last
+ * change.
  */
 export const doesAct = (healths: readonly ControllerHealth[], name: ControllerName, deployment?: string): boolean =>
   !healths.some(
@@ -287,7 +304,7 @@ export const doesAct = (healths: readonly ControllerHealth[], name: ControllerNa
       (health.state === 'stopped' || (deployment !== undefined && health.unprocessed.includes(deployment))),
   );
 
-/** A controller that is not working as one sentence, without its effects. */
+/** One sentence about a controller that does not act, without its effects. */
 export const controllerSentence = (health: ControllerHealth, now: Date): string =>
   `${headline(health, now)}: ${health.reason}`;
 

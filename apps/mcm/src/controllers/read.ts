@@ -5,7 +5,7 @@ import { assessControllers, CONTROLLER_NAMES, type ControllerHealth, looksExpire
 /** A leader renews its Lease every 2 s by default. */
 const SECOND_LOOK_MS = 3_000;
 const LOOK_EVERY_MS = 500;
-/** A greater difference between two clocks is improbable. */
+/** A larger difference between two clocks is improbable. */
 const MOST_SKEW_MS = 600_000;
 
 /** The objects that the caller has read, of the same namespace. */
@@ -28,7 +28,7 @@ export async function readControllers(reading: ControllerReading): Promise<reado
   const known = new Map<string, Lease>();
   const refused = new Map<string, string>();
   found.forEach(({ name, lease, refusal }, index) => {
-    // A renewal proves that the holder acts, also if its clock is wrong.
+    // A renewal proves that the holder acts, even if its clock is wrong.
     if (lease)
       known.set(
         name,

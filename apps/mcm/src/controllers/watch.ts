@@ -16,11 +16,14 @@ const AFTER_OUTAGE_MS = 15_000;
 /** The client and the scope of watched controllers. */
 export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> {
   readonly client: KubeClient;
-  /** Undefined: all namespaces. */
+  /** The watched namespace. Undefined: all namespaces. */
   readonly namespace: string | undefined;
   readonly signal: AbortSignal;
   readonly onChange: () => void;
-  /** For this long, only controllers that have renewed their Lease since the start of the watch are assessed: others are starting. Default: 0. */
+  /**
+   * During this time after the start of the watch, a controller is assessed only if it has renewed its Lease. The others may
+   * still be starting. Default: 0.
+   */
   readonly startingMs?: number;
 }
 
@@ -73,7 +76,7 @@ export class ControllerWatch {
     await Promise.all([...this.#informers.values()].map((informer) => informer.whenSynced(signal)));
   }
 
-  /** Whether the Leases were read or may not be read. Before, no controller is assessed. */
+  /** Whether the Leases were read, or the read was refused. Before that, no controller is assessed. */
   get #isKnown(): boolean {
     return [...this.#informers.values()].every(({ synced, refused }) => synced || refused !== undefined);
   }
@@ -85,8 +88,8 @@ export class ControllerWatch {
   }
 
   /**
-   * The health of the controllers of a namespace. Call it at least every 2 s: a stopped controller causes no event.
-   * @param objects the deployments and machines of this namespace
+   * The health of the controllers of a namespace. Call it at least every 2 s, because a stopped controller causes no event.
+   * @param objects The deployments and machines of this namespace
    */
   assess(
     namespace: string,
@@ -116,12 +119,12 @@ export class ControllerWatch {
     return renewed !== undefined && renewed.getTime() > this.#startedAt;
   }
 
-  /** A refusal of the server is an answer. */
+  /** If the server refuses the read, it answers, so this is not an interruption. */
   #isInterrupted(): boolean {
     return [...this.#failing].some((name) => this.#informers.get(name)?.refused === undefined);
   }
 
-  /** Forgets all other namespaces. */
+  /** Drops the data of all other namespaces. */
   keep(namespaces: ReadonlySet<string>): void {
     for (const name of this.#known.keys()) {
       if (namespaces.has(name)) continue;

@@ -25,20 +25,20 @@ import type { Sources } from './board/sources.ts';
 import { visible } from './rows/text.ts';
 import type { Settings } from './settings.ts';
 
-/** The most machines on the timeline of a rollout. */
+/** Maximum number of machines on the timeline of a rollout. */
 const MOST_LIVES = 200;
-/** The most events on the page of an object. */
+/** Maximum number of events on the page of an object. */
 const MOST_EVENTS = 100;
 
 /** Answers requests for one object. */
 export interface Details {
   machine(ns: string, name: string, signal: AbortSignal): Promise<MachineDetail>;
   deployment(ns: string, name: string): DeploymentDetail;
-  /** An object as YAML. Undefined: it does not exist, or its kind is not shown. */
+  /** An object as YAML. Undefined if it does not exist, or if its kind has no page. */
   yaml(kind: string, ns: string, name: string, signal: AbortSignal): Promise<string | undefined>;
 }
 
-/** The objects around the details. */
+/** The inputs of the details. */
 export interface DetailOptions {
   readonly client: KubeClient;
   readonly target: KubeClient;

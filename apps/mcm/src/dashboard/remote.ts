@@ -15,7 +15,7 @@ import { type DashboardOptions, type DashboardServer, startDashboard } from './s
 /** The time for which a self-signed certificate is valid. */
 const VALID_MS = 365 * 86_400_000;
 
-/** Whether it is the address that needs no login. Throws `UserError` when it is not an IP address. */
+/** Whether the address is a loopback address, which needs no login. Throws `UserError` if it is not an IP address. */
 export function isLoopback(address: string): boolean {
   if (isIP(address) === 0) throw new UserError(`--listen ${address}: must be an IP address, for example 0.0.0.0`);
   return address === '127.0.0.1';

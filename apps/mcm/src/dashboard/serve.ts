@@ -37,7 +37,7 @@ export type DashboardFlags = ClusterFlags & {
 export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironment): Promise<void> =>
   inCluster(flags, 'dashboard', async (cluster) => {
     const signal = environment.signal();
-    // A server that does not answer at the start is an error. If it fails later, the page shows it.
+    // If the server does not answer at the start, the command ends with an error. Later, the page shows the problem.
     await cluster.client.request('GET', '/version', { signal });
     const all = flags.allNamespaces === true;
     const remote = isLoopback(flags.listen) ? undefined : { host: flags.listen, certificates: flags.tlsCertDir };
@@ -56,7 +56,10 @@ export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironm
 
 /** The time between two messages: a burst of changes is sent once. */
 const GAP_MS = 200;
-/** The time between two checks for objects that wait too long. It also keeps the connections open. */
+/**
+ * The time between two checks for objects that wait too long. The check also sends a message that keeps the connections
+ * open.
+ */
 const TICK_MS = 5_000;
 /** The time between two assessments of the controllers. A controller that stops causes no event. */
 const CONTROLLERS_MS = 2_000;
@@ -67,7 +70,9 @@ export interface ServeOptions {
   readonly signal: AbortSignal;
   readonly port: number;
   readonly allNamespaces?: boolean;
-  /** Serves other machines, with TLS and logins. Without a directory, the certificate is self-signed. */
+  /**
+   * If set, other machines can reach the server, with TLS and logins. Without a directory, the certificate is self-signed.
+   */
   readonly remote?: { readonly host: string; readonly certificates: string | undefined } | undefined;
 }
 

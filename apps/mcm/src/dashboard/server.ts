@@ -11,12 +11,12 @@ import type { Details } from './detail.ts';
 export interface DashboardServer {
   /** `http://127.0.0.1:PORT/`, with the actual port. */
   readonly url: string;
-  /** Serves new connections with this certificate. Without TLS it does nothing. */
+  /** Uses this certificate for new connections. Without TLS, it has no effect. */
   use(pair: ServingPair): void;
   close(): Promise<void>;
 }
 
-/** A server that other machines can reach. It needs TLS and logins. */
+/** The settings of a server that other machines can reach. It needs TLS and logins. */
 interface Remote {
   /** The IP address to listen on. */
   readonly host: string;
@@ -27,7 +27,7 @@ interface Remote {
 export interface DashboardOptions {
   /** 0 for any. */
   readonly port: number;
-  /** Absent: only this machine can reach the server. */
+  /** If absent, only this machine can reach the server. */
   readonly remote?: Remote | undefined;
   readonly clock: Clock;
   readonly hub: Hub;
@@ -115,7 +115,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   };
 }
 
-/** Answers logins, and requests that are not allowed. Returns whether it has answered. */
+/** Handles logins, and refuses requests that are not allowed. Returns whether it has sent an answer. */
 async function guarded(
   gate: Gate,
   request: IncomingMessage,
@@ -203,7 +203,7 @@ async function endWhenRefused(
   while (!until.aborted) {
     await pause(clock, AGAIN_MS, until);
     const refusal = until.aborted ? undefined : await gate.check(request);
-    // Without an answer of the API server, the last decision holds.
+    // If the API server does not answer, the last decision stays valid.
     if (refusal !== undefined && refusal.status !== 503) response.end();
   }
 }

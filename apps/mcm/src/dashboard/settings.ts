@@ -2,16 +2,19 @@ import { type Clock, errorText, type KubeClient, type Logger, pause } from '@mcm
 import { ASSUMED, type MachineSettings, readMachineSettings } from '../explain/settings/machine-settings.ts';
 import { assumedSettings, type ManagerSettings, readManagerSettings } from '../explain/settings/manager-settings.ts';
 
-/** The settings of the leaders, as far as they are known. */
+/** The settings of the leaders. Unknown settings are missing. */
 export interface Settings {
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;
 }
 
-/** The leaders renew their Leases every few seconds, but flags change only with a new process. A watch would deliver mostly renewals. */
+/**
+ * The settings are read periodically. A watch would mostly receive renewals of the Leases, but flags change only with a new
+ * process.
+ */
 const AGAIN_MS = 60_000;
 
-/** Reads the settings periodically until the signal aborts. If a read fails, the last settings remain. */
+/** Reads the settings periodically until the signal aborts. If a read fails, the last settings stay valid. */
 export function followSettings(
   client: KubeClient,
   namespace: string,
@@ -28,7 +31,7 @@ export function followSettings(
       settings = { manager, ofMachines };
       if (changed) onChange();
     } catch (error) {
-      // The watches already show on the page that the server does not answer.
+      // This is only a debug message, because the page already shows that the server does not answer.
       log.debug('Cannot read the Leases', { error: errorText(error) });
     }
   };

@@ -47,7 +47,7 @@ function reported(object: KubeObject): KubeObject {
   };
 }
 
-/** Only the fields of a pod that a drain reads: the environment of its containers may contain secrets. */
+/** Keeps only the fields of a pod that a drain reads, because the environment of its containers may contain secrets. */
 const slim = ({ metadata, spec, status, ...rest }: KubeObject & { spec?: object; status?: object }): KubeObject => {
   const keep = [
     'nodeName',
@@ -105,7 +105,7 @@ const sourcesOf = ({ client, target }: Stored, namespace: string): readonly Sour
   })),
 ];
 
-/** User data may be binary; everything else is text. */
+/** User data may be binary. Every other value is text. */
 const bytesOfSecret = (key: string, value: string): string | Uint8Array => {
   const bytes = Buffer.from(value, 'base64');
   return key === USER_DATA_KEY ? bytes : bytes.toString('utf8');
@@ -120,7 +120,7 @@ async function knownSecrets({ client, namespace }: Cluster, classes: readonly Ma
     ),
   );
   const found = await Promise.all([...names].map((name) => api.get(name)));
-  // The Secrets have the same keys, so they must not be merged.
+  // The Secrets have the same keys, so their data must not be merged.
   const decoded = found.map(({ data }) =>
     Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, bytesOfSecret(key, value)])),
   );
@@ -155,7 +155,10 @@ export async function collectBundle(
       errors.push(`${file}: ${errorText(error)}`);
     }
   }
-  /** Copies that are converted to their type, for the functions that read them. The files contain the stored objects. */
+  /**
+   * Copies of the objects with the correct types, for functions that read them. The files of the bundle contain the stored
+   * objects.
+   */
   const of = <T extends KubeObject>(file: string, { shape = {} }: ResourceDefinition<T>): readonly T[] =>
     (objects.get(file) ?? []).map((object) => {
       const copy = structuredClone(object) as T;

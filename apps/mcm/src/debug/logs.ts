@@ -15,7 +15,7 @@ const TAIL_LINES = 2_000;
 const APPS = ['machine-controller-manager', 'machine-config-controller', 'machine-config-daemon'];
 const NAME_LABEL = 'app.kubernetes.io/name';
 
-/** The last lines of logs, and what could not be read. They are not redacted yet. */
+/** The last lines of logs, and the logs that could not be read. The lines still contain secrets. */
 export interface CollectedLogs {
   readonly files: readonly BundleFile[];
   readonly errors: readonly string[];
@@ -49,7 +49,10 @@ interface LoggingPod {
   };
 }
 
-/** The logs of the pods of an installation in the namespace; of a restarted container, also those before its last restart. */
+/**
+ * The logs of the pods of an installation in the namespace. For a restarted container, also the logs before its last
+ * restart.
+ */
 export async function podLogs({ client, namespace, text }: Cluster): Promise<CollectedLogs> {
   const files: BundleFile[] = [];
   const errors: string[] = [];

@@ -19,7 +19,7 @@ export const writeBundle = (
   inCluster(flags, 'debug', async (cluster) => {
     const now = realClock.now();
     const into = folder ?? `mcm-bundle-${now.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
-    // Another cluster has nothing to do with the logs of the local instance.
+    // The logs of the local instance are included only if the command reads the local instance.
     const isLocal = findKubeconfigs(flags).every(
       (file) => resolve(file) === resolve(join(flags.dataDir, 'kubeconfig')),
     );
@@ -41,6 +41,6 @@ async function writeFiles(folder: string, files: readonly BundleFile[]): Promise
       there ? `${folder} already exists; use another folder` : `cannot create ${folder}: ${errorText(error)}`,
     );
   }
-  // Only the user may read the files.
+  // Files are readable only for the user.
   for (const { name, text } of files) await writeFile(join(folder, name), text, { mode: 0o600 });
 }

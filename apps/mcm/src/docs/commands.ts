@@ -1,13 +1,13 @@
 /** A command of a page of the documentation, as words. */
 export interface DocumentedCommand {
-  /** `docs/install.md:9`. */
+  /** The file and the line, such as `docs/install.md:9`. */
   readonly at: string;
   readonly words: readonly string[];
-  /** The command is part of a sentence, which may omit required arguments. */
+  /** Whether the command is part of a sentence. Then it may omit required arguments. */
   readonly named?: true;
 }
 
-/** Lines in the shell blocks of a page. A line that ends with a backslash is joined with the next one. */
+/** Yields the lines in the shell blocks of a page. A line that ends with a backslash is joined with the next line. */
 function* shellLines(text: string): Generator<{ readonly number: number; readonly line: string }> {
   let inside = false;
   let begun: { number: number; line: string } | undefined;
@@ -59,7 +59,7 @@ function plain(words: readonly string[]): string[] {
   return kept;
 }
 
-/** Commands of `mcm` in sentences, formatted as code. */
+/** Yields the commands of `mcm` in sentences, where they are formatted as code. */
 const spoken = (text: string): { readonly number: number; readonly line: string }[] =>
   text
     .replaceAll(/```[\s\S]*?```/g, (block) => block.replaceAll(/[^\n]/g, ''))
@@ -77,7 +77,7 @@ export const documentedCommands = (path: string, text: string): DocumentedComman
     commandsOf(line).map((words) => ({ at: `${path}:${number}`, words })),
   ),
   ...spoken(text).map(({ number, line }) => {
-    // After a bar comes an alternative for the last word, as in `--provider aws|azure`.
+    // The text after a bar is an alternative for the last word, as in `--provider aws|azure`.
     const [words = []] = commandsOf(line);
     return { at: `${path}:${number}`, words, named: true as const };
   }),

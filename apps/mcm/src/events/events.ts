@@ -4,11 +4,11 @@ import { brief } from '../explain/reasons/brief.ts';
 import { age } from '../output/age.ts';
 import { columns } from '../output/columns.ts';
 
-/** One event, as it is listed. */
+/** An event in the output. */
 export interface EventRow {
-  /** Only if the events are of all namespaces. */
+  /** Set only if the events are from all namespaces. */
   readonly namespace?: string;
-  /** RFC 3339; the time of the last occurrence. */
+  /** RFC 3339. The time of the last occurrence. */
   readonly at: string;
   readonly type: string;
   readonly reason: string;
@@ -32,7 +32,7 @@ export interface EventScope {
   readonly machinePrefixes: readonly string[];
 }
 
-/** Events of machines and their owners, oldest first; all of them, or those in the scope. */
+/** Events of machines and their owners, with the oldest first: all events, or those in the scope. */
 export function eventRows(
   events: readonly EventObject[],
   scope?: EventScope,

@@ -26,7 +26,8 @@ export const reportEvents = (
     const unread = new Set<string>();
     const { items, resourceVersion } = await readEvents(cluster, unread, allNamespaces);
     const model = eventRows(items, scope, { allNamespaces });
-    // A deleted object has events for an hour. Without events, check that the object exists.
+    // The events of a deleted object exist for an hour. If there are no events, the command checks whether the object
+    // exists.
     if (object !== undefined && model.length === 0) await checkThere(cluster, object);
     const now = realClock.now();
     tell(telling, flags.output, { model, unread }, (all, wide) => eventLines(all, now, wide));
@@ -42,7 +43,10 @@ export const reportEvents = (
     await followEvents(cluster, { allNamespaces, resourceVersion, signal }, show);
   });
 
-/** Watches events of the namespace until the signal aborts, which rejects. After an expired version, it continues with new events. */
+/**
+ * Watches the events of the namespace. When the signal aborts, it rejects. After an expired resource version, it continues
+ * with new events.
+ */
 async function followEvents(
   { client, namespace }: Cluster,
   from: { readonly allNamespaces: boolean; readonly resourceVersion: string; readonly signal: AbortSignal },
@@ -72,7 +76,7 @@ async function readEvents(
 ): Promise<{ readonly items: readonly EventObject[]; readonly resourceVersion: string }> {
   const own = await client.resource<EventObject>(events, allNamespaces ? undefined : namespace).list();
   const { resourceVersion } = own.metadata;
-  // Events of Nodes are in the namespace `default`. Here it is already read.
+  // Events of Nodes are in the namespace `default`, which is already read in this case.
   if ((allNamespaces || namespace === 'default') && client === target) return { items: own.items, resourceVersion };
   const ofNodes = target.resource<EventObject>(events, 'default').list({ fieldSelector: 'involvedObject.kind=Node' });
   return { items: [...own.items, ...((await ifAllowed(ofNodes, unread))?.items ?? [])], resourceVersion };

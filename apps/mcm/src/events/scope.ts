@@ -2,7 +2,7 @@ import { Labels } from '@mcm/api';
 import type { DeploymentReading } from '../cluster/deployment-reading.ts';
 import type { EventScope } from './events.ts';
 
-/** A deployment with its sets, its machines, also deleted ones, and their nodes. */
+/** The scope of a deployment: its sets, its machines including deleted ones, and their nodes. */
 export function scopeOfDeployment({ deployment, sets, machines }: DeploymentReading): EventScope {
   const living = [...machines.values()].flat();
   const nodes = living.flatMap(({ metadata }) => metadata.labels?.[Labels.Node] ?? []);
@@ -17,7 +17,7 @@ export function scopeOfDeployment({ deployment, sets, machines }: DeploymentRead
   };
 }
 
-/** One object. The node of a machine usually has the name of the machine. */
+/** The scope of one object. The node of a machine usually has the name of the machine. */
 export const scopeOfObject = (kind: string, name: string): EventScope => ({
   objects: new Set([`${kind}/${name}`, ...(kind === 'Machine' ? [`Node/${name}`] : [])]),
   machinePrefixes: [],

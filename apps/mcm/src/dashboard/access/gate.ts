@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type Clock, createAccess, type KubeClient, type Logger, type Refusal } from '@mcm/kube';
 
-/** A user needs permission to read this path, as a non-resource URL. */
+/** A user needs the permission to read this path as a non-resource URL. */
 const ACCESS_PATH = '/dashboard';
 
 /** The time for which a login is valid. Each request still needs a valid token of the API server. */
 const SESSION_MS = 8 * 3_600_000;
-/** The limit of sessions, so that logins do not fill the memory. */
+/** Maximum number of sessions, so that logins cannot fill the memory. */
 const MOST_SESSIONS = 1_000;
-/** A longer body is refused. */
+/** Maximum length of a request body. */
 const MOST_BODY = 16_384;
 /** With this prefix, browsers accept the cookie only over HTTPS and from this host. */
 const COOKIE = '__Host-mcm-dashboard';
 
-/** Decides which requests a dashboard answers that other machines can reach. */
+/** Decides which requests are allowed if other machines can reach the dashboard. */
 export interface Gate {
   /** Undefined if the request is allowed. */
   check(request: IncomingMessage): Promise<Refusal>;
@@ -30,7 +30,9 @@ const cookieOf = ({ headers }: IncomingMessage): string | undefined =>
     .map((pair) => pair.trim().split('='))
     .find(([name]) => name === COOKIE)?.[1];
 
-/** Whether a form comes from a page of this server. Another site could otherwise log a user in with its own token. */
+/**
+ * Whether a form comes from a page of this server. Otherwise, another site could log a user in with a token of the attacker.
+ */
 function isSameOrigin({ headers }: IncomingMessage): boolean {
   if (headers['sec-fetch-site'] !== undefined) return headers['sec-fetch-site'] === 'same-origin';
   return headers.origin === undefined || headers.origin === `https://${headers.host}`;
@@ -46,8 +48,9 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
 }
 
 /**
- * Asks the API server for each token (TokenReview) and whether its user may get `/dashboard` (SubjectAccessReview). A token is the bearer
- * token of a request or of a session. Clients on loopback have no exception.
+ * Creates the gate. For each token, it requests from the API server whether the token is valid (TokenReview) and whether its
+ * user may get `/dashboard` (SubjectAccessReview). A request has a bearer token, or a session with one. Clients on loopback
+ * need a token too.
  */
 export function createGate(options: {
   readonly client: KubeClient;

@@ -25,7 +25,7 @@ import { gapSentences } from './gaps.ts';
 import type { Sources } from './sources.ts';
 import { Table } from './table.ts';
 
-/** The most samples of a rollout, and the most rollouts with samples. Together they take at most 20 MB. */
+/** Maximum number of samples of a rollout, and of rollouts with samples. All samples together use at most 20 MB. */
 const MOST_SAMPLES = 600;
 const MOST_ROLLOUTS = 500;
 /** Six hours with a sample every ten seconds. */
@@ -43,15 +43,15 @@ export interface BoardOptions {
   readonly controllers: Controllers;
   /** Whether users log in. */
   readonly login: boolean;
-  /** Called when something changed. */
+  /** Called when any data has changed. */
   readonly onDirty: () => void;
 }
 
 type Kind = 'machines' | 'deployments' | 'classes' | 'pools';
 
 /**
- * All rows of the dashboard, and their history. A watch event only notes the key of its object. `flush` computes the rows
- * of these keys, so the cost of a change does not depend on the size of the fleet.
+ * All rows of the dashboard, and their history. A watch event only stores the key of its object. `flush` computes the rows
+ * of the stored keys, so the cost of a change does not depend on the size of the fleet.
  */
 export class Board {
   readonly lives = new Lives();
@@ -90,7 +90,8 @@ export class Board {
     machines.onChange(({ object }) => {
       if (object.metadata.deletionTimestamp !== undefined) this.#goingIsDirty = true;
     });
-    // A change of a Node or a class changes the rows of its machines. A set changes the rows of its machines only when it appears.
+    // A change of a Node or a class changes the rows of its machines. A change of a set does this only when the set is
+    // created.
     nodes.onChange((change) => {
       if (change.type === 'updated' && !differs(change.old, change.object)) return;
       this.#touchAll(machines.store.byIndex('node', change.object.metadata.name));
@@ -120,13 +121,13 @@ export class Board {
     if (all.length > 0) this.#options.onDirty();
   }
 
-  /** Notes that missing data may have changed. */
+  /** Called when the list of missing data may have changed. */
   touchGaps(): void {
     this.#gapsAreDirty = true;
     this.#options.onDirty();
   }
 
-  /** Notes that a watched drain changed. */
+  /** Called when a watched drain has changed. */
   touchDrains(): void {
     this.#drainsAreDirty = true;
     this.#options.onDirty();
@@ -225,7 +226,7 @@ export class Board {
     return this.#events.of(wanted);
   }
 
-  /** Handles each changed key. An object that cannot be shown costs only itself. */
+  /** Handles each changed key. If an object causes an error, the other objects are still shown. */
   #take(kind: Kind, handle: (key: string) => void): void {
     const keys = [...this.#dirty[kind]];
     this.#dirty[kind].clear();
@@ -341,7 +342,7 @@ export class Board {
     if (this.#deployments.put(assessed.row)) this.#samplesOf(key).add([now, desired, updated, available, total]);
   }
 
-  /** The samples of a rollout. With too many rollouts, those of the oldest one are dropped. */
+  /** The samples of a rollout. If there are too many rollouts, the samples of the oldest one are dropped. */
   #samplesOf(key: string): Samples {
     const known = this.samples.get(key) ?? new Samples(MOST_SAMPLES, 1_000);
     this.samples.delete(key);

@@ -11,7 +11,7 @@ interface Fleet {
   readonly machines: Pick<Informer<Machine>, 'store'>;
 }
 
-/** A controller without a Lease may run without leader election, so it is not drawn as a problem. */
+/** A controller without a Lease may run without leader election, so it is not shown as a problem. */
 const LEVEL_OF: Readonly<Record<ControllerState, Level>> = {
   acts: 'ready',
   stopped: 'failed',
@@ -25,7 +25,7 @@ export class Controllers {
   readonly #namespace: string | undefined;
   #known: ReadonlyMap<string, readonly ControllerHealth[]> = new Map();
 
-  /** @param namespace undefined: all */
+  /** @param namespace The watched namespace. Undefined: all namespaces. */
   constructor(watch: ControllerWatch, namespace: string | undefined) {
     this.#watch = watch;
     this.#namespace = namespace;

@@ -13,7 +13,7 @@ interface Watch {
   readonly drain: FollowedDrain;
   readonly node: string;
   ready: boolean;
-  /** The most pods that were seen. */
+  /** The highest number of pods during this drain. */
   pods: number;
   blockedSince: number | undefined;
   readonly end: AbortController;
@@ -48,7 +48,7 @@ export class Drains {
     this.#options = options;
   }
 
-  /** Sets the machines that are being deleted. The oldest ten with a Node are watched. */
+  /** Sets the machines that are being deleted. Among those with a Node, the oldest ten are watched. */
   follow(going: readonly Machine[]): void {
     this.#machines = going
       .filter((machine) => nodeOf(machine) !== '')
@@ -91,7 +91,7 @@ export class Drains {
     return this.explain(machine)?.blockers.map(({ text }) => text) ?? [];
   }
 
-  /** The kinds that may not be read, with the missing permissions. */
+  /** The kinds that the user has no permission to read, with the missing permissions. */
   unseen(machine: Machine): readonly string[] {
     return (this.#watches.get(machine.metadata.uid)?.drain.refused() ?? []).flatMap(({ resource, refused }) =>
       refused ? [`${resource} may not be read: needs ${needsText(refused)}`] : [],

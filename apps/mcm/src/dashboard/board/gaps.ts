@@ -9,9 +9,9 @@ export interface Gaps {
   readonly missing: readonly string[];
   /** The missing permission of each kind that may not be read. */
   readonly refused: ReadonlyMap<string, string>;
-  /** Kinds that are not watched at the moment, and the time of the last answer for them. */
+  /** Kinds that are not watched at the moment, and the time of their last answer. */
   readonly stale: { readonly kinds: readonly string[]; readonly since: Date } | undefined;
-  /** Why the last attempt to read a missing or outdated kind failed. */
+  /** The error of the last attempt to read a missing or outdated kind. */
   readonly why: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export class GapKeeper {
     this.#onChange = onChange;
   }
 
-  /** For `InformerRuntime.outage`. */
+  /** A callback for `InformerRuntime.outage`. */
   readonly outage = (resource: string, failure: unknown): void => {
     const before = this.#failing.has(resource);
     if (failure === undefined) this.#failing.delete(resource);

@@ -3,7 +3,9 @@ import type { Frame } from '@mcm/dashboard';
 
 /** The delay after which a browser reconnects. */
 const RETRY_MS = 1_000;
-/** A client that has not read this much gets all rows again when it has caught up, instead of each change. */
+/**
+ * If a client has not read this much data, it gets no further changes. When it has read the data, it gets all rows again.
+ */
 const MOST_BEHIND = 4_000_000;
 
 interface Client {
@@ -18,7 +20,7 @@ export class Hub {
   readonly #clients = new Set<Client>();
   readonly #first: () => Frame;
 
-  /** @param first makes the first message of a connection, with all rows */
+  /** @param first Creates the first message of a connection, which contains all rows */
   constructor(first: () => Frame) {
     this.#first = first;
   }
@@ -47,7 +49,7 @@ export class Hub {
     for (const client of this.#clients) this.#write(client, text);
   }
 
-  /** Keeps the connections open, and lets the pages see that the server runs. */
+  /** Sends an empty message. It keeps the connections open and shows the pages that the server runs. */
   beat(): void {
     for (const client of this.#clients) this.#write(client, ': beat\n\n');
   }

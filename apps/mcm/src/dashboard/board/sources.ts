@@ -25,7 +25,7 @@ import {
 import { type MachineConfigPool, machineConfigPools } from '@mcm/machine-config';
 import { GapKeeper, type Gaps } from './gaps.ts';
 
-/** Live copies of the objects of a fleet. */
+/** Caches of the objects of a fleet, which watches keep up to date. */
 export interface Sources {
   readonly deployments: Informer<MachineDeployment>;
   readonly sets: Informer<MachineSet>;
@@ -33,13 +33,13 @@ export interface Sources {
   readonly classes: Informer<MachineClass>;
   readonly events: Informer<EventObject>;
   readonly nodes: Informer<Node>;
-  /** Without the CRD the list stays empty, which is not reported. */
+  /** Without the CRD, the list stays empty. This is not reported as missing data. */
   readonly pools: Informer<MachineConfigPool>;
-  /** Machines of a set, by the UID of the set. Costs their number. */
+  /** Machines of a set, by the UID of the set. The cost depends on their number. */
   machinesOf(setUid: string): readonly Machine[];
-  /** Machines that are being deleted. Costs their number. */
+  /** Machines that are being deleted. The cost depends on their number. */
   going(): readonly Machine[];
-  /** The guards of the controllers. Undefined for all namespaces, because guards are limited to one. */
+  /** The guards of the controllers. Undefined if all namespaces are watched, because guards belong to one namespace. */
   readonly guards: GuardsAt | undefined;
   gaps(): Gaps;
 }
@@ -53,7 +53,7 @@ export interface SourceOptions {
   readonly namespace: string | undefined;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
-  /** Called when a kind is read for the first time, is refused, or is not watched any more. */
+  /** Called when a kind is read for the first time, when its read is refused, or when its watch ends. */
   readonly onGap: () => void;
 }
 
@@ -67,13 +67,13 @@ const INDEXES = {
   going: ({ metadata }: Machine): readonly string[] => (metadata.deletionTimestamp === undefined ? [] : ['yes']),
 };
 
-/** Drops images and volumes, which are most of a Node and are not shown. */
+/** Removes images and volumes. They are most of the data of a Node, and the page does not show them. */
 const lean = ({ status, ...node }: Node): Node => ({
   ...node,
   status: status?.conditions ? { conditions: status.conditions } : {},
 });
 
-/** Watches a namespace, or all, until the signal aborts. */
+/** Watches a namespace, or all namespaces, until the signal aborts. */
 export function watchSources({ client, target, namespace, runtime, signal, onGap }: SourceOptions): Sources {
   const keeper = new GapKeeper(runtime.clock, onGap);
   const watching = { ...runtime, outage: keeper.outage };
@@ -83,20 +83,20 @@ export function watchSources({ client, target, namespace, runtime, signal, onGap
     sets: createInformer<MachineSet>(client, machineSets, common),
     machines: createInformer<Machine>(client, machines, { ...common, indexes: INDEXES }),
     classes: createInformer<MachineClass>(client, machineClasses, common),
-    // Events of pods are most events of a cluster.
+    // Events of pods are left out, because they are most of the events in a cluster.
     events: createInformer<EventObject>(client, events, { ...common, fieldSelector: 'involvedObject.kind!=Pod' }),
     nodes: createInformer<Node>(target, nodes, { ...watching, project: lean }),
   };
   const pools = createInformer<MachineConfigPool>(target, machineConfigPools, { ...runtime, log: silentLogger });
   const needed = Object.values(kinds) as readonly Informer<KubeObject>[];
-  // Without access to classes, a missing class is not known to be missing.
+  // Without permission to read classes, mcm cannot know whether a class is missing.
   const hasClass = (name: string): boolean =>
     kinds.classes.store.get(`${namespace}/${name}`) !== undefined ||
     !kinds.classes.synced ||
     kinds.classes.refused !== undefined;
   for (const informer of [...needed, pools as Informer<KubeObject>]) {
     informer.onRefused(onGap);
-    // An empty kind causes no change event, but its first read must be shown.
+    // An empty kind causes no change event, but the page must show that it was read.
     informer.whenSynced(signal).then(onGap, () => undefined); // It rejects when the signal aborts. Then nothing is shown.
   }
   return {

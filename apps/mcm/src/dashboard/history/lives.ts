@@ -1,12 +1,12 @@
 import type { DrainSample, MachineLife, MachineRow, Mark, Segment } from '@mcm/dashboard';
 
-/** The most segments of all machines together. With their texts they take about 30 MB. */
+/** Maximum number of segments of all machines together. With their texts, they use about 30 MB. */
 const MOST_SEGMENTS = 100_000;
-/** The time for which a deleted machine is kept, if the segments allow it. */
+/** A deleted machine is kept for this time, unless there are too many segments. */
 const KEPT_MS = 6 * 3_600_000;
-/** The most samples of a drain. Older ones are thinned. */
+/** Maximum number of samples of a drain. Of older samples, every second one is dropped. */
 const MOST_DRAIN_SAMPLES = 300;
-/** The most marks of a machine. Older ones are dropped, except the first: its creation. */
+/** Maximum number of marks of a machine. Older marks are dropped, except the first one, which is the creation. */
 const MOST_MARKS = 100;
 
 interface Life {
@@ -33,13 +33,13 @@ export interface Remembered {
 const MARKS: Readonly<Record<string, string>> = { join: 'VM created', run: 'joined and Ready', delete: 'drained' };
 
 /**
- * The lives of all machines, and of machines that were deleted in the last hours. The memory is bounded by the number of
- * segments: the oldest ones are dropped first. A change costs the same for every size of the fleet.
+ * The lives of all machines, including those that were deleted in the last hours. The number of segments is limited, and the
+ * oldest segments are dropped first. The cost of a change does not depend on the size of the fleet.
  */
 export class Lives {
   readonly #lives = new Map<string, Life>();
   readonly #ofDeployment = new Map<string, Set<Life>>();
-  /** One entry for each segment, oldest first. */
+  /** One entry for each segment, with the oldest first. */
   #order: Life[] = [];
   /** Deleted machines, in the order of their deletion. */
   readonly #gone: Life[] = [];
@@ -55,14 +55,17 @@ export class Lives {
     return this.#order.length - this.#dropped;
   }
 
-  /** Records the new row of a machine. `isNew` is true if the machine was created now, and false if it was found. */
+  /**
+   * Records the new row of a machine. `isNew` is true if the machine was just created, and false if it existed at the start
+   * of the dashboard.
+   */
   put(row: MachineRow, now: number, isNew: boolean): void {
     const known = this.#lives.get(row.key);
     if (known !== undefined && known.gone === 0 && known.row.uid === row.uid) {
       this.#update(known, row, now);
       return;
     }
-    // A new machine with the name of an old one replaces its life.
+    // A new machine with the name of a deleted one replaces its life.
     if (known !== undefined) this.#forget(known);
     const life: Life = {
       key: row.key,
@@ -80,7 +83,7 @@ export class Lives {
     const others = this.#ofDeployment.get(group) ?? new Set();
     if (others.size === 0) this.#ofDeployment.set(group, others);
     others.add(life);
-    // The past of a machine that was found is only known from its times.
+    // For a machine that existed at the start, only the times in its row are known.
     const from = isNew ? row.created : Math.min(row.since, now);
     this.#segment(life, { from, stage: row.stage, level: row.level, why: row.why });
   }
@@ -104,7 +107,7 @@ export class Lives {
     this.#ofDeployment.set(group, (this.#ofDeployment.get(group) ?? new Set()).add(life));
   }
 
-  /** Records that a machine does not exist any more. */
+  /** Records that a machine no longer exists. */
   drop(key: string, now: number): void {
     const life = this.#lives.get(key);
     if (life === undefined || life.gone !== 0) return;
@@ -126,7 +129,7 @@ export class Lives {
     }
   }
 
-  /** Notes that one machine was created in the place of another one. */
+  /** Records that one machine replaces another one. */
   pair(gone: string, next: string): void {
     const [before, after] = [this.#lives.get(gone), this.#lives.get(next)];
     if (before === undefined || after === undefined) return;
@@ -141,7 +144,7 @@ export class Lives {
     return { row, life: lifeOf(life), drain, successor, predecessor };
   }
 
-  /** The lives of the machines of a deployment, oldest first; the newest `most` of them. */
+  /** The lives of the machines of a deployment, with the oldest first. Only the newest `most` of them are returned. */
   ofDeployment(ns: string, name: string, most: number): readonly MachineLife[] {
     const all = [...(this.#ofDeployment.get(`${ns}/${name}`) ?? [])];
     return all
@@ -150,7 +153,7 @@ export class Lives {
       .map(lifeOf);
   }
 
-  /** Drops the lives of machines that were deleted too long ago. Costs the number of dropped lives. */
+  /** Drops the lives of machines that were deleted too long ago. The cost depends only on the number of dropped lives. */
   expire(now: number): void {
     const first = this.#gone.findIndex(({ gone }) => now - gone <= KEPT_MS);
     const expired = this.#gone.splice(0, first < 0 ? this.#gone.length : first);
@@ -165,7 +168,7 @@ export class Lives {
   #segment(life: Life, segment: Segment): void {
     life.segments.push(segment);
     this.#order.push(life);
-    // A segment that cannot be dropped goes to the end, so the number of attempts is limited.
+    // A segment that cannot be dropped moves to the end, so the number of attempts is limited.
     for (let tries = 0; tries < 4 && this.size > this.#most; tries += 1) this.#dropOldest();
     this.#compact();
   }
@@ -175,7 +178,7 @@ export class Lives {
     this.#dropped += 1;
     if (life === undefined || !this.#isCurrent(life)) return;
     if (life.segments.length > 1) life.segments.shift();
-    // The only segment of a machine that exists is its present.
+    // The only segment of an existing machine is its current state, so it is kept.
     else if (life.gone === 0) this.#order.push(life);
     else this.#forget(life);
     if (life.gone !== 0 && life.segments.length === 1) this.#forget(life);

@@ -2,15 +2,15 @@
 export type Sample = readonly [at: number, ...values: number[]];
 
 /**
- * A series of samples with a bounded length. When it is full, every second sample of its older half is dropped, so that
- * hours remain visible and the last minutes stay exact.
+ * A series of samples with a limited length. When it is full, every second sample of its older half is dropped. So it covers
+ * many hours, and the last minutes stay exact.
  */
 export class Samples {
   #all: Sample[] = [];
   readonly #most: number;
   readonly #apartMs: number;
 
-  /** @param apartMs samples that are closer together are merged */
+  /** @param apartMs Samples with a shorter distance are merged */
   constructor(most: number, apartMs: number) {
     this.#most = most;
     this.#apartMs = apartMs;
@@ -20,7 +20,7 @@ export class Samples {
     return this.#all;
   }
 
-  /** Adds a sample unless its values are the last ones. */
+  /** Adds a sample, unless its values equal the values of the last sample. */
   add(sample: Sample): void {
     const last = this.#all.at(-1);
     if (last !== undefined && String(last.slice(1)) === String(sample.slice(1))) return;
@@ -33,7 +33,7 @@ export class Samples {
     this.#all = this.#all.filter((_, index) => index > half || index % 2 === 0);
   }
 
-  /** Drops the samples before a time, except the last of them, which is the value at this time. */
+  /** Drops the samples before a time. The last of them is kept, because it contains the value at this time. */
   expire(before: number): void {
     const first = this.#all.findIndex(([at]) => at >= before);
     if (first > 1) this.#all = this.#all.slice(first - 1);

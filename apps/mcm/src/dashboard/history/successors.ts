@@ -2,7 +2,7 @@ import type { MachineRow } from '@mcm/dashboard';
 
 /** The time within which a new machine can be the successor of another one. */
 const WITHIN_MS = 1_800_000;
-/** The most machines of a deployment that wait for their counterpart. */
+/** Maximum number of machines of a deployment without a known successor or predecessor. */
 const MOST_WAITING = 1_000;
 
 interface Waiting {
@@ -11,19 +11,19 @@ interface Waiting {
 }
 
 /**
- * Finds the successor of each machine that leaves, by the order of events within its deployment. A rollout may create the
- * successor first. The API does not contain a reference to the successor, so the result is a guess.
+ * Guesses the successor of each machine that is deleted, from the order of events within its deployment. A rollout may
+ * create the successor first. The API contains no reference to the successor.
  */
 export class Successors {
   readonly #newcomers = new Map<string, Waiting[]>();
   readonly #leavers = new Map<string, Waiting[]>();
 
-  /** A machine was created. Returns the machine that it replaces. */
+  /** Called when a machine was created. Returns the machine that it replaces. */
   created(row: MachineRow, now: number): string | undefined {
     return this.#match(row, now, this.#leavers, this.#newcomers);
   }
 
-  /** A machine begins to leave. Returns the machine that replaces it, if that exists already. */
+  /** Called when the deletion of a machine begins. Returns the machine that replaces it, if it already exists. */
   leaves(row: MachineRow, now: number): string | undefined {
     return this.#match(row, now, this.#newcomers, this.#leavers);
   }

@@ -6,7 +6,7 @@ import { isIntendedWait, problemsOf } from '../../explain/reasons/conditions.ts'
 import { BLOCKED_LIMIT_MS } from './machine-row.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 
-/** A row, and the time at which it fails without an event. */
+/** A row, and the time at which its state becomes failed without an event. */
 export interface AssessedDeployment {
   readonly row: DeploymentRow;
   readonly base: RolloutState;
@@ -24,13 +24,13 @@ function stateOf({ metadata, spec, status }: MachineDeployment, blocked: boolean
 }
 
 const MANAGER = 'machine-controller-manager';
-/** The states that only the manager ends. */
+/** The states that change only if the manager acts. */
 const NEEDING: readonly RolloutState[] = ['rolling', 'scaling', 'waiting', 'deleting'];
 
 /**
- * The row of a deployment, from its own status and the health of its manager.
- * @param before the last result, which keeps the start of its state
- * @param controllers of its namespace
+ * The row of a deployment, from its status and the health of its manager.
+ * @param before The last result, which contains the start of the state
+ * @param controllers The controllers of its namespace
  */
 export function deploymentRow(
   deployment: MachineDeployment,
@@ -39,7 +39,7 @@ export function deploymentRow(
   controllers: readonly ControllerHealth[],
 ): AssessedDeployment {
   const { metadata, spec, status } = deployment;
-  // While machines start, too few are available. This state alone is not a problem.
+  // While machines start, too few of them are available. This alone is not a problem.
   const reported = problemsOf(deployment).filter(({ type }) => type !== MachineDeploymentConditions.Available);
   const wait = reported.find(isIntendedWait);
   const problem = reported.find((condition) => condition !== wait);

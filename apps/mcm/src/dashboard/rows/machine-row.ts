@@ -8,26 +8,26 @@ import { waitUnder } from '../../explain/reasons/stopped-controllers.ts';
 import { phaseName } from '../../screen/fleet.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 
-/** The objects around a machine that its row shows. */
+/** The related objects that the row of a machine shows. */
 export interface AroundMachine {
   /** Name of its MachineDeployment; empty if it has none. */
   readonly deployment: string;
   readonly machineClass: MachineClass | undefined;
-  /** Whether all classes are known, so that an unknown class does not exist. */
+  /** Whether all classes were read. If so, an unknown class does not exist. */
   readonly classesAreKnown: boolean;
   readonly node: Node | undefined;
-  /** What blocks its drain, if the drain is watched. */
+  /** The reasons that block the drain of the machine, if it is watched. */
   readonly blockers: readonly string[];
   readonly defaults: MachineDefaults;
   readonly controllers: readonly ControllerHealth[];
 }
 
-/** A row, and the times at which its level rises without an event. */
+/** A row, and the times at which its level becomes more urgent without an event. */
 export interface AssessedRow {
   readonly row: MachineRow;
-  /** The level without the passage of time. */
+  /** The level without the effect of time. */
   readonly base: Level;
-  /** The next time at which the level may rise; undefined: never. */
+  /** The next time at which the level may become more urgent; undefined: never. */
   readonly risesAt: number | undefined;
 }
 
@@ -37,7 +37,7 @@ export const BLOCKED_LIMIT_MS = 600_000;
 const ZONE = 'topology.kubernetes.io/zone';
 const LEGACY_ZONE = 'failure-domain.beta.kubernetes.io/zone';
 
-/** The zone: of the Node, else of the machine's node template, else of the class; empty if it is not known. */
+/** The zone of the Node, otherwise of the machine's node template, otherwise of the class. Empty if it is not known. */
 function zoneOf({ spec }: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string {
   const labels: Readonly<Record<string, string>> = {
     ...spec.nodeTemplate?.metadata?.labels,
@@ -60,7 +60,7 @@ function stageOf(machine: Machine, phase: string): Stage {
   }
   if (phase === 'Creating' || phase === 'CrashLoopBackOff') return spec.providerID ? 'join' : 'vm';
   if (phase !== 'Pending') return 'run';
-  // Between the creation of the VM and its Node.
+  // The VM exists, but its Node does not exist yet.
   return spec.providerID && status?.lastOperation?.state !== 'Failed' ? 'join' : 'vm';
 }
 
@@ -72,14 +72,14 @@ function baseOf(machine: Machine, phase: string, stage: Stage, around: AroundMac
   const lacksClass = around.classesAreKnown && around.machineClass === undefined;
   const blocked = refused || FAILING.includes(phase) || around.blockers.length > 0 || (lacksClass && stage !== 'run');
   if (blocked) return 'blocked';
-  // Every other wait ends only by an action of the machine controller.
+  // In all other stages, the machine waits for an action of the machine controller.
   const waits = stage !== 'run' || phase === 'InPlaceUpdating';
   if (waits && !doesAct(around.controllers, 'machine-controller')) return 'blocked';
   if (stage === 'drain' || stage === 'delete') return 'leaving';
   return stage === 'run' && phase !== 'InPlaceUpdating' ? 'ready' : 'starting';
 }
 
-/** The level at `now`, and the next time at which it may rise. A deadline or a long wait raises it. */
+/** The level at `now`, and the next time at which it may become more urgent. A deadline or a long wait has this effect. */
 function raised(
   base: Level,
   times: { readonly since: number; readonly created: number; readonly deadline: number | undefined },
@@ -102,8 +102,8 @@ function raised(
 }
 
 /**
- * The row of a machine. Costs the same for every size of the fleet.
- * @param before the last result for this machine, which keeps the start of its level
+ * The row of a machine. The cost does not depend on the size of the fleet.
+ * @param before The last result for this machine, which contains the start of the level
  */
 export function machineRow(
   machine: Machine,
@@ -120,7 +120,7 @@ export function machineRow(
   const acting = machineWait(machine, around.machineClass, around.defaults);
   const wait = acting && waitUnder(acting, around.controllers);
   const began = before === undefined ? (millisOf(sinceOf(machine)) ?? created) : now;
-  // A retry changes the times of a status. It does not restart the wait.
+  // A retry changes the times in the status, but the machine has waited since the first attempt.
   const since = before?.base === base ? before.row.since : began;
   const deadline = wait?.deadline?.at.getTime();
   const { level, risesAt } = raised(base, { since, created, deadline }, now);

@@ -6,7 +6,7 @@ import { brief } from '../../explain/reasons/brief.ts';
 import { classZone } from './machine-row.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 
-/** The row of a class. Its provider spec is not part of it. */
+/** The row of a class, without its provider spec. */
 export function classRow(machineClass: MachineClass): ClassRow {
   const { metadata, provider, nodeTemplate, providerSpec } = machineClass;
   const inSpec = providerSpec as { readonly machineType?: unknown } | null | undefined;

@@ -1,6 +1,6 @@
 /** Invisible characters, and characters that change the reading direction. They could make one name look like another. */
 const INVISIBLE = /[\p{Cc}\p{Bidi_Control}]/gu;
-/** The longest text of a row. The page of an object shows longer texts. */
+/** Maximum length of a text in a row. The page of an object shows longer texts. */
 const LONGEST = 300;
 
 /** A text that is safe to show: invisible characters are replaced by a visible one. Line breaks and tabs remain. */
