@@ -27,8 +27,8 @@ export type ProgramEnvironment = Pick<CommandEnvironment, 'say' | 'random' | 'si
   Partial<Pick<CommandEnvironment, 'draw'>> & { readonly stdout: NodeJS.WriteStream };
 
 /**
- * Creates the `mcm` program. Only a running command uses the process and loads its implementation: this module contains
- * names and flags, and each `run.ts` the implementation.
+ * Creates the `mcm` program. This module contains only names and flags. Each command loads its implementation, a `run.ts`,
+ * when it runs.
  */
 export function createProgram({ stdout, ...given }: ProgramEnvironment): Command {
   const program = forTerminals(new Command('mcm'))

@@ -1,4 +1,4 @@
-/** A class and its Secret, as far as they matter. */
+/** A class and its Secret, with the fields that the test needs. */
 export interface ClassInput {
   readonly provider: string;
   readonly spec: object;

@@ -19,13 +19,13 @@ import { nodesOf } from '../drivers/fleet.ts';
 import type { ClassInput } from './class-input.ts';
 import { SAMPLES } from './providers.ts';
 
-// Modules load in real time, which a virtual clock does not see.
+// The SDK is loaded first, because loading takes real time and the test uses a virtual clock.
 await loadSdk();
 
-/** A cloud that checks credentials, its driver, and a valid class. */
+/** A cloud that verifies credentials, with its driver and a valid class. */
 export interface CloudOf {
   readonly driver: (context: DriverContext) => DriverDefinition<never, never>;
-  /** The server at an origin, or the error of the connection. */
+  /** Returns the server at an origin, or the error of the connection. */
   readonly origins: (origin: string) => Transport | Error;
   readonly ordinary: ClassInput;
 }
@@ -33,15 +33,15 @@ export interface CloudOf {
 interface Environment {
   readonly clock: VirtualClock;
   readonly client: KubeClient;
-  /** Variables of the controller's environment; absent: none. */
+  /** The environment variables of the controller. If absent, none. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** Files that the controller can read; absent: none. */
+  /** The files that the controller can read. If absent, none. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
 const failing = (code: string, message: string): Error => Object.assign(new Error(message), { code });
 
-/** Connection errors, by a part of the host name. */
+/** Connection errors by a part of the host name. */
 const FAILURES: Readonly<Record<string, (host: string) => Error>> = {
   'eu-west-9': (host) => failing('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`),
   'eu-west-8': (host) => failing('ECONNREFUSED', `connect ECONNREFUSED ${host}:443`),
@@ -54,7 +54,7 @@ const FAILURES: Readonly<Record<string, (host: string) => Error>> = {
   'nowhere.example': (host) => failing('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`),
 };
 
-/** @param hosts Parts of the names of hosts that are the cloud's */
+/** @param hosts Parts of the host names of the cloud */
 const originsOf =
   (transport: Transport, hosts: readonly string[]) =>
   (origin: string): Transport | Error => {
@@ -78,7 +78,7 @@ const html = (status: number): TransportResponse => ({
   text: async () => '<html>Welcome to the proxy</html>',
 });
 
-/** A metadata server that refuses some identities. Their names describe the failure. */
+/** A metadata server that refuses some identities. The name of such an identity describes the error. */
 const metadataOf =
   (cloud: Transport): Transport =>
   async (request) => {
@@ -88,10 +88,10 @@ const metadataOf =
     return cloud(request);
   };
 
-/** The access key of a controller with a wrong clock, and temporary keys that have expired. */
+/** An access key that belongs to a controller with a wrong clock, and temporary keys that have expired. */
 export const LATE_KEY = 'AKIALATE';
 export const EXPIRED_KEY = 'ASIAEXPIRED';
-/** A path, form field or issuer with this text comes from a controller whose clock is ahead. */
+/** A path, a form field or an issuer with this text belongs to a controller whose clock is ahead. */
 export const LATE = 'late-clock';
 const LATE_MS = 20 * 60_000;
 
@@ -105,7 +105,7 @@ const dated = (clock: VirtualClock, lateMs: number, status: number, body: string
   };
 };
 
-/** EC2 and STS, for expired keys and for a controller whose clock is ahead: EC2 answers both with the same code. */
+/** EC2 and STS, for expired keys and for a controller whose clock is ahead. EC2 uses the same error code for both. */
 const withExpiredRequests =
   (clock: VirtualClock, cloud: Transport): Transport =>
   async (request) => {
@@ -116,7 +116,7 @@ const withExpiredRequests =
     return dated(clock, key === LATE_KEY ? LATE_MS : 0, 400, body);
   };
 
-/** Refusals of Microsoft Entra, by a part of the tenant or of the application. */
+/** Errors of Microsoft Entra, by a part of the tenant or of the application. */
 const ENTRA: Readonly<Record<string, string>> = {
   'expired-secret': 'AADSTS7000222: The provided client secret keys are expired.',
   'disabled-application': 'AADSTS7000112: Application is disabled.',
@@ -126,7 +126,7 @@ const ENTRA: Readonly<Record<string, string>> = {
 /** A subscription or project that the account cannot use. */
 export const FORBIDDEN = 'forbidden-by-the-account';
 
-/** The login of Azure and Resource Manager, with refusals that the emulator does not know. */
+/** The login service of Azure and Resource Manager, with errors that the emulator does not have. */
 const withEntra =
   (clock: VirtualClock, cloud: Transport): Transport =>
   async (request) => {
@@ -142,7 +142,7 @@ const withEntra =
     return dated(clock, name === LATE ? LATE_MS : 0, 401, body);
   };
 
-/** Google's token endpoint, for a controller whose clock is ahead, and a project that the account cannot use. */
+/** Google's token endpoint, for a controller whose clock is ahead, and for a project that the account cannot use. */
 const withGoogle =
   (clock: VirtualClock, cloud: Transport): Transport =>
   async (request) => {
@@ -155,7 +155,7 @@ const withGoogle =
     return dated(clock, 0, 403, JSON.stringify({ error }));
   };
 
-/** A host with a metadata service, which answers with a page at the host `page.example`. */
+/** A host with a metadata service. At the host `page.example`, the service returns an HTML page. */
 const hostsOf = (cloud: Transport) => {
   const known = originsOf(cloud, ['.amazonaws.com', '169.254.169.254', '169.254.170.2']);
   return (origin: string): Transport | Error =>
@@ -166,12 +166,12 @@ const readerOf = (files: Readonly<Record<string, string>>) => ({
   readFile: async (path: string): Promise<string | undefined> => files[path],
 });
 
-/** The same key for all: it takes a while to make. */
+/** All service accounts have the same key, because it takes long to generate. */
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const pem = (key: typeof publicKey, type: 'spki' | 'pkcs8'): string =>
   key.export({ type, format: 'pem' } as never).toString();
 const ACCOUNT = { type: 'service_account', project_id: 'project-p', client_email: 'machines@project-p.example' };
-/** The key of a service account, with some of it replaced. */
+/** The key of a service account. `change` replaces some of its members. */
 export const serviceAccount = (change: object = {}): string =>
   JSON.stringify({ ...ACCOUNT, private_key: pem(privateKey, 'pkcs8'), ...change });
 

@@ -2,9 +2,9 @@ import { certificateOf, pemOf, rsaKeys } from '../drivers/credentials/rsa.ts';
 import { FORBIDDEN, LATE } from './clouds.ts';
 import { type Case, sample } from './sample.ts';
 
-/** Logins of Azure that cannot work. */
+/** Logins of Azure that always fail. */
 
-/** The clock of the tests begins here. */
+/** The clock of the tests starts on this day. */
 const day = (days: number): Date => new Date(Date.UTC(2026, 0, 1 + days));
 const keys = rsaKeys();
 const certificate = (from: number, until: number): string =>
@@ -17,7 +17,7 @@ const workload = (token: string, change: Readonly<Record<string, string>> = {}):
   files: { '/tokens/azure': token },
 });
 const FIX = String.raw`; correct the credentials in Secret default\/odd \(data\.`;
-/** The status of a machine has the same text without the reason of the event. */
+/** The expected status of a machine. It has the text of the event without the reason. */
 const withoutReason = ({ source }: RegExp): RegExp => new RegExp(source.replace('^CredentialsRefused: .*', ''));
 const refusal = (text: string): RegExp => new RegExp(`^CredentialsRefused: .*${text}.*${FIX}`);
 const ofCertificate = (from: number, change: Readonly<Record<string, string>>) => ({
@@ -29,7 +29,7 @@ const BEHIND_A_PROXY = refusal('login\\.microsoftonline\\.com: 200, and an answe
 const LATE_CLOCK = refusal(
   'AADSTS700024.*clock of this controller is 20 min ahead of the token service: correct the clock',
 );
-/** Refusals of an application, by the kind of its proof. */
+/** Errors of an application, by the kind of its credentials. */
 const REFUSALS: readonly (readonly [what: string, input: Pick<Case, 'secret' | 'files'>, event: RegExp])[] = [
   [
     'a secret that has expired',

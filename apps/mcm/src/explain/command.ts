@@ -18,7 +18,7 @@ export function addExplain(program: Command, environment: CommandEnvironment): v
   });
 }
 
-/** Adds `mcm drain`, which only previews. */
+/** Adds `mcm drain`, which only shows a preview. */
 export function addDrain(program: Command, environment: CommandEnvironment): void {
   withOutput(
     withCluster(
@@ -26,7 +26,7 @@ export function addDrain(program: Command, environment: CommandEnvironment): voi
         .command('drain')
         .description('show the drain of a machine, or preview the drain that its deletion would start; changes nothing')
         .argument('<machine...>', 'its name, or machine/NAME')
-        // Not a required option: commander would then report it before a misspelled flag.
+        // The option is not required for commander. Otherwise, commander would report its absence before a misspelled flag.
         .option('--preview', 'required: the command only previews; to drain a machine, delete it'),
     ),
   ).action(async (words: string[], flags: AskFlags & { preview?: true }) => {

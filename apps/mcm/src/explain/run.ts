@@ -58,11 +58,11 @@ const machineTarget = ({ client, target, namespace }: Cluster, name: string, ran
   name,
   clock: realClock,
   random,
-  // The command only reads: a signal may end the process at any time.
+  // The command only reads, so a signal may end the process at any time.
   signal: new AbortController().signal,
 });
 
-/** `mcm drain --preview`. Throws `UserError`, after printing the known part, when the drain is not known. */
+/** `mcm drain --preview`. If the drain is not known, it prints the known part and then throws `UserError`. */
 export const reportDrain = (text: string, flags: AskFlags, { say, random }: Asked): Promise<void> =>
   inCluster(flags, 'drain', async (cluster) => {
     const name = nameOf('Machine', text);

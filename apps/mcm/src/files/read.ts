@@ -18,7 +18,7 @@ interface Source {
   readonly text: string;
 }
 
-/** Whether the directories below the given ones are read too, as with `-R` of kubectl. */
+/** Whether subdirectories of the given directories are read too, as with `-R` of kubectl. */
 export interface Reading {
   readonly recursive?: boolean;
 }
@@ -31,7 +31,7 @@ async function filesOf(path: string, { recursive = false }: Reading): Promise<re
   });
   if (!found.isDirectory()) return [path];
   const entries = await readdir(path, { recursive, withFileTypes: true });
-  // Links too: the files of a mounted ConfigMap are links.
+  // Links are read too, because the files of a mounted ConfigMap are links.
   const files = entries.filter((entry) => !entry.isDirectory() && TEXT.test(entry.name));
   if (files.length === 0) throw new UserError(`${path} contains no file with the extension .json, .yaml or .yml`);
   return files.map((entry) => join(entry.parentPath, entry.name)).toSorted();
@@ -56,12 +56,12 @@ export function documentsOf(text: string): readonly string[] {
   return text.split(/^---.*$/m).flatMap(jsonDocumentsOf);
 }
 
-/** The objects of a stream of JSON objects, such as the output of jq. Another text is one document. */
+/** Splits a stream of JSON objects, such as the output of jq. Any other text is one document. */
 function jsonDocumentsOf(text: string): readonly string[] {
   if (!text.trimStart().startsWith('{')) return [text];
   const documents: string[] = [];
   let [depth, start] = [0, 0];
-  // A string as a whole, so that its braces do not count.
+  // A string is matched as a whole, so that its braces are not counted.
   for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/g)) {
     if (token === '{') depth += 1;
     if (token !== '}') continue;
@@ -88,7 +88,7 @@ function objectOf({ name, text }: Source): readonly KubeObject[] {
   return objects;
 }
 
-/** Names the file in the error of a parser. */
+/** Adds the name of the file to the error of a parser. */
 function inFile<T>(name: string, parse: () => T): T {
   try {
     return parse();
@@ -101,8 +101,8 @@ function inFile<T>(name: string, parse: () => T): T {
 /**
  * Reads the objects of files, of the YAML and JSON files in directories, and of standard input (`-`).
  *
- * The values are those of `kubectl apply`: `0644` is 420 and `yes` is true. A field that the kind does not have is refused, as the
- * API server refuses it with strict validation.
+ * Values are read as in `kubectl apply`: `0644` is 420, and `yes` is true. A field that the kind does not have is refused,
+ * as in the API server with strict validation.
  * @throws UserError with the name of the file
  */
 export async function readObjects(

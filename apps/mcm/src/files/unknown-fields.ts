@@ -20,7 +20,7 @@ function schemaOf({ apiVersion = '', kind = '' }: KubeObject): StructuralSchema 
   return undefined;
 }
 
-/** The paths of fields that the kind of an object does not have; none for a kind that is not of this project. */
+/** The paths of fields that the kind of an object does not have. Empty for a kind of another project. */
 export function unknownFieldsOf(object: KubeObject): readonly string[] {
   const schema = schemaOf(object);
   if (schema === undefined) return [];

@@ -1,7 +1,7 @@
 import { isConflict, isNotFound, type KubeClient } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
-/** An object with the fields for its URL. */
+/** The fields of an object that its URL contains. */
 interface Identified {
   readonly apiVersion: string;
   readonly kind: string;
@@ -32,7 +32,7 @@ export interface Applied {
 
 /** Options of {@link applyObjects}. */
 export interface ApplyOptions {
-  /** Overwrite fields of other field managers. */
+  /** Whether fields of other field managers are overwritten. */
   readonly force: boolean;
   readonly signal: AbortSignal;
   /** Called for each applied object, because a later one may fail. */
@@ -40,9 +40,9 @@ export interface ApplyOptions {
 }
 
 /**
- * Applies objects server-side as field manager `mcm-install`, in order. Fields of other managers remain.
- * Throws `UserError` for a conflict with another manager (unless `force`), and for a kind that the cluster does not have.
- * Objects that were applied before the error remain.
+ * Applies objects server-side in order, as field manager `mcm-install`. Fields of other managers stay unchanged. Throws
+ * `UserError` for a conflict with another manager (unless `force` is set), and for a kind that does not exist in the
+ * cluster. Objects that were applied before the error stay.
  */
 export async function applyObjects(
   client: KubeClient,
@@ -73,7 +73,7 @@ async function applyObject(
   } catch (error) {
     if (isConflict(error))
       throw new UserError(`${what}: ${error.message}; to overwrite these fields: --force-conflicts`);
-    // A missing namespace is also a 404, but then the answer contains its name.
+    // A missing namespace also causes the error 404, but then the answer contains a name.
     if (isNotFound(error) && error.status.details?.name === undefined)
       throw new UserError(
         `${what}: the cluster does not have the kind ${object.kind} (${object.apiVersion}); install its CRD, or omit it from --with`,

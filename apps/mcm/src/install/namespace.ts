@@ -6,9 +6,9 @@ interface Namespace {
 }
 
 /**
- * Creates the namespace of an installation if it does not exist, so that nothing else is written without it.
+ * Creates the namespace of an installation if it does not exist. No object is applied before.
  * @returns whether it was created
- * @throws UserError if it is being deleted, or if it does not exist and may not be created
+ * @throws UserError if it is being deleted, or if the user has no permission to create it
  */
 export async function ensureNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<boolean> {
   const path = '/api/v1/namespaces';
@@ -17,7 +17,7 @@ export async function ensureNamespace(client: KubeClient, name: string, signal: 
     if (metadata.deletionTimestamp === undefined) return false;
     throw new UserError(`namespace ${name} is being deleted; wait until it is gone, or use another --namespace`);
   } catch (error) {
-    // Without this permission, only the first object of the namespace shows whether it exists.
+    // Without the permission to read namespaces, applying the first object shows whether the namespace exists.
     if (isForbidden(error)) return false;
     if (!isNotFound(error)) throw error;
   }

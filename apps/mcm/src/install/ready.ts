@@ -2,7 +2,7 @@ import { type Clock, type EventObject, errorText, events, ignoreNotFound, type K
 
 const POLL_MS = 2_000;
 
-/** A Deployment or a DaemonSet, as far as its readiness needs it. */
+/** A Deployment or a DaemonSet, with the fields that show its readiness. */
 interface Workload {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace: string; readonly generation?: number };
@@ -44,7 +44,7 @@ export interface ReadyOptions {
 
 /**
  * Waits until all Deployments and DaemonSets among the objects are rolled out.
- * @returns the reasons why some are not ready when the time is over; empty if all are ready
+ * @returns the reasons why some are not ready at the timeout; empty if all are ready
  */
 export async function untilReady(
   client: KubeClient,
@@ -74,7 +74,7 @@ const count = ({ status }: Workload, field: string): number => {
   return typeof value === 'number' ? value : 0;
 };
 
-/** The replicas that must be available. A DaemonSet has one for each node. */
+/** The number of replicas that must be available. For a DaemonSet, it is the number of nodes. */
 const wantedOf = (workload: Workload): number =>
   workload.kind === 'DaemonSet' ? count(workload, 'desiredNumberScheduled') : (workload.spec.replicas ?? 1);
 
@@ -94,7 +94,7 @@ async function reasonsOf(client: KubeClient, workload: Workload, signal: AbortSi
   const path = `/api/v1/namespaces/${metadata.namespace}/pods?labelSelector=${encodeURIComponent(selector.join(','))}`;
   const what = `${kind.toLowerCase()}/${metadata.name}`;
   const head = `${what}: ${availableOf(workload)} of ${wantedOf(workload)} pods are available`;
-  // A quota or an admission webhook refuses the pods.
+  // For example, a quota or an admission webhook refuses the pods.
   const refused = status?.conditions?.filter((one) => one.type === 'ReplicaFailure' && one.status === 'True') ?? [];
   try {
     const { items } = await client.request<{ items: readonly Pod[] }>('GET', path, { signal });
@@ -129,7 +129,7 @@ async function reasonOfPod(
     return [`pod ${metadata.name}, container ${name}: ${reason}${message ? `: ${message}` : ''}${crashed}`];
   });
   if (waiting.length > 0) return waiting;
-  // A missing Secret, for example, is only in the events.
+  // Some reasons, such as a missing Secret, are only in events.
   const recent = await ignoreNotFound(
     client
       .resource<EventObject>(events, namespace)

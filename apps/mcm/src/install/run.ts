@@ -38,7 +38,7 @@ const isAskedFor = (name: string, asked: readonly string[]): boolean =>
 
 const isKnown = (provider: string): boolean => PROVIDERS.some((known) => known === provider);
 
-/** The provider, which has no default. The roles of the target cluster do not depend on it. */
+/** Returns the provider, which has no default. The roles of the target cluster do not depend on it. */
 function providerOf({ provider, part, controllerImage }: InstallFlags): string {
   const others = `${PROVIDERS.join(', ')}, or the name of another provider with --controller-image`;
   if (provider === undefined) {

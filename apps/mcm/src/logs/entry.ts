@@ -1,13 +1,16 @@
 import { eachFormatted, type OutputFormat } from '../output/format.ts';
 
-/** From the lowest level to the highest. */
+/** The levels of log lines, with the lowest first. */
 export const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** One line of a program's log. */
+/** One line in the log of a program. */
 export interface LogEntry {
   readonly program: string;
-  /** RFC 3339. A line without a time, such as a stack, has the time of the line before it; empty at the start of a file. */
+  /**
+   * RFC 3339. A line without a time, such as a line of a stack, has the time of the line before it. Empty at the start of a
+   * file.
+   */
   readonly at: string;
   /** Undefined for an unstructured line. */
   readonly level: Level | undefined;
@@ -16,15 +19,15 @@ export interface LogEntry {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A filter for entries. All conditions must be true. */
+/** A filter for entries. An entry must match all of its conditions. */
 export interface LogFilter {
   readonly programs?: readonly string[] | undefined;
   readonly machine?: string | undefined;
-  /** This level and higher ones. */
+  /** The lowest level that matches. */
   readonly level?: Level | undefined;
 }
 
-/** Parses one line. Never fails: an unstructured line becomes the message. */
+/** Parses one line. It has no errors: an unstructured line becomes the message. */
 export function parseEntry(program: string, line: string, before = ''): LogEntry {
   const parsed = structured(line);
   if (!parsed) return { program, at: before, level: undefined, message: line, fields: {} };
@@ -49,7 +52,7 @@ function structured(line: string): Readonly<Record<string, unknown>> | undefined
   }
 }
 
-/** Whether a value contains the name of the machine: alone, as `namespace/name`, or in a list. */
+/** Whether a value contains the name of the machine: as the whole value, as `namespace/name`, or in a list. */
 const names = (value: unknown, machine: string): boolean =>
   Array.isArray(value)
     ? value.some((one) => names(one, machine))
@@ -62,13 +65,13 @@ export function isWanted(entry: LogEntry, { programs, machine, level }: LogFilte
   return level === undefined || entry.level === undefined || LEVELS.indexOf(entry.level) >= LEVELS.indexOf(level);
 }
 
-/** Oldest first. Lines of one program keep their order. */
+/** Sorts entries by time, with the oldest first. Lines of one program keep their order. */
 export const byTime = (entries: readonly LogEntry[]): LogEntry[] =>
   entries.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
 
 const MARKS: Readonly<Record<Level, string>> = { debug: '.', info: ' ', warn: '!', error: 'E' };
 
-/** One entry as text. JSON is one object per line, YAML one document per entry. */
+/** One entry as text. In JSON each entry is one line, and in YAML one document. */
 export const entryText = (entry: LogEntry, format: OutputFormat): string =>
   eachFormatted(format, entry, lineOf(entry, format === 'wide')).join('\n');
 

@@ -30,7 +30,7 @@ export class LogFolder {
     }
   }
 
-  /** The new lines of all programs since the last call, oldest first. */
+  /** The new lines of all programs since the last call, with the oldest first. */
   async read(): Promise<LogEntry[]> {
     const entries: LogEntry[] = [];
     for (const program of (await this.programs()).sort()) {
@@ -41,7 +41,7 @@ export class LogFolder {
     return byTime(entries.filter(({ message }) => message !== ''));
   }
 
-  /** Incomplete lines at the ends of the files. Call it when no program writes any more. */
+  /** Incomplete lines at the ends of the files. Call it when no program writes any longer. */
   unfinished(): LogEntry[] {
     return [...this.#tails].flatMap(([program, tail]) => tail.unfinished.map((line) => this.#entry(program, line)));
   }
@@ -53,8 +53,8 @@ export class LogFolder {
   }
 
   /**
-   * Yields new lines until the signal aborts, across rotations and restarts of the programs and of the instance. Lines that
-   * were written earlier and not read yet come first.
+   * Yields new lines until the signal aborts, also after rotations and restarts of the programs and of the instance. It
+   * starts with earlier lines that were not read yet.
    */
   async *follow(signal: AbortSignal): AsyncGenerator<LogEntry[]> {
     await this.programs();

@@ -22,8 +22,8 @@ export interface LogEnvironment {
 }
 
 /**
- * Prints logs; with `follow`, until the signal aborts.
- * @throws UserError if there are no logs, or none of a named program
+ * Prints logs. With `follow`, it continues until the signal aborts.
+ * @throws UserError if there are no logs, or no log of a named program
  */
 export async function showLogs(
   programs: readonly string[],

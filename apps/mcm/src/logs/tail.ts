@@ -2,7 +2,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { StringDecoder } from 'node:string_decoder';
 
 const CHUNK = 64 * 1024;
-/** The number of bytes at the start of a file that identify it. */
+/** The number of bytes at the start of a file that are compared to recognize the file. */
 const HEAD = 256;
 
 /**
@@ -31,10 +31,10 @@ export class FileTail {
     }
     const there = await inodeOf(this.#path);
     if (there === undefined || (this.#file && there === this.#inode)) return lines;
-    // The writer may have written to the old file for a moment after the rotation.
+    // For a short time after the rotation, the program may have written to the old file.
     if (this.#file) lines.push(...(await this.#readOn(this.#file)));
     await this.close();
-    // The new file may be deleted already. Then the next call opens its successor.
+    // The new file may already be deleted. Then the next call opens the file after it.
     this.#file = await openIfThere(this.#path);
     if (!this.#file) return lines;
     this.#inode = (await this.#file.stat()).ino;
@@ -52,7 +52,7 @@ export class FileTail {
     this.#file = undefined;
   }
 
-  /** Restarts at the beginning. Returns the incomplete line, which the writer will not complete. */
+  /** Starts at the beginning of the file. Returns the incomplete last line, which will not be completed. */
   #begin(): readonly string[] {
     const left = this.unfinished;
     this.#offset = 0;

@@ -1,4 +1,4 @@
-/** Symbols in the output of commands, and their replacements in ASCII. */
+/** The replacements in ASCII for symbols in the output of commands. */
 const SIGNS: Readonly<Record<string, string>> = {
   '├─': '|-',
   '└─': '`-',
@@ -12,10 +12,10 @@ const SIGNS: Readonly<Record<string, string>> = {
   '’': "'",
 };
 
-/** Replaces these symbols. Other characters in names and messages remain. */
+/** Replaces the symbols. Other characters in names and messages stay unchanged. */
 export const ascii = (text: string): string => text.replace(/[├└]─|[│–×…●█░’]/g, (sign) => SIGNS[sign] ?? sign);
 
-/** Whether the locale supports only ASCII, as in C and POSIX. Without a locale, the answer is false. */
+/** Whether the locale supports only ASCII, such as C and POSIX. Without a locale, the result is false. */
 export function isAscii(env: Readonly<Record<string, string | undefined>>): boolean {
   const locale = [env.LC_ALL, env.LC_CTYPE, env.LANG].find((value) => value) ?? '';
   return locale !== '' && !/utf-?8/i.test(locale);

@@ -24,8 +24,8 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /**
  * The output of a command: lines of text, or the model as JSON or YAML.
- * @param text Returns the lines of text, which {@link printable} makes safe; `wide` adds columns.
- * @param columns The width of the terminal; default: that of the standard output, undefined for a file or a pipe.
+ * @param text Returns the lines of text, which {@link printable} makes safe. `wide` adds columns.
+ * @param columns The width of the terminal. Default: the width of the standard output; undefined for a file or a pipe.
  */
 export function formatted<T>(
   format: OutputFormat,
@@ -44,7 +44,7 @@ export function printProblem(message: string): void {
   process.stderr.write(`${wrappedText(lines, columnsOf(process.stderr))}\n`);
 }
 
-/** One item of a sequence: JSON is one object per line, YAML one document per item. */
+/** One item of a sequence. In JSON each item is one line, and in YAML one document. */
 export function eachFormatted(
   format: OutputFormat,
   model: object,
@@ -56,7 +56,7 @@ export function eachFormatted(
   return wrapped(printable(text), columns);
 }
 
-/** Objects to apply: a `List` as JSON, else a stream of YAML documents, also for text. */
+/** Objects that users can apply: a `List` in JSON, otherwise a stream of YAML documents. */
 export function listFormatted(format: OutputFormat, objects: readonly object[], text: () => string): string[] {
   if (format === 'json') return formatted(format, { apiVersion: 'v1', kind: 'List', items: objects }, () => []);
   const stream = format === 'yaml' ? yamlStream(objects) : text();

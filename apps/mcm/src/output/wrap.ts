@@ -1,7 +1,7 @@
 /** The lines of a tree and the dash of a list before the text of a line, in Unicode or ASCII. */
 const LEAD = /^(?:[\s│├└─|]|`-)*(?:- )?/;
 
-/** The same space below a line: a branch continues downwards, a last branch and a dash do not. */
+/** The start of the next line, with the same width. A branch continues downwards; a last branch and a dash do not. */
 const below = (lead: string): string =>
   lead
     .replaceAll('├─', '│ ')
@@ -12,7 +12,7 @@ const below = (lead: string): string =>
 export const columnsOf = (stream: NodeJS.WriteStream): number | undefined =>
   stream.isTTY ? stream.columns : undefined;
 
-/** A text with each line as {@link wrapped}. */
+/** Wraps each line of a text with {@link wrapped}. */
 export const wrappedText = (text: string, columns: number | undefined): string =>
   text
     .split('\n')
@@ -20,9 +20,9 @@ export const wrappedText = (text: string, columns: number | undefined): string =
     .join('\n');
 
 /**
- * A line as lines of at most `columns` characters, so that a terminal breaks no word. Later lines are indented below the first
- * one. A longer word, such as a path, has its own line.
- * @param columns Undefined, such as for a file or a pipe: the line stays as it is.
+ * Splits a line into lines of at most `columns` characters, between words. Later lines are indented like the text of the
+ * first one. A longer word, such as a path, has its own line.
+ * @param columns Undefined, for example for a file or a pipe: the line is not split.
  */
 export function wrapped(line: string, columns: number | undefined): readonly string[] {
   if (columns === undefined || line.length <= columns) return [line];

@@ -18,7 +18,7 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
         .description(
           'simulate the application of machinedeployments: machines in their order, duration and blockers; changes nothing',
         )
-        // Not a required option: commander would then report it before a misspelled flag.
+        // The option is not required for commander. Otherwise, commander would report its absence before a misspelled flag.
         .option(
           '-f, --filename <path>',
           'file of machinedeployments (and machineclasses), a directory of these, or - for standard input; repeatable',
@@ -39,7 +39,7 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
         ),
     ),
   ).action(async (flags: PlanFlags) => {
-    // The exit code of an error, until the plan is complete: 1 means that the plan has steps.
+    // Until the plan is complete, the exit code is that of an error. The code 1 would mean that the plan has steps.
     process.exitCode = PLAN_EXIT.problem;
     const { filename } = flags;
     if (filename === undefined)

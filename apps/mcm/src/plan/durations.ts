@@ -11,13 +11,13 @@ export interface GivenDurations {
   readonly update?: number | undefined;
 }
 
-/** The join times of machines with a node, in milliseconds. */
+/** The join times of machines with a Node, in milliseconds. */
 function joinTimes(machines: readonly Machine[], nodes: readonly Node[], className?: string): readonly number[] {
   const created = new Map(nodes.map(({ metadata }) => [metadata.name, Date.parse(metadata.creationTimestamp)]));
   return machines.flatMap(({ metadata, spec }) => {
     const joined = created.get(metadata.labels?.[Labels.Node] ?? '');
     const ms = joined === undefined ? -1 : joined - Date.parse(metadata.creationTimestamp);
-    // The VM of a node that is older than its machine was adopted.
+    // If a Node is older than its machine, the machine adopted its VM, so it has no join time.
     return ms >= 0 && (className === undefined || spec.class.name === className) ? [ms] : [];
   });
 }
@@ -25,7 +25,7 @@ function joinTimes(machines: readonly Machine[], nodes: readonly Node[], classNa
 const median = (times: readonly number[]): number | undefined =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)];
 
-/** The median join time of machines with a node; undefined: no machine has joined. */
+/** The median join time of machines with a Node; undefined if no machine has joined. */
 export const joinedIn = (
   machines: readonly Machine[],
   nodes: readonly Node[],
@@ -41,7 +41,7 @@ interface Steps {
 
 const rounded = (ms: number): string => formatDurationMs(Math.round(ms / 1_000) * 1_000);
 
-/** The assumed durations of the steps of a plan, with the origin of each. */
+/** Lines with the assumed durations of the steps of a plan, and the origin of each duration. */
 export function durationLines(
   { machines, nodes }: { readonly machines: readonly Machine[]; readonly nodes: readonly Node[] },
   given: GivenDurations,
@@ -76,8 +76,8 @@ function joinLine(
 }
 
 /**
- * The duration of a drain. A blocked drain lasts until pods may be deleted, or forever if they never are.
- * @param guess for a drain without blockers
+ * The duration of a drain. A blocked drain lasts until its pods may be deleted, or forever if they may never be deleted.
+ * @param guess The duration of a drain without blockers
  */
 export function drainMs(drain: DrainExplanation, now: Date, guess: number): number {
   const goes = drain.pods.some(({ fate }) => fate !== 'stays');
@@ -87,7 +87,7 @@ export function drainMs(drain: DrainExplanation, now: Date, guess: number): numb
   return until === undefined ? Number.POSITIVE_INFINITY : Math.max(until.getTime() - now.getTime(), guess);
 }
 
-/** The time until a drain that never ends no longer counts as ending; undefined for a drain that ends. */
+/** The time after which a drain without an end is no longer considered. Undefined for a drain that ends. */
 function undrainedMs(drain: DrainExplanation, now: Date): number | undefined {
   return Number.isFinite(drainMs(drain, now, 0)) ? undefined : Math.max(drain.overAt.getTime() - now.getTime(), 0);
 }
@@ -95,7 +95,7 @@ function undrainedMs(drain: DrainExplanation, now: Date): number | undefined {
 const isRefused = (machine: Machine): boolean =>
   machine.status?.lastOperation?.state === 'Failed' && isPastDrain(machine);
 
-/** The assumed durations for every machine. */
+/** The assumed durations of each machine. */
 export function durationsOf(
   { machines, nodes }: { readonly machines: readonly Machine[]; readonly nodes: readonly Node[] },
   given: GivenDurations,
@@ -117,7 +117,7 @@ export function durationsOf(
   };
   return {
     join,
-    // A VM whose deletion the cloud refuses remains until a user acts.
+    // If the cloud refuses the deletion of a VM, the VM exists until a user acts.
     gone: (machine) => (isRefused(machine) ? Number.POSITIVE_INFINITY : drained(machine) + GUESSES.remove),
     undrained: ({ metadata }) => {
       const drain = drains.get(metadata.name);

@@ -10,7 +10,7 @@ const totals = ({ machines: { made, deleted, updated } }: DeploymentPlan): strin
     ...(updated > 0 ? [`${many(updated, 'machine')} updated in place`] : []),
   ].join(', ') || 'the plan changes no machine';
 
-/** A plan as lines of text; `wide` adds the reason of each step. */
+/** A plan as lines of text. `wide` adds the reason for each step. */
 export function planLines(plans: readonly DeploymentPlan[], wide: boolean): string[] {
   return plans.flatMap((plan, index) => [...(index > 0 ? [''] : []), ...deploymentPlanLines(plan, wide)]);
 }

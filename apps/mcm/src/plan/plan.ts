@@ -34,9 +34,9 @@ export interface DeploymentPlan {
   readonly namespace: string;
   readonly wants: string;
   readonly steps: readonly PlannedStep[];
-  /** Estimated duration until no further step follows. */
+  /** The estimated duration until the last step. */
   readonly lasts: string;
-  /** Whether the deployment reaches its spec in the end. */
+  /** Whether the deployment reaches its spec. */
   readonly complete: boolean;
   readonly machines: { readonly made: number; readonly deleted: number; readonly updated: number };
   readonly leastAvailable: number;
@@ -51,21 +51,25 @@ export interface DeploymentPlan {
 export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others' | 'classes'> {
   readonly deployment: MachineDeployment;
   readonly nodes: readonly Node[] | undefined;
-  /** Why no VM can be created from the stored class of the template; absent: its provider spec is valid, or unknown. */
+  /**
+   * The reason why the stored class of the template is invalid. Absent if its provider spec is valid, or if that is not
+   * known.
+   */
   readonly classProblem?: string | undefined;
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;
 }
 
-/** Shows what a drain of each of these machines would do; null: the caller may not read it. */
+/** Returns a preview of the drain of each machine. Null: the user has no permission to read the drain. */
 export type PreviewDrains = (machines: readonly Machine[]) => Promise<ReadonlyMap<string, DrainExplanation> | null>;
 
-/** The plan previews at most this many drains, and assumes an undisturbed drain for the other machines. */
+/** Maximum number of previewed drains. For the other machines, the plan assumes drains without blockers. */
 const MOST_DRAINS = 20;
 
 /**
- * Plans a deployment in two passes. The first one finds the machines that are deleted. The second one adds what blocks
- * their drains. It runs only if the drains differ from the assumption, because thousands of machines take seconds.
+ * Plans a deployment in two passes. The first pass finds the machines that are deleted. The second pass adds the reasons
+ * that block their drains. It runs only if the drains differ from the assumption, because it takes seconds for thousands of
+ * machines.
  */
 export async function planDeployment(
   source: PlanSource,
@@ -77,7 +81,7 @@ export async function planDeployment(
     durationsOf({ machines: source.fleet, nodes: source.nodes ?? [] }, given, drains, now);
   const assumed = lasting(new Map());
   const before = simulated(source, assumed, now);
-  // Machines in deletion come first, because something may block their drains now.
+  // Machines that are being deleted come first, because their drains may be blocked now.
   const disrupted = [...goingOf(source), ...before.disrupted];
   const looked = disrupted.slice(0, MOST_DRAINS);
   const seen = looked.length === 0 ? undefined : await preview(looked);
@@ -206,7 +210,7 @@ function assumptions({ deployment: { metadata }, nodes, manager, ofMachines }: P
   ];
 }
 
-/** The classes after the file is applied: those of the file, and the others. */
+/** The classes after the file is applied: the classes of the file, and the stored classes that the file does not contain. */
 export const withClasses = (there: readonly MachineClass[], more: readonly MachineClass[]): readonly MachineClass[] => [
   ...more,
   ...there.filter(({ metadata }) => more.every((one) => one.metadata.name !== metadata.name)),

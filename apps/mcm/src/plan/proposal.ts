@@ -4,7 +4,7 @@ import type { KubeObject } from '@mcm/kube';
 import { isRecord, withoutUndefined } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
-/** The annotation of `kubectl apply` with the last applied object. Fields that the new file omits are removed. */
+/** The annotation of `kubectl apply` with the last applied object. It shows which fields a new file removes. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** The objects of a file. */
@@ -25,7 +25,10 @@ export function proposalsIn(objects: readonly KubeObject[], from: string): Propo
   return { deployments, classes };
 }
 
-/** The merge patch of `kubectl apply` for custom resources: the fields of the file, and null for fields of only the last one. */
+/**
+ * The merge patch of `kubectl apply` for custom resources. It contains the fields of the file, and null for fields that only
+ * the last applied object has.
+ */
 function threeWayPatch(last: unknown, file: unknown): unknown {
   if (!isRecord(file)) return file;
   const gone = isRecord(last) ? Object.keys(last).filter((key) => !(key in file)) : [];
@@ -33,7 +36,7 @@ function threeWayPatch(last: unknown, file: unknown): unknown {
   return Object.fromEntries([...gone.map((key) => [key, null]), ...kept]);
 }
 
-/** The fields that may be removed: labels, annotations and fields of the spec. */
+/** The fields of the last applied object that a file can remove: labels, annotations and fields of the spec. */
 function lastApplied(stored: MachineDeployment): unknown {
   const { metadata, spec } = parsed(stored.metadata.annotations?.[LAST_APPLIED] ?? '{}');
   const { labels, annotations } = isRecord(metadata) ? metadata : {};
@@ -53,8 +56,8 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
 }
 
 /**
- * The deployment as it would be stored after `kubectl apply`.
- * @param stored undefined for a new deployment
+ * The deployment as the server would store it after `kubectl apply`.
+ * @param stored Undefined for a new deployment
  * @throws UserError with the invalid field
  */
 export function proposed(file: KubeObject, stored: MachineDeployment | undefined, now: Date): MachineDeployment {

@@ -37,12 +37,12 @@ export interface PlanFlags extends AskFlags {
   readonly updateTime?: string;
 }
 
-/** The inputs of the process, and the refusals. */
+/** The inputs of the process, and a set for errors of the server. */
 export interface PlanEnvironment {
   readonly random: Random;
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Gets the refusals of the server for nodes and drains. */
+  /** Receives the errors of the server for nodes and drains. */
   readonly unread?: Set<string>;
 }
 
@@ -69,7 +69,7 @@ export async function reportPlan(
   const given = givenBy(flags);
   await inCluster(flags, 'plan', async (cluster) => {
     const proposals = proposalsIn(await readObjects(filenames, flags), filenames.join(', '));
-    // The command only reads: a signal may end the process at any time.
+    // The command only reads, so a signal may end the process at any time.
     const { signal } = new AbortController();
     const unread = new Set<string>();
     const model = await planAll(cluster, proposals, given, { random, signal, clock: realClock, unread });
@@ -80,13 +80,13 @@ export async function reportPlan(
   });
 }
 
-/** The exit code for plans. */
+/** The exit code for the result of plans. */
 export function planExit(plans: readonly DeploymentPlan[]): number {
   if (plans.some(({ complete }) => !complete)) return PLAN_EXIT.stuck;
   return plans.some(({ steps }) => steps.length > 0) ? PLAN_EXIT.changes : PLAN_EXIT.nothing;
 }
 
-/** Plans each deployment of a file with the objects of the cluster. Only reads. */
+/** Plans each deployment of a file with the objects of the cluster. It only reads. */
 export async function planAll(
   cluster: Pick<Cluster, 'client' | 'target' | 'namespace'>,
   { deployments, classes }: Proposals,
@@ -118,7 +118,7 @@ export async function planAll(
       ofMachines,
       nodes: all,
     };
-    // Without Nodes, drains are unknown, and the plan says so.
+    // Without permission to read Nodes, drains are unknown, and the output contains a note.
     const preview = (machines: readonly Machine[]) =>
       drainsOf(cluster.target, all ? machines : [], source.classes, ofMachines.defaults, environment);
     plans.push(await planDeployment(source, given, preview, now));
@@ -131,7 +131,7 @@ const isOther =
   ({ metadata }: MachineClass): boolean =>
     metadata.name !== one.metadata.name;
 
-/** Throws `UserError` for classes of the file from which no VM can be created. */
+/** Throws `UserError` if a class of the file is invalid. */
 async function refuseInvalidClasses(classes: readonly MachineClass[]): Promise<void> {
   const problems = await Promise.all(
     classes.map(async (one) => {
@@ -152,7 +152,10 @@ async function readAround(client: KubeClient, namespace: string) {
   return { ...there, manager, ofMachines };
 }
 
-/** Previews drains one after the other, because each reads the pods of its node. Null: pods may not be read. */
+/**
+ * Previews the drains one after the other, because each preview reads the pods of a node. Null: the user has no permission
+ * to read pods.
+ */
 async function drainsOf(
   target: KubeClient,
   machines: readonly Machine[],
@@ -179,7 +182,7 @@ async function drainsOf(
       onRefused: unread ? onRefused : undefined,
     });
     if (drain) drains.set(machine.metadata.name, drain);
-    // The refusal would be the same for every node.
+    // The error would be the same for every node.
     else if (refusals > 0) return null;
   }
   return drains;

@@ -1,13 +1,13 @@
 import type { ProviderName } from './names.ts';
 
-/** The example of the conformance package that a new provider starts with: driver, cloud emulator and configuration. */
+/** The example of the conformance package: driver, cloud emulator and configuration. A new provider is a copy of it. */
 export interface Example {
   readonly driver: string;
   readonly cloud: string;
   readonly config: string;
 }
 
-/** Replaces the name of the example, `toy`, with the name of the provider. */
+/** Replaces `toy`, the name of the example, with the name of the provider. */
 const rename = (text: string, { plain, pascal }: ProviderName): string =>
   text
     .replaceAll('./toy-cloud.ts', './cloud.ts')
@@ -15,7 +15,7 @@ const rename = (text: string, { plain, pascal }: ProviderName): string =>
     .replaceAll(/\bToy(?=[A-Z])|(?<=[a-z])Toy(?=[A-Z])/g, pascal)
     .replaceAll('toy', plain);
 
-/** All files of a new provider's package, by their path in its folder. @param version Of the packages of mcm. */
+/** All files of a new provider's package, by their path in its folder. @param version The version of the mcm packages. */
 export function providerFiles(name: ProviderName, example: Example, version: string): ReadonlyMap<string, string> {
   return new Map([
     ['package.json', packageJson(name, version)],

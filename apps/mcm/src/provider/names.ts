@@ -1,17 +1,17 @@
 import { UserError } from '../command/errors.ts';
 
-/** The name of a provider in the forms that code and documents use. */
+/** The name of a provider, in the forms for code and documents. */
 export interface ProviderName {
-  /** `hetzner-cloud`: in package names, binaries and provider ids. */
+  /** Such as `hetzner-cloud`, for package names, binaries and provider IDs. */
   readonly plain: string;
-  /** `HetznerCloud`: in identifiers. */
+  /** Such as `HetznerCloud`, for identifiers. */
   readonly pascal: string;
 }
 
 const RULE = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 const LONGEST = 30;
 
-/** @throws UserError with the rules for a name */
+/** @throws UserError with the rules for names */
 export function providerName(plain: string): ProviderName {
   if (!RULE.test(plain) || plain.length > LONGEST)
     throw new UserError(

@@ -4,7 +4,7 @@ import { type Clock, isConflict, type KubeClient, withoutUndefined } from '@mcm/
 import { getDeployment, readDeployment } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
 
-/** Template annotation of `mcm rollout restart`. It changes the template, so every machine is replaced. */
+/** The template annotation of `mcm rollout restart`. It changes the template, so that the rollout replaces every machine. */
 export const RESTARTED_AT = 'machine.sapcloud.io/restarted-at';
 
 /** A deployment of a cluster, and a clock. */
@@ -22,7 +22,7 @@ export interface Done {
   readonly action: 'paused' | 'resumed' | 'restarted' | 'rolled back' | 'promoted';
   /** The revision of an undo. */
   readonly revision?: number;
-  /** The set that a promotion made the last good set. */
+  /** The set that a promotion has recorded as the last good set. */
   readonly set?: string;
   /** Set if an undo also resumed the rollout. */
   readonly resumed?: true;
@@ -36,10 +36,15 @@ const done = ({ namespace, name }: Target, action: Done['action']): Done => ({
   text: `machinedeployment ${name} ${action}`,
 });
 
-/** The maximum number of conflicts. During a rollout, the controller writes the deployment about once a second. */
+/**
+ * Maximum number of attempts after conflicts. During a rollout, the controller writes the deployment about once per second.
+ */
 const TRIES = 20;
 
-/** Repeats a read and write after a conflict, so that a user can pause a deployment that the controller writes often. */
+/**
+ * Repeats a read and a write after a conflict. Otherwise, a user could not pause a deployment that the controller writes
+ * often.
+ */
 async function onLatest(act: () => Promise<Done>): Promise<Done> {
   for (let tries = 1; ; tries++) {
     try {
@@ -50,7 +55,7 @@ async function onLatest(act: () => Promise<Done>): Promise<Done> {
   }
 }
 
-/** The patch is bound to the version that was read: a change in between is a conflict. */
+/** The patch contains the resource version that was read, so a change in between causes a conflict. */
 async function patch(
   { client, namespace, name }: Target,
   seen: MachineDeployment,
@@ -86,7 +91,7 @@ export function resume(target: Target): Promise<Done> {
   });
 }
 
-/** Replaces every machine with the strategy of the deployment. Throws `UserError` for a paused deployment. */
+/** Replaces every machine with a rollout. Throws `UserError` for a paused deployment. */
 export function restart(target: Target): Promise<Done> {
   return onLatest(async () => {
     const deployment = await get(target);
@@ -99,7 +104,7 @@ export function restart(target: Target): Promise<Done> {
 
 /**
  * Ends the soak time of the canaries, or the pause between batches, of the current rollout. It records the newest set as the
- * last good set. The manager then continues without waiting. The next change of the template has canaries again.
+ * last good set, and the manager continues at once. The next change of the template starts with canaries again.
  * @throws UserError if no rollout waits for canaries or batches, and for a paused deployment
  */
 export function promote(target: Target): Promise<Done> {
@@ -126,8 +131,8 @@ export function promote(target: Target): Promise<Done> {
 }
 
 /**
- * Requests an undo to a revision; 0 is the previous one. The controller executes it and reports the result in an event.
- * The same write resumes a paused deployment: in two writes, the controller could first continue the rollout.
+ * Requests an undo to a revision; 0 is the previous one. The controller carries it out and reports the result in an event.
+ * The same write resumes a paused deployment. With two writes, the controller could continue the rollout in between.
  * @throws UserError for an unknown revision and for the current one.
  */
 export function undo(target: Target, revision: number): Promise<Done> {

@@ -19,7 +19,7 @@ interface RevisionView {
   readonly changeCause?: string;
 }
 
-/** All revisions, oldest first. */
+/** All revisions, with the oldest first. */
 function revisionsOf({ deployment, sets, machines }: DeploymentReading): readonly RevisionView[] {
   const { current } = splitSets(deployment, sets);
   return sets

@@ -25,7 +25,7 @@ export const reportStatus = (
     };
     const until = signal();
     const well = await followStatus(target, tell, { follow: flags.watch !== false, signal: until });
-    // After an interrupt, the rollout has not failed.
+    // An interrupt does not mean that the rollout has failed.
     until.throwIfAborted();
     process.exitCode = well ? 0 : 1;
   });

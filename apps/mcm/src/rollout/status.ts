@@ -13,7 +13,7 @@ export interface RolloutState {
   readonly text: string;
 }
 
-/** Conditions that exist only while something blocks or delays the rollout. */
+/** Conditions that exist only while the rollout is blocked or delayed. */
 const BLOCKING: readonly string[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,
@@ -66,13 +66,13 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
 
 const HEALTH_EVERY_MS = 10_000;
 
-/** The controllers that do not act and carry out a rollout. */
+/** The controllers that this rollout needs and that do not act. */
 async function stoppedFor({ client, namespace, clock }: Target, deployment: MachineDeployment) {
   const all = await readControllers({ client, namespace, clock, deployments: [deployment] });
   return notActing(all).filter(({ name }) => name !== 'machine-config-controller');
 }
 
-/** Prints each controller that stops to act, until the signal aborts. A stopped controller causes no event. */
+/** Prints each controller that stops acting, until the signal aborts. A stopped controller causes no event. */
 async function followHealth(target: Target, say: (state: RolloutState) => void, signal: AbortSignal): Promise<void> {
   let known: readonly ControllerHealth[] = [];
   while (!signal.aborted) {
@@ -87,7 +87,7 @@ async function followHealth(target: Target, say: (state: RolloutState) => void, 
 }
 
 /**
- * Prints the state of the rollout and, with `follow`, every change until it is complete or has failed.
+ * Prints the state of the rollout. With `follow`, it prints every change until the rollout is complete or has failed.
  * @returns true if it is complete, or, without `follow`, if it has not failed.
  */
 export async function followStatus(
@@ -96,7 +96,7 @@ export async function followStatus(
   { follow, signal }: { readonly follow: boolean; readonly signal: AbortSignal },
 ): Promise<boolean> {
   const ended = new AbortController();
-  // The watch below reports a lost server.
+  // Errors of this watch are ignored, because the watch below reports a lost server.
   if (follow) void followHealth(target, say, AbortSignal.any([signal, ended.signal])).catch(() => undefined);
   try {
     return await followDeployment(target, say, { follow, signal });
@@ -133,7 +133,7 @@ async function followDeployment(
   return false;
 }
 
-/** Watches until the rollout ends. Returns `unknown` if the watch ended, or if its version is too old. */
+/** Watches until the rollout ends. Returns `unknown` if the watch ended or its resource version has expired. */
 async function nextEnd(
   target: Target,
   resourceVersion: string,

@@ -12,10 +12,10 @@ export interface DeploymentView {
   readonly ready: number;
   readonly updated: number;
   readonly available: number;
-  /** The number of machines with an older template; 0 when no rollout is in progress. */
+  /** Number of machines with an older template. It is 0 if no rollout is in progress. */
   readonly old: number;
   readonly paused: boolean;
-  /** Message of the first condition with a problem. */
+  /** The message of the first condition that reports a problem. */
   readonly problem: string | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface MachineView {
   readonly name: string;
   readonly phase: string;
   readonly node: string;
-  /** Its activity or wait, while it is not Running. */
+  /** The activity or wait of a machine that is not Running. */
   readonly doing: string;
   readonly createdAt: string;
 }
@@ -37,7 +37,7 @@ export interface EventView {
   readonly count: number;
 }
 
-/** The state of the fleet for a screen or a line of text, in a stable order. All texts are safe to print. */
+/** The state of the fleet for a screen or for lines of text, in a stable order. All texts are safe to print. */
 export interface FleetView {
   readonly deployments: readonly DeploymentView[];
   readonly machines: readonly MachineView[];
@@ -47,7 +47,7 @@ export interface FleetView {
   readonly controllers: readonly ControllerHealth[];
 }
 
-/** Phases in their usual order. An empty phase is a machine whose VM is being created. */
+/** Phases in their usual order. A machine has the empty phase while its VM is being created. */
 const PHASE_ORDER = ['', 'Pending', 'Available', 'Running', 'Unknown', 'CrashLoopBackOff', 'Failed', 'Terminating'];
 export const phaseName = (phase: string): string => (phase === '' ? 'Creating' : phase);
 
@@ -74,7 +74,7 @@ export function viewFleet(
   };
 }
 
-/** Whether each deployment has its desired machines, all available and with the newest template. */
+/** Whether each deployment has all of its machines, available and with the newest template. */
 export const isSettled = (fleet: FleetView): boolean =>
   fleet.deployments.length > 0 &&
   fleet.deployments.every((d) => d.available === d.desired && d.updated === d.desired && d.old === 0) &&
@@ -108,7 +108,10 @@ const shown = (text: string | undefined): string | undefined => (text === undefi
 
 const revisionOf = (set: MachineSet): number => Number(set.metadata.annotations?.[Annotations.Revision] ?? 0);
 
-/** @param acts Whether the machine controller acts. Otherwise its last report would announce actions that it does not perform. */
+/**
+ * @param acts Whether the machine controller acts. If not, its last report is removed, because it announces actions that do
+ * not happen.
+ */
 function viewMachine(machine: Machine, acts: boolean): MachineView {
   const phase = phaseName(printable(machine.status?.currentStatus?.phase ?? ''));
   return {
@@ -123,7 +126,7 @@ function viewMachine(machine: Machine, acts: boolean): MachineView {
   };
 }
 
-/** Shortens a text for a line: removes the parts that all of these texts start with. */
+/** Shortens a text for a line: removes words that all such texts start with. */
 const inShort = (description: string): string =>
   brief(description).replace(/^Drain failed: (?:error while evicting )?/, 'Drain: ');
 

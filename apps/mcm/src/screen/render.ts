@@ -4,7 +4,7 @@ import { age } from '../output/age.ts';
 import { wrapped } from '../output/wrap.ts';
 import type { DeploymentView, EventView, FleetView } from './fleet.ts';
 
-/** `failed`: it ended by itself and is restarted after a delay. */
+/** `failed`: the program ended unexpectedly, and is restarted after a delay. */
 export type ProgramState = 'starting' | 'ready' | 'failed' | 'stopped';
 
 /** The content and the size of the live screen. */
@@ -27,7 +27,7 @@ export interface ScreenView {
 /** Below this width, columns are only as wide as their texts. */
 const NARROW = 80;
 
-/** The width of a column: the usual one, or on a narrow terminal that of its longest text. */
+/** The width of a column: the usual width, or on a narrow terminal the width of its longest text. */
 const widthOf = (usual: number, { columns }: ScreenView, texts: readonly string[]): number =>
   columns < NARROW ? Math.max(0, ...texts.map(({ length }) => length)) : usual;
 
@@ -170,7 +170,7 @@ export function cut(line: string, columns: number): string {
   const text = stripVTControlCharacters(line);
   if (text.length <= columns) return line;
   const end = text.lastIndexOf(' ', columns - 1) + 1;
-  // A first word that is too long has no end within the line.
+  // If the first word is too long, it is cut.
   const kept = text.slice(0, end).trim() === '' ? columns - 1 : Math.min(end, columns - 1);
   let visible = 0;
   let out = '';

@@ -23,31 +23,31 @@ import { ControllerWatch } from '../controllers/watch.ts';
 import { ofDeployments } from './narrow.ts';
 import { type Branch, fleetTree, type TreeSource } from './tree.ts';
 
-/** The time between two looks at a changed fleet. A burst of changes is one tree. */
+/** The time between two reads of a changed fleet. After many changes in this time, the tree is printed once. */
 const GAP_MS = 1_000;
-/** A controller that stops causes no event. */
+/** The interval of the health checks, because a controller that stops causes no event. */
 const LOOK_MS = 2_000;
 
-/** One look at a fleet: the tree, and the health of the controllers. */
+/** The tree and the health of the controllers at one time. */
 export interface Look {
   readonly model: readonly Branch[];
   readonly health: readonly ControllerHealth[];
 }
 
-/** What a watched tree shows. */
+/** The settings of a watched tree. */
 export interface FollowOptions {
   readonly allNamespaces: boolean;
   readonly all: boolean;
-  /** Only deployments with these labels. */
+  /** If set, only deployments with these labels. */
   readonly selector?: string | undefined;
-  /** Only this deployment. */
+  /** If set, only this deployment. */
   readonly name?: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
 }
 
-/** Watches a fleet, and shows each tree that differs from the one before, until the signal aborts. */
+/** Watches a fleet, and shows each tree that differs from the last one, until the signal aborts. */
 export async function followTree(
   { client, target, namespace }: Pick<Cluster, 'client' | 'target' | 'namespace'>,
   { allNamespaces, all, selector, name, clock, random, signal }: FollowOptions,
@@ -82,7 +82,7 @@ export async function followTree(
   while (!signal.aborted) {
     if (isKnown()) {
       const look = lookAt();
-      // A change of only a time does not count.
+      // If only a time has changed, the tree is not shown again.
       const text = JSON.stringify([look.model, notActing(look.health)]);
       if (text !== before) show(look);
       before = text;

@@ -8,7 +8,7 @@ export const nodesOf = (fleet: readonly Machine[], all: readonly Node[] | undefi
   return all?.filter(({ metadata }) => names.has(metadata.name));
 };
 
-/** The deployments, and of the other objects only those that belong to them. */
+/** Keeps the selected deployments and the objects that belong to them. */
 export function ofDeployments({ deployments, sets, machines, nodes }: TreeSource): TreeSource {
   const uids = new Set(deployments.map(({ metadata }) => metadata.uid));
   const own = sets.filter((set) => uids.has(controllerOf(set)?.uid ?? ''));

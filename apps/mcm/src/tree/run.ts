@@ -59,7 +59,7 @@ async function watchTree(
   telling: Telling & Pick<CommandEnvironment, 'signal' | 'random'>,
 ): Promise<void> {
   const name = deployment === undefined ? undefined : nameOf('MachineDeployment', deployment);
-  // A name that does not exist is an error now, and not an empty tree.
+  // If no object has the name, the command ends with an error instead of an empty tree.
   if (name !== undefined) await readDeployment(cluster.client, cluster.namespace, name);
   const scope = {
     allNamespaces: allNamespaces === true,
@@ -80,7 +80,7 @@ async function watchTree(
   });
 }
 
-/** The health of the controllers of each namespace with objects. */
+/** The health of the controllers in each namespace with objects. */
 async function healthOf(
   { client, namespace }: Cluster,
   { deployments, machines: fleet }: TreeSource,
@@ -105,7 +105,7 @@ async function readOne({ client, target, namespace }: Cluster, name: string, unr
   return { deployments: [deployment], sets, machines: owned, nodes: nodesOf(owned, all) };
 }
 
-/** The objects of one namespace or of all. With a selector, only those of the selected deployments. */
+/** The objects of one namespace or of all namespaces. With a selector, only the objects of the selected deployments. */
 async function readTree(
   { client, target, namespace }: Cluster,
   { allNamespaces, selector }: TreeFlags,

@@ -8,23 +8,23 @@ import { problemOf } from '../explain/reasons/conditions.ts';
 import { waitUnder } from '../explain/reasons/stopped-controllers.ts';
 import { age } from '../output/age.ts';
 
-/** An object in the tree: its state and the objects that it owns. */
+/** An object in the tree, with its state and the objects that it owns. */
 export interface Branch {
   readonly kind: 'MachineDeployment' | 'MachineSet' | 'Machine' | 'Node';
   readonly name: string;
-  /** Only of roots, if the tree has the objects of all namespaces. */
+  /** Set only for roots, and only if the tree contains all namespaces. */
   readonly namespace?: string;
-  /** A short text: `3/3 available`, `Running`, `Ready`. */
+  /** A short text, such as `3/3 available`, `Running` or `Ready`. */
   readonly state: string;
-  /** The numbers of the state, of deployments and sets. */
+  /** For deployments and sets: the numbers in the state. */
   readonly numbers?: Readonly<Record<string, number>>;
-  /** RFC 3339: the start of a temporary state of a machine. */
+  /** RFC 3339. The start of a temporary state of a machine. */
   readonly since?: string | undefined;
-  /** RFC 3339, only for machines. */
+  /** RFC 3339. Set only for machines. */
   readonly preservedUntil?: string | undefined;
   /** The problem of the object; absent without a problem. */
   readonly problem?: string;
-  /** Columns for `-o wide`, by heading. */
+  /** Additional columns for `-o wide`, by heading. */
   readonly more: Readonly<Record<string, string>>;
   readonly children: readonly Branch[];
 }
@@ -41,7 +41,7 @@ export interface TreeSource {
 const byName = (a: { metadata: { name: string } }, b: { metadata: { name: string } }): number =>
   a.metadata.name.localeCompare(b.metadata.name);
 
-/** Objects by the UID of their controller. The key '' has the objects whose controller is not in `owners`. */
+/** Groups objects by the UID of their controller. The key '' has the objects whose controller is not in `owners`. */
 function grouped<T extends MachineSet | Machine>(
   objects: readonly T[],
   owners: readonly { metadata: { uid: string } }[],
@@ -56,8 +56,9 @@ function grouped<T extends MachineSet | Machine>(
 const without = (problem: string | undefined) => (problem === undefined || problem === '' ? {} : { problem });
 
 /**
- * Deployments with their sets, machines and nodes. Sets and machines without a controller are roots, and also nodes without
- * a machine if the namespace has machines.
+ * Deployments with their sets, machines and Nodes. These objects are roots too:
+ * - sets and machines without a controller
+ * - Nodes without a machine, if the namespace has machines
  */
 export function fleetTree(
   { deployments, sets, machines, nodes }: TreeSource,
@@ -68,7 +69,7 @@ export function fleetTree(
   const setsOf = all ? grouped(sets, deployments) : withoutOld(grouped(sets, deployments), isEmpty);
   const nodesByName = nodes && new Map(nodes.map((node) => [node.metadata.name, node]));
   const claimed = new Set(machines.flatMap(({ metadata }) => metadata.labels?.[Labels.Node] ?? []));
-  // Without machines in this namespace, the nodes belong to another one.
+  // Without machines in this namespace, the Nodes belong to another namespace.
   const stray = (machines.length === 0 ? [] : [...(nodes ?? [])])
     .filter(({ metadata }) => !claimed.has(metadata.name))
     .sort(byName);
@@ -90,15 +91,18 @@ export function fleetTree(
 
 /** Options of {@link fleetTree}. */
 interface TreeOptions {
-  /** The health of the controllers of a namespace. The tree does not announce actions of controllers that are not working. Default: all act. */
+  /**
+   * Returns the health of the controllers of a namespace. The tree does not announce actions of controllers that do not act.
+   * Default: all act.
+   */
   readonly controllersIn?: (namespace: string) => readonly ControllerHealth[];
-  /** The objects are of all namespaces. */
+  /** Whether the objects are from all namespaces. */
   readonly allNamespaces?: boolean;
-  /** Also old sets without machines, which are only the history of a deployment. */
+  /** Whether old sets without machines are included. They are only the history of a deployment. */
   readonly all?: boolean;
 }
 
-/** Removes the empty sets of deployments except the newest. */
+/** Removes the empty sets of deployments, except the newest one of each deployment. */
 function withoutOld(
   setsOf: ReadonlyMap<string, readonly MachineSet[]>,
   isEmpty: (set: MachineSet) => boolean,
@@ -210,7 +214,7 @@ export function treeLines(branches: readonly Branch[], wide: boolean, now: Date)
 }
 
 interface Drawing {
-  /** The prefix of the line of a branch, and of the lines below it. */
+  /** The prefix for the line of a branch. `rest` is the prefix for the lines below it. */
   readonly first: string;
   readonly rest: string;
   readonly wide: boolean;

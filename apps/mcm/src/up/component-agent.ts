@@ -15,8 +15,8 @@ import {
 const { key, effect } = Taints.CriticalComponentsNotReady;
 
 /**
- * Simulates the agent for critical components: it removes their taint from Ready Nodes. Without it, a Node with this taint
- * from its user data or an in-place update would never run pods, and its machine would stay Pending.
+ * Simulates the agent for critical components, which removes their taint from Ready Nodes. User data or an in-place update
+ * may add this taint. Without the agent, such a Node would never run pods, and its machine would stay Pending.
  *
  * @returns resolves when the signal has aborted
  */

@@ -5,16 +5,16 @@ import { pointerConfig } from '@mcm/machine-config';
 import { type DataDir, readIfThere } from './data/data-dir.ts';
 
 const HOST = '127.0.0.1';
-/** The validity of certificates. A data directory should not be used for longer. */
+/** The validity of certificates. A data directory should be replaced before they expire. */
 const VALID_MS = 10 * 365 * 86_400_000;
 const HOUR_MS = 3_600_000;
 
-/** The endpoint where machines get the configuration of their first boot. */
+/** The endpoint of the config server, where machines get the configuration for their first boot. */
 export interface ConfigServerPlace {
   readonly port: number;
   /** The directory with `tls.crt` and `tls.key`. */
   readonly certificates: string;
-  /** The CA that machines trust, PEM. */
+  /** The certificate authority that machines trust, as PEM. */
   readonly authority: string;
 }
 
@@ -34,12 +34,13 @@ async function issue(data: DataDir, directory: string): Promise<string> {
   const put = (name: string, text: string) => writeFileSync(data.file('config-server', name), text, { mode: 0o600 });
   put('tls.key', key);
   put('tls.crt', cert);
-  // Written last: without it, all files are created again. The key of the CA is not stored, because it signs only once.
+  // This file is written last. If it is missing, all files are created again. The key of the CA is not stored, because it
+  // signs only once.
   put('ca.crt', authority.cert);
   return authority.cert;
 }
 
-/** A free port. */
+/** Finds a free port. */
 const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer();
@@ -51,7 +52,7 @@ const freePort = (): Promise<number> =>
     });
   });
 
-/** Adds the endpoint of the pool configuration to the user data of a machine. */
+/** Adds the URL of the pool's configuration to the user data of a machine. */
 export const pointingTo = (userData: string, { port, authority }: ConfigServerPlace, pool: string): string =>
   `${JSON.stringify(
     {

@@ -6,8 +6,8 @@ const WAIT_MS = 20_000;
 const LOOK_EVERY_MS = 100;
 
 /**
- * Stops the `mcm up` of a data directory and waits for its end.
- * @returns false when none runs there.
+ * Stops the `mcm up` of a data directory, and waits until it has ended.
+ * @returns false if it is not running
  * @throws {UserError} if it does not end in time, or belongs to another user.
  */
 export async function down(dataDir: string): Promise<boolean> {
@@ -21,7 +21,7 @@ export async function down(dataDir: string): Promise<boolean> {
       `process ${pid} on ${dataDir} cannot be stopped: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
-  // Polls, because there is no event for the release of a lock.
+  // It polls, because the release of a lock causes no event.
   for (let waited = 0; waited < WAIT_MS; waited += LOOK_EVERY_MS) {
     if (!inspectDataDir(dataDir)?.running) return true;
     await sleep(realClock, LOOK_EVERY_MS);

@@ -20,16 +20,16 @@ import {
 import { ControllerWatch } from '../controllers/watch.ts';
 import { type FleetView, viewFleet } from '../screen/fleet.ts';
 
-/** A live view of the fleet of one namespace. */
+/** The current state of the fleet in one namespace. */
 export interface FleetWatch {
   /** Resolves after the first list of each kind. */
   synced(signal: AbortSignal): Promise<void>;
   view(): FleetView;
 }
 
-/** The controllers start with the watch. Until then, the Leases are those of the last run. */
+/** The controllers start together with the watch. Until they run, the Leases are from the last run. */
 const STARTING_MS = 20_000;
-/** The number of events for the screen. */
+/** Number of events on the screen. */
 const EVENTS_KEPT = 50;
 
 export function watchFleet(

@@ -21,17 +21,17 @@ import { FIRST_FLEET, firstClass } from './seed.ts';
 
 const roleLabel = (role: string): string => `${NodeLabels.RolePrefix}${role}`;
 
-/** The custom pool: its nodes are workers with an additional configuration. */
+/** The custom pool. Its nodes are workers with an additional configuration. */
 const CUSTOM = { name: 'infra', machines: 2 } as const;
 
-/** Node labels of a pool, for the template of its machines. */
+/** The node labels of a pool, for the template of its machines. */
 export const nodeLabelsOf = (pool: string): Readonly<Record<string, string>> =>
   defined({
     [roleLabel('worker')]: '',
     [roleLabel(pool)]: pool !== 'worker' ? '' : undefined,
   });
 
-/** The class of the machines in the custom pool, which boot with their own configuration. */
+/** The class for the machines of the custom pool, which boot with the configuration of this pool. */
 export const customClass = ({ name, secret, ...own }: Provider['machineClass']): Provider['machineClass'] => ({
   ...own,
   name: `${name}-${CUSTOM.name}`,
@@ -43,8 +43,8 @@ export const CUSTOM_POOL = CUSTOM.name;
 const machinesOf = (name: string) => ({ kind: 'MachineDeployment' as const, namespace: FIRST_FLEET.namespace, name });
 
 /**
- * A pool of workers, and a custom pool. Both refer to machines, so that the token of a machine gives access only to the
- * configuration of its own pool.
+ * A pool of workers, and a custom pool. Both refer to their machines. So the token of a machine gives access only to the
+ * configuration of its pool.
  */
 const pools = (): readonly Draft<MachineConfigPool>[] => [
   {
@@ -67,7 +67,7 @@ const pools = (): readonly Draft<MachineConfigPool>[] => [
   },
 ];
 
-/** Creates the ControllerConfig, two pools and a second deployment, whose machines are in the custom pool. */
+/** Creates the ControllerConfig, two pools, and a second deployment with the machines of the custom pool. */
 export async function seedMachineConfig(
   client: KubeClient,
   machineClass: Provider['machineClass'],
@@ -107,7 +107,7 @@ export async function seedMachineConfig(
 const RBAC = 'rbac.authorization.k8s.io';
 const DAEMON = 'machine-config-daemon';
 
-/** Additional permissions of daemons next to those of kubelets, as in `mcm install --with machine-config`. */
+/** The permissions of daemons in addition to those of kubelets, as in `mcm install --with machine-config`. */
 const daemonRoles = () => {
   const rule = (resource: string, verb: string) => ({
     apiGroups: [MACHINE_CONFIG_GROUP],

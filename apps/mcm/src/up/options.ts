@@ -16,13 +16,15 @@ export interface UpFlags {
 /** The validated options with defaults. */
 export interface UpOptions {
   readonly dataDir: string;
-  /** Port of the control plane; undefined: the last used port, else a free one. */
+  /** The port of the control plane. Undefined: the last used port, or a free one at the first start. */
   readonly port: number | undefined;
-  /** Replicas of the first deployment; undefined: 3 at the first start, unchanged later. */
+  /** The replicas of the first deployment. Undefined: 3 at the first start, and unchanged later. */
   readonly machines: number | undefined;
-  /** A name, or a driver of another author; undefined: the provider of the directory, else local. */
+  /**
+   * The name of a provider, or a third-party driver. Undefined: the provider of the directory, or local at the first start.
+   */
   readonly provider: string | undefined;
-  /** Whether the machine-config-controller runs too; undefined: as at the first start. */
+  /** Whether the machine-config-controller runs too. Undefined: as at the first start. */
   readonly machineConfig: boolean | undefined;
   readonly exitWhenReady: boolean;
   readonly live: boolean;

@@ -17,43 +17,43 @@ export interface ProgramSpec {
   readonly logFile: string;
 }
 
-/** Environment variables of a program, unless the user sets them. */
+/** Environment variables of a program. The variables of the user take precedence. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
-  // Two memory pools of the C library instead of one per thread, as in the images: saves 5 MB per program.
+  // Two memory pools of the C library instead of one per thread, as in the images. This saves 5 MB per program.
   MALLOC_ARENA_MAX: '2',
-  // The programs enable the compile cache themselves, but only after their first module. With this variable, the first module
-  // uses it too, which saves 40 ms per start from source.
+  // The programs enable the compile cache themselves, but only after they have loaded their first module. With this
+  // variable, the first module uses it too. This saves 40 ms per start from source.
   NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
 };
 
 /** The delay before a restart. It has no jitter, so that the screen is predictable. */
 const RESTART = { baseMs: 1_000, maxMs: 30_000, jitter: 0 };
 const KILL_AFTER_MS = 8_000;
-/** The number of consecutive crashes before the first readiness after which a program is not restarted. */
+/** After this number of consecutive crashes before the first `ready`, a program is not restarted. */
 const MAX_CRASHES = 3;
-/** How often dropped log lines are reported. */
+/** The minimum time between two reports of dropped log lines. */
 const TROUBLE_PERIOD_MS = 60_000;
 
-/** Signals from the runtime itself. Other signals come from outside. */
+/** Signals that the runtime sends to itself. Other signals come from other processes. */
 const OWN_SIGNALS: ReadonlySet<string> = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP']);
 
-/** A supervised program. It is restarted when it ends by itself. */
+/** A supervised program. It is restarted when it ends unexpectedly. */
 export class Program {
   readonly spec: ProgramSpec;
   state: ProgramState = 'starting';
-  /** The address that it printed after `ready`. */
+  /** The address that the program printed after `ready`. */
   address = '';
   restarts = 0;
-  /** Why log lines were dropped; empty: none were dropped. */
+  /** The reason why log lines were dropped; empty if none were dropped. */
   problem = '';
   readonly #clock: Clock;
   readonly #onChange: () => void;
   readonly #file: FileSink;
   readonly #log: LossyWriter;
   #reportedProblem = Number.NEGATIVE_INFINITY;
-  /** Consecutive ends before it was ready. */
+  /** Number of consecutive ends before `ready`. */
   #early = 0;
-  /** Consecutive crashes before it was ready. */
+  /** Number of consecutive crashes before `ready`. */
   #crashes = 0;
   #child: ChildProcess | undefined;
   #ended: Promise<void> = Promise.resolve();
@@ -63,7 +63,7 @@ export class Program {
     this.spec = spec;
     this.#clock = options.clock;
     this.#onChange = options.onChange;
-    // The log of a run that failed is needed after the next start.
+    // The log continues after a restart, because users need the log of the failed run.
     this.#file = new FileSink(spec.logFile, { append: true });
     this.#log = new LossyWriter({
       sink: options.sink ?? this.#file.write,
@@ -72,7 +72,7 @@ export class Program {
     });
   }
 
-  /** Reported at most once per period, because a program that logs a lot would fill the screen. */
+  /** Reports dropped lines at most once per period, because a program that logs a lot would fill the screen. */
   #failedToLog(dropped: number, reason: string): void {
     const now = this.#clock.monotonic();
     if (now - this.#reportedProblem < TROUBLE_PERIOD_MS) return;
@@ -86,10 +86,10 @@ export class Program {
   }
 
   /**
-   * Starts the program and resolves with its address when it prints `ready`. A program that is killed before that is
+   * Starts the program. Resolves with its address when it prints `ready`. If the program is killed before that, it is
    * restarted with a growing delay.
-   * @param signal Ends the wait, which rejects with the reason of the signal.
-   * @throws {UserError} With the last line of the program, at once when it exits with an error, or after three crashes.
+   * @param signal Ends the wait, which then rejects with the reason of the signal.
+   * @throws {UserError} with the last line of the program, at once when it exits with an error, or after three crashes.
    */
   start(signal?: AbortSignal): Promise<string> {
     return new Promise((resolve, reject) => {
@@ -101,10 +101,10 @@ export class Program {
     });
   }
 
-  /** @param giveUp Called after too many ends before it is ready; absent: it is restarted without a limit. */
+  /** @param giveUp Called after too many ends before `ready`. If absent, the number of restarts is unlimited. */
   #launch(onReady: (address: string) => void, giveUp?: () => void): void {
-    // A detached process group: Ctrl-C reaches only the supervisor, which stops its programs in order. The IPC channel closes
-    // when the supervisor ends, even if it was killed.
+    // The program runs in a detached process group. Ctrl-C then reaches only the supervisor, which stops its programs in
+    // order. The IPC channel closes when the supervisor ends, even if it was killed.
     const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(this.spec.module), ...this.#args()], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
@@ -148,20 +148,23 @@ export class Program {
     });
   }
 
-  /** A restart keeps the port, because other programs already have the address. */
+  /** After a restart, the program uses the same port, because other programs have its address. */
   #args(): readonly string[] {
     const port = URL.canParse(this.address) ? new URL(this.address).port : '';
     return this.spec.args.map((arg) => (arg === '--port=0' && port !== '' ? `--port=${port}` : arg));
   }
 
-  /** A kill from outside is not a failure of the program. An exit with an error, such as for a flag, would only be repeated. */
+  /**
+   * Whether the program itself caused its end. A kill by another process is not a failure of the program. An exit with an
+   * error, such as for an invalid flag, would only be repeated.
+   */
   #isOwnFault(code: number | null, by: NodeJS.Signals | null): boolean {
     if (by !== null && !OWN_SIGNALS.has(by)) return false;
     this.#crashes += 1;
     return (code !== null && code !== 0) || this.#crashes >= MAX_CRASHES;
   }
 
-  /** @param onReady Called with the address of the first `ready`; absent: no caller waits for it. */
+  /** @param onReady Called with the address of the first `ready`. If absent, no caller waits for it. */
   #restart(onReady: (address: string) => void = () => undefined, giveUp?: () => void): void {
     this.restarts += 1;
     this.#transition('failed');
@@ -178,7 +181,7 @@ export class Program {
     this.#onChange();
   }
 
-  /** Terminates the program, and kills it after a while. Resolves when it has ended. */
+  /** Terminates the program. Kills it if it does not end in time. Resolves when it has ended. */
   async stop(): Promise<void> {
     this.#transition('stopped');
     const child = this.#child;
@@ -192,10 +195,10 @@ export class Program {
   }
 }
 
-/** The start of a message for an abort of the runtime, for example when memory is exhausted. */
+/** The start of the message when the runtime aborts, for example when memory is exhausted. */
 const ABORT = 'FATAL ERROR';
 
-/** Updates the last error with a line of output. The stack after an abort of the runtime is ignored. */
+/** Returns the new last error after a line of output. The stack after an abort of the runtime is ignored. */
 function laterError(earlier: string, line: string): string {
   return line.trim() === '' || earlier.startsWith(ABORT) ? earlier : sentenceOf(line);
 }

@@ -5,7 +5,7 @@ import type { DataDir } from './data/data-dir.ts';
 import { continueLog } from './log-file.ts';
 import type { ProgramSpec } from './processes.ts';
 
-/** Names of the programs on the screen and in `logs/`. */
+/** The names of the programs on the screen and in `logs/`. */
 const PROGRAMS = {
   plane: 'control-plane',
   manager: 'machine-controller-manager',
@@ -32,17 +32,17 @@ export const planeProgram = (data: DataDir, port: number): ProgramSpec =>
     `--kubeconfig=${data.file('kubeconfig')}`,
   ]);
 
-/** @param more flags in addition to those of the cloud */
+/** @param more Flags in addition to those of the cloud */
 export const cloudProgram = (
   data: DataDir,
   { cloud: { name, module, args, env } }: Provider,
   more: readonly string[] = [],
 ): ProgramSpec => spec(data, name, module, [...args, ...more], env);
 
-/** All machines of the fleet have the same address, so the limits per address are effectively off. */
+/** All machines of the fleet have the same address, so the rate limits per address are set very high. */
 const BOOT_LIMITS = ['--config-server-burst=10000', '--config-server-requests-per-minute=10000'];
 
-/** @param boots absent: it has no config server */
+/** @param boots If absent, the program has no config server */
 export const machineConfigProgram = (data: DataDir, namespace: string, boots?: ConfigServerPlace): ProgramSpec =>
   spec(data, PROGRAMS.machineConfig, '@mcm/machine-config-controller/main', [
     ...controllerFlags(data, namespace),

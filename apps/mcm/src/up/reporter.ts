@@ -9,9 +9,9 @@ import type { FleetWatch } from './fleet-watch.ts';
 import type { UpOptions } from './options.ts';
 import type { Program } from './processes.ts';
 
-/** Shows the progress: a live screen on a terminal, else lines of text. */
+/** Shows the progress: a live screen on a terminal, otherwise lines of text. */
 export interface Reporter {
-  /** Reports a change, which is shown soon. */
+  /** Reports a change. The next frame shows it. */
   changed(): void;
   /** Registers a listener for changes. The returned function removes it. */
   onChange(listener: () => void): () => void;
@@ -24,7 +24,7 @@ export interface Reporter {
 
 interface ReporterIo {
   readonly stdout: NodeJS.WriteStream;
-  /** Adapts a text to the terminal. */
+  /** Adapts a text to the terminal, for example without colors. */
   readonly draw: (text: string) => string;
   readonly title: string;
   readonly startedAt: Date;

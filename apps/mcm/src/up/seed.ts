@@ -39,15 +39,15 @@ export async function installKinds(
   }
 }
 
-/** The first class and the credentials of its cloud. */
+/** The first class, and the credentials for its cloud. */
 export interface FirstCloud extends Pick<Provider, 'machineClass'> {
-  /** Data of the Secret of the class. */
+  /** The data of the Secret of the class. */
   readonly secretData: Readonly<Record<string, string>>;
 }
 
 /**
- * Writes the Secret of the cloud with its current address, if it changed.
- * The class and the deployment are created once, so changes and deletions of the user remain.
+ * Writes the Secret of the cloud if its data, such as the address, has changed. The class and the deployment are created
+ * only once, so that changes and deletions of the user are kept.
  */
 export async function seedFleet(
   client: KubeClient,

@@ -33,22 +33,22 @@ import {
 import { type Reporter, reporterFor } from './reporter.ts';
 import { FIRST_FLEET, installKinds, seedFleet, writeSecret } from './seed.ts';
 
-/** Streams of the terminal, and the signal that stops everything. */
+/** The streams of the terminal, and the signal that stops all programs. */
 export interface UpIo {
   readonly stdout: NodeJS.WriteStream;
-  /** Adapts a text to the terminal. */
+  /** Adapts a text to the terminal, for example without colors. */
   readonly draw: (text: string) => string;
   readonly signal: AbortSignal;
   readonly random: Random;
 }
 
 /**
- * Starts the control plane, the cloud and both controllers. It runs until the signal aborts, or, with `exitWhenReady`, until the fleet
- * has its desired state.
- * @throws {UserError} if the user can fix the problem; all started programs are stopped first.
+ * Starts the control plane, the cloud and both controllers. They run until the signal aborts. With `exitWhenReady`, they run
+ * until the fleet has its desired state.
+ * @throws {UserError} if the user can fix the problem. All started programs are stopped first.
  */
 export async function up(given: UpOptions, io: UpIo): Promise<void> {
-  // A driver that does not exist is an error before a directory is created.
+  // If the driver does not exist, the command ends before it creates a directory.
   const provider = given.provider === undefined ? undefined : providerName(given.provider, process.cwd());
   const options = { ...given, provider };
   const data = openDataDir(options.dataDir);
@@ -98,7 +98,7 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   const first = data.state?.seeded !== true;
   const provider = providerOf(options, data);
   const withConfigs = machineConfigOf(options, data, provider);
-  // The pools of an older directory do not refer to machines, so no token gives access to them.
+  // In an older directory, the pools do not refer to machines, so no token would give access to their configuration.
   const boots =
     withConfigs && (first || data.state?.configPort !== undefined) ? await configServerPlace(data) : undefined;
   const apiUrl = await start(planeProgram(data, options.port ?? data.state?.apiPort ?? 0));
@@ -193,7 +193,10 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
   );
 
-/** Stops the controllers first, so that they can release their Leases, then the cloud, then the control plane. */
+/**
+ * Stops the programs in this order: the controllers, so that they can release their Leases, then the cloud, then the control
+ * plane.
+ */
 async function stopInOrder(running: readonly Program[]): Promise<void> {
   const [plane, cloud, ...controllers] = running;
   await Promise.all(controllers.map((program) => program.stop()));
@@ -202,8 +205,8 @@ async function stopInOrder(running: readonly Program[]): Promise<void> {
 }
 
 /**
- * The provider of the flag, else of the directory.
- * @throws {UserError} when the directory contains a fleet of another provider
+ * The provider of the flag, otherwise the provider of the directory.
+ * @throws {UserError} if the directory contains a fleet of another provider
  */
 function providerOf({ provider }: UpOptions, data: DataDir): Provider {
   const { state } = data;
@@ -214,8 +217,9 @@ function providerOf({ provider }: UpOptions, data: DataDir): Provider {
 }
 
 /**
- * Whether machine configs are used, as at the first start: the nodes of the first deployment need their labels.
- * @throws {UserError} when the flag does not match the directory or the provider
+ * Whether machine configs are used. The value of the first start stays, because the nodes of the first deployment need
+ * labels.
+ * @throws {UserError} if the flag does not match the directory or the provider
  */
 function machineConfigOf({ machineConfig }: UpOptions, data: DataDir, { name }: Provider): boolean {
   const before = data.state?.seeded ? (data.state.machineConfig ?? false) : undefined;

@@ -5,7 +5,7 @@ import { refusalOf } from '../machine/machine-wait.ts';
 /** The number of machines or nodes that a hint names. */
 const MOST_NAMES = 3;
 
-/** A hint to a command with details about a machine. */
+/** A hint with the command that shows details of a machine. */
 interface MachineCure {
   readonly see: string;
   readonly name: string;

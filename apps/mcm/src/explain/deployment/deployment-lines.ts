@@ -5,10 +5,13 @@ import { age } from '../../output/age.ts';
 import { type MachineWait, waitText } from '../machine/machine-wait.ts';
 import type { DeploymentExplanation } from './deployment.ts';
 
-/** Up to this number, machines with the same wait get a line each. */
+/** Up to this number, each machine with the same wait has its own line. */
 const ONE_BY_ONE = 3;
 
-/** The waits of machines. Many machines with the same wait are one line, with the machine that reaches its deadline first. */
+/**
+ * The waits of machines as lines. Many machines with the same wait are combined into one line, which names the machine with
+ * the earliest deadline.
+ */
 export function waitLines(waits: readonly MachineWait[], now: Date): string[] {
   // The text may contain the name of the machine.
   const same = ({ name, phase, doing }: MachineWait): string => `${phase} ${doing.replaceAll(name, '')}`;

@@ -39,42 +39,42 @@ import type { ManagerSettings } from '../settings/manager-settings.ts';
 import { hintsOf, inPlaceHints } from './deployment-hints.ts';
 import { disruptionHints, disruptionLines } from './disruption.ts';
 
-/** Why a deployment is in its state. */
+/** Explains the state of a deployment. */
 export interface DeploymentExplanation {
   readonly name: string;
   readonly wants: string;
   readonly has: string;
-  /** The next step of the controller, from the decision function of the controller. */
+  /** The next step of the controller, as computed by the function of the controller. */
   readonly next: string;
-  /** The changes of this step, one per line; empty when it only waits. */
+  /** The changes of this step, with one line each. Empty if the controller only waits. */
   readonly changes: readonly string[];
   /** The waits of its machines. */
   readonly waitsFor: readonly MachineWait[];
-  /** The used part of the disruption budget, and the failed machines that are replaced, wait or are kept. */
+  /** The used part of the disruption budget, and the failed machines with their handling: replaced, waiting or kept. */
   readonly disruption: readonly string[];
-  /** Flags of the manager that change the result, or a note that they are not known. */
+  /** Flags of the manager that affect the result, or a note that they are not known. */
   readonly remarks: readonly string[];
-  /** VMs of its classes without a Machine, which remain until a user decides. */
+  /** VMs of its classes without a Machine. They exist until a user decides. */
   readonly quarantinedVms: readonly QuarantinedVm[];
-  /** The blockers, as messages of its conditions. */
+  /** The reasons that block the deployment, as messages of its conditions. */
   readonly blockers: readonly string[];
-  /** The controllers that do not act. The explanation announces no action of them. */
+  /** The controllers that do not act. The explanation announces none of their actions. */
   readonly controllers: readonly ControllerHealth[];
   /** Hints: commands and edits that would let the rollout continue. */
   readonly hints: readonly string[];
-  /** Refusals of the server, for objects that may not be read. */
+  /** Errors of the server for objects that the user has no permission to read. */
   readonly unread?: readonly string[];
 }
 
-/** Data that a caller with informers already has, and that other callers derive from one reading. */
+/** Data that a caller with informers already has. Other callers compute it from one reading. */
 export interface Watched {
   readonly guards?: GuardsAt | undefined;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
-  /** The health of the controllers. Absent: they act. */
+  /** The health of the controllers. If absent, they act. */
   readonly controllers?: readonly ControllerHealth[];
 }
 
-/** Explains a deployment from its API objects, as a manager with these settings sees it. Pure. */
+/** Explains a deployment from its API objects and the settings of the manager. It has no side effects. */
 export const explainDeployment = (
   reading: DeploymentReading & Partial<FullReading> & Watched,
   now: Date,
@@ -198,11 +198,14 @@ export function withoutStep(
   };
 }
 
-/** A machine whose wait no guard or missing class can block. */
+/** Whether a machine has no wait that a guard or a missing class can block. */
 const isAtRest = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined || status?.currentStatus?.phase === 'Running';
 
-/** The reason why a deployment has no next step, independent of its sets and machines. Undefined: it may have one. */
+/**
+ * The reason why a deployment has no next step, if it does not depend on its sets and machines. Undefined: there may be a
+ * next step.
+ */
 export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplanation, 'next' | 'hints'> | undefined {
   const violations = validateDeployment(deployment);
   if (violations.length > 0) {
@@ -220,7 +223,7 @@ export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplana
 
 const MENDABLE: readonly string[] = [MachineDeploymentConditions.InvalidSpec, MachineDeploymentConditions.InputIgnored];
 
-/** Omits what the deployment's own conditions already say. */
+/** The hint for a machine, without the text that the conditions of the deployment already contain. */
 function cureOf(
   deployment: MachineDeployment,
   { type, reason, message }: RolloutPlan['problems']['conditions'][number],
@@ -252,11 +255,11 @@ function whyPaused({ metadata }: MachineDeployment): string {
 /** A deployment with its sets and machines. */
 type Staffed = Pick<DeploymentReading, 'deployment' | 'sets' | 'machines'>;
 
-/** What the deployment waits for: the text of the controller, or machines. */
+/** The object of the wait: the text of the controller, or the number of machines. */
 export const awaitedBy = (reading: Staffed, because: string): string =>
   ROUTINE.test(because) ? (awaited(reading) ?? because) : because;
 
-/** Texts of the controller for a rollout that waits only for machines. The explanation names the machines instead. */
+/** Texts of the controller for a rollout that only waits for machines. The explanation names the machines instead. */
 const ROUTINE = /^(no old machine is left|machines of the current set are not available)/;
 
 /** The numbers of machines that must start and end; undefined when there are none. */
@@ -268,7 +271,7 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const present = newest.filter((machine) => !isGoing(machine));
   const failed = present.filter(({ status: { currentStatus: { phase } = {} } = {} }) => phase === 'Failed').length;
   const coming = present.filter((machine) => machineWait(machine)).length - failed;
-  // A deployment does not wait for machines whose drain cannot end.
+  // Machines whose drain cannot end are left out, because the deployment does not wait for them.
   const going = sets.filter((set) => set !== current).flatMap((set) => of(set).filter((one) => !isUndrained(one)));
   const leaving = going.filter(isGoing).length;
   const replaced = newest.filter((machine) => isGoing(machine) && !isUndrained(machine)).length;
@@ -285,7 +288,7 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
 
 const machinesOf = (count: number): string => `${count} machine${count === 1 ? '' : 's'}`;
 
-/** The spec of a deployment in a few words. */
+/** A short text for the spec of a deployment. */
 export function wants({ spec, ...deployment }: MachineDeployment): string {
   const { surge, unavailable } = limitsOf({ ...deployment, spec });
   const type = spec.strategy?.type ?? 'RollingUpdate';

@@ -3,7 +3,8 @@ import { type DisruptionBudget, type RepairPlan, whyWaiting } from '@mcm/core';
 /** The disruption budget: the missing machines by cause, and the remaining budget. Empty when no machine is missing or terminating. */
 function budgetLines({ replicas, unavailable, available, missing, underWay, ...budget }: DisruptionBudget): string[] {
   if (missing === 0 && budget.leaving === 0 && budget.joining === 0) return [];
-  // If no machine starts or ends, then no replacement was created for the missing ones, for example because the class is missing.
+  // If no machine starts or terminates, the missing machines have no replacement yet, for example because the class is
+  // missing.
   const coming = Math.min(underWay, budget.joining + budget.leaving + budget.updating);
   const parts = [
     [coming, 'with a replacement starting'],

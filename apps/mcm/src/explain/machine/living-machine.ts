@@ -5,31 +5,31 @@ import type { MachineWait } from './machine-wait.ts';
 /** A machine that exists. */
 export interface LivingMachine {
   readonly phase: string;
-  /** RFC 3339: the start of its phase, or of its creation if it has not joined yet. */
+  /** RFC 3339. The start of the machine's phase, or the machine's creation if it has not joined yet. */
   readonly since?: string | undefined;
-  /** The expiry of its preservation, or the request for one. */
+  /** The expiry of the preservation, or the request for a preservation. */
   readonly preserved?: string | undefined;
   readonly providerID: string | null;
   readonly node: { readonly name: string | null; readonly state: string };
   readonly class: { readonly name: string; readonly missing: boolean };
   /** The cause of its deletion; absent if it is not being deleted. */
   readonly deletionCause?: string | undefined;
-  /** The controllers that do not act. The explanation announces no action of them. */
+  /** The controllers that do not act. The explanation announces none of their actions. */
   readonly controllers: readonly ControllerHealth[];
-  /** Its activity or wait, and the deadline; null: none. */
+  /** The activity or wait of the machine, and the deadline. Null: none. */
   readonly waitsFor: MachineWait | null;
   /** The last error of the cloud. */
   readonly cause?: ({ readonly code?: string } & Partial<ErrorKind>) | undefined;
-  /** The progress of a machine that has not joined yet; absent if it has joined. */
+  /** The stages of a machine that has not joined yet. Absent if it has joined. */
   readonly birth?: readonly BirthStage[] | undefined;
   readonly hints: readonly string[];
-  /** Requests on the machine that have no effect. */
+  /** Requests in labels and annotations of the machine that have no effect. */
   readonly askedInVain: readonly string[];
-  /** VMs of its class that have no Machine and wait for a user. */
+  /** VMs of the machine's class that have no Machine and wait for the decision of a user. */
   readonly quarantinedVms: readonly QuarantinedVm[];
   readonly drain?: DrainExplanation | undefined;
   readonly events: readonly MachineEvent[];
-  /** Flags of the machine controller that change deadlines, or a note that they are not known. */
+  /** Flags of the machine controller that affect deadlines, or a note that they are not known. */
   readonly remarks: readonly string[];
 }
 

@@ -19,7 +19,7 @@ export const machineHints = (machine: Machine, known: Known): string[] => [
 const of = (verb: string, { metadata }: Machine): string =>
   `kubectl ${verb} machine ${metadata.name} -n ${metadata.namespace ?? ''}`;
 
-/** Hints for a refusal of the cloud. */
+/** Hints for an error of the cloud. */
 function refusalCure(machine: Machine, { cause, settings }: Known): string {
   const name = machine.spec.class.name ?? '?';
   const code = cause?.code ?? '';
@@ -38,7 +38,7 @@ function refusalCure(machine: Machine, { cause, settings }: Known): string {
   return hints[code] ?? `${retry}; if the error persists, check the state${vm} in the cloud`;
 }
 
-/** Hints for a wait without a refusal of the cloud. */
+/** Hints for a wait without an error of the cloud. */
 function waitHints(machine: Machine, drain: DrainExplanation | undefined): string[] {
   const { metadata, spec, status } = machine;
   const { phase, preserveExpiryTime } = status?.currentStatus ?? {};
@@ -69,7 +69,7 @@ function waitHints(machine: Machine, drain: DrainExplanation | undefined): strin
   }
 }
 
-/** Blockers of a drain have their own hints. This one forces the drain. */
+/** The hint to force the drain. The reasons that block a drain have their own hints. */
 const drainHints = (machine: Machine, { blockers }: DrainExplanation): string[] =>
   blockers.length === 0 || isForceDeletion(machine) || isPastDrain(machine)
     ? []
@@ -77,7 +77,7 @@ const drainHints = (machine: Machine, { blockers }: DrainExplanation): string[] 
         `remove the blockers of its drain (see below); to force the drain now and delete its pods: ${of('label', machine)} ${Labels.ForceDeletion}=true`,
       ];
 
-/** No controller replaces a Failed machine without a set. */
+/** A hint for a Failed machine without a set, because no controller replaces it. */
 function unreplaced(machine: Machine): string[] {
   const { metadata, status } = machine;
   const owned = metadata.ownerReferences?.some(({ controller }) => controller);

@@ -49,7 +49,7 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
   ];
 }
 
-/** The blockers of a drain are printed below, with their hints. */
+/** Shortens the wait: the reasons that block a drain are printed below with their hints. */
 function reportedOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait {
   const below = drain?.blockers.some(({ text }) => wait.doing.includes(text)) ?? false;
   return below ? { ...wait, doing: 'its drain is blocked, see below' } : wait;

@@ -16,9 +16,9 @@ import { brief } from '../reasons/brief.ts';
 export interface MachineWait {
   readonly name: string;
   readonly phase: string;
-  /** RFC 3339: see {@link sinceOf}. */
+  /** The time of {@link sinceOf} as RFC 3339. */
   readonly since?: string | undefined;
-  /** The activity or wait, as text of the controller without the parts for controllers. */
+  /** The activity or wait: the text of the controller, without parts that only concern controllers. */
   readonly doing: string;
   /** The end of the phase and its result; absent if the phase has no deadline. */
   readonly deadline?: { readonly at: Date; readonly then: string } | undefined;
@@ -27,12 +27,12 @@ export interface MachineWait {
 }
 
 /**
- * The wait of a machine; undefined for a healthy Running machine. Deadlines come from the spec of the machine, else from
+ * The wait of a machine; undefined for a healthy Running machine. Deadlines are from the spec of the machine, otherwise from
  * the flags of the machine controller.
  *
- * @param machineClass may contain the policy for machines that cannot be drained in time; default: the policy of the machine.
- * @param holds reasons that prevent a replacement now, see `replacementHolds`.
- * @param defaults from the flags of the machine controller; the built-in defaults if these are not known
+ * @param machineClass The class, which may contain the undrainable policy. Default: the policy of the machine.
+ * @param holds Reasons that prevent a replacement now, see `replacementHolds`.
+ * @param defaults The flags of the machine controller, or the built-in defaults if they are not known
  */
 export function machineWait(
   machine: Machine,
@@ -68,7 +68,7 @@ function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): st
 
 const UNHEALTHY = /Machine \S+ is unhealthy - changing MachinePhase to Unknown/;
 
-/** A missing Node has outdated conditions, so they are not printed. */
+/** The conditions of a missing Node are outdated, so they are not printed. */
 function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): string {
   const { conditions = [] } = machine.status ?? {};
   const ailments = ailmentsOf(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
@@ -78,7 +78,10 @@ function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): s
 
 const NODE_MISSING = 'Node object went missing';
 
-/** The start of its deletion, the time when it became unhealthy, or its creation if it has not joined yet. */
+/**
+ * For a machine that is being deleted, the start of the deletion. Otherwise the time when it became unhealthy, or its
+ * creation if it has not joined yet.
+ */
 export function sinceOf({ metadata, status }: Machine): string | undefined {
   const { phase, lastUpdateTime } = status?.currentStatus ?? {};
   const unborn = phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';
@@ -91,7 +94,7 @@ export function refusalOf({ status }: Machine): string | undefined {
   return state === 'Failed' ? errorCode || /code = \[(\w+)\]/.exec(description)?.[1] : undefined;
 }
 
-/** Whether the deletion has reached steps that the drain timeout does not limit. */
+/** Whether the deletion has reached steps without the drain timeout. */
 export function isPastDrain({ status }: Machine): boolean {
   const text = status?.lastOperation?.description ?? '';
   return [STEP_TEXTS.deleteVm, STEP_TEXTS.deleteNode, STEP_TEXTS.removeFinalizer].some((step) => text.includes(step));
@@ -111,11 +114,11 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
 };
 
 /**
- * The result of a failure. It may change: the machine controller does not check health while an API server is unreachable,
- * and the reasons against a replacement may change.
+ * The result of a failure. It may change: while an API server is unreachable, the machine controller does not check health.
+ * The reasons that prevent a replacement may also end.
  */
 function replacementOf({ metadata }: Machine, holds: readonly string[]): string {
-  // No set owns it, so no controller replaces it.
+  // No set owns the machine, so no controller replaces it.
   if (!metadata.ownerReferences?.some(({ controller }) => controller)) return '';
   return holds.length === 0 ? ' and replaced' : `, but it is not replaced while ${holds.join(', or ')}`;
 }
@@ -128,7 +131,7 @@ function deadlineOf(
   holds: readonly string[],
 ): MachineWait['deadline'] {
   const settings = settingsOf(machine, defaults);
-  // Same rule as in the machine controller: a machine that is updated or joined late has more time.
+  // The rule is that of the machine controller: a machine that is being updated or that joined late has more time.
   const at = (since: string | undefined, deadline: Date, then: string) =>
     since === undefined || Number.isNaN(Date.parse(since)) ? undefined : { at: deadline, then };
   const from = (since: string | undefined, ms: number, then: string) => {
@@ -164,7 +167,7 @@ function deadlineOf(
   }
 }
 
-/** The wait as one line. */
+/** The wait as one line of text. */
 export const waitLine = (wait: MachineWait, now: Date): string =>
   `machine ${wait.name} (${wait.phase}): ${waitText(wait, now)}`;
 

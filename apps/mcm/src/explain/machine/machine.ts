@@ -63,7 +63,7 @@ export interface MachineTarget {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** The health of the controllers, if the caller watches them. Absent: it is read. */
+  /** The health of the controllers, if the caller watches them. If absent, it is read. */
   readonly controllers?: readonly ControllerHealth[];
 }
 
@@ -83,23 +83,23 @@ const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
 /** The number of events that the output shows with a machine. */
 const EVENTS_TOLD = 5;
 
-/** Why a machine is in its state. For a deleted machine, the stored data of its failure. */
+/** Explains the state of a machine. For a deleted machine, it contains the stored data of its failure. */
 export type MachineExplanation = KeptOfMachine &
   ((LivingMachine & { readonly there: true }) | { readonly there: false });
 
-/** Data about a machine, whether it exists or not. */
+/** Stored data about a machine that exists or was deleted. */
 interface KeptOfMachine {
   readonly machine: string;
   readonly namespace: string;
-  /** Stored data of its failures, newest first. */
+  /** Evidence of its failures, with the newest first. */
   readonly evidence: readonly KeptEvidence[];
-  /** VMs that are kept for an investigation. */
+  /** VMs of the machine that are kept for an investigation. */
   readonly keptVms: readonly KeptVm[];
-  /** Refusals of the server, for objects that may not be read. */
+  /** Errors of the server for objects that the user has no permission to read. */
   readonly unread: readonly string[];
 }
 
-/** Why a machine is in its state. Throws `UserError` if it does not exist and no data of it is stored. */
+/** Explains the state of a machine. Throws `UserError` if it does not exist and if there is no stored data about it. */
 export async function explainMachine(target: MachineTarget): Promise<MachineExplanation> {
   const { client, namespace, name } = target;
   const unread = new Set<string>();
@@ -116,7 +116,7 @@ export async function explainMachine(target: MachineTarget): Promise<MachineExpl
   return living ? { ...reported, there: true, ...living } : { ...reported, there: false };
 }
 
-/** After a restore, the VM of a machine that the server no longer has can be in quarantine. */
+/** Adds VMs in quarantine. After a restore, a machine may be missing in the API server while its VM is in quarantine. */
 async function withQuarantine(
   error: UserError,
   { client, namespace }: MachineTarget,
@@ -147,7 +147,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   const since = wait && sinceOf(machine);
   const preserved = preservation(machine);
   const cause = causeOf(machine);
-  // Without access to the Node, the progress of the machine is unknown.
+  // Without permission to read the Node, the progress of the machine is unknown.
   const birth = node === null ? undefined : birthOf(machine, node);
   return {
     phase: wait?.phase ?? machine.status?.currentStatus?.phase ?? '',
@@ -197,7 +197,7 @@ function birthOf(machine: Machine, node: Node | undefined): readonly BirthStage[
   return metadata.deletionTimestamp || born ? undefined : birthStages(machine, node);
 }
 
-/** The kind of failure that the cloud reported, and the person or component that can repair it. */
+/** The kind of error that the cloud reported, and the person or component that can fix it. */
 function causeOf(machine: Machine): LivingMachine['cause'] {
   const code = refusalOf(machine);
   return code ? { code, ...errorKindOf(code) } : undefined;
@@ -208,12 +208,12 @@ export interface DrainPreview {
   readonly machine: string;
   /** Null: the machine has no node. */
   readonly node: string | null;
-  /** Null: the node does not exist, or the caller may not read it or its pods. */
+  /** Null: the Node does not exist, or the caller has no permission to read it or its pods. */
   readonly drain: DrainExplanation | null;
   readonly remarks: readonly string[];
   /** The controllers that do not act. */
   readonly controllers: readonly ControllerHealth[];
-  /** Refusals of the server, for objects that may not be read. */
+  /** Errors of the server for objects that the user has no permission to read. */
   readonly unread: readonly string[];
 }
 
@@ -237,7 +237,7 @@ export async function previewMachineDrain(target: MachineTarget): Promise<DrainP
   };
 }
 
-/** Machines with the same Node. */
+/** Reads the machines with the same Node. */
 async function namesakesOf(
   { client, namespace }: MachineTarget,
   nodeName: string | undefined,

@@ -1,6 +1,9 @@
 import { DescriptionTexts, STEP_TEXTS } from '@mcm/api';
 
-/** Endings that are only for the controller: the step to continue with, or a retry. The deadlines and hints say it better. */
+/**
+ * Ends of texts that only concern controllers, such as the next step or a retry. The deadlines and hints of the explanation
+ * replace them.
+ */
 const ENDINGS = [
   ...Object.values(STEP_TEXTS),
   'Aborting operation.',
@@ -9,8 +12,8 @@ const ENDINGS = [
 ];
 
 /**
- * Shortens the text of a status or an event for users. It removes the parts for controllers, and the list of node conditions
- * at the end, which `kubectl describe node` prints.
+ * Shortens the text of a status or an event for users. It removes the parts that only concern controllers, and the list of
+ * node conditions at the end, which `kubectl describe node` prints.
  */
 export function brief(description: string): string {
   const text = description
@@ -30,7 +33,7 @@ export function brief(description: string): string {
   return withoutEnding(text);
 }
 
-/** Messages of clouds often start with the same code. */
+/** Adds the code to a message, unless the message already starts with it. */
 const withCode = (code: string, message: string): string =>
   message.startsWith(`${code}:`) ? message : `${code}: ${message}`;
 

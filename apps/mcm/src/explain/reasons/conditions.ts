@@ -2,10 +2,13 @@ import { type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 
 type Condition = NonNullable<NonNullable<MachineDeployment['status']>['conditions']>[number];
 
-/** Every healthy deployment has these conditions, and they are bad only when False. Any other condition reports a problem. */
+/**
+ * Every healthy deployment has these conditions. They report a problem only if they are False. All other conditions always
+ * report a problem.
+ */
 const USUAL: readonly string[] = [MachineDeploymentConditions.Progressing, MachineDeploymentConditions.Available];
 
-/** The conditions that report a problem, the most specific first. `Available` is the least specific one. */
+/** The conditions that report a problem, with the most specific first. `Available` is the least specific one. */
 export function problemsOf({ status }: Pick<MachineDeployment, 'status'>): Condition[] {
   const rank = ({ type }: Condition): number => USUAL.indexOf(type);
   return (status?.conditions ?? [])
@@ -13,7 +16,7 @@ export function problemsOf({ status }: Pick<MachineDeployment, 'status'>): Condi
     .sort((a, b) => rank(a) - rank(b));
 }
 
-/** True if the condition reports a rollout that waits as a user wants it: for a window, a freeze or a node that postpones. */
+/** Whether a condition reports a wait that a user has requested: for a window, a freeze or a node that postpones. */
 export const isIntendedWait = ({ type, reason }: Condition): boolean =>
   type === MachineDeploymentConditions.RolloutWaiting && reason !== 'InvalidWindow';
 

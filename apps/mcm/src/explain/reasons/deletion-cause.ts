@@ -8,12 +8,12 @@ interface Target {
   readonly namespace: string;
 }
 
-/** Used when no event or annotation of a controller names a cause. */
+/** The text for a deletion without a cause in an event or annotation of a controller. */
 const BY_HAND = 'manual (no event or mark of a controller names another cause; events expire)';
 
 /**
- * The cause of a deletion: from the event of its MachineSet, else from the machine itself. Undefined if the machine is
- * not being deleted, or if the caller may not read the objects.
+ * The cause of a deletion, from the event of its MachineSet or from the machine itself. Undefined if the machine is not
+ * being deleted, or if the caller has no permission to read the objects.
  */
 export async function deletionCauseOf(
   { client, namespace }: Target,

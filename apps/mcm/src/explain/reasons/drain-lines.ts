@@ -17,7 +17,7 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
     `  ${pod}`,
     FATES[fate],
     [
-      // The blocker is printed below, once for all its pods.
+      // The reason that blocks the pod is printed below, once for all of its pods.
       ...(fate === 'blocked' ? [] : [ends ? `it must end by ${formatTime(ends.by)}` : because]),
       ...volumes.map((volume) => `volume ${volume}`),
       ...budgets.map((budget) => `budget ${budget}`),
@@ -35,10 +35,10 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
   ];
 }
 
-/** The number of pods that a blocker names. The list above has all of them. */
+/** Maximum number of pods in the line of a blocker. The list above contains all pods. */
 const NAMED = 5;
 
-/** Pods and volumes that need no action, and their deadlines. */
+/** Lines for pods and volumes that need no action, with their deadlines. */
 function waitLines({ pods, detaching = [] }: DrainExplanation, now: Date): string[] {
   const leaving = pods.filter(({ fate }) => fate === 'leaving');
   const ends = leaving.flatMap((pod) => (pod.ends ? [pod.ends] : []));
@@ -69,7 +69,7 @@ function named(names: readonly string[], noun: string): string {
   return `${noun}${names.length > 1 ? 's' : ''} ${names.slice(0, NAMED).join(', ')}${more}`;
 }
 
-/** The blockers of the drain. Pods with the same blocker are grouped. */
+/** Lines for the reasons that block the drain. Pods with the same reason are grouped. */
 function blockerLines(blockers: DrainExplanation['blockers']): string[] {
   const groups = new Map<string, string[]>();
   for (const { text, hint, pods = [] } of blockers) {
@@ -86,7 +86,7 @@ function blockerLines(blockers: DrainExplanation['blockers']): string[] {
   });
 }
 
-/** A placeholder for the name of a pod. No text contains it. */
+/** A placeholder for the name of a pod. It occurs in no text. */
 const POD = '\u0000';
 
 function inTime(at: Date, now: Date): string {
@@ -96,14 +96,14 @@ function inTime(at: Date, now: Date): string {
 
 function deadlines({ drained, pods, deletesFrom, overAt, policy }: DrainExplanation, now: Date): string[] {
   if (drained) return ['all pods are evicted'];
-  // Waits for volumes have their own timeout, which the status of the machine shows.
+  // Waits for volumes have a separate timeout, which is part of the machine's status.
   if (pods.every(({ fate }) => fate === 'stays')) return [];
   const ends = {
     Force: 'the remaining pods are deleted without a grace period',
     Quarantine: 'eviction stops; the node stays cordoned until its pods end by themselves',
     Hold: 'the drain is not forced: eviction continues without a time limit',
   }[policy];
-  // Print only one time if both times are equal.
+  // If both times are equal, only one is printed.
   const twice = deletesFrom && inTime(deletesFrom, now) === inTime(overAt, now);
   return [
     ...(deletesFrom && !twice ? [`pods that could not be evicted are deleted ${inTime(deletesFrom, now)}`] : []),

@@ -1,10 +1,10 @@
 import type { KeptEvidence, KeptVm } from '@mcm/core';
 import { brief } from './brief.ts';
 
-/** The number of printed console lines. The ConfigMap contains all of them. */
+/** Maximum number of printed console lines. The ConfigMap contains all lines. */
 const CONSOLE_LINES = 15;
 
-/** The evidence of a machine as lines of text: the newest in full, earlier ones by name. */
+/** The evidence of a machine as lines of text: the newest evidence in full, and earlier evidence by name. */
 export function evidenceLines(kept: readonly KeptEvidence[], namespace: string): string[] {
   const [newest, ...earlier] = kept;
   if (!newest) return [];
@@ -24,7 +24,7 @@ export function evidenceLines(kept: readonly KeptEvidence[], namespace: string):
   ];
 }
 
-/** VMs that remain after their machine, for an investigation. */
+/** Lines for VMs that are kept after the deletion of their machine, for an investigation. */
 export const keptVmLines = (kept: readonly KeptVm[], namespace: string): string[] =>
   kept.map(
     ({ providerID, until, configMap }) =>

@@ -23,7 +23,7 @@ import {
 import { ignoreNotFound, type KubeClient, type Node } from '@mcm/kube';
 import { ifAllowed, readNodes } from '../../cluster/allowed.ts';
 
-/** The data that decides whether a Failed machine is replaced. Absent data is unknown. */
+/** The data that determines whether a Failed machine is replaced. Absent data is unknown. */
 export interface ReplacementContext {
   readonly set?: MachineSet | undefined;
   readonly deployment?: MachineDeployment | undefined;
@@ -33,7 +33,10 @@ export interface ReplacementContext {
   readonly node?: Node | undefined;
 }
 
-/** The reasons that prevent a replacement now, each as a clause after "as long as". Pure. */
+/**
+ * The reasons that prevent a replacement now. Each one is a clause for a sentence with "as long as". The function has no
+ * side effects.
+ */
 export function replacementHolds(machine: Machine, context: ReplacementContext): readonly string[] {
   return [...ofOwners(context), ...ofPreservation(machine, context), ...ofGuards(machine, context)];
 }
@@ -53,7 +56,7 @@ function ofOwners({ set, deployment }: ReplacementContext): readonly string[] {
 }
 
 function ofPreservation(machine: Machine, { set, node }: ReplacementContext): readonly string[] {
-  // A preserved Failed machine is already printed with its expiry.
+  // For a preserved Failed machine, the explanation already contains the expiry.
   if (machine.status?.currentStatus?.phase === 'Failed') return [];
   const wish = effectiveValue(machine, node);
   if (wish === PreserveValues.False) return [];
@@ -96,7 +99,7 @@ interface Target {
   readonly namespace: string;
 }
 
-/** Reads the context of one machine; `unread` gets the refusals. */
+/** Reads the data for one machine, and adds errors to `unread`. */
 export async function readReplacementContext(
   { client, target, namespace }: Target,
   machine: Machine,

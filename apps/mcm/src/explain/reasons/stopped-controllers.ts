@@ -3,7 +3,7 @@ import { type ControllerHealth, doesAct, notActing } from '../../controllers/hea
 const MANAGER = 'machine-controller-manager';
 const MACHINES = 'machine-controller';
 
-/** A wait with an announced result. */
+/** A wait with its expected result. */
 interface Wait {
   readonly phase: string;
   readonly doing: string;
@@ -11,8 +11,8 @@ interface Wait {
 }
 
 /**
- * The wait of a machine without the actions of a stopped machine controller. Its text is only the last report, and no
- * deadline has a result.
+ * Removes the actions of a stopped machine controller from a wait. The text of the result is only the last report, and
+ * deadlines have no result.
  */
 export function waitUnder<T extends Wait>(wait: T, controllers: readonly ControllerHealth[]): T {
   if (doesAct(controllers, MACHINES)) return wait;
@@ -20,11 +20,11 @@ export function waitUnder<T extends Wait>(wait: T, controllers: readonly Control
   return { ...rest, doing: `${MACHINES} is not working; last report: ${wait.doing}` } as T;
 }
 
-/** A clause after "as long as", if no controller replaces machines. */
+/** A clause for a sentence with "as long as", if no controller replaces machines. */
 export const managerHold = (controllers: readonly ControllerHealth[], deployment?: string): readonly string[] =>
   doesAct(controllers, MANAGER, deployment) ? [] : [`${MANAGER} is not working`];
 
-/** The parts of an explanation that announce the actions of controllers. */
+/** The parts of an explanation that contain future actions of controllers. */
 interface Announcing {
   readonly name: string;
   readonly next: string;
@@ -32,7 +32,7 @@ interface Announcing {
   readonly waitsFor: readonly Wait[];
 }
 
-/** The explanation of a deployment without the next step of a manager that is not working. */
+/** Removes the next step from the explanation of a deployment if its manager does not act. */
 export function explanationUnder<T extends Announcing>(
   explanation: T,
   controllers: readonly ControllerHealth[],

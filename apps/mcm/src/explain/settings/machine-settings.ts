@@ -5,14 +5,16 @@ import { changedFlags, readToldFlags, reportedFeatures, reportedValues } from '.
 /** The settings of the leading machine controller, as far as they are known. */
 export interface MachineSettings {
   readonly defaults: MachineDefaults;
-  /** The assumed settings, or deadlines that differ from the defaults; undefined: no differences. */
+  /**
+   * A text about assumed settings, or about deadlines that differ from the defaults. Undefined if there are no differences.
+   */
   readonly remark: string | undefined;
 }
 
-/** Used when the flags are not known. */
+/** The settings if the flags are not known. */
 export const ASSUMED: MachineSettings = { defaults: MACHINE_DEFAULTS, remark: undefined };
 
-/** Flags that are deadlines. */
+/** Flags with deadlines. */
 const DEADLINES =
   /^(machine-(creation|health|inplace-update|preserve|drain|pv-.*|unresponsive-node|read-only-node)-timeout|machine-max-evict-retries|node-conditions)$/;
 

@@ -5,11 +5,13 @@ import { changedFlags, readToldFlags, reportedFeatures, reportedFlag, reportedVa
 /** The settings of the leading manager, as far as they are known. */
 export interface ManagerSettings {
   readonly safeguards: SafeguardSettings;
-  /** The assumed settings, or settings that differ from the defaults; undefined: no differences. */
+  /**
+   * A text about assumed settings, or about settings that differ from the defaults. Undefined if there are no differences.
+   */
   readonly remark: string | undefined;
 }
 
-/** Used when the flags are not known. */
+/** The settings if the flags are not known. */
 export const assumedSettings = (why: string): ManagerSettings => ({
   safeguards: SAFEGUARD_DEFAULTS,
   remark: `the manager runs with its default flags: ${why}`,

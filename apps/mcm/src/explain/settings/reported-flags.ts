@@ -10,7 +10,7 @@ import {
   leases,
 } from '@mcm/kube';
 
-/** The flags that the holder of a Lease publishes, or why they are unknown. */
+/** The flags that the holder of a Lease publishes, or the reason why they are unknown. */
 export type ToldFlags = { readonly flags: Readonly<Record<string, unknown>> } | { readonly unknown: string };
 
 /** Reads the flags of the leader from its Lease. */
@@ -33,7 +33,7 @@ export async function readToldFlags(client: KubeClient, namespace: string, name:
 const taken = <T>(value: unknown, fallback: T): T =>
   typeof value === typeof fallback && Array.isArray(value) === Array.isArray(fallback) ? (value as T) : fallback;
 
-/** The published value, else the fallback. Ignores a value of a wrong type. */
+/** The published value, otherwise the fallback. A value of a wrong type is ignored. */
 export const reportedFlag = <T>(reported: Readonly<Record<string, unknown>>, name: string, fallback: T): T =>
   taken(reported[name], fallback);
 

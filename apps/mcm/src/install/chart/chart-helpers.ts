@@ -64,7 +64,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
 {{- end }}
 `;
 
-/** What Helm prints after an installation and an upgrade. */
+/** The text that Helm prints after an installation and an upgrade. */
 export const NOTES = `{{ .Chart.Name }} {{ .Chart.AppVersion }} is installed in namespace {{ .Release.Namespace }}, with provider {{ include "mcm.provider" . }}.
 {{- if not .Values.workload.enabled }}
 

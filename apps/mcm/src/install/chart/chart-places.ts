@@ -5,33 +5,35 @@ import { CONTROLLER_APP } from '../objects/settings.ts';
 import { METADATA_EGRESS } from '../objects/workload.ts';
 
 /**
- * Places in the templates of the chart where values add fields to a pod. Other installations use patches for these.
- * The places are marked in the objects, and replaced in their text.
+ * Positions in the templates of the chart where values add fields to a pod. Other installations use patches for this. The
+ * objects contain marks at these positions, and their text is then replaced.
  */
 
-/** Marks in the objects, as keys and values. */
+/** The marks in the objects, as keys and values. */
 const FIELD = '__field__';
 const SCALAR = '__scalar__';
 const MORE = '__more__';
 const LABELS = '__labels__';
 const KEEP = '__keep__';
-/** The condition of a whole object. */
+/** The mark for the condition of a whole object. */
 export const WHEN = '__when__';
 
-/** `key:` with the content of the value; nothing for an empty value. */
+/** `key:` with the content of the value. For an empty value, there is no text. */
 const field = (key: string, value: string): Readonly<Record<string, string>> => ({ [`${FIELD}${key}`]: value });
-/** `key:` with the text of the value; nothing for an empty text. */
+/** `key:` with the text of the value. For an empty text, there is nothing. */
 const scalar = (key: string, value: string): Readonly<Record<string, string>> => ({ [`${SCALAR}${key}`]: value });
-/** More entries of a map. */
+/** Additional entries of a map. */
 const entries = (value: string): Readonly<Record<string, string>> => ({ [MORE]: value });
-/** More items of a list. */
+/** Additional items of a list. */
 const items = (value: string): readonly object[] => [{ [MORE]: value }];
 
 /** A conditional item of a list. */
 const itemIf = (condition: string, item: object): object => ({ __if__: condition, ...item });
 
 const IS_SEPARATE = '.Values.separateController.enabled';
-/** The last item of a list belongs to the machine controller. It is omitted if that runs in pods of its own. */
+/**
+ * The last item of the list is for the machine controller. It is left out if the machine controller runs in separate pods.
+ */
 const lastIfShared = (list: readonly object[]): readonly object[] =>
   list.map((item, index) => (index > 0 && index === list.length - 1 ? itemIf(`not ${IS_SEPARATE}`, item) : item));
 
@@ -43,7 +45,7 @@ const LABEL_LINES = /^( *)__labels__: true$/gm;
 const KEEP_LINES = /^( *)__keep__: true$/gm;
 const RUNBOOKS = /^( *)runbook: (\S+)$/gm;
 const FILES = /^( *)(\S+): __file__(\S+)$/gm;
-/** Defaults that a value replaces. The value is a list, and each item gets the selector of the pods. */
+/** A default list that a value can replace. Each item of the value gets the selector of the pods. */
 const SPREADS = /^( *)topologySpreadConstraints:\n(?:\1 .*\n)+/gm;
 /** A list of flags with their values. Numbers need `toJson`, because `%v` would write them with an exponent. */
 const FLAGS = /^( *)- --__flags__=(\w+)$/gm;
@@ -126,7 +128,7 @@ interface PodTemplate {
   readonly spec: { readonly containers: readonly Container[]; readonly volumes: readonly object[] };
 }
 
-/** The names of containers in the values. */
+/** The names that the values use for containers. */
 const IN_VALUES: Readonly<Record<string, string>> = {
   'machine-controller-manager': 'manager',
   'machine-controller': 'controller',
@@ -147,7 +149,7 @@ function containerWithPlaces(container: Container): object {
   };
 }
 
-/** Marks for the pods of a Deployment. */
+/** Adds marks to the pods of a Deployment. */
 const podWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
   metadata: { labels: { ...metadata.labels, ...entries('pod.labels') }, ...field('annotations', 'pod.annotations') },
   spec: {
@@ -162,7 +164,7 @@ const podWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
   },
 });
 
-/** Marks for the pods of a DaemonSet, without placement, because they run on every node. */
+/** Adds marks to the pods of a DaemonSet. They have no marks for scheduling, because they run on every node. */
 const daemonWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
   metadata: { labels: { ...metadata.labels, ...entries('pod.labels') }, ...field('annotations', 'pod.annotations') },
   spec: {
@@ -197,7 +199,7 @@ interface PolicySpec {
 
 const when = (condition: string, object: object): object => ({ [WHEN]: condition, ...object });
 
-/** Adds labels or annotations of a value to the metadata. */
+/** Adds the labels or annotations of a value to the metadata. */
 const withMetadata = <T extends { readonly metadata: Metadata }>(object: T, more: object): T => ({
   ...object,
   metadata: { ...object.metadata, ...more },
@@ -262,7 +264,7 @@ function withPlacesOfKind(placed: Placed): object {
   }
 }
 
-/** Only the machine controller requests the metadata service of the cloud. */
+/** Adds marks to a network policy. Only the machine controller sends requests to the metadata service of the cloud. */
 function policyWithPlaces(name: string, placed: object, spec: PolicySpec): object {
   const more = items('networkPolicy.egress');
   if (name === CONFIG_APP || name === DASHBOARD_APP)
@@ -277,7 +279,7 @@ function policyWithPlaces(name: string, placed: object, spec: PolicySpec): objec
   return { ...placed, spec: { ...spec, ingress, egress: [...spec.egress, metadata, ...more] } };
 }
 
-/** The account of the controllers can be an existing one. */
+/** Adds marks to a ServiceAccount. Users can choose an existing one for the controllers. */
 function accountWithPlaces(placed: Placed): object {
   const { name } = placed.metadata;
   if (name === CONTROLLER_APP) return withMetadata(placed, field('annotations', 'separateController.annotations'));

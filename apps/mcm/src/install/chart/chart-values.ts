@@ -49,7 +49,7 @@ const CONTAINERS = {
 } as const;
 type Container = keyof typeof CONTAINERS;
 
-/** The same fields for each container. */
+/** Creates the same fields for each container. */
 const forEach = (about: string, fieldOf: (container: Container, program: string) => Value | Group): Group =>
   group(
     about,
@@ -81,7 +81,7 @@ const COMMON_LABELS = {
 };
 const ANYTHING = { type: 'object' };
 
-/** Fields of a pod, with the names of their fields. Helm refuses other fields, which the API server would ignore. */
+/** Fields of a pod, with their allowed members. Helm refuses other members, because the API server would ignore them. */
 const ENV = {
   type: 'array',
   items: closed({ name: TEXT, value: ANY_TEXT, valueFrom: ANYTHING }, ['name']),
@@ -208,7 +208,7 @@ const MONITORING = part(false, 'Objects of the Prometheus operator, and the Graf
   }),
 });
 
-/** Parts of the installation that can be left out. */
+/** Values for optional parts of the installation. */
 const partFields = (shares: number | string): Fields => ({
   rbac: part(true, 'ServiceAccount and roles in the control cluster.'),
   targetRbac: part(
@@ -267,7 +267,7 @@ const partFields = (shares: number | string): Fields => ({
   ),
 });
 
-/** All values, in the order of the file. */
+/** All values, in the order of values.yaml. */
 function values(): Fields {
   const { replicas, kubeconfigs, shares, configController, configDaemon, dashboard, resources } = DEFAULT_INSTALL;
   const resourcesOf: Readonly<Record<Container, object>> = {
@@ -359,7 +359,7 @@ function textOf(fields: Fields, indent = ''): string {
     .join('');
 }
 
-/** The file values.yaml: the same defaults as without Helm, with a comment for each value. */
+/** The file values.yaml. It has the same defaults as an installation without Helm, and a comment for each value. */
 export const valuesText = (): string => textOf(values());
 
 const schemaOf = (fields: Fields): object =>
@@ -370,11 +370,11 @@ const schemaOf = (fields: Fields): object =>
     ]),
   );
 
-/** The schema that Helm validates values with. */
+/** The JSON schema for the validation of values by Helm. */
 export const valuesSchema = (): object => ({
   $schema: 'http://json-schema.org/draft-07/schema#',
   ...closed({
-    // Values of a parent chart.
+    // The values that a parent chart shares.
     global: { type: 'object' },
     ...schemaOf(values()),
   }),
@@ -385,7 +385,7 @@ const rowsOf = (fields: Fields, path = ''): readonly (readonly [path: string, va
     isGroup(entry) ? rowsOf(entry.fields, `${path}${name}.`) : [[`${path}${name}`, entry] as const],
   );
 
-/** The README of the chart: how to install it, and a table of its values. */
+/** The README of the chart, with the installation and a table of its values. */
 export function chartReadme(): string {
   const fields = values();
   const sections = Object.entries(fields)

@@ -7,13 +7,13 @@ import { HELPERS, NOTES } from './chart-helpers.ts';
 import { filledIn, WHEN, withPlaces } from './chart-places.ts';
 import { CHART, chartReadme, valuesSchema, valuesText } from './chart-values.ts';
 
-/** A placeholder for a number that Helm inserts, because YAML would quote the template. */
+/** A placeholder for a number that Helm inserts. YAML would quote the template as a text. */
 const NUMBER = /["']?__number__(.*?)__["']?/g;
 const number = (template: string): string => `__number__${template}__`;
 const imageTemplate = (container: string): string =>
   `{{ include "mcm.image" (dict "root" . "container" "${container}") }}`;
 
-/** Settings with templates as values: the chart contains the same objects as the other installations. */
+/** Settings whose values are templates, so that the chart contains the same objects as the other installations. */
 const SYMBOLIC: InstallSettings = {
   namespace: '{{ .Release.Namespace }}',
   name: '{{ include "mcm.fullname" . }}',
@@ -22,7 +22,7 @@ const SYMBOLIC: InstallSettings = {
     manager: '{{ include "mcm.account" . }}',
     controller: '{{ include "mcm.controllerAccount" . }}',
   },
-  // Both forms are in the chart, each with its condition.
+  // The chart contains both forms, each with its condition.
   isSeparate: false,
   provider: '{{ .Values.provider }}',
   replicas: number('{{ .Values.replicas }}'),

@@ -43,10 +43,10 @@ interface Operation {
   readonly value?: unknown;
 }
 
-/** The changes from one value to another that has no additional fields and items. */
+/** The JSON patch operations that change one value to another. The second value must have no additional fields and items. */
 function changes(before: unknown, after: unknown, path = ''): readonly Operation[] {
   if (!isRecord(before) || !isRecord(after)) return before === after ? [] : [{ op: 'replace', path, value: after }];
-  // The last items are removed first, so that the other indexes stay.
+  // The last items are removed first, so that the indexes of the others do not change.
   return Object.keys(before)
     .toReversed()
     .flatMap((key): readonly Operation[] => {
@@ -55,7 +55,7 @@ function changes(before: unknown, after: unknown, path = ''): readonly Operation
     });
 }
 
-/** Patches that take the machine controller out of the pods of the manager. A patch without its object has no effect. */
+/** Patches that remove the machine controller from the pods of the manager. A patch without its object has no effect. */
 function separatingPatches(): readonly object[] {
   const keyOf = ({ kind, metadata }: Identified): string => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
   const all = (settings: typeof DEFAULT_INSTALL): ReadonlyMap<string, Identified> => {

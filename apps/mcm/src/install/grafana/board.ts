@@ -7,13 +7,13 @@ interface Query {
 /** A panel without its position. */
 export interface PanelSpec {
   readonly title: string;
-  /** The content of the panel, and which values need attention. */
+  /** The content of the panel, and the values that need attention. */
   readonly description: string;
   readonly kind: 'timeseries' | 'stat' | 'table';
-  /** A unit of Grafana: `s`, `bytes`, `short`, `reqps`. */
+  /** A unit of Grafana, such as `s`, `bytes`, `short` or `reqps`. */
   readonly unit: string;
   readonly queries: readonly Query[];
-  /** Values from which the panel is orange and red. */
+  /** The values above which the panel is orange and red. */
   readonly thresholds?: readonly [warning: number, critical: number] | undefined;
 }
 
@@ -24,7 +24,7 @@ interface RowSpec {
 }
 
 export interface BoardSpec {
-  /** Must not change: links and later imports use it. */
+  /** The ID of the dashboard. It must not change, because links and later imports use it. */
   readonly uid: string;
   readonly title: string;
   readonly description: string;
@@ -62,7 +62,7 @@ export const stat = (
   thresholds,
 });
 
-/** The width of the grid of Grafana. */
+/** The number of columns in the grid of Grafana. */
 const WIDTH = 24;
 const HEIGHTS: Readonly<Record<PanelSpec['kind'], number>> = { stat: 4, timeseries: 8, table: 8 };
 const WIDTHS: Readonly<Record<PanelSpec['kind'], number>> = { stat: 4, timeseries: 12, table: 24 };
@@ -112,7 +112,7 @@ function panel(spec: PanelSpec, id: number, gridPos: Place): object {
   };
 }
 
-/** Positions the panels of a row from left to right, with line breaks. */
+/** Positions the panels of a row from left to right, and starts a new line when a line is full. */
 function laidOut(
   { title, panels }: RowSpec,
   top: number,

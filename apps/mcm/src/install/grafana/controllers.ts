@@ -4,7 +4,7 @@ const rate = (metric: string, by: string): string => `sum by (${by}) (rate(${met
 const p95 = (metric: string, by: string): string =>
   `histogram_quantile(0.95, ${rate(`${metric}_bucket`, `le, ${by}`)})`;
 
-/** The dashboard of the processes, for controllers that are slow or restart. */
+/** The dashboard about processes, for controllers that are slow or that restart. */
 export const CONTROLLERS: BoardSpec = {
   uid: 'mcm-controllers',
   title: 'Machine controllers: processes',

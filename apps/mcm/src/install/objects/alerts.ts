@@ -24,7 +24,10 @@ const alert = (
   annotations: { summary, runbook: `${RUNBOOKS}/${name}.md` },
 });
 
-/** The increase of a counter. `increase` misses the first increment of a new series, so a new series counts with its full value. */
+/**
+ * The increase of a counter. `increase` misses the first increment of a new series, so the full value of a new series is
+ * added.
+ */
 const rises = (counter: string, time: string): string =>
   `((${counter} unless ${counter} offset ${time}) or increase(${counter}[${time}]))`;
 
@@ -104,7 +107,8 @@ const ALERTS: readonly Alert[] = [
     'McmCloudCallsFail',
     'warning',
     '15m',
-    // A high rate; or repeated failures that outnumber the successes and continue. Calls can be up to ten minutes apart.
+    // Either a high rate of failures, or failures that continue and outnumber the successes. The second condition is for
+    // rare calls, up to ten minutes apart.
     [
       `${byCode(`rate(${CALLS_FAILED}[10m])`)} > 0.1`,
       `(${byCode(rises(CALLS_FAILED, '1h'))} >= 3 and on (provider, operation, error_code) ${byCode(`increase(${CALLS_FAILED}[20m])`)} > 0) / ignoring (error_code) group_left ${ALL_CALLS} > 0.5`,
@@ -151,7 +155,7 @@ const ALERTS: readonly Alert[] = [
 /**
  * The alerts with links to their runbooks.
  *
- * @param baseUrl the address of the folder that contains `docs/runbooks`; without it, alerts only contain the path
+ * @param baseUrl The address of the folder that contains `docs/runbooks`. If undefined, alerts only contain the path.
  */
 export const alertsWithLinks = (baseUrl: string | undefined): readonly Alert[] =>
   baseUrl === undefined

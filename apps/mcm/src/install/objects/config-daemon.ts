@@ -6,10 +6,13 @@ import { securedContainer } from './workload.ts';
 export const DAEMON_APP = 'machine-config-daemon';
 const LABELS = { 'app.kubernetes.io/name': DAEMON_APP, 'app.kubernetes.io/part-of': 'mcm' } as const;
 const OWNER = { account: DAEMON_APP, labels: LABELS };
-/** The ServiceAccount of daemons whose configs are in another cluster, and the name of its Secret. */
+/** The ServiceAccount and its Secret, for daemons whose MachineConfigs are in another cluster. */
 const CONTROL = `${DAEMON_APP}-control`;
 
-/** Permissions of a daemon in addition to those of a kubelet for its own Node. Pools are for machines without a config of a first boot. */
+/**
+ * Permissions of a daemon in addition to those that the kubelet has for its Node. The permission for pools is for machines
+ * that booted without a config server.
+ */
 const CONFIG_RULES: readonly Rule[] = [
   { apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigs'], verbs: ['get'] },
   { apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigpools'], verbs: ['list'] },
@@ -17,12 +20,15 @@ const CONFIG_RULES: readonly Rule[] = [
 
 const EVENTS: readonly Rule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }];
 
-/** Daemons that run with the ServiceAccount can write every Node; the credentials of a kubelet only its own. */
+/**
+ * Permissions for Nodes. A daemon with the ServiceAccount can write every Node, but a daemon with the credentials of the
+ * kubelet only its own.
+ */
 const NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
 ];
 
-/** The group of daemons that use the credentials of the kubelet. */
+/** The group of daemons with the credentials of the kubelet. */
 const KUBELETS = { kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'system:nodes' } as const;
 
 interface Binding {
@@ -35,14 +41,14 @@ const isBinding = (object: object): object is Binding => 'subjects' in object;
 const also = (objects: readonly object[], ...more: readonly object[]): readonly object[] =>
   objects.map((object) => (isBinding(object) ? { ...object, subjects: [...object.subjects, ...more] } : object));
 
-/** To authorize readers of metrics. */
+/** Permissions to authorize readers of metrics. */
 const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ];
 
 /**
- * Roles of daemons in the cluster of the configs. They are bound to three subjects:
+ * Roles of daemons in the cluster of the MachineConfigs. They are bound to three subjects:
  * - kubelets, because systemd starts daemons with the credentials of the kubelet
  * - pods of this cluster
  * - pods of another cluster, which use a ServiceAccount of this cluster
@@ -67,8 +73,9 @@ const PORTS = { plain: 8798, secure: 10_271 } as const;
 const ROOT_MOUNT = '/rootfs';
 
 /**
- * The daemon as a pod on each node, if systemd does not start it. It writes the disk of the machine, runs its programs and
- * reboots it, so it is root and privileged. It uses the network of the host, because it may configure the pod network.
+ * Runs the daemon as a pod on each node, if systemd does not start it. The pod is root and privileged, because the daemon
+ * writes the disk of the machine, runs its programs and reboots it. It uses the network of the host, because it may
+ * configure the pod network.
  */
 export const daemonSet = ({ namespace, configDaemon }: InstallSettings): readonly object[] => [
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: DAEMON_APP, namespace, labels: LABELS } },
@@ -84,7 +91,7 @@ export const daemonSet = ({ namespace, configDaemon }: InstallSettings): readonl
         spec: {
           serviceAccountName: DAEMON_APP,
           priorityClassName: 'system-node-critical',
-          // A journal contains the interrupted step, and the next process continues it.
+          // An interrupted step is recorded in a journal, and the next process continues it.
           terminationGracePeriodSeconds: 30,
           hostNetwork: true,
           hostPID: true,

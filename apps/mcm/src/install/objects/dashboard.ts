@@ -12,7 +12,7 @@ const PORT = 8443;
 const CERTIFICATE = { name: `${DASHBOARD_APP}-tls`, path: '/etc/mcm/dashboard' } as const;
 const READ = ['get', 'list', 'watch'];
 
-/** In the namespace of the machine objects. It reads no Secrets. */
+/** Permissions in the namespace of the machine objects. They do not include Secrets. */
 const RULES: readonly Rule[] = [
   {
     apiGroups: ['machine.sapcloud.io'],
@@ -23,13 +23,13 @@ const RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['configmaps', 'events'], verbs: READ },
 ];
 
-/** For logins, in the cluster whose tokens are used. */
+/** Permissions for logins, in the cluster that issues the tokens. */
 const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ];
 
-/** In the target cluster. */
+/** Permissions in the target cluster. */
 const TARGET_RULES: readonly Rule[] = [
   {
     apiGroups: [''],
@@ -41,7 +41,7 @@ const TARGET_RULES: readonly Rule[] = [
   { apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigpools'], verbs: READ },
 ];
 
-/** Sessions are in memory, so there is one pod. */
+/** There is only one pod, because sessions are stored in memory. */
 const deployment = ({ namespace, kubeconfigs, dashboard }: InstallSettings): object => {
   const { readinessProbe, livenessProbe, args, ...container } = securedContainer({
     name: DASHBOARD_APP,
@@ -99,7 +99,7 @@ const deployment = ({ namespace, kubeconfigs, dashboard }: InstallSettings): obj
   };
 };
 
-/** The role of users: it lets them log in. An operator binds it. */
+/** The role for users who may log in. An operator binds it to them. */
 const userRole = (namespace: string): object => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',
@@ -107,7 +107,7 @@ const userRole = (namespace: string): object => ({
   rules: [{ nonResourceURLs: ['/dashboard'], verbs: ['get'] }],
 });
 
-/** The dashboard as a Deployment, with its own account, which can only read. */
+/** The Deployment of the dashboard, with a ServiceAccount that can only read. */
 export const dashboardObjects = (settings: InstallSettings): readonly object[] => {
   const { namespace } = settings;
   return [

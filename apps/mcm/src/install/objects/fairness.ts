@@ -2,7 +2,7 @@ import { CONTROLLER_APP, type InstallSettings, labelsOf, shared } from './settin
 
 const GROUP = 'flowcontrol.apiserver.k8s.io/v1';
 
-/** Assigns the requests of a ServiceAccount to the reserved share. */
+/** Assigns the requests of a ServiceAccount to the reserved share of the API server. */
 const flowSchema = (of: string, account: string, { name, namespace, app }: InstallSettings): object => ({
   apiVersion: GROUP,
   kind: 'FlowSchema',
@@ -22,8 +22,8 @@ const flowSchema = (of: string, account: string, { name, namespace, app }: Insta
 });
 
 /**
- * Reserves a share of the API server for the controllers. In an overload, a controller that cannot renew its Lease or write
- * the progress of a drain would cause even more requests.
+ * Reserves a share of the API server for the controllers. If the API server is overloaded, a controller must still renew its
+ * Lease and write the progress of drains. Otherwise, it would cause more requests.
  */
 export const fairness = (settings: InstallSettings): readonly object[] => [
   {
@@ -42,6 +42,6 @@ export const fairness = (settings: InstallSettings): readonly object[] => [
   flowSchema(settings.name, settings.accounts.manager, settings),
 ];
 
-/** The same share for a machine controller with a ServiceAccount of its own. */
+/** The same share for a separate machine controller with its own ServiceAccount. */
 export const separateFairness = (settings: InstallSettings): object =>
   flowSchema(CONTROLLER_APP, settings.accounts.controller, settings);

@@ -15,7 +15,9 @@ export const CONFIG_METRICS_PORT = 'metrics-tls';
 
 /** The port of the config server. Machines of these clusters expect this number. */
 const BOOT_PORT = 22_623;
-/** Secrets with certificates of the config server: the self-signed ones, and those that an operator provides. */
+/**
+ * Secrets with certificates of the config server: one for the self-signed certificate, and one that an operator can provide.
+ */
 const CERTIFICATES = {
   own: `${CONFIG_APP}-server`,
   given: `${CONFIG_APP}-tls`,
@@ -24,13 +26,13 @@ const CERTIFICATES = {
 
 const CONFIGS = ['machineconfiguration.openshift.io'];
 
-/** To authenticate and authorize machines at first boot and readers of metrics. */
+/** Permissions to authenticate and authorize machines at their first boot and readers of metrics. */
 const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ];
 
-/** Permissions in the cluster of the configs. Purpose of each: docs/permissions.md. */
+/** Permissions in the cluster of the MachineConfigs. docs/permissions.md explains each one. */
 const RULES: readonly Rule[] = [
   {
     apiGroups: CONFIGS,
@@ -63,7 +65,7 @@ const RULES: readonly Rule[] = [
     verbs: ['list', 'watch', 'patch'],
   },
   { apiGroups: ['machine.sapcloud.io'], resources: ['machinesets'], verbs: ['list', 'watch'] },
-  // For clusters with this kind: --watch-api-server-config.
+  // For the flag --watch-api-server-config, in clusters with this kind.
   { apiGroups: ['config.openshift.io'], resources: ['apiservers'], verbs: ['list', 'watch'] },
   ...ACCESS_RULES,
 ];
@@ -94,18 +96,18 @@ const OWN_RULES: readonly Rule[] = [
 
 const OWNER = { account: CONFIG_APP, labels: LABELS };
 
-/** ServiceAccount and roles of the machine-config-controller in the cluster of the configs. */
+/** ServiceAccount and roles of the machine-config-controller in the cluster of the MachineConfigs. */
 function configRoles({ namespace }: InstallSettings): readonly object[] {
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: CONFIG_APP, namespace, labels: LABELS } },
     ...role('ClusterRole', CONFIG_APP, undefined, RULES, namespace, OWNER),
     ...role('Role', CONFIG_APP, namespace, OWN_RULES, namespace, OWNER),
-    // For events of objects without a namespace.
+    // The permission for events of cluster-wide objects.
     ...role('Role', `${CONFIG_APP}-events`, 'default', EVENTS, namespace, OWNER),
   ];
 }
 
-/** Roles in the target cluster, also those of the machine-config-daemon. */
+/** Roles in the target cluster, including those of the machine-config-daemon. */
 export const configTargetRoles = (settings: InstallSettings): readonly object[] => [
   ...role('ClusterRole', `${CONFIG_APP}-nodes`, undefined, NODE_RULES, settings.namespace, OWNER),
   ...role('Role', `${CONFIG_APP}-node-events`, 'default', EVENTS, settings.namespace, OWNER),

@@ -10,14 +10,14 @@ const endpointOf = (port: string) => ({
   port,
   scheme: 'https',
   bearerTokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
-  // The certificate changes at each start. The token authenticates the request.
+  // The certificate is self-signed and changes at each start, so it cannot be verified. The token authenticates the request.
   tlsConfig: { insecureSkipVerify: true },
 });
 
 /** PodMonitors have no field for a token file. The chart adds `authorization` with a Secret that contains a token. */
 const podEndpointOf = (port: string) => ({ port, scheme: 'https', tlsConfig: { insecureSkipVerify: true } });
 
-/** A role for the ServiceAccounts that scrape. */
+/** A role for the ServiceAccounts that read metrics. */
 export const metricsReader = (settings: InstallSettings): object => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',
@@ -25,7 +25,7 @@ export const metricsReader = (settings: InstallSettings): object => ({
   rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
 });
 
-/** Objects of the Prometheus operator, for clusters that have it, and the Grafana dashboards. */
+/** The Grafana dashboards, and objects for clusters with the Prometheus operator. */
 export function monitoring(settings: InstallSettings): readonly object[] {
   const { name, namespace } = settings;
   const labels = labelsOf(settings);

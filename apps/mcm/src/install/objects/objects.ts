@@ -12,23 +12,23 @@ import { budget, deployment, networkPolicy, separateWorkload, service } from './
 
 /** Objects that are installed or omitted together. */
 export interface InstallSection {
-  /** File name without extension, and the switch in the chart's values. */
+  /** The file name without extension. In the values of the chart, it is the name of the switch. */
   readonly name: string;
   readonly objects: readonly object[];
-  /** The cluster of the objects. */
+  /** The cluster in which the objects are applied. */
   readonly cluster: 'control' | 'target';
-  /** Installed only on request, because not every cluster has its kinds. */
+  /** Whether the section is installed only on request, because not every cluster has its kinds. */
   readonly optional?: boolean;
 }
 
-/** A machine controller in pods of its own: its ServiceAccount, its share of the API server, and its workload. */
+/** The objects of a separate machine controller: its ServiceAccount, its share of the API server, and its workload. */
 const separateController = (settings: InstallSettings): readonly object[] => [
   ...separateAccount(settings),
   separateFairness(settings),
   ...separateWorkload(settings),
 ];
 
-/** All objects of an installation, in the order of their application. */
+/** All objects of an installation, in the order in which they are applied. */
 export const installSections = (settings: InstallSettings): readonly InstallSection[] => [
   { name: 'crds', cluster: 'control', objects: crds },
   { name: 'fairness', cluster: 'control', objects: fairness(settings) },

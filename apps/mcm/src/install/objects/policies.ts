@@ -2,7 +2,7 @@ import { type InstallSettings, labelsOf, shared } from './settings.ts';
 
 const GROUP = 'admissionregistration.k8s.io/v1';
 
-/** A policy and its binding: the rules for machines, and their messages. */
+/** A ValidatingAdmissionPolicy and its binding, with rules for machines and their messages. */
 function policy(
   name: string,
   settings: InstallSettings,
@@ -42,8 +42,9 @@ function policy(
 }
 
 /**
- * Fields of a machine that only the controller may change. A manual change of a provider ID or of the finalizer makes the VM
- * an orphan. Optional, because the policies would also refuse the original under another name.
+ * Policies for fields of a machine that only the controller may change. A manual change of a provider ID or of the finalizer
+ * makes the VM an orphan. They are optional, because they would also refuse the original if its ServiceAccount has another
+ * name.
  */
 export function policies(settings: InstallSettings): readonly object[] {
   const { namespace, accounts } = settings;

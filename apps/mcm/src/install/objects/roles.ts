@@ -10,7 +10,7 @@ export interface Rule {
 
 const MACHINES = ['machine.sapcloud.io'];
 
-/** For one container: its Lease and its events. RBAC cannot limit creation to a name. */
+/** Permissions of one container for its Lease and its events. RBAC cannot limit creation to a name. */
 const ownRules = (lease: string): readonly Rule[] => [
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
@@ -22,7 +22,7 @@ const ownRules = (lease: string): readonly Rule[] => [
   },
 ];
 
-/** For the manager, in the namespace of the machine objects. Purpose of each: docs/permissions.md. */
+/** Permissions of the manager in the namespace of the machine objects. docs/permissions.md explains each one. */
 const MANAGER_RULES: readonly Rule[] = [
   { apiGroups: MACHINES, resources: ['machinedeployments'], verbs: ['get', 'list', 'watch', 'update', 'patch'] },
   {
@@ -36,24 +36,24 @@ const MANAGER_RULES: readonly Rule[] = [
   ...ownRules(APP),
 ];
 
-/** For the manager, in the target cluster. */
+/** Permissions of the manager in the target cluster. */
 const MANAGER_NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['list', 'watch', 'patch'] },
 ];
 
-/** For the machine controller, in the namespace of the machine objects. */
+/** Permissions of the machine controller in the namespace of the machine objects. */
 const CONTROLLER_RULES: readonly Rule[] = [
   { apiGroups: MACHINES, resources: ['machines'], verbs: ['get', 'list', 'watch', 'patch', 'delete'] },
   { apiGroups: MACHINES, resources: ['machines/status'], verbs: ['patch'] },
   { apiGroups: MACHINES, resources: ['machineclasses'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'create', 'delete'] },
-  // A Role allows only its own namespace.
+  // In a Role, this permission is only for the namespace of the Role.
   { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
   ...ownRules(CONTROLLER_APP),
 ];
 
-/** For the machine controller, in the target cluster. */
+/** Permissions of the machine controller in the target cluster. */
 const CONTROLLER_NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['nodes/status'], verbs: ['patch'] },
@@ -65,15 +65,15 @@ const CONTROLLER_NODE_RULES: readonly Rule[] = [
   { apiGroups: ['storage.k8s.io'], resources: ['csinodes'], verbs: ['list', 'watch'] },
 ];
 
-/** For both containers, in the control cluster: to authorize readers of metrics. */
+/** Permissions of both containers in the control cluster, to authorize readers of metrics. */
 const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ];
 
 /**
- * In `kube-system` of the target cluster: bootstrap tokens, and the Lease that shows which of two control clusters is
- * active.
+ * Permissions in `kube-system` of the target cluster, for bootstrap tokens and for a Lease. The Lease shows which of two
+ * control clusters is active.
  */
 const tokenRules = (namespace: string): readonly Rule[] => [
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'delete'] },
@@ -86,12 +86,12 @@ const tokenRules = (namespace: string): readonly Rule[] => [
   },
 ];
 
-/** In `default` of the target cluster: events of Nodes. */
+/** Permissions in `default` of the target cluster, for events of Nodes. */
 const NODE_EVENT_RULES: readonly Rule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }];
 
 const RBAC = 'rbac.authorization.k8s.io';
 
-/** The subject of the roles. */
+/** The subject to which roles are bound. */
 export interface RoleOwner {
   readonly account: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -102,7 +102,7 @@ const ownerOf = (settings: InstallSettings, program: keyof InstallSettings['acco
   labels: labelsOf(settings),
 });
 
-/** A role with its binding to a ServiceAccount in namespace `subject`. */
+/** A role with its binding to a ServiceAccount in the namespace `subject`. */
 export function role(
   kind: 'Role' | 'ClusterRole',
   name: string,
@@ -130,11 +130,11 @@ const serviceAccount = (name: string, { namespace, ...settings }: InstallSetting
   metadata: { name, namespace, labels: labelsOf(settings) },
 });
 
-/** Access of a program to the reviews of requests to its metrics. */
+/** The permission to create reviews, which authorize the readers of a program's metrics. */
 const accessRole = (name: string, { namespace }: InstallSettings, owner: RoleOwner): readonly object[] =>
   role('ClusterRole', shared(`${name}-access`, namespace), undefined, ACCESS_RULES, namespace, owner);
 
-/** Roles in the control cluster, one role for each program. */
+/** The roles in the control cluster. Each program has its own role. */
 export const controlRoles = (settings: InstallSettings): readonly object[] => {
   const { name, namespace, accounts } = settings;
   const manager = ownerOf(settings, 'manager');
@@ -146,13 +146,13 @@ export const controlRoles = (settings: InstallSettings): readonly object[] => {
   ];
 };
 
-/** The ServiceAccount of a machine controller in pods of its own. */
+/** The ServiceAccount of a separate machine controller. */
 export const separateAccount = (settings: InstallSettings): readonly object[] => [
   serviceAccount(settings.accounts.controller, settings),
   ...accessRole(CONTROLLER_APP, settings, ownerOf(settings, 'controller')),
 ];
 
-/** Roles in the target cluster. */
+/** The roles in the target cluster. */
 export const targetRoles = (settings: InstallSettings): readonly object[] => {
   const { name, namespace } = settings;
   const [manager, controller] = [ownerOf(settings, 'manager'), ownerOf(settings, 'controller')];
@@ -168,7 +168,10 @@ export const targetRoles = (settings: InstallSettings): readonly object[] => {
 /** The name of the Secret with the self-signed certificates of the webhooks. */
 export const webhookSecret = ({ name }: Pick<InstallSettings, 'name'>): string => `${name}-webhooks`;
 
-/** For self-signed certificates of the webhooks: one Secret, and the two configurations. RBAC cannot limit creation to a name. */
+/**
+ * Permissions for self-signed certificates of the webhooks: for one Secret, and for the two webhook configurations. RBAC
+ * cannot limit creation to a name.
+ */
 export const webhookRoles = (settings: InstallSettings): readonly object[] => {
   const { name, namespace } = settings;
   const secret = webhookSecret(settings);

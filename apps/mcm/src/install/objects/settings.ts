@@ -4,42 +4,46 @@ export type InstallPart = 'all' | 'control' | 'target';
 /** The flags of a container, by name without dashes. */
 export type ContainerFlags = Readonly<Record<string, string>>;
 
-/** The settings of an installation. Texts may be templates of Helm. */
+/** The settings of an installation. Texts may be Helm templates. */
 export interface InstallSettings {
   readonly namespace: string;
-  /** The name of the objects. Several programs of one namespace need different names. */
+  /** The name of the objects. If several programs run in one namespace, their names must differ. */
   readonly name: string;
   /** The value of the label `app.kubernetes.io/name`, which selects the pods. */
   readonly app: string;
-  /** The ServiceAccounts of the two programs. A pod with both programs has one ServiceAccount. */
+  /** The ServiceAccounts of the two programs. If both programs run in one pod, they have the same ServiceAccount. */
   readonly accounts: { readonly manager: string; readonly controller: string };
-  /** Whether the machine controller runs in pods of its own, with its own ServiceAccount. */
+  /** Whether the machine controller runs in separate pods with its own ServiceAccount. */
   readonly isSeparate: boolean;
   /** One of {@link PROVIDERS}, or the name of another provider. */
   readonly provider: string;
-  /** A number, or a template for a number. */
+  /** A number, or a template that results in a number. */
   readonly replicas: number | string;
   readonly images: { readonly manager: string; readonly controller: string };
   readonly flags: { readonly manager: ContainerFlags; readonly controller: ContainerFlags };
   /**
    * Values of the kubeconfig flags: `inClusterConfig`, `none` (only target), or `/etc/mcm/control/kubeconfig` and
-   * `/etc/mcm/target/kubeconfig`. The files are the key `kubeconfig` of the Secrets machine-controller-manager-control and -target.
+   * `/etc/mcm/target/kubeconfig`. The content of these files is the key `kubeconfig` of the Secrets
+   * machine-controller-manager-control and -target.
    */
   readonly kubeconfigs: { readonly control: string; readonly target: string };
   readonly resources: { readonly manager: Resources; readonly controller: Resources };
-  /** The share of the concurrency of the API server, relative to other priority levels. A number, or a template for a number. */
+  /**
+   * The share of the API server's concurrency, relative to other priority levels. A number, or a template that results in a
+   * number.
+   */
   readonly shares: number | string;
-  /** The address of the folder that contains `docs/runbooks`, for links in alerts. Alerts have no links without it. */
+  /** The address of the folder that contains `docs/runbooks`, for links in alerts. If absent, alerts have no links. */
   readonly runbookBaseUrl?: string;
   /** The optional machine-config-controller. */
   readonly configController: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
   /** The optional dashboard. */
   readonly dashboard: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
-  /** The machine-config-daemon as a pod on each node, if systemd does not start it. */
+  /** The machine-config-daemon as a pod on each node, for nodes where systemd does not start it. */
   readonly configDaemon: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
 }
 
-/** Requests, and the memory limit. CPU has no limit, because a throttled controller loses its Lease. */
+/** The resource requests, and the memory limit. CPU has no limit, because a throttled controller would lose its Lease. */
 export interface Resources {
   readonly cpu: string;
   readonly memory: string;
@@ -49,10 +53,13 @@ export interface Resources {
 /** The default name of all installed objects, and the name of the container and the Lease of the manager, as in the original. */
 export const APP = 'machine-controller-manager';
 
-/** The name of the machine controller of any provider: its container, its Lease, its roles, and its own pods. */
+/**
+ * The name of the machine controller of every provider. It is the name of its container, its Lease, its roles and its
+ * separate pods.
+ */
 export const CONTROLLER_APP = 'machine-controller';
 
-/** Settings for a machine controller in pods of its own. */
+/** Changes the settings to those of a separate machine controller. */
 export const separated = (settings: InstallSettings): InstallSettings => ({
   ...settings,
   accounts: { ...settings.accounts, controller: CONTROLLER_APP },
@@ -70,23 +77,28 @@ export const labelsOf = (settings: Pick<InstallSettings, 'app'>): Readonly<Recor
   'app.kubernetes.io/part-of': 'mcm',
 });
 
-/** The name of a cluster-wide object, with the namespace of the installation. A namespace contains no dots, so names are unique. */
+/**
+ * The name of a cluster-wide object: the name and the namespace of the installation. A namespace contains no dots, so these
+ * names are unique.
+ */
 export const shared = (name: string, namespace: string): string => `${name}.${namespace}`;
 
-/** Ports of the two containers. */
+/** The ports of the two containers. */
 export const PORTS = {
   manager: { plain: 10_258, secure: 10_268 },
   controller: { plain: 10_259, secure: 10_269 },
   webhooks: 9443,
 } as const;
 
-/** The providers of this project, whose images have names by convention. */
+/** The providers of this project. The names of their images follow from the name of the provider. */
 export const PROVIDERS = ['aws', 'azure', 'gcp', 'local'] as const;
 
 /** The image of the machine controller of a provider. */
 export const imageOf = (provider: string): string => `mcm/machine-controller-${provider}:0.1.0`;
 
-/** Parts that are installed only on request, by the names for `--with`. Each one includes its part for the target cluster. */
+/**
+ * The values of `--with`: parts that are installed only on request. Each one includes its objects for the target cluster.
+ */
 export const OPTIONAL_SECTIONS = [
   'separate-controller',
   'machine-config',

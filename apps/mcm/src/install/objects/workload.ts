@@ -32,13 +32,14 @@ export interface SecuredContainer {
   readonly resources: Resources;
 }
 
-/** A container with probes, limits and no privileges. */
+/** A container with probes and limits, and without privileges. */
 export const securedContainer = ({ name, image, flags, ports, port, more = [], resources }: SecuredContainer) => ({
   name,
   image,
   args: argsOf(flags),
   ports: [{ name: port, containerPort: ports.secure }, ...more],
-  // `livez` fails if the process is stuck. `readyz` also succeeds for a replica that is not the leader.
+  // `livez` fails if the process is stuck. `readyz` succeeds for every working replica, including those that are not the
+  // leader.
   livenessProbe: { httpGet: { path: '/livez', port: ports.plain }, periodSeconds: 10, failureThreshold: 6 },
   readinessProbe: { httpGet: { path: '/readyz', port: ports.plain }, periodSeconds: 10 },
   resources: {
@@ -46,7 +47,7 @@ export const securedContainer = ({ name, image, flags, ports, port, more = [], r
     limits: { memory: resources.memoryLimit },
   },
   securityContext: SECURITY,
-  // The programs write no termination message, so Kubernetes uses the end of the log.
+  // The programs write no termination message, so Kubernetes shows the end of the log.
   terminationMessagePolicy: 'FallbackToLogsOnError',
 });
 
@@ -61,7 +62,7 @@ export const KUBECONFIGS = ['control', 'target'].map((name) => ({
   volume: { name, secret: { secretName: `${APP}-${name}`, optional: true, defaultMode: 0o440 } },
 }));
 
-/** The identity of a Deployment and of its pods. */
+/** The names and labels of a Deployment and of its pods. */
 interface Pods {
   readonly name: string;
   readonly account: string;
@@ -69,7 +70,7 @@ interface Pods {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The pods of the manager, and of the machine controller unless it has its own ones. */
+/** The pods of the manager. They also contain the machine controller, unless it runs separately. */
 const sharedPods = (settings: InstallSettings): Pods => ({
   name: settings.name,
   account: settings.accounts.manager,
@@ -77,7 +78,10 @@ const sharedPods = (settings: InstallSettings): Pods => ({
   labels: labelsOf(settings),
 });
 
-/** The pods of a separate machine controller. Their label differs from the other pods, so no selector contains both. */
+/**
+ * The pods of a separate machine controller. Their label differs from the label of the manager's pods, so that no selector
+ * matches both.
+ */
 const separatePods = (settings: InstallSettings): Pods => ({
   name: CONTROLLER_APP,
   account: settings.accounts.controller,
@@ -120,7 +124,7 @@ const controllerContainer = (settings: InstallSettings): object =>
     resources: settings.resources.controller,
   });
 
-/** A Deployment of controllers: of all replicas of a program, one is the leader. */
+/** A Deployment of controllers. One of its replicas is the leader. */
 const deploymentOf = (
   { namespace, replicas }: InstallSettings,
   { name, account, selector, labels }: Pods,
@@ -162,7 +166,7 @@ const deploymentOf = (
   },
 });
 
-/** The Deployment of the manager, which also contains the machine controller unless that is separate. */
+/** The Deployment of the manager. It also contains the machine controller, unless it runs separately. */
 export const deployment = (settings: InstallSettings): object =>
   deploymentOf(settings, sharedPods(settings), [
     managerContainer(settings),
@@ -176,7 +180,7 @@ const budgetOf = ({ namespace }: InstallSettings, { name, selector, labels }: Po
   spec: { maxUnavailable: 1, selector: { matchLabels: selector }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
 });
 
-/** Keeps one replica while nodes are drained. */
+/** Keeps one replica running while nodes are drained. */
 export const budget = (settings: InstallSettings): object => budgetOf(settings, sharedPods(settings));
 
 const CONTROLLER_PORT = {
@@ -185,7 +189,7 @@ const CONTROLLER_PORT = {
   targetPort: PORTS.controller.secure,
 } as const;
 
-/** The Service for webhook calls of the API server and for scrapers. */
+/** The Service for webhook calls of the API server and for readers of metrics. */
 export const service = (settings: InstallSettings): object => ({
   apiVersion: 'v1',
   kind: 'Service',
@@ -200,19 +204,24 @@ export const service = (settings: InstallSettings): object => ({
   },
 });
 
-/** The pods of a policy. */
+/** The pods that a policy selects. */
 interface PodsOf {
   readonly selector: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The metadata service of the cloud. The AWS SDK reads its credentials there if a Secret contains no keys. */
+/**
+ * Allows egress to the metadata service of the cloud. The AWS SDK reads its credentials there if a Secret contains no keys.
+ */
 export const METADATA_EGRESS = {
   to: [{ ipBlock: { cidr: '169.254.0.0/16' } }],
   ports: [{ protocol: 'TCP', port: 80 }],
 } as const;
 
-/** Ingress: the ports, from everywhere. Egress: API servers, the cloud and DNS, whose addresses are not known. */
+/**
+ * Allows ingress to the ports from all addresses. Egress is allowed only to the ports of API servers, the cloud and DNS, but
+ * to all addresses, because their addresses are not known.
+ */
 export const networkPolicyFor = (
   name: string,
   ports: readonly number[],
@@ -237,7 +246,7 @@ export const networkPolicyFor = (
 
 const cloudEgress = ({ provider }: InstallSettings): readonly object[] => (provider === 'aws' ? [METADATA_EGRESS] : []);
 
-/** Ingress: webhook calls, scrapes and probes. */
+/** Allows ingress for webhook calls, reads of metrics and probes. */
 export const networkPolicy = (settings: InstallSettings): object =>
   networkPolicyFor(
     settings.name,
@@ -247,7 +256,7 @@ export const networkPolicy = (settings: InstallSettings): object =>
     settings.isSeparate ? [] : cloudEgress(settings),
   );
 
-/** The pods of a separate machine controller. Scrapers find their Service by the label of the installation. */
+/** The objects of a separate machine controller. Prometheus finds their Service by the label of the installation. */
 export const separateWorkload = (settings: InstallSettings): readonly object[] => {
   const pods = separatePods(settings);
   const { namespace } = settings;

@@ -13,14 +13,17 @@ const ALL: Readonly<Record<ProviderName, ProviderFor>> = {
   gcp: gcpProvider,
 };
 
-/** The provider of `mcm up`, by its name or the module of its driver: its cloud, machine controller, class and credentials, for a data directory. */
+/**
+ * The provider of `mcm up`, by its name or by the module of its driver. It contains the cloud, the machine controller, the
+ * class and the credentials.
+ */
 export function providerFor(name: string, data: DataDir): Provider {
   const known = PROVIDERS.find((each) => each === name);
   return (known === undefined ? thirdPartyProvider(name) : ALL[known])(data);
 }
 
 /**
- * The name of a provider, or the module of the driver that `--provider` names.
+ * The name of a provider, or the path of the driver module in `--provider`.
  * @throws {UserError} if the driver does not exist
  */
 export const providerName = (text: string, from: string): string =>

@@ -7,18 +7,18 @@ import type { DataDir } from '../data/data-dir.ts';
 import { keptSecret } from './kept-secret.ts';
 import type { SecretsByName } from './provider.ts';
 
-/** Other ways to log in to an emulated cloud. To use one, set its Secret in a class. */
+/** Additional credentials for an emulated cloud. To use one, set its Secret in a class. */
 export interface Logins {
-  /** Settings of the emulator for them. */
+  /** The settings of the emulator for these credentials. */
   readonly account: object;
-  /** Environment of the machine controller, to allow them. */
+  /** The environment variables of the machine controller that allow these credentials. */
   readonly env: Readonly<Record<string, string>>;
   readonly secrets: SecretsByName;
 }
 
 const YEARS_10_MS = 10 * 365 * 86_400_000;
 
-/** PEM with an RSA key and its certificate. */
+/** A new RSA key and its certificate as PEM. */
 function newCertificate(): string {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const notBefore = realClock.now();
@@ -37,7 +37,7 @@ function newCertificate(): string {
 const newToken = (): string => randomBytes(24).toString('base64url');
 const TOKEN = 'workload-token';
 
-/** Logins for the emulated Microsoft Entra: a certificate, a workload token, and the identities of the host. */
+/** Credentials for the emulated Microsoft Entra: a certificate, a workload token, and the identities of the host. */
 export function azureLogins(data: DataDir, common: Readonly<Record<string, string>>, address: string): Logins {
   const clientCertificate = keptSecret(data, 'client-certificate.pem', newCertificate);
   const assertion = keptSecret(data, TOKEN, newToken);
@@ -65,7 +65,7 @@ const ROLE = {
   region: 'eu-west-1',
   keys: { accessKeyId: 'ASIAEMULATED00000001', secretAccessKey: 'emulated', sessionToken: 'emulated-session' },
 };
-/** Variables of AWS that the shell of the user may have. Real keys never reach an emulator. */
+/** Removes the AWS variables of the user's shell, so that real keys are never sent to an emulator. */
 const NO_AWS_VARIABLES = {
   AWS_PROFILE: '',
   AWS_ACCESS_KEY_ID: '',
@@ -76,15 +76,16 @@ const NO_AWS_VARIABLES = {
   AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '',
 };
 
-/** Variables of a file in the data directory, which the user may write. */
+/** The variables in a file of the data directory, which the user may write. */
 function variablesOf(file: string): Readonly<Record<string, string>> {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   return Object.fromEntries(Object.entries(parseEnv(text)).map(([name, value = '']) => [name, value]));
 }
 
 /**
- * Logins for the emulated AWS: the token of a workload, and the controller's own keys. The latter come from the profile `default` in `aws-config`
- * of the data directory if it exists, else from the agent of EKS Pod Identity. `aws-environment` there changes the variables of the controller.
+ * Credentials for the emulated AWS: the token of a workload, and the keys of the controller. The keys come from the profile
+ * `default` in `aws-config` of the data directory. If that does not exist, they come from the agent of EKS Pod Identity. The
+ * file `aws-environment` changes the variables of the controller.
  */
 export function awsLogins(data: DataDir, address: string): Logins {
   const token = keptSecret(data, TOKEN, newToken);
@@ -111,14 +112,17 @@ export function awsLogins(data: DataDir, address: string): Logins {
 const POOL = '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/emulated/providers/emulated';
 const NODES = 'nodes@emulated-project.iam.gserviceaccount.com';
 
-/** The domain of Google Cloud, or of a private cloud if the user runs the machine controller for one. */
+/** The domain of Google Cloud, or of a private cloud if the user has set its domain. */
 const universeDomain = (): string => process.env.GOOGLE_CLOUD_UNIVERSE_DOMAIN || 'googleapis.com';
 
-/** JSON with the identity of a Secret. Credentials of a private cloud name its domain. */
+/** The JSON of an account for a Secret. Credentials of a private cloud contain its domain. */
 export const gcpAccount = (account: object): string =>
   JSON.stringify({ ...account, universe_domain: universeDomain() });
 
-/** Logins for the emulated Google Cloud: workload tokens from a file, a URL and AWS, the account of the host, and impersonation. */
+/**
+ * Credentials for the emulated Google Cloud: workload tokens from a file, a URL and AWS, the account of the host, and
+ * impersonation.
+ */
 export function gcpLogins(data: DataDir, projectID: string, address: string): Logins {
   const token = keptSecret(data, TOKEN, newToken);
   const universe = universeDomain();

@@ -2,37 +2,40 @@ import type { MachineClass } from '@mcm/api';
 import type { Draft } from '@mcm/kube';
 import type { DataDir } from '../data/data-dir.ts';
 
-/** Values of `mcm up --provider`. */
+/** The values of `mcm up --provider`. */
 export const PROVIDERS = ['local', 'aws', 'azure', 'gcp'] as const;
 /** One of `PROVIDERS`. */
 export type ProviderName = (typeof PROVIDERS)[number];
 
-/** The address of a running cloud, for the other programs. */
+/** The address of a running cloud, which the other programs use. */
 export interface CloudSide {
-  /** Origin of its API. */
+  /** The origin of the cloud's API. */
   readonly address: string;
 }
 
-/** The data of Secrets, by their names. */
+/** The data of Secrets, by the name of the Secret. */
 export type SecretsByName = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** Everything that differs between the clouds of `mcm up`. */
+/** The parts of `mcm up` that differ between clouds. */
 export interface Provider {
-  /** One of {@link PROVIDERS}, or the module of a driver. */
+  /** One of {@link PROVIDERS}, or the path of a driver module. */
   readonly name: string;
   /** The program of the cloud. */
   readonly cloud: ProgramOf;
-  /** The program of the machine controller; called when the cloud runs. */
+  /** The program of the machine controller. It is called when the cloud runs. */
   readonly machineController: (cloud: CloudSide) => ProgramOf;
-  /** Data of the Secret of the first class, without `userData`. */
+  /** The data of the Secret of the first class, without `userData`. */
   readonly credentials: (cloud: CloudSide) => Readonly<Record<string, string>>;
-  /** Data of more Secrets by their names, without `userData`: other ways to log in to the same cloud; absent: none. */
+  /**
+   * The data of additional Secrets by name, without `userData`. They contain other credentials for the same cloud. If
+   * absent, there are none.
+   */
   readonly otherLogins?: (cloud: CloudSide) => SecretsByName;
-  /** Whether the credentials have their own user data. */
+  /** Whether the credentials already contain user data. */
   readonly keepsUserData?: boolean;
-  /** Whether the nodes of its VMs are simulated, because its cloud boots none. */
+  /** Whether the nodes are simulated, because the cloud boots no system in its VMs. */
   readonly simulatesNodes?: boolean;
-  /** Whether a node has the name of its machine; otherwise it has the host name of the VM. */
+  /** Whether a Node has the name of its machine. Otherwise, it has the host name of the VM. */
   readonly nodeIsMachine: boolean;
   /** The first class: its name and its provider-specific fields. */
   readonly machineClass: { readonly name: string; readonly secret: string } & Pick<
@@ -41,7 +44,7 @@ export interface Provider {
   >;
 }
 
-/** A program: its module, flags and environment. */
+/** A program: its module, its flags and its environment. */
 export interface ProgramOf {
   readonly name: string;
   readonly module: string;
@@ -49,5 +52,5 @@ export interface ProgramOf {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Creates a provider for a data directory, which stores generated secrets. */
+/** Creates a provider for a data directory. Generated secrets are stored there. */
 export type ProviderFor = (data: DataDir) => Provider;

@@ -24,7 +24,7 @@ export interface SimulatedNodeOptions {
   readonly client: KubeClient;
   readonly namespace: string;
   readonly cluster: ClusterConfig;
-  /** The text of the kubeconfig. */
+  /** The content of the kubeconfig. */
   readonly kubeconfig: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -57,8 +57,8 @@ async function newToken({ client, signal }: SimulatedNodeOptions): Promise<strin
 }
 
 /**
- * Simulates a kubelet for each machine whose VM exists. The cloud of another author boots no VM that could join.
- * A node ends with the deletion of its VM.
+ * Simulates a kubelet for each machine with a VM, because the cloud of a third-party driver boots no system that could join.
+ * The simulated node ends when its VM is deleted.
  */
 export async function simulateNodes(options: SimulatedNodeOptions): Promise<void> {
   const { client, namespace, cluster, kubeconfig, clock, random, log, signal } = options;
@@ -98,7 +98,7 @@ export async function simulateNodes(options: SimulatedNodeOptions): Promise<void
   void informer.run(signal);
 }
 
-/** The VM of a machine; undefined while it is being created. */
+/** The VM of a machine. Undefined while the VM is being created. */
 function instanceOf({ metadata, spec }: Machine, userData: string): Instance | undefined {
   const name = metadata.labels?.[Labels.Node];
   if (!spec.providerID || !name) return undefined;

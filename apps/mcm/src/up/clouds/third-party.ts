@@ -9,10 +9,10 @@ import { version } from '../../command/version.ts';
 import type { CloudSide, ProviderFor } from './provider.ts';
 
 const CONFIG = 'conformance.yaml';
-/** Where a folder has the module of its driver, unless `mcm.driver` in its package.json names another. */
+/** The possible paths of a driver module in a folder. `mcm.driver` in package.json can set another path. */
 const PLACES = ['src/driver.ts', 'dist/driver.js', 'src/driver.js', 'driver.ts', 'driver.js'];
 
-/** The module of a driver, and the package that it belongs to. */
+/** The module of a driver, and its package. */
 interface DriverPlace {
   readonly module: string;
   readonly folder: string;
@@ -24,7 +24,7 @@ interface Manifest {
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** The closest folder with a package.json or a configuration; else the folder itself. */
+/** The closest folder with a package.json or a configuration. If there is none, the folder itself. */
 function packageOf(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, 'package.json')) || existsSync(join(at, CONFIG))) return at;
@@ -37,7 +37,7 @@ function moduleOf(folder: string, text: string): string {
   const manifest = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Manifest) : {};
   const named = manifest.mcm?.driver;
   const places = typeof named === 'string' ? [named] : PLACES;
-  // Node.js strips no types below node_modules.
+  // Node.js cannot run TypeScript files below node_modules.
   const usable = places.filter((place) => !(folder.includes('node_modules') && place.endsWith('.ts')));
   const found = usable.map((place) => join(folder, place)).find((path) => existsSync(path));
   if (found === undefined)
@@ -47,7 +47,7 @@ function moduleOf(folder: string, text: string): string {
   return found;
 }
 
-/** The folder of an installed package, as Node.js finds it from `from`. */
+/** The folder of an installed package, with the module resolution of Node.js from the folder `from`. */
 function installed(name: string, from: string): string | undefined {
   for (let at = from; ; at = dirname(at)) {
     const folder = join(at, 'node_modules', name);
@@ -57,7 +57,7 @@ function installed(name: string, from: string): string | undefined {
 }
 
 /**
- * Finds the driver of `--provider`: a file, a folder, or the name of an installed package.
+ * Finds the driver for `--provider`, which is a file, a folder, or the name of an installed package.
  * @throws {UserError} if the folder contains no driver
  */
 export function findDriver(text: string, from: string): DriverPlace {
@@ -70,7 +70,10 @@ export function findDriver(text: string, from: string): DriverPlace {
   );
 }
 
-/** A program of the conformance kit that the package of the driver uses, so that both have the same classes of errors. */
+/**
+ * A program of the conformance package that the driver's package uses. With another copy of it, the classes of errors would
+ * differ.
+ */
 function programOf({ module, folder }: DriverPlace, name: string): string {
   const kit = installed('@mcm/conformance', dirname(module));
   const needs = `--provider ${folder}: its package needs @mcm/conformance ${version()} or newer: run "npm install" there`;
@@ -94,8 +97,8 @@ function configOf({ module, folder }: DriverPlace): ConformanceConfig {
 }
 
 /**
- * The driver of another author. Its cloud is the one that the module opens with `openCloud`, in a process of its own;
- * without it, the real one. The class and the Secret come from `conformance.yaml`.
+ * A third-party driver. If its module exports `openCloud`, this function opens the cloud in a separate process. Otherwise,
+ * the driver uses the real cloud. The class and the Secret come from `conformance.yaml`.
  */
 export const thirdPartyProvider =
   (module: string): ProviderFor =>

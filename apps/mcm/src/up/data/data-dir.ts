@@ -13,7 +13,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { makeFolder } from '@mcm/kube';
 import { UserError } from '../../command/errors.ts';
 
-/** The version of the layout of a data directory. A directory with another version is refused. */
+/** The version of the layout of a data directory. Directories with other versions are refused. */
 const FORMAT = 1;
 const MARKER = 'mcm.json';
 
@@ -25,19 +25,19 @@ export interface InstanceState {
   /** RFC 3339. */
   readonly startedAt: string;
   readonly apiPort?: number;
-  /** The first fleet was created. It is not created again, even if the user deleted it. */
+  /** Whether the first fleet was created. It is created only once, even if the user deleted it. */
   readonly seeded?: boolean;
-  /** The name of the provider, or the module of its driver; absent: local. */
+  /** The name of the provider, or the path of its driver module. If absent, local. */
   readonly provider?: string;
   /** Whether the machine-config-controller runs too. */
   readonly machineConfig?: boolean;
-  /** The port of the config server; absent: machines get their configuration after they have joined. */
+  /** The port of the config server. If absent, machines get their configuration after they have joined. */
   readonly configPort?: number | undefined;
   /** The address of the cloud at the last start. */
   readonly cloudAddress?: string;
 }
 
-/** A data directory that only this process may use, until `release`. */
+/** A data directory with a lock. No other process can use it until `release` is called. */
 export interface DataDir {
   readonly path: string;
   readonly state: InstanceState | undefined;
@@ -48,7 +48,8 @@ export interface DataDir {
 
 /**
  * Opens or creates the directory and takes its lock.
- * @throws {UserError} if the directory is not writable, foreign, of another layout, or in use. It is not changed then.
+ * @throws {UserError} if the directory is not writable, foreign, of another layout, or in use. The directory is not changed
+ * in these cases.
  */
 export function openDataDir(path: string): DataDir {
   const root = resolve(path);
@@ -72,7 +73,7 @@ export function openDataDir(path: string): DataDir {
 }
 
 /**
- * The state of a directory without its lock; `running` says whether a living process holds the lock.
+ * Reads the state of a directory without its lock. `running` is true if a living process holds the lock.
  * @throws {UserError} if it is not a directory, or not a data directory of this program
  */
 export function inspectDataDir(path: string): { readonly state: InstanceState; readonly running: boolean } | undefined {
@@ -119,7 +120,7 @@ function writeState(root: string, state: InstanceState): void {
   renameSync(`${file}.new`, file);
 }
 
-/** An exclusive SQLite transaction, which the operating system releases when the process ends. */
+/** The lock is an exclusive SQLite transaction. The operating system releases it when the process ends. */
 function takeLock(root: string): DatabaseSync | undefined {
   let lock: DatabaseSync | undefined;
   try {

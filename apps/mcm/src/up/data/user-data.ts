@@ -6,8 +6,9 @@ interface KubeconfigFile {
 }
 
 /**
- * User data for simulated kubelets: the API server, its CA, and the bootstrap token, filled in for each machine.
- * @param options.nodeIsMachine false: the node gets the host name of the VM
+ * Creates the user data for simulated kubelets: the API server, its CA, and a bootstrap token that is inserted for each
+ * machine.
+ * @param options.nodeIsMachine If false, the Node gets the host name of the VM
  */
 export function userDataFor(
   kubeconfig: string,
