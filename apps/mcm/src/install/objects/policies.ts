@@ -61,7 +61,7 @@ export function policies(settings: InstallSettings): readonly object[] {
     {
       expression: `${isController} || !(${had}) || (${has})`,
       message:
-        'metadata.finalizers: only the machine controller may remove its finalizer. To skip the drain, set the label force-deletion=True',
+        'metadata.finalizers: only the machine controller may remove its finalizer. To skip the drain, set the label force-deletion=true',
     },
   ]);
 }
