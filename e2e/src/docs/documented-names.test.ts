@@ -29,6 +29,7 @@ const isApiVersion = (key: string): boolean => /\/v\d+(alpha|beta)?\d*$/.test(ke
 
 /** Flags of other programs that pages name: kubectl, kubelet, docker, gcloud and Node. */
 const FOREIGN = new Set([
+  'access-key-id',
   'field-selector',
   'min-available',
   'all-containers',
@@ -39,12 +40,14 @@ const FOREIGN = new Set([
   'from-file',
   'from-literal',
   'hostname-override',
+  'iam-account',
   'ignore-missing',
   'ignore-not-found',
   'max-maglev-optimized-bytecode-size',
   'non-resource-url',
   'reuse-values',
   'patch-file',
+  'user-name',
 ]);
 /** Not after a letter or a dash: GCP names volumes with two dashes inside. */
 const FLAG = /(?<![\w-])--([a-z][a-z0-9-]*[a-z0-9])/g;

@@ -12,7 +12,7 @@ import { type Block, blocksOf, commandLines } from './blocks.ts';
 import { bundledPrograms, installPrograms, linesOf, pageScript, runScript } from './page-shell.ts';
 
 /** Programs that pages use and this machine does not have. */
-const missing = ['kubectl', 'jq'].filter(
+const missing = ['kubectl', 'jq', 'curl'].filter(
   (tool) => spawnSync(tool, ['--help'], { stdio: 'ignore' }).error !== undefined,
 );
 
@@ -66,7 +66,7 @@ const parted = <T>(all: readonly T[], chosen: (one: T) => boolean): readonly [re
 ];
 
 /** These pages do not need the fleet, and start as soon as possible. The tour of the README waits for machines most of the time. */
-const APART = ['apps/machine-controller-manager/README.md', 'docs/install.md', 'docs/local.md', 'docs/tracing.md'];
+const APART = ['apps/machine-controller-manager/README.md', 'docs/install.md', 'docs/tracing.md'];
 
 /** A fleet of `mcm up` for all pages, and an empty cluster for each page that installs objects. */
 describe('the commands of the documentation work as they are written', () => {
