@@ -16,6 +16,7 @@ import {
   createOvershootController,
   createSetController,
   DisruptionsUnderWay,
+  type Journal,
   machineIndexes,
   machineSetIndexes,
   nodeIndexes,
@@ -58,6 +59,8 @@ export interface Environment {
    * Records events for traces of rollouts. It is registered before the controllers start. If absent, there are no traces.
    */
   readonly traces?: Pick<Traces, 'exporter' | 'rollouts'> | undefined;
+  /** Receives the decisions; absent: they are not recorded. */
+  readonly journal?: Journal | undefined;
 }
 
 /** The settings of the operator. Times are in milliseconds. */
@@ -131,6 +134,7 @@ export function createControllers(environment: Environment, settings: ManagerSet
     random: runtime.random,
     log: runtime.log,
     metrics,
+    journal: environment.journal,
   };
   if (environment.meters) registerManagerMetrics(environment.meters, context);
   environment.traces?.rollouts(context);

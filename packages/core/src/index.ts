@@ -220,6 +220,25 @@ export {
   type StageObserver,
 } from './metrics/index.ts';
 export { isNodeOf, type NodePatch, planNodeSync, sameInstance } from './node/index.ts';
+export {
+  BadJournal,
+  BadRecord,
+  type DecisionKind,
+  type FieldDifference,
+  firstDifference,
+  Journal,
+  type JournalEntry,
+  type JournalLimits,
+  type JournalText,
+  journalLines,
+  type RecordedDecision,
+  type ReplayDifference,
+  type ReplayResult,
+  readJournal,
+  repeatDecision,
+  replayJournal,
+  type Subject,
+} from './replay/index.ts';
 export { postponementOf } from './rollout/postponement.ts';
 export { closedBy, isOpenedBy, nextLook } from './rollout/windows/state.ts';
 export {

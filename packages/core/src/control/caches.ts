@@ -22,6 +22,7 @@ import {
 } from '@mcm/kube';
 import type { Safeguards } from '../disruption/safeguards.ts';
 import type { DisruptionsUnderWay } from '../disruption/under-way.ts';
+import type { Journal } from '../journal/journal.ts';
 import type { CreationsUnderWay } from './expectations.ts';
 
 /** Index of machines and sets by the UID of their controller; {@link NO_CONTROLLER} for those without one. */
@@ -117,6 +118,8 @@ export interface ControllerContext {
   readonly log: Logger;
   /** Metrics of the controllers' queues; absent: none. */
   readonly metrics?: QueueMetrics | undefined;
+  /** Receives the decisions; absent: they are not recorded. */
+  readonly journal?: Journal | undefined;
 }
 
 /** The deployment that controls the set, if the cache has it. */

@@ -4,6 +4,7 @@ import { controllerOf, type Random, seededRandom, sleep, type VirtualClock } fro
 import { thoroughly } from '@mcm/kube/testing';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { replayed, testJournal } from '../replay/testing.ts';
 import { delayedWatch } from '../testing/delayed-watch.ts';
 import { PauseVerifier } from './testing/pause-verifier.ts';
 import { World } from './testing/world.ts';
@@ -137,10 +138,12 @@ async function live(
   const random = seededRandom(seed);
   const ms = () => 100 + Math.floor(random.next() * 1_000);
   const faults = { ...drawn };
+  const journal = testJournal();
   await using world = await World.start(startControlPlane, {
     seed,
     birthMs: ms,
     deathMs: ms,
+    journal,
     fault: (...args) => faulty(random, faults)(...args),
   });
   const wishes = new Wishes();
@@ -200,6 +203,7 @@ async function live(
   await world.pass(600);
   expect(world.totalWrites()).toBe(before);
   expect(broken).toEqual([]);
+  expect(replayed(journal)).toEqual({ repeated: journal.size, differences: [], problems: [] });
 }
 
 const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(25, 6)), endOnFailure: true };

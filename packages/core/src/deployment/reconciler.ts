@@ -13,6 +13,7 @@ import {
   type Controller,
   createController,
   done,
+  errorText,
   faultText,
   type Informer,
   ignoreNotFound,
@@ -26,6 +27,7 @@ import {
 import { type ControllerContext, controllerParts, isOrphaning } from '../control/caches.ts';
 import type { Guards } from '../disruption/guards.ts';
 import { Waiters } from '../flow/waiters.ts';
+import type { OpenEntry } from '../journal/journal.ts';
 import { claim } from '../objects/claim.ts';
 import {
   type AnyCondition,
@@ -43,6 +45,7 @@ import { CLASS_LOOK_MS, ClassLookup } from '../set/class-lookup.ts';
 import { type DeploymentOptions, PlanExecution } from './execution.ts';
 import { overlapsIn, SelectorOverlaps } from './overlaps.ts';
 import { planRollout } from './plan.ts';
+import { decideRecorded } from './recorded-decision.ts';
 import { ScaleRequests } from './scaling/scale-requests.ts';
 import { PlanRefused } from './state/guard.ts';
 import { deploymentStatus } from './state/status.ts';
@@ -151,11 +154,18 @@ export class DeploymentReconciler {
       refusedRollback: this.#execution.refusedRollback(key, scaled),
       now,
     };
-    const plan = await this.#plan(snapshot, signal);
+    const { plan, entry } = await this.#plan(snapshot, signal);
     // A set that is about to be written may still delete the named machines.
     if (plan.write.length === 0) this.#requests.reportUnmet(key, scaled, sets);
     this.#listen(key, scaled, sets);
-    return this.#execution.carryOut(key, scaled, plan, signal);
+    try {
+      const outcome = await this.#execution.carryOut(key, scaled, plan, signal);
+      entry?.ended();
+      return outcome;
+    } catch (error) {
+      entry?.ended(errorText(error));
+      throw error;
+    }
   };
 
   #guards(now: Date): Guards {
@@ -215,12 +225,16 @@ export class DeploymentReconciler {
   }
 
   /** Refuses a plan that breaks a limit. This is a defect of mcm: a condition reports it, and the retry has a back-off. */
-  async #plan(snapshot: DeploymentSnapshot, signal: AbortSignal): Promise<RolloutPlan> {
+  async #plan(
+    snapshot: DeploymentSnapshot,
+    signal: AbortSignal,
+  ): Promise<{ readonly plan: RolloutPlan; readonly entry?: OpenEntry }> {
+    const { journal } = this.#access.context;
     try {
-      const plan = this.#decide(snapshot);
+      const decided = journal ? decideRecorded(journal, snapshot, this.#decide) : { plan: this.#decide(snapshot) };
       // This runs before the first `await`, so that the sets count the disruptions at once.
-      this.#note(snapshot, plan);
-      return plan;
+      this.#note(snapshot, decided.plan);
+      return decided;
     } catch (error) {
       if (error instanceof PlanRefused) {
         const blocked = {

@@ -2,6 +2,7 @@ import type { Machine } from '@mcm/api';
 import { again, type Clock, done, errorText, isConflict, type Key, type Logger, type Outcome } from '@mcm/kube';
 import { replacementGroup } from '../disruption/replacements.ts';
 import type { DrainObservation } from '../drain/model/observation.ts';
+import { type Journal, type OpenEntry, subjectOf } from '../journal/journal.ts';
 import type { Performer } from './calls/perform.ts';
 import { Reservations } from './health/reservations.ts';
 import { awaitsBreaker } from './model/breaker.ts';
@@ -16,6 +17,8 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
   readonly performer: Performer;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Receives the decisions; absent: they are not recorded. */
+  readonly journal?: Journal | undefined;
   /** Receives the budgets that a machine's drain waits for, and the volumes that move to other nodes. */
   readonly waitFor: (key: Key, budgets: readonly string[], volumes: readonly string[]) => void;
   /** Reconciles a machine again after so many milliseconds. */
@@ -72,6 +75,15 @@ export class MachineReconciler {
     if (memory.finishedVersion === machine.metadata.resourceVersion) return done;
     const o = observe(machine, memory, this.#observeOptions, now);
     const plan = nextStep(o, now);
+    const entry = this.#options.journal?.record({
+      kind: 'machine',
+      subject: subjectOf('Machine', machine),
+      at: now,
+      input: o,
+      decision: plan,
+      because: plan.because,
+      actions: plan.actions.map(nameOf),
+    });
     if (plan.actions.length > 0) {
       const fields = { machine: key, actions: plan.actions.map(nameOf), because: plan.because };
       // Level info for a new decision only. A repeated one is a retry, or the sync of a node.
@@ -89,7 +101,7 @@ export class MachineReconciler {
     const group = marksFailed(machine, plan) ? replacementGroup(machine) : undefined;
     if (group) this.#reservations.reserve(group, machine.metadata.uid);
     try {
-      for (const action of plan.actions) await this.#perform(action, { o, memory, now, signal });
+      await this.#carryOut(plan.actions, { o, memory, now, signal }, entry);
     } finally {
       if (group) this.#reservations.release(group, machine.metadata.uid);
     }
@@ -98,6 +110,21 @@ export class MachineReconciler {
     if (plan.next.kind === 'wait') return done;
     // A deadline has passed only after its instant.
     return again(Math.max(plan.next.instant.getTime() - clock.now().getTime(), 0) + 1);
+  }
+
+  /** Runs the actions in their order, and records their outcome. */
+  async #carryOut(
+    actions: readonly Action[],
+    scope: Parameters<Performer['perform']>[1],
+    entry: OpenEntry | undefined,
+  ): Promise<void> {
+    try {
+      for (const action of actions) await this.#perform(action, scope);
+      entry?.ended();
+    } catch (error) {
+      entry?.ended(errorText(error));
+      throw error;
+    }
   }
 
   /** The status contains errors of a drain or a Node with the texts of the original. */

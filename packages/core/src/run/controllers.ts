@@ -64,6 +64,7 @@ export function createControllers(options: Settings, parts: Parts): Controllers 
     frozen: reachability.frozen,
     wake: wake.orphans,
     stop: stop.signal,
+    journal: options.journal,
   });
   return {
     machine: controller('machine', machineReconciler(options, parts).reconcile, {
@@ -78,7 +79,7 @@ export function createControllers(options: Settings, parts: Parts): Controllers 
   };
 }
 
-function machineReconciler({ clock, log, volumeWindow = 1 }: Settings, parts: Parts): MachineReconciler {
+function machineReconciler({ clock, log, journal, volumeWindow = 1 }: Settings, parts: Parts): MachineReconciler {
   const { caches, invoker, calls, capacity, tokens, memories, performer, reachability, wake } = parts;
   return new MachineReconciler({
     caches,
@@ -90,6 +91,7 @@ function machineReconciler({ clock, log, volumeWindow = 1 }: Settings, parts: Pa
     performer,
     clock,
     log,
+    journal,
     volumeWindow,
     defaults: () => parts.defaults,
     frozen: reachability.frozen,

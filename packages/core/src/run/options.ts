@@ -15,6 +15,7 @@ import type { DriverTimeouts, ObserveCall } from '../driver/invoker/api/invoker-
 import type { DriverTracer } from '../driver/invoker/api/tracing.ts';
 import type { DriverDefinition } from '../driver/schemas/define-driver.ts';
 import type { KeptVmOptions } from '../evidence/kept-vms.ts';
+import type { Journal } from '../journal/journal.ts';
 import type { ReachabilityTimings } from '../machine/health/reachability.ts';
 import type { OrphanOptions } from '../safety/orphans/orphan-options.ts';
 import type { MachineDefaults } from '../settings/settings.ts';
@@ -64,6 +65,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly fence?: Fence | undefined;
   /** Whether a VM whose class has refused credentials is deleted with those of another class; default true. */
   readonly siblingCredentials?: boolean;
+  /** Receives the decisions; absent: they are not recorded. */
+  readonly journal?: Journal | undefined;
   /** Creates a span for each call of the driver; absent: none. */
   readonly tracer?: DriverTracer | undefined;
 }

@@ -15,6 +15,7 @@ import {
   controllerOf,
   createController,
   done,
+  errorText,
   ignoreNotFound,
   keyOf,
   type Outcome,
@@ -46,8 +47,9 @@ import { LostReplicas } from './replicas/lost-replicas.ts';
 import { MachineAdoption } from './replicas/machine-adoption.ts';
 import { MachineWriter, type WriteResult } from './replicas/machine-writer.ts';
 import { type NumberMemory, NumberRecord } from './replicas/number-record.ts';
+import { decideReplicas } from './replicas/recorded-replicas.ts';
 import { RepairGroups } from './replicas/repair-group.ts';
-import { planReplicas, survivors } from './replicas/replicas.ts';
+import { survivors } from './replicas/replicas.ts';
 import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
 import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
@@ -215,7 +217,7 @@ export class SetReconciler {
     const room = this.#roomOf(set, alive.length);
     const lacksClass = this.#classes.lacks(set.spec.template.spec.class);
     this.waiting.classes.put(key, lacksClass ? set.spec.template.spec.class.name : undefined);
-    const plan = planReplicas({
+    const { plan, entry } = decideReplicas(this.#context.journal, {
       set,
       machines,
       deleting,
@@ -230,12 +232,16 @@ export class SetReconciler {
     const lookAgain = this.#awaitOthers(key, set, repairs, { now, alone, full: room === 0 });
     const doomed = [...new Set([...plan.doomed, ...pending.unanswered(machines)])];
     // The server may have been restored to a state before the reason for these deletions.
-    if (doomed.length > 0 && !this.#isProven()) return { failure: undefined, lookAgain: again(PROOF_MS), held };
+    if (doomed.length > 0 && !this.#isProven()) {
+      entry?.ended('the state of the API server is not proven yet, so no machine is deleted');
+      return { failure: undefined, lookAgain: again(PROOF_MS), held };
+    }
     // This runs before the first `await`, so that the other sets of the deployment count these deletions at once.
     for (const machine of plan.doomed) pending.begin(machine);
     if (plan.create > 0) {
       log.info('Creating machines', { set: set.metadata.name, count: plan.create, because: plan.because });
       const { failure, lookAgain: retry } = await this.#create(set, plan.create, replace, signal);
+      entry?.ended(problemOf(failure));
       if (failure || retry) return { failure, lookAgain: retry ?? lookAgain, held };
     }
     if (doomed.length === 0) return { failure: undefined, lookAgain, held };
@@ -248,7 +254,9 @@ export class SetReconciler {
       machines: doomed.slice(0, MOST_NAMED).map(({ metadata }) => metadata.name),
     });
     const result = await this.#writer.delete(set, doomed, { pending, causes }, signal);
-    return { failure: failureOf('delete', result), lookAgain: result.changed ? again(1) : lookAgain, held };
+    const failure = failureOf('delete', result);
+    entry?.ended(problemOf(failure));
+    return { failure, lookAgain: result.changed ? again(1) : lookAgain, held };
   }
 
   async #create(
@@ -377,6 +385,8 @@ interface Failure {
   readonly shown: ReplicaFailure | undefined;
   readonly error: unknown;
 }
+
+const problemOf = (failure: Failure | undefined): string | undefined => failure && errorText(failure.error);
 
 function failureOf(during: ReplicaFailure['during'], { error }: WriteResult): Failure | undefined {
   if (error === undefined) return undefined;

@@ -44,7 +44,7 @@ export interface DeploymentSnapshot {
    * The reason why the nodes of the target cluster cannot be read, as a clause. Absent: they can be read, or there are
    * none.
    */
-  readonly nodesUnseen?: string;
+  readonly nodesUnseen?: string | undefined;
   /** Limits for the replacement of failed machines. Absent: the defaults, and no circuit breaker. */
   readonly guards?: Guards | undefined;
   /** Other deployments that select the same machines; absent: none. */

@@ -29,6 +29,7 @@ import {
 import { CreationsUnderWay } from '../../control/expectations.ts';
 import { SAFEGUARD_DEFAULTS, type SafeguardSettings, Safeguards } from '../../disruption/safeguards.ts';
 import { DisruptionsUnderWay } from '../../disruption/under-way.ts';
+import type { Journal } from '../../journal/journal.ts';
 
 /** The parts of a manager. */
 interface Parts {
@@ -38,6 +39,7 @@ interface Parts {
   readonly random: Random;
   readonly log: Logger;
   readonly safeguards: Partial<SafeguardSettings>;
+  readonly journal?: Journal | undefined;
 }
 
 /** The empty caches of a manager that has just started. */

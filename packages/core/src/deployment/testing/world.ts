@@ -33,6 +33,7 @@ import {
 import { watchBoundWrites } from '@mcm/kube/testing';
 import type { ControllerContext } from '../../control/caches.ts';
 import type { SafeguardSettings } from '../../disruption/safeguards.ts';
+import type { Journal } from '../../journal/journal.ts';
 import { createOvershootController } from '../../safety/overshoot/overshoot.ts';
 import { createSetController } from '../../set/reconciler.ts';
 import type { DeploymentOptions } from '../execution.ts';
@@ -66,6 +67,8 @@ export interface WorldOptions extends MachineLives {
   /** Names of the existing MachineClasses; by default small, large and huge. */
   readonly classes?: readonly string[];
   readonly decide?: DeploymentOptions['decide'];
+  /** Receives the decisions of all processes of the controllers. */
+  readonly journal?: Journal;
   /** Wraps the logger of the controllers. */
   readonly wrapLog?: (log: Logger) => Logger;
   /**
@@ -150,6 +153,7 @@ export class World implements AsyncDisposable {
       random: seededRandom(this.#seed++),
       log: this.#options.wrapLog?.(this.log) ?? this.log,
       safeguards: this.#options.safeguards ?? {},
+      journal: this.#options.journal,
     });
   }
 

@@ -7,6 +7,7 @@ import { observeDrain } from '../../drain/observe.ts';
 import { deletePods, evictPods } from '../../drain/perform.ts';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
+import { type Journal, subjectOf } from '../../journal/journal.ts';
 import { NodeActions } from '../../machine/calls/node-actions.ts';
 import type { MachineMemory } from '../../machine/model/memory.ts';
 import { type MachineDefaults, settingsOf } from '../../settings/settings.ts';
@@ -20,6 +21,8 @@ export interface OrphanDrainsOptions {
   readonly defaults: MachineDefaults;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Receives the decisions; absent: they are not recorded. */
+  readonly journal?: Journal | undefined;
 }
 
 /** The state of a drain between passes. Its loss costs only waiting times. */
@@ -96,10 +99,20 @@ export class OrphanDrains {
       const plan = planDrain(drain, now);
       if (plan.drained) return undefined;
       waitsFor = plan.blockers[0]?.text ?? 'pods are terminating';
+      const entry = this.#o.journal?.record({
+        kind: 'drain',
+        subject: subjectOf('Node', node),
+        at: now,
+        input: drain,
+        decision: plan,
+        because: waitsFor,
+        actions: [...(plan.evict.length > 0 ? ['evict'] : []), ...(plan.remove.length > 0 ? ['deletePods'] : [])],
+      });
       if (plan.evict.length + plan.remove.length === 0) return waitsFor;
       const scope = { o: { drain }, memory, now, signal };
       if (plan.evict.length > 0) await evictPods(this.#nodes.client, plan.evict, scope);
       if (plan.remove.length > 0) await deletePods(this.#nodes.client, plan.remove, scope);
+      entry?.ended();
     }
     return waitsFor;
   }

@@ -3,6 +3,7 @@ import type { Clock, EventRecorder, Key, KubeClient, Logger } from '@mcm/kube';
 import type { Caches } from '../../cluster/caches.ts';
 import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import type { KeptVms } from '../../evidence/kept-vms.ts';
+import type { Journal } from '../../journal/journal.ts';
 import type { MachineDefaults } from '../../settings/settings.ts';
 
 const MINUTE = 60_000;
@@ -50,6 +51,8 @@ export interface OrphanReconcileOptions {
   readonly frozen: () => boolean;
   /** Reconciles a key. */
   readonly wake: (key: Key) => void;
+  /** Receives the decisions; absent: they are not recorded. */
+  readonly journal?: Journal | undefined;
   /** Aborted when the process ends. */
   readonly stop: AbortSignal;
 }

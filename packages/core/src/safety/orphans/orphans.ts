@@ -12,9 +12,10 @@ import { OrphanDrains } from './orphan-drains.ts';
 import { withoutForeign, withoutKept } from './orphan-filters.ts';
 import type { OrphanReconcileOptions } from './orphan-options.ts';
 import { confirmOrphans, isOrphan, standIn } from './orphan-vms.ts';
-import { notedIn, noteQuarantine, type QuarantineView, quarantineReason, quarantineText } from './quarantine.ts';
+import { notedIn, noteQuarantine, type QuarantineView } from './quarantine.ts';
 import { findRestore } from './restore-proof.ts';
 import type { Use } from './served.ts';
+import { DELETED, isDrained, isQuarantined, orphanVerdict } from './verdict.ts';
 
 const MINUTE = 60_000;
 
@@ -31,11 +32,6 @@ const DELETIONS_AT_ONCE = 10;
 const UNSEEN_HOLD_MS = 60 * MINUTE;
 
 const NODES_KEY: Key = 'nodes';
-
-/** Results for orphan VMs in events. */
-const DELETED = 'it is deleted';
-const DRAINED = 'it is drained and then deleted';
-const QUARANTINED = 'it is in quarantine';
 
 const saysAmbiguous = (machine: Machine): boolean =>
   machine.status?.lastOperation?.description?.includes('OutOfRange') ?? false;
@@ -271,15 +267,15 @@ export class OrphanCollector {
       if (!ids.has(vm.providerId)) continue;
       const verdict = this.#verdict(vm, use, view, this.#heldUntil(vm, use, state));
       reported.set(vm.providerId, verdict);
-      if (verdict.startsWith(QUARANTINED)) quarantined.add(vm.providerId);
+      if (isQuarantined(verdict)) quarantined.add(vm.providerId);
       if (!this.#reportedOf(vm, verdict)) this.#tell(machineClass, vm, machine !== undefined, verdict);
       if (verdict === DELETED) this.#delete(machineClass, vm);
-      if (verdict.startsWith(DRAINED) && (await this.#drain(machineClass, vm, use))) this.#delete(machineClass, vm);
+      if (isDrained(verdict) && (await this.#drain(machineClass, vm, use))) this.#delete(machineClass, vm);
     }
     state.reported = reported;
     state.quarantined = quarantined;
     await this.#noteQuarantine(machineClass, quarantined, listing);
-    return [...reported.values()].some((verdict) => verdict.startsWith(DRAINED));
+    return [...reported.values()].some(isDrained);
   }
 
   async #noteQuarantine(machineClass: MachineClass, ids: ReadonlySet<string>, { vms }: Listing): Promise<void> {
@@ -297,16 +293,16 @@ export class OrphanCollector {
 
   /** The result for a VM that a live list of machines confirmed as an orphan. */
   #verdict(vm: ListedInstance, use: Use, view: QuarantineView, heldUntil: Date | undefined): string {
-    const { providerId } = vm;
-    if (use.use === 'claimed')
-      return `it is kept because Node ${use.node.metadata.name} runs on it and is Ready. Restore the machine's spec.providerID if it was edited`;
-    if (this.#o.options.policy === 'report') return 'it is kept because of --orphan-policy=report';
-    const because = quarantineReason(vm, view);
-    if (because !== undefined) return quarantineText(vm, because);
-    if (heldUntil && this.#o.clock.now() < heldUntil)
-      return `it is kept until ${heldUntil.toISOString()}: it has no Node, so its pods are unknown; restart its kubelet so that mcm can drain it`;
-    if (!this.#cap.admits(providerId)) return 'it waits for the limit of deletions per hour';
-    return use.use === 'unclaimed' ? `${DRAINED}: Node ${use.node.metadata.name} runs on it and is Ready` : DELETED;
+    const { clock, journal, options } = this.#o;
+    const now = clock.now();
+    const seen = { vm, use, view, policy: options.policy, heldUntil };
+    const wanted = orphanVerdict({ ...seen, admitted: true }, now);
+    const goes = wanted === DELETED || isDrained(wanted);
+    const input = { ...seen, admitted: goes && this.#cap.admits(vm.providerId) };
+    const verdict = goes ? orphanVerdict(input, now) : wanted;
+    const subject = { kind: 'VM', namespace: this.#o.namespace, name: vm.machineName, uid: vm.providerId };
+    journal?.record({ kind: 'orphanvm', subject, at: now, input, decision: verdict, because: verdict, actions: [] });
+    return verdict;
   }
 
   /**

@@ -72,3 +72,24 @@ export function decideSet(
   if (machines >= limits.upper && !complete) return 'freeze';
   return marked && machines <= limits.lower ? 'thaw' : 'leave';
 }
+
+/** The input of the decision about a set. */
+export interface OvershootInput extends Pick<OvershootOptions, 'safetyUp' | 'safetyDown'> {
+  readonly set: MachineSet;
+  readonly deployment?: MachineDeployment | undefined;
+  /** Number of its machines. */
+  readonly machines: number;
+}
+
+/** The decision about a set, with the numbers that it compared. */
+export interface OvershootPlan {
+  readonly verdict: Verdict;
+  readonly limits: Thresholds;
+}
+
+/** Decides about a set. The function is pure. */
+export function planOvershoot(input: OvershootInput): OvershootPlan {
+  const { set, deployment, machines } = input;
+  const limits = thresholds(set, deployment, input);
+  return { verdict: decideSet(set, deployment, machines, limits), limits };
+}

@@ -25,6 +25,7 @@ import {
   type ResourceClient,
 } from '@mcm/kube';
 import { BY_CONTROLLER, type ControllerContext, controllerParts, deploymentOf } from '../../control/caches.ts';
+import { subjectOf } from '../../journal/journal.ts';
 import {
   type AnyCondition,
   findCondition,
@@ -36,12 +37,11 @@ import { isUndrained } from '../../objects/machines.ts';
 import { setOf } from '../../set/wakeups.ts';
 import {
   asksForThaw,
-  decideSet,
   FROZEN,
   hasMark,
   type OvershootOptions,
+  planOvershoot,
   type Thresholds,
-  thresholds,
 } from './overshoot-rules.ts';
 
 /** Number of immediate attempts if other clients write the set too. */
@@ -75,13 +75,25 @@ export class OvershootReconciler {
     const deployment = deploymentOf(set, this.#context);
     const all = this.#context.machines.store.byIndex(BY_CONTROLLER, set.metadata.uid);
     const machines = all.filter((machine) => !isUndrained(machine)).length;
-    const limits = thresholds(set, deployment, this.#options);
-    const verdict = decideSet(set, deployment, machines, limits);
+    const { safetyUp, safetyDown } = this.#options;
+    const input = { set, deployment, machines, safetyUp, safetyDown };
+    const plan = planOvershoot(input);
+    const { verdict, limits } = plan;
+    const entry = this.#context.journal?.record({
+      kind: 'overshoot',
+      subject: subjectOf('MachineSet', set),
+      at: this.#context.clock.now(),
+      input,
+      decision: plan,
+      because: `${machines} machines, frozen at ${limits.upper}`,
+      actions: verdict === 'leave' ? [] : [verdict],
+    });
     if (verdict === 'leave') {
       return hasMark(set, set.status?.machineSetCondition) ? again(this.#options.periodMs) : done;
     }
     if (verdict === 'freeze') await this.#freezeNow(set, machines, limits, signal);
     else await this.#thawSet(set, machines, limits, signal);
+    entry?.ended();
     return again(this.#options.periodMs);
   }
 

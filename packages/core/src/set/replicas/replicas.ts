@@ -25,7 +25,7 @@ export interface SetSnapshot {
   /** The request of the autoscaler. Absent: the set has no deployment. */
   readonly scaler?: ScalerRequest | undefined;
   /** Whether the node of a machine postpones its replacement. Absent: none does. */
-  readonly isPostponed?: (machine: Machine) => boolean;
+  readonly isPostponed?: ((machine: Machine) => boolean) | undefined;
   readonly now: Date;
 }
 

@@ -1,0 +1,23 @@
+/** A decision asks for something that its record does not contain. */
+export class NotRecorded extends Error {
+  override readonly name = 'NotRecorded';
+}
+
+/** Answers with `ask`, and keeps the answers. */
+export const remembering =
+  <K, V>(answers: Map<K, V>, ask: (key: K) => V): ((key: K) => V) =>
+  (key) => {
+    const known = answers.get(key);
+    if (known !== undefined || answers.has(key)) return known as V;
+    const answer = ask(key);
+    answers.set(key, answer);
+    return answer;
+  };
+
+/** Answers with recorded answers. @throws NotRecorded without one */
+export const recalling =
+  <K, V>(answers: ReadonlyMap<K, V>, what: string): ((key: K) => V) =>
+  (key) => {
+    if (!answers.has(key)) throw new NotRecorded(`the record does not contain ${what} ${String(key)}`);
+    return answers.get(key) as V;
+  };

@@ -1,0 +1,182 @@
+import type { MachineCode } from '@mcm/api';
+import type { KubeObject } from '@mcm/kube';
+import { MachineError } from '../driver/contract/errors.ts';
+
+/** JSON as it is parsed. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** A text that is no record of a journal. */
+export class BadRecord extends Error {
+  override readonly name = 'BadRecord';
+}
+
+/** Deeper values are refused, because a hostile file could exhaust the stack. */
+const DEEPEST = 100;
+
+/** Whether a value is an object with fields. */
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** An annotation with a copy of the whole object. No decision reads it. */
+const COPY = 'kubectl.kubernetes.io/last-applied-configuration';
+
+const isObject = (value: object): value is KubeObject =>
+  'metadata' in value && 'kind' in value && isRecord(value.metadata) && typeof value.metadata.uid === 'string';
+
+/** The parts of an object that decisions read: no managed fields, no copies of itself and no provider spec. */
+function relevant(object: KubeObject): object {
+  const {
+    managedFields: _fields,
+    annotations,
+    ...metadata
+  }: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
+  const { [COPY]: _copy, ...kept } = annotations ?? {};
+  const { providerSpec: _spec, ...rest }: KubeObject & { providerSpec?: unknown } = object;
+  return { ...rest, metadata: annotations === undefined ? metadata : { ...metadata, annotations: kept } };
+}
+
+/**
+ * Converts values to JSON. An object of Kubernetes is in a table, once for all records that contain it. This also keeps
+ * the identity of objects within a record.
+ */
+export class Encoder {
+  readonly #numbers = new Map<object, number>();
+  readonly #fresh: object[] = [];
+
+  /** Objects that records need and that were not taken yet, by number. */
+  takeObjects(): readonly { readonly number: number; readonly object: Json }[] {
+    const taken: { number: number; object: Json }[] = [];
+    for (let object = this.#fresh.shift(); object !== undefined; object = this.#fresh.shift()) {
+      const number = this.#numbers.get(object) ?? 0;
+      const fields = Object.entries(isObject(object) ? relevant(object) : object);
+      taken.push({ number, object: this.#fields(fields) });
+    }
+    return taken;
+  }
+
+  encode(value: unknown): Json {
+    if (value === undefined || typeof value === 'function') return { $undefined: true };
+    if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+    if (typeof value === 'number') return Number.isFinite(value) ? value : { $number: String(value) };
+    if (typeof value !== 'object') return String(value);
+    if (Array.isArray(value)) return value.map((each) => this.encode(each));
+    if (value instanceof Date) return { $date: Number.isNaN(value.getTime()) ? '' : value.toISOString() };
+    if (value instanceof Map) return { $map: [...value].map(([key, each]) => [this.encode(key), this.encode(each)]) };
+    if (value instanceof Set) return { $set: [...value].map((each) => this.encode(each)) };
+    if (value instanceof MachineError) return { $error: this.#fields(errorFields(value)) };
+    if (isObject(value)) return { $ref: this.#numberOf(value) };
+    return this.#fields(Object.entries(value));
+  }
+
+  #numberOf(object: object): number {
+    const known = this.#numbers.get(object);
+    if (known !== undefined) return known;
+    const number = this.#numbers.size;
+    this.#numbers.set(object, number);
+    this.#fresh.push(object);
+    return number;
+  }
+
+  #fields(entries: readonly (readonly [string, unknown])[]): Json {
+    const fields: Record<string, Json> = Object.create(null);
+    for (const [key, value] of entries) {
+      // A key of a user that begins with $ must not look like one of these marks.
+      if (value !== undefined && typeof value !== 'function')
+        fields[key.startsWith('$') ? `$${key}` : key] = this.encode(value);
+    }
+    return fields;
+  }
+}
+
+const errorFields = (error: MachineError): readonly (readonly [string, unknown])[] => {
+  const { code, message, retryAfterMs, credentialsRefused, throttled, unexpected, place, found, unsent } = error;
+  return Object.entries({
+    code,
+    message,
+    retryAfterMs,
+    credentialsRefused,
+    throttled,
+    unexpected,
+    place,
+    found,
+    unsent,
+  });
+};
+
+/** Converts JSON of an {@link Encoder} back. An object of the table is decoded once. */
+export class Decoder {
+  readonly #table = new Map<number, Json>();
+  readonly #decoded = new Map<number, unknown>();
+
+  /** Adds an object of the table. */
+  add(number: number, object: Json): void {
+    this.#table.set(number, object);
+  }
+
+  /** @throws BadRecord */
+  decode(json: Json, depth = 0): unknown {
+    if (depth > DEEPEST) throw new BadRecord(`values are nested more than ${DEEPEST} levels deep`);
+    if (json === null || typeof json !== 'object') return json;
+    if (Array.isArray(json)) return json.map((each: Json) => this.decode(each, depth + 1));
+    const entries = Object.entries(json as { readonly [key: string]: Json });
+    const [first] = entries;
+    if (first !== undefined && entries.length === 1 && first[0].startsWith('$') && !first[0].startsWith('$$'))
+      return this.#marked(first[0], first[1], depth + 1);
+    const fields: Record<string, unknown> = {};
+    for (const [key, value] of entries) {
+      const name = key.startsWith('$$') ? key.slice(1) : key;
+      // An assignment to this key would replace the prototype.
+      if (name !== '__proto__') fields[name] = this.decode(value, depth + 1);
+    }
+    return fields;
+  }
+
+  #marked(mark: string, value: Json, depth: number): unknown {
+    switch (mark) {
+      case '$undefined':
+        return undefined;
+      case '$date':
+        return new Date(typeof value === 'string' ? value : Number.NaN);
+      case '$number':
+        return Number(value);
+      case '$set':
+        return new Set(this.#list(value, depth));
+      case '$map':
+        return new Map(
+          this.#list(value, depth).map((pair): [unknown, unknown] =>
+            Array.isArray(pair) ? [pair[0], pair[1]] : [pair, undefined],
+          ),
+        );
+      case '$ref':
+        return this.#object(value, depth);
+      case '$error':
+        return errorOf(this.decode(value, depth));
+      default:
+        throw new BadRecord(`unknown mark ${mark}`);
+    }
+  }
+
+  #list(value: Json, depth: number): readonly unknown[] {
+    const list = this.decode(value, depth);
+    if (!Array.isArray(list)) throw new BadRecord('a set or map is not a list');
+    return list;
+  }
+
+  #object(number: Json, depth: number): unknown {
+    if (typeof number !== 'number') throw new BadRecord('the number of an object is not a number');
+    if (this.#decoded.has(number)) return this.#decoded.get(number);
+    const json = this.#table.get(number);
+    if (json === undefined) throw new BadRecord(`object ${number} is missing`);
+    // An object that contains itself would never end.
+    this.#decoded.set(number, undefined);
+    const object = this.decode(json, depth);
+    this.#decoded.set(number, object);
+    return object;
+  }
+}
+
+function errorOf(fields: unknown): MachineError {
+  if (!isRecord(fields)) throw new BadRecord('an error has no fields');
+  const { code, message, ...options } = fields;
+  return new MachineError(String(code) as MachineCode, String(message), options);
+}

@@ -1,0 +1,94 @@
+import { planRollout } from '../deployment/plan.ts';
+import { type DeploymentInput, deploymentSnapshot } from '../deployment/recorded-decision.ts';
+import { PlanRefused } from '../deployment/state/guard.ts';
+import { planDrain } from '../drain/drain.ts';
+import type { DrainObservation } from '../drain/model/observation.ts';
+import { DECISION_KINDS, type DecisionKind } from '../journal/journal.ts';
+import type { MachineObservation } from '../machine/model/observation.ts';
+import { nextStep } from '../machine/next-step.ts';
+import { type OrphanVmInput, orphanVerdict } from '../safety/orphans/verdict.ts';
+import { type OvershootInput, planOvershoot } from '../safety/overshoot/overshoot-rules.ts';
+import { type SetInput, setSnapshot } from '../set/replicas/recorded-replicas.ts';
+import { planReplicas } from '../set/replicas/replicas.ts';
+import { BadRecord, isRecord, type Json } from './codec.ts';
+import { decisionJson } from './decision-json.ts';
+
+/** A kind of decision that can be repeated. */
+interface Repeatable {
+  /** Fields that each input has. */
+  readonly needs: readonly string[];
+  /** Repeats the decision. The input has all fields of `needs`. */
+  readonly decide: (input: unknown, now: Date) => unknown;
+  /** Decisions within this one. They are pure too, so they are derived from the input. */
+  readonly parts?: (input: unknown, now: Date) => Readonly<Record<string, unknown>>;
+}
+
+/** What `planRollout` refused. It is a decision, too. */
+interface Refused {
+  readonly refused: string;
+}
+
+/** The plan of a deployment, or the refusal of a plan that breaks a limit. */
+function rollout(input: DeploymentInput, now: Date): unknown {
+  try {
+    return planRollout(deploymentSnapshot(input, now));
+  } catch (error) {
+    if (error instanceof PlanRefused) return { refused: error.message } satisfies Refused;
+    throw error;
+  }
+}
+
+const DECISIONS: Readonly<Record<DecisionKind, Repeatable>> = {
+  machinedeployment: {
+    needs: ['deployment', 'sets', 'machines', 'creating', 'leaving'],
+    decide: (input, now) => rollout(input as DeploymentInput, now),
+  },
+  machineset: {
+    needs: ['set', 'machines', 'deleting', 'nodes'],
+    decide: (input, now) => planReplicas(setSnapshot(input as SetInput, now)),
+  },
+  overshoot: {
+    needs: ['set', 'machines', 'safetyUp', 'safetyDown'],
+    decide: (input) => planOvershoot(input as OvershootInput),
+  },
+  machine: {
+    needs: ['machine', 'settings', 'calls', 'driver'],
+    decide: (input, now) => nextStep(input as MachineObservation, now),
+    parts: (input, now) => {
+      const { drain } = input as MachineObservation;
+      return drain === undefined ? {} : { drain: planDrain(drain, now) };
+    },
+  },
+  drain: {
+    needs: ['nodeName', 'pods', 'memory', 'evictUntil', 'forceAt'],
+    decide: (input, now) => planDrain(input as DrainObservation, now),
+  },
+  orphanvm: {
+    needs: ['vm', 'use', 'view', 'policy'],
+    decide: (input, now) => orphanVerdict(input as OrphanVmInput, now),
+  },
+};
+
+/** Whether this version can repeat decisions of the kind. */
+export const isDecisionKind = (kind: string): kind is DecisionKind => DECISION_KINDS.some((each) => each === kind);
+
+/** The decision with its parts as JSON. */
+export function completeDecision(kind: DecisionKind, input: unknown, decision: unknown, now: Date): Json {
+  const json = decisionJson(decision);
+  const parts = DECISIONS[kind].parts?.(input, now);
+  if (parts === undefined || json === null || typeof json !== 'object' || Array.isArray(json)) return json;
+  return { ...json, ...(decisionJson(parts) as { readonly [key: string]: Json }) };
+}
+
+/**
+ * Repeats a decision with its recorded input and time.
+ * @throws BadRecord if the input lacks a field. @throws NotRecorded if this version asks for more than was recorded.
+ */
+export function repeatDecision(kind: DecisionKind, input: unknown, now: Date): Json {
+  const { needs, decide } = DECISIONS[kind];
+  if (!isRecord(input)) throw new BadRecord('the input has no fields');
+  const missing = needs.filter((field) => input[field] === undefined);
+  if (missing.length > 0) throw new BadRecord(`the input lacks ${missing.join(', ')}`);
+  if (Number.isNaN(now.getTime())) throw new BadRecord('the time is invalid');
+  return completeDecision(kind, input, decide(input, now), now);
+}

@@ -1,0 +1,63 @@
+import { NotRecorded } from '../journal/answers.ts';
+import { BadRecord } from './codec.ts';
+import { type FieldDifference, firstDifference } from './decision-json.ts';
+import { isDecisionKind, repeatDecision } from './kinds.ts';
+import type { RecordedDecision } from './read-journal.ts';
+
+/** Repeats one decision; a test may replace it. */
+export type Repeat = typeof repeatDecision;
+
+/** A decision that this version makes differently, or not at all. */
+export interface ReplayDifference {
+  readonly record: RecordedDecision;
+  /** The first field that differs. Absent: this version cannot repeat the decision, see `because`. */
+  readonly difference?: FieldDifference;
+  /** Why this version cannot repeat it, as a sentence; empty if it can. */
+  readonly because: string;
+}
+
+/** The result of a replay. */
+export interface ReplayResult {
+  /** Number of repeated decisions. */
+  readonly repeated: number;
+  /** In the order of time. */
+  readonly differences: readonly ReplayDifference[];
+  /** Records that cannot be read, one sentence each. */
+  readonly problems: readonly string[];
+}
+
+const nameOf = ({ kind, subject, at }: RecordedDecision): string => `${kind} of ${subject.name} at ${at}`;
+
+/** Repeats all decisions with their recorded input and time, in the order of time. */
+export function replayJournal(records: readonly RecordedDecision[], repeat: Repeat = repeatDecision): ReplayResult {
+  const differences: ReplayDifference[] = [];
+  const problems: string[] = [];
+  let repeated = 0;
+  for (const record of records.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))) {
+    try {
+      const found = replayOne(record, repeat);
+      if (found !== undefined) differences.push(found);
+      if (found?.because !== UNKNOWN_KIND) repeated += 1;
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      // The input comes from a file, so it may have any shape.
+      problems.push(`${nameOf(record)}: its input cannot be used: ${error.message}`);
+    }
+  }
+  return { repeated, differences, problems };
+}
+
+const UNKNOWN_KIND = 'this version of mcm makes no decisions of this kind';
+
+function replayOne(record: RecordedDecision, repeat: Repeat): ReplayDifference | undefined {
+  if (!isDecisionKind(record.kind)) return { record, because: UNKNOWN_KIND };
+  const input = record.input();
+  try {
+    const difference = firstDifference(record.decision, repeat(record.kind, input, new Date(record.at)));
+    return difference && { record, difference, because: '' };
+  } catch (error) {
+    if (error instanceof NotRecorded) return { record, because: `this version of mcm reads more: ${error.message}` };
+    if (error instanceof BadRecord || !(error instanceof Error)) throw error;
+    throw new BadRecord(error.message, { cause: error });
+  }
+}

@@ -1,0 +1,84 @@
+import type { JournalEntry } from '../journal/journal.ts';
+import { Encoder, type Json } from './codec.ts';
+import { completeDecision } from './kinds.ts';
+
+/** The format of a journal as text. A higher number is for a change that an older version must not read. */
+export const JOURNAL_FORMAT = 1;
+
+/** The content of a journal as text. */
+export interface JournalHeader {
+  /** The version of the program. */
+  readonly version: string;
+  /** The name of the controller. */
+  readonly controller: string;
+  /** The time of the copy. */
+  readonly at: Date;
+}
+
+/** Removes secrets from a text. */
+export type Scrub = (text: string) => string;
+
+/**
+ * Returns the records as lines of JSON, oldest first: a header, records with their objects, and the number of records as
+ * the last line. Without the last line the text is incomplete. The first error that a line contains a secret is avoided by
+ * `scrub`, which reads each line.
+ */
+export function* journalLines(
+  { version, controller, at }: JournalHeader,
+  entries: readonly JournalEntry[],
+  scrub: Scrub,
+): Generator<string> {
+  yield lineOf({ journal: JOURNAL_FORMAT, version, controller, at: at.toISOString() }, scrub);
+  const encoder = new Encoder();
+  for (const entry of entries) {
+    const record = recordOf(entry, encoder);
+    for (const { number, object } of encoder.takeObjects()) yield lineOf({ object: number, value: object }, scrub);
+    yield lineOf({ record }, scrub);
+  }
+  yield lineOf({ end: entries.length }, scrub);
+}
+
+function recordOf(entry: JournalEntry, encoder: Encoder): Json {
+  const { kind, subject, firstAt, at, count, because, actions, outcome, input, decision } = entry;
+  return {
+    kind,
+    subject: { ...subject },
+    firstAt: firstAt.toISOString(),
+    at: at.toISOString(),
+    count,
+    because,
+    actions,
+    outcome,
+    decision: completeDecision(kind, input, decision, at),
+    input: encoder.encode(input),
+  };
+}
+
+/** One line. The removal of a secret may break the syntax; then each text of the line is scrubbed alone. */
+function lineOf(json: Json, scrub: Scrub): string {
+  const line = JSON.stringify(json);
+  const clean = scrub(line);
+  if (clean === line || parses(clean)) return clean;
+  return JSON.stringify(scrubbed(json, scrub));
+}
+
+function parses(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return !line.includes('\n');
+  } catch {
+    return false; // The caller scrubs the texts alone.
+  }
+}
+
+/** A text is scrubbed together with its key, because the key may say that it is a password. */
+function scrubbed(json: Json, scrub: Scrub, key = ''): Json {
+  if (typeof json === 'string') {
+    const prefix = `"${key}": "`;
+    const clean = scrub(`${prefix}${json}"`);
+    return clean.startsWith(prefix) && clean.endsWith('"') ? clean.slice(prefix.length, -1) : '***';
+  }
+  if (json === null || typeof json !== 'object') return json;
+  if (Array.isArray(json)) return json.map((each: Json) => scrubbed(each, scrub, key));
+  return Object.fromEntries(Object.entries(json).map(([name, each]) => [name, scrubbed(each as Json, scrub, name)]));
+}

@@ -1,0 +1,40 @@
+import type { ListedInstance } from '../../driver/contract/driver.ts';
+import type { OrphanOptions } from './orphan-options.ts';
+import { type QuarantineView, quarantineReason, quarantineText } from './quarantine.ts';
+import type { Use } from './served.ts';
+
+/** Results for orphan VMs in events. */
+export const DELETED = 'it is deleted';
+const DRAINED = 'it is drained and then deleted';
+const QUARANTINED = 'it is in quarantine';
+
+/** The state that decides about one VM that a live list of machines confirmed as an orphan. */
+export interface OrphanVmInput {
+  readonly vm: ListedInstance;
+  readonly use: Use;
+  readonly view: QuarantineView;
+  readonly policy: OrphanOptions['policy'];
+  /** Until when a VM without a Node is kept; absent: it is not. */
+  readonly heldUntil?: Date | undefined;
+  /** Whether the limit of deletions per hour admits the deletion. */
+  readonly admitted: boolean;
+}
+
+/** Returns the result for a VM as a sentence. The function is pure. */
+export function orphanVerdict({ vm, use, view, policy, heldUntil, admitted }: OrphanVmInput, now: Date): string {
+  if (use.use === 'claimed')
+    return `it is kept because Node ${use.node.metadata.name} runs on it and is Ready. Restore the machine's spec.providerID if it was edited`;
+  if (policy === 'report') return 'it is kept because of --orphan-policy=report';
+  const because = quarantineReason(vm, view);
+  if (because !== undefined) return quarantineText(vm, because);
+  if (heldUntil && now < heldUntil)
+    return `it is kept until ${heldUntil.toISOString()}: it has no Node, so its pods are unknown; restart its kubelet so that mcm can drain it`;
+  if (!admitted) return 'it waits for the limit of deletions per hour';
+  return use.use === 'unclaimed' ? `${DRAINED}: Node ${use.node.metadata.name} runs on it and is Ready` : DELETED;
+}
+
+/** Whether a verdict drains the Node of the VM first. */
+export const isDrained = (verdict: string): boolean => verdict.startsWith(DRAINED);
+
+/** Whether a verdict keeps the VM until an operator decides. */
+export const isQuarantined = (verdict: string): boolean => verdict.startsWith(QUARANTINED);

@@ -1,0 +1,61 @@
+import type { Machine } from '@mcm/api';
+import { recalling, remembering } from '../../journal/answers.ts';
+import { type Journal, type OpenEntry, subjectOf } from '../../journal/journal.ts';
+import { planReplicas, type ReplicaPlan, type SetSnapshot } from './replicas.ts';
+
+/** The input of a decision about a set, without functions. */
+export interface SetInput extends Omit<SetSnapshot, 'nodeAnnotations' | 'isPostponed' | 'now'> {
+  /** By name of the node. */
+  readonly nodes: ReadonlyMap<string, Readonly<Record<string, string>> | 'unseen' | undefined>;
+  /** By UID of the machine. Absent: no node postpones. */
+  readonly postponed?: ReadonlyMap<string, boolean> | undefined;
+}
+
+/** The snapshot with functions that keep their answers, and the input that contains them after the decision. */
+function recordedSet(seen: SetSnapshot): { readonly seen: SetSnapshot; readonly input: SetInput } {
+  const { nodeAnnotations, isPostponed, now: _now, ...rest } = seen;
+  const nodes = new Map<string, ReturnType<typeof nodeAnnotations>>();
+  const postponed = new Map<string, boolean>();
+  const asked = isPostponed && {
+    isPostponed: (machine: Machine) => remembering(postponed, () => isPostponed(machine))(machine.metadata.uid),
+  };
+  return {
+    seen: { ...seen, nodeAnnotations: remembering(nodes, nodeAnnotations), ...asked },
+    input: { ...rest, nodes, postponed: isPostponed && postponed },
+  };
+}
+
+/** The snapshot of a recorded decision. */
+export function setSnapshot({ nodes, postponed, ...rest }: SetInput, now: Date): SetSnapshot {
+  const recalled = postponed && recalling(postponed, 'the postponement of machine');
+  return {
+    ...rest,
+    nodeAnnotations: recalling(nodes, 'the annotations of Node'),
+    isPostponed: recalled && (({ metadata }) => recalled(metadata.uid)),
+    now,
+  };
+}
+
+/** Decides about the replicas of a set, and records the decision. */
+export function decideReplicas(
+  journal: Journal | undefined,
+  snapshot: SetSnapshot,
+): { readonly plan: ReplicaPlan; readonly entry?: OpenEntry | undefined } {
+  if (journal === undefined) return { plan: planReplicas(snapshot) };
+  const { seen, input } = recordedSet(snapshot);
+  const plan = planReplicas(seen);
+  const { create, doomed, because } = plan;
+  const entry = journal.record({
+    kind: 'machineset',
+    subject: subjectOf('MachineSet', snapshot.set),
+    at: snapshot.now,
+    input,
+    decision: plan,
+    because,
+    actions: [
+      ...(create > 0 ? [`create ${create}`] : []),
+      ...(doomed.length > 0 ? [`delete ${doomed.map(({ metadata }) => metadata.name).join(', ')}`] : []),
+    ],
+  });
+  return { plan, entry };
+}
