@@ -35,6 +35,11 @@ const HELP: Readonly<Record<string, Help>> = {
       ['mcm logs --machine NAME -o json', 'prints the log lines about one machine as JSON, one object on each line'],
     ],
   },
+  'cloud interrupt': {
+    examples: [
+      ['mcm cloud interrupt NAME --notice 2m', 'ends the VM of a machine in two minutes, like a reclaimed spot VM'],
+    ],
+  },
   'cloud list': { examples: [['mcm cloud list', 'lists the resources in the cloud of the local instance']] },
   'rollout status': {
     examples: [

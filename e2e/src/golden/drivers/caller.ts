@@ -98,7 +98,15 @@ export function createCaller<Spec, Credentials>(options: CallerOptions<Spec, Cre
   };
 }
 
-const deadlines = (ms: number) => ({ create: ms, initialize: ms, status: ms, delete: ms, list: ms, evidence: 0 });
+const deadlines = (ms: number) => ({
+  create: ms,
+  initialize: ms,
+  status: ms,
+  delete: ms,
+  list: ms,
+  evidence: 0,
+  watchInterruptions: ms,
+});
 
 function machineOf({ machine = {} }: RecordedCase, { providerID }: RecordedStep): Machine {
   const { name = '', nodeTemplateAnnotations: annotations } = machine;

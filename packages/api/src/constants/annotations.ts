@@ -36,6 +36,11 @@ export const Annotations = {
   NextMachineNumbers: 'node.machine.sapcloud.io/next-machine-numbers',
   /** MachineDeployment → MachineSet → Machine, a Go duration: beats `spec.creationTimeout`. */
   EffectiveCreationTimeout: 'node.machine.sapcloud.io/effective-creation-timeout',
+  /**
+   * Machine and Node, JSON: the cloud ends or disturbs the VM at the deadline. The machine controller writes the one of the
+   * Machine, an agent the one of the Node. Ours.
+   */
+  Interruption: 'node.machine.sapcloud.io/interruption',
   /** Machine, a Go duration: time from creation to first join. */
   MachineJoinDuration: 'node.machine.sapcloud.io/machine-join-duration',
   /**

@@ -204,6 +204,22 @@ export const EVENTS = {
     means: 'The Node of the machine was deleted, so the machine is deleted too. Its MachineSet creates another one.',
     help: 'Find out why it was deleted. To replace a machine, delete the Machine.',
   },
+  Interrupted: {
+    on: MACHINE,
+    type: 'Warning',
+    means: 'The cloud announced the end of the VM. The machine is deleted and drained before, and its set replaces it.',
+    help: 'None. If this is frequent, use another machine type or on-demand VMs.',
+  },
+  InterruptionReported: {
+    on: MACHINE,
+    type: 'Normal',
+    means: 'The cloud reported a risk or a short pause of the VM. The machine stays.',
+  },
+  InterruptionPassed: {
+    on: MACHINE,
+    type: 'Normal',
+    means: 'The deadline of an interruption passed long ago and the VM still runs, so the machine stays.',
+  },
   StaleNode: {
     on: MACHINE,
     type: 'Warning',

@@ -1,4 +1,4 @@
-import { Labels, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
+import { Annotations, Labels, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
 import {
   type CsiNode,
   createInformer,
@@ -51,7 +51,7 @@ export type DrainCaches = Omit<TargetCaches, 'csiNodes'>;
 
 /** All caches of the machine controller. */
 export interface Caches {
-  /** Indexes: `node` (label), `class`, `group` (of replacements), `unhealthyGroup` (the same, unhealthy ones only), `instance` (see {@link instanceKey}). */
+  /** Indexes: `node` (label), `class`, `group` (of replacements), `unhealthyGroup` (the same, unhealthy ones only), `interruptedGroup` (the same, interrupted ones in deletion), `instance` (see {@link instanceKey}). */
   readonly machines: Informer<Machine>;
   /** Indexes: `secret` (key of a Secret that it refers to). */
   readonly classes: Informer<MachineClass>;
@@ -66,6 +66,10 @@ export interface Caches {
 
 const isUnhealthy = ({ status }: Machine): boolean =>
   status?.currentStatus?.phase === 'Unknown' || status?.currentStatus?.phase === 'InPlaceUpdateFailed';
+
+/** It may wait for its successor. */
+const isLeavingByInterruption = ({ metadata }: Machine): boolean =>
+  metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Interruption] !== undefined;
 
 const present = (value: string | undefined): readonly string[] => (value ? [value] : []);
 
@@ -89,6 +93,7 @@ export function createCaches({ control, target: targetClient, namespace, runtime
       classUsers: ({ spec }) => (spec.class.kind === 'MachineClass' ? present(spec.class.name) : []),
       group: (machine) => [replacementGroup(machine)],
       unhealthyGroup: (machine) => (isUnhealthy(machine) ? [replacementGroup(machine)] : []),
+      interruptedGroup: (machine) => (isLeavingByInterruption(machine) ? [replacementGroup(machine)] : []),
       instance: ({ spec }) => (spec.providerID ? [instanceKey(spec.providerID)] : []),
     },
   });

@@ -16,7 +16,7 @@ import { blockingBudget, budgetVersions, misconfiguredBudget, protectedByBudgets
 import type { Attempt, DrainObservation, DrainPod, PodRef } from './model/observation.ts';
 import { verdictOf } from './model/pod-filters.ts';
 import { NO_VOLUMES, volumesLeft, waitForMoves, waitForVolumes } from './volumes/volume-waits.ts';
-import { mayMove, nextPlaceAt } from './volumes/volumes.ts';
+import { byPriority, mayMove, nextPlaceAt } from './volumes/volumes.ts';
 
 /** The actions for the pods of a node now. */
 export interface DrainPlan {
@@ -69,7 +69,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   if (o.forced || (overdue && !isHeld(o))) return planForced(o, going);
   if (overdue && o.policy === 'Quarantine' && going.length > 0) return planQuarantine(o, going, now);
   const undrained = overdue && going.length > 0 ? o.policy : undefined;
-  const pods = going.map((pod) => withName(planPod(o, pod, now)));
+  const pods = (o.urgent ? going.toSorted(byPriority) : going).map((pod) => withName(planPod(o, pod, now)));
   const turns = pods.some(({ turn }) => turn);
   const unseen = o.unseen?.volumes;
   const held = going.filter((pod) => needsVolumes(o, pod));
@@ -159,9 +159,11 @@ function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan 
   const remove = going.filter((pod) => o.memory.attempts.get(forcedKey(pod)) === undefined);
   const removeBecause = o.forced
     ? `because of label ${o.forcedBy ?? 'force-deletion=true'}`
-    : o.unresponsive
-      ? 'because the node is unreachable'
-      : 'because the drain timeout expired';
+    : o.interrupted
+      ? 'because the cloud ends the VM'
+      : o.unresponsive
+        ? 'because the node is unreachable'
+        : 'because the drain timeout expired';
   return {
     drained: remove.length === 0,
     forced: true,

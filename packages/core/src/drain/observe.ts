@@ -14,6 +14,7 @@ import type { AttachLimits } from '../cluster/attach-limits.ts';
 import { podTerms } from '../cluster/budget-index.ts';
 import type { DrainCaches } from '../cluster/caches.ts';
 import type { VolumeSource } from '../driver/contract/driver.ts';
+import type { InterruptionTimes } from '../interruption/deadlines.ts';
 import { unresponsiveAt } from '../settings/conditions.ts';
 import { evictionPeriodMs, type MachineSettings } from '../settings/settings.ts';
 import type { PolicyChoice } from '../settings/undrainable.ts';
@@ -37,6 +38,8 @@ export interface ObserveDrainOptions {
   readonly now: Date;
   /** Absent: `Force`. */
   readonly choice?: PolicyChoice;
+  /** The times of the interruption of the VM. Absent: the cloud has announced none. */
+  readonly interrupted?: InterruptionTimes | undefined;
 }
 
 const DEFAULT_GRACE_SECONDS = 30;
@@ -55,7 +58,9 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const forced = deletion ? isForceDeletion(machine) : machine.metadata.labels?.[Labels.ForceDrain] === TRUE;
   const unresponsive = unresponsiveAt(machine, node, settings);
   const timeout = after(since, settings.drainTimeoutMs);
-  const forceAt = earliest(timeout, unresponsive);
+  const byHealth = earliest(timeout, unresponsive);
+  const { interrupted } = options;
+  const forceAt = earliest(byHealth, interrupted?.forceAt);
   const moving = [...memory.moves.values()].flatMap(({ volumes }) => volumes);
   const volumes = new VolumeFinder(caches, options.volumeIdOf);
   const pods = observePods(caches.pods.store.byIndex('node', nodeName), volumes, caches);
@@ -69,9 +74,11 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
     ...unseenOf(node, pods, caches, memory),
     podsUnproven: caches.pods.proven ? undefined : true,
     memory,
-    evictUntil: after(since, evictionPeriodMs(settings)),
+    evictUntil: earliest(after(since, evictionPeriodMs(settings)), interrupted?.forceAt),
     forceAt,
-    unresponsive: forceAt < timeout ? true : undefined,
+    unresponsive: byHealth < timeout ? true : undefined,
+    interrupted: forceAt < byHealth ? true : undefined,
+    urgent: interrupted?.short ? true : undefined,
     forced,
     forcedBy: deletion ? `${Labels.ForceDeletion}=${TRUE_LOWER}` : `${Labels.ForceDrain}=${TRUE}`,
     detachTimeoutMs: settings.volumeDetachTimeoutMs,

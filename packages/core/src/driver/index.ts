@@ -25,8 +25,12 @@ export type {
   DriverRequest,
   FoundInstance,
   Instance,
+  InterruptionKind,
+  InterruptionNotice,
+  InterruptionRequest,
   ListedInstance,
   MachineRequest,
+  NoticeAnswer,
   ObserveApi,
   VolumeSource,
 } from './contract/driver.ts';

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { isInstance } from '../node/instance.ts';
-import type { CreatedInstance, FoundInstance, Instance, MachineRequest, VolumeSource } from './contract/driver.ts';
+import type {
+  CreatedInstance,
+  FoundInstance,
+  Instance,
+  InterruptionNotice,
+  InterruptionRequest,
+  MachineRequest,
+  VolumeSource,
+} from './contract/driver.ts';
 import { type MachineCode, MachineError } from './contract/errors.ts';
 import { isOthers, OWNER_TAG } from './contract/owner.ts';
 import { type DriverDefinition, defineDriver } from './schemas/define-driver.ts';
@@ -31,7 +39,7 @@ export interface FakeVm {
 export const controllerIdOf = (providerId: string): string => providerId.replace('fake:///zone/', 'fake://zone-1a/');
 
 /** The calls of a fake driver. */
-export type FakeMethod = 'create' | 'initialize' | 'status' | 'delete' | 'list' | 'evidence';
+export type FakeMethod = 'create' | 'initialize' | 'status' | 'delete' | 'list' | 'evidence' | 'watchInterruptions';
 
 /** A future failure. `after`: the call takes effect and its answer is lost. */
 export interface FakeFailure {
@@ -58,6 +66,8 @@ export interface FakeCloudOptions {
   /** Called when a VM is created or deleted, to simulate its kubelet. */
   readonly onCreated?: (vm: FakeVm) => void;
   readonly onDeleted?: (vm: FakeVm) => void;
+  /** Whether the cloud announces interruptions; default false: the driver does not watch them. */
+  readonly announces?: boolean;
   /** The present time, RFC 3339, for `createdAt`. */
   readonly now?: () => string;
 }
@@ -79,7 +89,18 @@ export class FakeCloud {
   /** Every VM that was ever created, by the UID of its machine. More than one for a UID is a fault. */
   readonly made: FakeVm[] = [];
   /** Number of calls by method. */
-  readonly calls: Record<FakeMethod, number> = { create: 0, initialize: 0, status: 0, delete: 0, list: 0, evidence: 0 };
+  readonly calls: Record<FakeMethod, number> = {
+    create: 0,
+    initialize: 0,
+    status: 0,
+    delete: 0,
+    list: 0,
+    evidence: 0,
+    watchInterruptions: 0,
+  };
+  /** Notices that no driver has taken note of. */
+  readonly notices: InterruptionNotice[] = [];
+  #announced = Promise.withResolvers<void>();
   #next = 0;
 
   constructor(options: FakeCloudOptions = {}) {
@@ -104,6 +125,25 @@ export class FakeCloud {
   /** Adds a VM without a request. */
   plant(machineName: string, createdAt?: string, providerId?: string, owner?: string): FakeVm {
     return this.#make(machineName, `planted-${this.#next}`, new Uint8Array(), createdAt, providerId, owner);
+  }
+
+  /** Sends notices about interruptions. Each stays until a driver has taken note of it. */
+  announce(...notices: readonly InterruptionNotice[]): void {
+    this.notices.push(...notices);
+    this.#announced.resolve();
+    this.#announced = Promise.withResolvers<void>();
+  }
+
+  async #watch({ notify, signal }: InterruptionRequest<unknown, unknown>): Promise<void> {
+    await this.#options.gate?.('watchInterruptions', 'before', '');
+    this.calls.watchInterruptions++;
+    const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    if (this.notices.length === 0) await Promise.race([this.#announced.promise, ended]);
+    for (const notice of [...this.notices]) {
+      if ((await notify(notice)) === 'later') continue;
+      await this.#options.gate?.('watchInterruptions', 'after', '');
+      this.notices.splice(this.notices.indexOf(notice), 1);
+    }
   }
 
   /** Removes a VM without a request. */
@@ -222,7 +262,10 @@ export class FakeCloud {
             })),
         ),
     };
-    const { console } = this.#options;
+    const { announces, console } = this.#options;
+    const watching: Pick<FakeDriver, 'watchInterruptions'> = announces
+      ? { watchInterruptions: (request) => this.#watch(request) }
+      : {};
     const evidence: FakeDriver['evidence'] =
       console &&
       ((request) =>
@@ -233,10 +276,11 @@ export class FakeCloud {
           return { state: 'running', console: console(vm) };
         }));
     const volumeIds = (sources: readonly VolumeSource[]) => sources.map(volumeId);
-    if (!initializes) return defineDriver({ ...base, volumeIds, ...(evidence ? { evidence } : {}) });
+    if (!initializes) return defineDriver({ ...base, volumeIds, ...watching, ...(evidence ? { evidence } : {}) });
     return defineDriver({
       ...base,
       volumeIds,
+      ...watching,
       ...(evidence ? { evidence } : {}),
       initialize: (request) =>
         this.#call('initialize', request, () => {

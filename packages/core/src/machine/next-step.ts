@@ -9,6 +9,7 @@ import { keepEvidenceFirst } from './health/evidence-first.ts';
 import { planHealth } from './health/health.ts';
 import { planNameConflict } from './health/name-conflict.ts';
 import { planInPlace } from './in-place/in-place.ts';
+import { planInterruption, planNodeNotice } from './interruption/interruption.ts';
 import { reportHeld } from './model/breaker.ts';
 import type { MachineObservation } from './model/observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './model/plan.ts';
@@ -40,9 +41,11 @@ const acts = (plan: Concern['plan']): Concern => ({ plan, decides: false });
  * a change of its health.
  */
 const CONCERNS: readonly Concern[] = [
+  decides(({ o, now }) => planNodeNotice(o, now)),
   decides(circuitBreaker),
   decides(validationWarnings),
   decides(deletion),
+  decides(({ o, now }) => planInterruption(o, now)),
   decides(freeze),
   decides(finalizer),
   decides(nodesUnseen),

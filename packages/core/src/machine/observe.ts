@@ -7,6 +7,9 @@ import { countReplacements, replacementGroup, replacementLimit, waitsForMaking }
 import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/model/observation.ts';
 import { observeDrain } from '../drain/observe.ts';
 import type { DriverInvoker } from '../driver/invoker/api/invoker-api.ts';
+import { timesOf } from '../interruption/deadlines.ts';
+import { interruptionOf } from '../interruption/notice.ts';
+import { successorOf } from '../interruption/successor.ts';
 import { isInstance, isNodeOf, pointsTo } from '../node/instance.ts';
 import { type MachineDefaults, settingsOf } from '../settings/settings.ts';
 import { FORCED, type PolicyChoice, undrainablePolicyOf } from '../settings/undrainable.ts';
@@ -37,6 +40,8 @@ export interface ObserveOptions {
   readonly volumeWindow: number;
   readonly keepsEvidence: boolean;
   readonly keepsVms: boolean;
+  /** Whether mcm reacts to interruptions by the cloud. */
+  readonly interruptions: boolean;
 }
 
 /** Takes a snapshot of all input of the decision about a machine. It reads only caches. */
@@ -48,7 +53,9 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const callMemory = calls.of(machine.metadata.uid);
   const node = nodeOf(machine, memory, caches);
   const machineClass = invoker.classOf(machine);
-  const choice = settings.undrainablePolicy ? policyOf(machine, machineClass, caches) : FORCED;
+  const interruption = o.interruptions ? interruptionOf(machine) : undefined;
+  // The VM ends in any case, so no policy can keep it.
+  const choice = settings.undrainablePolicy && !interruption ? policyOf(machine, machineClass, caches) : FORCED;
   const tokenLivesUntil = o.tokens?.livesUntil(machine);
   const created = callMemory.created?.nodeName;
   const nodeOfCreated = created ? caches.target?.nodes.store.get(created) : undefined;
@@ -69,6 +76,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
           limits: caches.target.csiNodes.refused ? undefined : caches.attachLimits,
           now,
           choice,
+          interrupted: interruption && timesOf(interruption, settings.drainTimeoutMs),
         })
       : undefined;
   const drain = observed && withoutHindsight(observed, callMemory);
@@ -104,8 +112,13 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     nodeWasDeleted: memory.nodeVanished && !node ? true : undefined,
     drain,
     shortage,
+    interruptions: o.interruptions,
+    successor: interruption && deleting ? successorOf(machine, groupOf(machine, caches)) : undefined,
   };
 }
+
+const groupOf = (machine: Machine, { machines }: Caches): readonly Machine[] =>
+  machines.store.byIndex('group', replacementGroup(machine));
 
 function nodesUnseen({ target }: Caches): Pick<MachineObservation, 'nodesUnseen'> {
   const why = target && refusalOf(target.nodes);

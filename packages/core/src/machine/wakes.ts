@@ -35,7 +35,10 @@ export class Wakes {
     this.#namespace = namespace;
   }
 
-  /** A machine wakes itself, and unhealthy machines of its group when it no longer blocks them. */
+  /**
+   * A machine wakes itself, unhealthy machines of its group when it no longer blocks them, and interrupted ones that wait
+   * for a successor.
+   */
   readonly machine = (change: Change<Machine>): readonly Key[] => {
     if (change.type === 'deleted') this.waitFor(change.key, [], []);
     if (change.type !== 'deleted' && change.type !== 'updated') return [change.key];
@@ -44,7 +47,8 @@ export class Wakes {
     const stays = change.type === 'updated' && isUndrained(before) === isUndrained(change.object);
     if (stays && before.status?.currentStatus?.phase === after?.phase) return [change.key];
     const waiting = this.#caches.machines.store.byIndex('unhealthyGroup', replacementGroup(change.object));
-    return [change.key, ...waiting.map(keyOf)];
+    const interrupted = this.#caches.machines.store.byIndex('interruptedGroup', replacementGroup(change.object));
+    return [change.key, ...waiting.map(keyOf), ...interrupted.map(keyOf)];
   };
 
   readonly node = (change: Change<Node>): readonly Key[] => {

@@ -61,7 +61,7 @@ function assembled(
     inherited.lead();
     for (const key of orphans.firstKeys) orphan.enqueue(key);
     if (hasTarget) controllers.reachability.enqueue(reachability.key, reachability.begin());
-    await Promise.all(all.map((each) => each.run(signal)));
+    await Promise.all([...all.map((each) => each.run(signal)), parts.interruptions?.run(signal)]);
   };
   return {
     caches,

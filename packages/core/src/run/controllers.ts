@@ -79,7 +79,10 @@ export function createControllers(options: Settings, parts: Parts): Controllers 
   };
 }
 
-function machineReconciler({ clock, log, journal, volumeWindow = 1 }: Settings, parts: Parts): MachineReconciler {
+function machineReconciler(
+  { clock, log, journal, interruptions, volumeWindow = 1 }: Settings,
+  parts: Parts,
+): MachineReconciler {
   const { caches, invoker, calls, capacity, tokens, memories, performer, reachability, wake } = parts;
   return new MachineReconciler({
     caches,
@@ -99,6 +102,7 @@ function machineReconciler({ clock, log, journal, volumeWindow = 1 }: Settings, 
     doubt: reachability.doubt,
     keepsEvidence: parts.evidence.enabled,
     keepsVms: parts.keptVms.enabled,
+    interruptions: interruptions !== undefined,
     waitFor: (key, budgets, volumes) => parts.wakes.waitFor(key, budgets, volumes),
     wake: wake.machine,
   });

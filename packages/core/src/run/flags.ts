@@ -1,5 +1,6 @@
 import { DEFAULT_NODE_CONDITIONS } from '@mcm/api';
 import {
+  booleanFlag,
   durationFlag,
   type FeatureStates,
   type Features,
@@ -70,6 +71,12 @@ export const machineFlags = {
       default: KEPT_VM_DEFAULTS.forMs,
       minMs: 60_000,
       help: 'time for which a VM of --failed-vms-kept-per-class is kept; mcm then deletes it as an orphan',
+    }),
+  }),
+  ...flagGroup('Interruptions', {
+    interruptions: booleanFlag({
+      default: false,
+      help: 'replace and drain machines before the cloud ends or disturbs their VMs, as the driver or the Node reports',
     }),
   }),
   ...flagGroup('Drain', {

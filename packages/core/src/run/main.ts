@@ -10,6 +10,7 @@ import {
   type FlagValues,
   flagGroup,
   type Logger,
+  type Meters,
   makeKey,
   type Random,
   realClock,
@@ -26,6 +27,7 @@ import { type DriverTracer, registeredTracer } from '../driver/invoker/api/traci
 import type { DriverDefinition } from '../driver/schemas/define-driver.ts';
 import { driverReference, referenceText } from '../driver/schemas/reference.ts';
 import { registerDriverMetrics } from '../metrics/driver.ts';
+import { registerInterruptionMetrics } from '../metrics/interruptions.ts';
 import { registerMachineMetrics } from '../metrics/machine.ts';
 import { openTraces, type Traces } from '../tracing/open.ts';
 import { buildMachineController } from './build.ts';
@@ -35,6 +37,7 @@ import {
   isFeatureOn,
   keptVmsOf,
   MACHINE_FEATURES,
+  type MachineFlagValues,
   machineDefaultsOf,
   machineFlags,
   orphanOptionsOf,
@@ -182,6 +185,7 @@ function unitOf<Spec, Credentials>(
     queueMetrics: metrics.queues,
     observeCall: driverMetrics.observe,
     observeApi: driverMetrics.observeApi,
+    interruptions: interruptionsOf(flags, metrics.meters, driver.name),
     tracer: tracer ?? tracing?.driver,
     owner: cluster.owner,
     fence: cluster.fence,
@@ -211,6 +215,9 @@ function unitOf<Spec, Credentials>(
     },
   };
 }
+
+const interruptionsOf = ({ interruptions }: MachineFlagValues, meters: Meters, provider: string) =>
+  interruptions ? { observe: registerInterruptionMetrics(meters, provider) } : undefined;
 
 /** Connections of a process to its cloud. */
 const CONNECTIONS = 64;

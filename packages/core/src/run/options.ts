@@ -15,6 +15,7 @@ import type { DriverTimeouts, ObserveCall } from '../driver/invoker/api/invoker-
 import type { DriverTracer } from '../driver/invoker/api/tracing.ts';
 import type { DriverDefinition } from '../driver/schemas/define-driver.ts';
 import type { KeptVmOptions } from '../evidence/kept-vms.ts';
+import type { ObserveNotice } from '../interruption/watcher.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { ReachabilityTimings } from '../machine/health/reachability.ts';
 import type { OrphanOptions } from '../safety/orphans/orphan-options.ts';
@@ -67,6 +68,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly siblingCredentials?: boolean;
   /** Receives the decisions; absent: they are not recorded. */
   readonly journal?: Journal | undefined;
+  /** Whether mcm reacts to interruptions that the cloud announces, and receives their outcomes; absent: it does not. */
+  readonly interruptions?: { readonly observe: ObserveNotice } | undefined;
   /** Creates a span for each call of the driver; absent: none. */
   readonly tracer?: DriverTracer | undefined;
 }

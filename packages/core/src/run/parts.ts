@@ -8,6 +8,7 @@ import { fallbackClasses } from '../driver/invoker/fallback.ts';
 import { createInvoker } from '../driver/invoker/invoker.ts';
 import { EVIDENCE_PER_CLASS, EvidenceKeeper } from '../evidence/keeper.ts';
 import { KEPT_VM_DEFAULTS, KeptVms } from '../evidence/kept-vms.ts';
+import { InterruptionWatcher } from '../interruption/watcher.ts';
 import { DriverCalls, FAULT_AFTER_FAILURES } from '../machine/calls/calls.ts';
 import { CapacityGate } from '../machine/calls/capacity.ts';
 import { Performer } from '../machine/calls/perform.ts';
@@ -50,6 +51,8 @@ export interface Parts {
   readonly keptVms: KeptVms;
   readonly performer: Performer;
   readonly inherited: InheritedMachines;
+  /** Undefined: mcm does not react to interruptions. */
+  readonly interruptions: InterruptionWatcher | undefined;
   readonly wakes: Wakes;
   readonly wake: Wake;
 }
@@ -118,6 +121,7 @@ export function createParts<Spec, Credentials>(
     keptVms,
     performer,
     inherited,
+    interruptions: watcherOf(options, { caches, invoker }),
     wakes,
     wake,
   };
@@ -178,6 +182,15 @@ function callsOf(
       ended: (machine, kind, inputs, outcome) => kind === 'create' && capacity.ended(machine, inputs, outcome),
     },
   });
+}
+
+/** An observing process records nothing, and leaves the notices to the active one. */
+function watcherOf(
+  { interruptions, observe, control, clock, random, log, recorder }: Settings,
+  { caches, invoker }: Pick<Parts, 'caches' | 'invoker'>,
+): InterruptionWatcher | undefined {
+  if (!interruptions || observe) return undefined;
+  return new InterruptionWatcher({ ...interruptions, caches, invoker, control, clock, random, log, recorder });
 }
 
 function evidenceOf(

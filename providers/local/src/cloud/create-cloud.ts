@@ -9,10 +9,12 @@ import { type CloudContext, type Latencies, NO_LATENCY } from './context/setting
 import { accountRoutes } from './http/account-routes.ts';
 import { adminRoutes } from './http/admin-routes.ts';
 import { instanceRoutes } from './http/instance-routes.ts';
+import { interruptionRoutes } from './http/interruption-routes.ts';
 import { errorBody, operationRunner, toCloudError } from './http/operation.ts';
 import { volumeRoutes } from './http/volume-routes.ts';
 import { Images } from './state/images.ts';
 import { Instances } from './state/instances.ts';
+import { Interruptions } from './state/interruptions.ts';
 import { CloudState } from './state/state.ts';
 import { Volumes } from './state/volumes.ts';
 import { Waiters } from './state/waiters.ts';
@@ -43,6 +45,7 @@ export interface Cloud {
   readonly requests: RequestLog;
   readonly instances: Instances;
   readonly volumes: Volumes;
+  readonly interruptions: Interruptions;
   /** Stops all transitions. Operations on instances continue after the next start. */
   pause(): void;
   /** Stops all transitions, and closes the store. */
@@ -75,19 +78,23 @@ export function createCloud(options: CloudOptions): Cloud {
   const faults = new Faults(random);
   const volumes = new Volumes(context, { state, waiters });
   const instances = new Instances(context, { state, volumes, waiters, faults });
+  const interruptions = new Interruptions(context, { state, instances, waiters });
   const images = new Images(context, state);
   const requests = new RequestLog();
   const app = new Hono();
   guard(app, options.token, log);
   const run = operationRunner({ clock, faults, requests, apiLatencyMs: context.latencies.apiMs, log });
   instanceRoutes(app, { context, state, instances, images, waiters }, run);
+  interruptionRoutes(app, interruptions, run);
   volumeRoutes(app, { context, volumes, waiters }, run);
   accountRoutes(app, { context, state, images }, run);
   adminRoutes(app, { log, faults, requests, kubelets: kubeletControl(host) });
   volumes.resume();
   instances.resume();
+  interruptions.resume();
   const pause = (): void => {
     instances.close();
+    interruptions.close();
     volumes.close();
   };
   return {
@@ -95,6 +102,7 @@ export function createCloud(options: CloudOptions): Cloud {
     faults,
     requests,
     instances,
+    interruptions,
     volumes,
     pause,
     close: () => {

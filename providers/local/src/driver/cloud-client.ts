@@ -23,6 +23,22 @@ const consoleOutput = z.looseObject({ output: z.string() });
 
 const instancePage = z.looseObject({ items: z.array(cloudInstance), nextPageToken: z.string().optional() });
 
+const notices = z.looseObject({
+  items: z.array(
+    z.looseObject({
+      id: z.string(),
+      instanceId: z.string(),
+      zone: z.string(),
+      kind: z.enum(['Terminate', 'Maintenance', 'Ended', 'Freeze', 'Rebalance']),
+      noticedAt: z.string(),
+      deadline: z.string(),
+      detail: z.string(),
+    }),
+  ),
+});
+/** A notice of an interruption in the API of the cloud. */
+export type CloudNotice = z.infer<typeof notices>['items'][number];
+
 export interface CloudClientOptions {
   readonly transport: Transport;
   readonly token: string | undefined;
@@ -34,6 +50,8 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** The time of one long poll. Then the client sends the next one. */
 const POLL_SECONDS = 25;
 const PAGE = 500;
+/** Time of one wait for notices. */
+const NOTICE_SECONDS = 20;
 
 const one = (id: string): string => `/v1/instances/${encodeURIComponent(id)}`;
 
@@ -71,6 +89,17 @@ export class CloudClient {
   async console(id: string, signal: AbortSignal): Promise<string> {
     const { output } = await this.#call('GET', `${one(id)}/console`, consoleOutput, { signal });
     return output;
+  }
+
+  /** Notices of interruptions that no client has acknowledged. Answers when there is one, or after the time of a poll. */
+  async interruptions(filters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly CloudNotice[]> {
+    const query = new URLSearchParams({ ...filters, wait: 'pending', timeout: `${NOTICE_SECONDS}s` });
+    return (await this.#call('GET', `/v1/interruptions?${query}`, notices, { signal })).items;
+  }
+
+  /** Removes a notice from the list. A repeated call has no effect. */
+  async acknowledge(id: string, signal: AbortSignal): Promise<void> {
+    await this.#call('DELETE', `/v1/interruptions/${encodeURIComponent(id)}`, z.unknown(), { signal });
   }
 
   /** All matching instances of all pages, without terminated ones. */

@@ -1,8 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import type { MachineClass } from '@mcm/api';
-import { MachineError } from '@mcm/core/driver';
+import { type InterruptionNotice, MachineError, type NoticeAnswer } from '@mcm/core/driver';
 import { handlerTransport, silentLogger, type Transport } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
+import { MemoryStore } from '../cloud/store/memory-store.ts';
 import { formatProviderId, instanceIdOf } from '../spec/provider-id.ts';
 import { LocalProviderSpec } from '../spec/schemas.ts';
 import { type CloudRig, cloudRig } from '../testing/cloud-rig.ts';
@@ -336,4 +337,64 @@ test('volumes are known by their CSI handle', () => {
   const { driver } = rig();
   const ids = driver.volumeIds?.([{ csi: { driver: 'd', volumeHandle: 'vol-1' } }, { hostPath: { path: '/x' } }]);
   expect(ids).toEqual(['vol-1', undefined]);
+});
+
+describe('watchInterruptions', () => {
+  const watched = async (r: Rig, answer: NoticeAnswer): Promise<readonly InterruptionNotice[]> => {
+    const notices: InterruptionNotice[] = [];
+    const notify = async (notice: InterruptionNotice): Promise<NoticeAnswer> => {
+      notices.push(notice);
+      return answer;
+    };
+    await r.driver.watchInterruptions?.({ ...r.request(), notify });
+    return notices;
+  };
+  const told = async (r: Rig, answer: NoticeAnswer = 'done'): Promise<readonly InterruptionNotice[]> => {
+    const heard = await r.ending(watched(r, answer));
+    if (heard instanceof MachineError) throw heard;
+    return heard;
+  };
+
+  test('reports a notice until it is answered with done, and the VM ends at the deadline', async () => {
+    const r = rig();
+    await r.ending(r.driver.create(r.request()));
+    const [vm] = instances(r);
+    await r.call('POST', `/v1/instances/${vm?.id}/interrupt`, { notice: '2m' });
+    const [notice] = await told(r, 'later');
+    expect(notice).toMatchObject({
+      kind: 'Terminate',
+      providerId: formatProviderId({ zone: 'local-a', id: vm?.id ?? '' }),
+    });
+    expect(Date.parse(notice?.deadline ?? '') - Date.parse(notice?.noticedAt ?? '')).toBe(120_000);
+    expect(await told(r)).toEqual([notice]);
+    expect(await told(r)).toEqual([]);
+    await r.clock.advance(120_000);
+    expect(instances(r)[0]).toMatchObject({ state: 'terminated', stateReason: 'the cloud needs the capacity' });
+  });
+
+  test('hears nothing about VMs of another namespace', async () => {
+    const r = rig();
+    const tags = { 'machine-namespace': 'other' };
+    const { id } = await r.launch({ name: 'foreign', tags });
+    await r.call('POST', `/v1/instances/${id}/interrupt`, {});
+    expect(await told(r)).toEqual([]);
+    expect((await r.call('GET', '/v1/interruptions')).body.items).toHaveLength(1);
+  });
+
+  test('a wait begins before its notice, and a restarted cloud keeps both', async () => {
+    const store = new MemoryStore();
+    const first = rig({ store });
+    await first.ending(first.driver.create(first.request()));
+    const waits = watched(first, 'done');
+    await first.clock.settle();
+    const [vm] = instances(first);
+    await first.call('POST', `/v1/instances/${vm?.id}/interrupt`, { notice: '2m', kind: 'Maintenance' });
+    expect(await waits).toMatchObject([{ kind: 'Maintenance' }]);
+    await first.call('POST', `/v1/instances/${vm?.id}/interrupt`, { notice: '2m' });
+    first.cloud.pause();
+    const second = rig({ store, clock: first.clock });
+    expect(await told(second)).toMatchObject([{ kind: 'Terminate' }]);
+    await second.clock.advance(120_000);
+    expect(instances(second)[0]?.state).toBe('terminated');
+  });
 });

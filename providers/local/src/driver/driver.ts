@@ -6,6 +6,7 @@ import {
   defineDriver,
   type FoundInstance,
   type Instance,
+  type InterruptionRequest,
   isOthers,
   isText,
   MachineError,
@@ -52,6 +53,8 @@ const LIMIT_MS = 10 * 60_000;
  */
 const MISSES_BEFORE_ABSENT = 3;
 const MISS_PAUSE_MS = 1_000;
+/** A wait for notices about Pods, of which there are none. */
+const POD_PAUSE_MS = 20_000;
 
 /** The driver of the local cloud. It uses only the HTTP API of the cloud. */
 export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
@@ -118,9 +121,27 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       }));
     },
 
+    // The cluster of the Pods announces nothing.
+    watchInterruptions: (request) =>
+      podsFor(request) ? sleep(clock, POD_PAUSE_MS, request.signal) : reportNotices(clientFor(request), request),
+
     // Pods have no volumes, so a drain does not wait for any.
     volumeIds: (sources) => sources.map(({ csi }) => (backend === 'pod' ? undefined : csi?.volumeHandle)),
   });
+}
+
+/** Waits for notices, and reports each. A notice stays in the list until it is answered with `done`. */
+async function reportNotices(
+  cloud: CloudClient,
+  request: Request & Pick<InterruptionRequest<LocalProviderSpec, LocalCredentials>, 'notify'>,
+): Promise<void> {
+  const { notify, signal } = request;
+  for (const { zone, instanceId, ...notice } of await cloud.interruptions(ownershipFilter(request), signal)) {
+    const { id, kind, noticedAt, deadline, detail } = notice;
+    const providerId = formatProviderId({ zone, id: instanceId });
+    const answer = await notify({ id, providerId, kind, noticedAt, deadline, detail });
+    if (answer === 'done') await ignoreAbsent(cloud.acknowledge(id, signal));
+  }
 }
 
 /** Creates the instance of a machine, and waits until it runs. */

@@ -3,6 +3,20 @@ import type { KubeletBehaviour } from './behaviour.ts';
 /** The states of an instance in order. As in real clouds, a terminated instance is listed for some time. */
 export type InstanceState = 'pending' | 'running' | 'shutting-down' | 'terminated';
 
+/** What the cloud announces for an instance. `Terminate` and `Ended` end it at the deadline, the others change nothing. */
+export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
+
+/** A notice of the cloud about an instance. Times are RFC 3339. */
+export interface Interruption {
+  readonly id: string;
+  readonly kind: InterruptionKind;
+  readonly noticedAt: string;
+  readonly deadline: string;
+  readonly detail: string;
+  /** A client has taken note of it, so it is no longer listed. */
+  readonly acknowledged: boolean;
+}
+
 /** A virtual machine. Times are RFC 3339. */
 export interface Instance {
   readonly id: string;
@@ -30,6 +44,8 @@ export interface Instance {
   terminatedAt?: string;
   /** The reason for the termination, if a client did not request it. */
   stateReason?: string;
+  /** The last interruption that the cloud announced. */
+  interruption?: Interruption;
   /** Earlier states with the newest last. Reads with a delay return them. */
   history: readonly { readonly state: InstanceState; readonly until: string }[];
   /** The output of the serial console of the machine. */

@@ -17,7 +17,7 @@ export const localProvider: ProviderFor = (data) => {
     machineController: () => ({
       name: 'machine-controller-local',
       module: '@mcm/provider-local/main',
-      args: [],
+      args: ['--interruptions'],
       env: {},
     }),
     credentials: ({ address }) => ({ endpoint: address, token }),

@@ -138,6 +138,10 @@ export interface DrainObservation {
   readonly attachments: readonly Attachment[];
   /** Volumes of the moves that are attached to another node now. */
   readonly attachedElsewhere: ReadonlySet<string>;
+  /** The cloud ends the VM, which sets the time at which the drain is forced. */
+  readonly interrupted?: true | undefined;
+  /** The VM ends soon: all pods are evicted at once, by priority. */
+  readonly urgent?: true | undefined;
   /** Limits for attaching volumes elsewhere; absent: unknown. */
   readonly attach?: AttachRoom | undefined;
   /** Whether the cluster has VolumeAttachments. */

@@ -84,11 +84,11 @@ export const byPriority = (a: DrainPod, b: DrainPod): number =>
 
 /**
  * Returns true if a pod may be evicted now. Pods without own volumes always may. Those with volumes are limited, and
- * each waits until the volumes of an earlier one are attached elsewhere. Clouds attach slowly, and a replicated
+ * each waits until the volumes of an earlier one are attached elsewhere. No pod waits on a VM that the cloud ends soon. Clouds attach slowly, and a replicated
  * application should have its pod back before the next one is evicted.
  */
 export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean {
-  if (!o.tracksVolumes || !beginMove(pod) || o.memory.moves.has(pod.uid)) return true;
+  if (o.urgent || !o.tracksVolumes || !beginMove(pod) || o.memory.moves.has(pod.uid)) return true;
   return admitted(o, now).has(pod.uid);
 }
 

@@ -7,4 +7,5 @@ export const OPERATIONS = {
   list: 'list_machine',
   volumeIds: 'get_volume_ids',
   evidence: 'get_machine_evidence',
+  watchInterruptions: 'watch_interruptions',
 } as const;

@@ -39,7 +39,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
   const orBySiblings = createSiblingCalls({ driver, fallback: options.fallback, ...lookup, log });
 
   const forMachine = <T>(
-    name: Exclude<DriverCall, 'list'>,
+    name: Exclude<DriverCall, 'list' | 'watchInterruptions'>,
     machine: Machine,
     onOverdue: OnOverdue | undefined,
     work: (call: MachineCall<Spec, Credentials>) => Promise<T>,
@@ -96,6 +96,13 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       send(callForClass(lookup, machineClass, onOverdue), async ({ request }) =>
         checkListing(driver.name, (await driver.list?.(request)) ?? absent('list')),
       ),
+    watchInterruptions: (machineClass, notify) =>
+      send(callForClass(lookup, machineClass, undefined, 'watchInterruptions'), async ({ request }) => {
+        if (!driver.watchInterruptions) throw unimplemented('watchInterruptions');
+        await driver.watchInterruptions({ ...request, notify });
+      }),
+    interruptionSourceOf: (machineClass) =>
+      driver.interruptionSource ? driver.interruptionSource(machineClass) : machineClass.metadata.name,
   };
 }
 
@@ -105,11 +112,13 @@ const capabilitiesOf = ({
   status,
   list,
   evidence,
+  watchInterruptions,
 }: Partial<Record<DriverCall, unknown>>): DriverInvoker['can'] => ({
   initialize: initialize !== undefined,
   status: status !== undefined,
   list: list !== undefined,
   evidence: evidence !== undefined,
+  interruptions: watchInterruptions !== undefined,
 });
 
 type Lookup = Pick<ReturnType<typeof lookupOf>, 'classOf' | 'classOrThrow' | 'secretsOf' | 'secretsOfMachine'>;
@@ -117,7 +126,7 @@ type Lookup = Pick<ReturnType<typeof lookupOf>, 'classOf' | 'classOrThrow' | 'se
 /** A call for one machine. Its class and Secrets are read when a stage needs them. */
 const callForMachine = (
   { classOf, classOrThrow, secretsOfMachine }: Lookup,
-  name: Exclude<DriverCall, 'list'>,
+  name: Exclude<DriverCall, 'list' | 'watchInterruptions'>,
   machine: Machine,
   onOverdue: OnOverdue | undefined,
 ): Call => ({
@@ -131,10 +140,15 @@ const callForMachine = (
   progress: { sent: false },
 });
 
-/** The call that lists the VMs of a class. */
-const callForClass = ({ secretsOf }: Lookup, machineClass: MachineClass, onOverdue: OnOverdue | undefined): Call => ({
-  name: 'list',
-  subject: `list of class ${machineClass.metadata.name}`,
+/** A call about a class: it lists VMs, or waits for notices. */
+const callForClass = (
+  { secretsOf }: Lookup,
+  machineClass: MachineClass,
+  onOverdue: OnOverdue | undefined,
+  name: 'list' | 'watchInterruptions' = 'list',
+): Call => ({
+  name,
+  subject: `${name} of class ${machineClass.metadata.name}`,
   machine: undefined,
   classNow: () => machineClass,
   requireClass: () => machineClass,

@@ -3,13 +3,13 @@ import type { z } from 'zod';
 import type { Driver } from '../contract/driver.ts';
 
 /** The driver's methods that get a class and its Secrets. */
-export type DriverCall = 'create' | 'initialize' | 'status' | 'delete' | 'list' | 'evidence';
+export type DriverCall = 'create' | 'initialize' | 'status' | 'delete' | 'list' | 'evidence' | 'watchInterruptions';
 
 /** A class and its Secrets before validation. */
 export interface DriverInput {
   readonly call: DriverCall;
   readonly machineClass: MachineClass;
-  /** The machine of the call; absent for a listing. */
+  /** The machine of the call; absent for a listing and for a wait for notices. */
   readonly machine?: Machine | undefined;
   /** Merged, decoded data of the class's Secrets. */
   readonly data: Readonly<Record<string, string>>;

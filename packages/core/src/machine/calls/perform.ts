@@ -18,7 +18,7 @@ import type { KeptVms } from '../../evidence/kept-vms.ts';
 import { mergeDiff } from '../../values/merge-diff.ts';
 import { listed } from '../../values/texts.ts';
 import { counted } from '../model/damping.ts';
-import type { Action } from '../model/plan.ts';
+import type { Action, PlannedEvent } from '../model/plan.ts';
 import type { Scope } from '../model/scope.ts';
 import { MachineCalls, type MachineCallsOptions } from './machine-calls.ts';
 import { NodeActions, type NodeActionsOptions, type Rechecks } from './node-actions.ts';
@@ -93,6 +93,15 @@ export class Performer {
         return this.#options.tokens?.remove(machine);
       case 'deleteMachine':
         return this.#deleteMachine(scope);
+      case 'recordInterruption':
+        await this.#patchMachine(scope, {
+          metadata: { annotations: { [Annotations.Interruption]: action.annotation } },
+        });
+        return this.#say(machine, action.event);
+      case 'deleteInterrupted':
+        return this.#deleteInterrupted(scope);
+      case 'say':
+        return this.#say(machine, action.event);
       case 'cordon':
         return this.#nodes.cordon(scope, action);
       case 'evict':
@@ -196,13 +205,29 @@ export class Performer {
     });
   }
 
-  async #deleteMachine(scope: Scope): Promise<void> {
-    const { name, uid, resourceVersion = '', labels } = scope.o.machine.metadata;
-    // The label of the Machine names its Node. If the label has changed, the deletion no longer applies.
+  #say(machine: Machine, { type, reason, message }: PlannedEvent): void {
+    this.#options.recorder.event(machine, type, reason, message);
+  }
+
+  async #deleteObject(scope: Scope): Promise<void> {
+    const { name, uid, resourceVersion = '' } = scope.o.machine.metadata;
+    // The label of the Machine names its Node, and an annotation its interruption. If they changed, the deletion no longer applies.
     const options = { preconditions: { uid, resourceVersion }, signal: scope.signal };
     const answer = await ignoreNotFound(this.#machines(scope).delete(name, options));
     // Otherwise the next reconcile could delete it again before the watch delivers the change.
     if (answer?.metadata.deletionTimestamp !== undefined) this.#options.caches.machines.recordWrite(answer);
+  }
+
+  async #deleteInterrupted(scope: Scope): Promise<void> {
+    await this.#deleteObject(scope);
+    this.#options.log.info('Interrupted machine deleted; its set replaces it', {
+      machine: scope.o.machine.metadata.name,
+    });
+  }
+
+  async #deleteMachine(scope: Scope): Promise<void> {
+    const { name, labels } = scope.o.machine.metadata;
+    await this.#deleteObject(scope);
     this.#options.log.info('Node is being deleted, deleting its machine', { machine: name });
     const message = `Its Node ${labels?.[Labels.Node] ?? ''} was deleted, so mcm deletes the machine`;
     this.#options.recorder.event(scope.o.machine, 'Warning', 'NodeDeleted', message);

@@ -9,6 +9,7 @@ import { isHealthy } from '../../settings/conditions.ts';
 import { listed } from '../../values/texts.ts';
 import { millis } from '../../values/timestamps.ts';
 import { refusedUnsent, wasNeverMade } from '../creation/never-made.ts';
+import { planSuccessor } from '../interruption/interruption.ts';
 import { heldBecause, isHeld } from '../model/breaker.ts';
 import type { MachineObservation, RunningCall, SettledCall } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from '../model/plan.ts';
@@ -203,6 +204,11 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
       tolerant,
       release: isEmpty(o.node, o.drain),
     });
+  }
+  const awaited = planSuccessor(o, now);
+  if (awaited && !drain.forced) {
+    const step = hasReached(o.machine.status, 'drain') ? 'drain' : 'getVmStatus';
+    return { ...awaited, actions: say(o, operation(at(step, `Waiting: ${awaited.because}.`)), now) };
   }
   if (drain.undrained && o.machine.metadata.annotations?.[Annotations.Undrained] !== drain.undrained) {
     const annotations = { [Annotations.Undrained]: drain.undrained };

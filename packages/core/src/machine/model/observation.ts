@@ -136,6 +136,10 @@ export interface MachineObservation {
   readonly keeping?: KeepingState | undefined;
   /** The machine is being deleted, and was Failed at the start of the deletion. */
   readonly deletedForHealth?: boolean | undefined;
+  /** Whether mcm reacts to interruptions. */
+  readonly interruptions?: boolean;
+  /** For an interrupted machine of a set that is being deleted: whether its successor runs. */
+  readonly successor?: 'running' | 'awaited' | undefined;
   /** The input of the drain. Only a machine that is drained and has a Node has it. */
   readonly drain?: DrainObservation | undefined;
 }

@@ -35,6 +35,12 @@ export type Action =
   | { readonly do: 'setNodeCondition'; readonly condition: Condition }
   /** Annotations of the Machine; null removes one. */
   | { readonly do: 'annotate'; readonly annotations: Readonly<Record<string, string | null>> }
+  /** Stores the interruption that the Node reports on the Machine. */
+  | { readonly do: 'recordInterruption'; readonly annotation: string; readonly event: PlannedEvent }
+  /** Deletes the Machine object, because the cloud interrupts its VM. */
+  | { readonly do: 'deleteInterrupted' }
+  /** Sends an event of the Machine. */
+  | { readonly do: 'say'; readonly event: PlannedEvent }
   /** Collects and stores the evidence of a failure. This continues after the reconcile, and wakes the machine at its end. */
   | { readonly do: 'keepEvidence'; readonly failure: Failure }
   /** Records that the VM outlives the machine. This continues after the reconcile, and wakes the machine at its end. */

@@ -5,7 +5,9 @@ import type {
   CreatedInstance,
   FoundInstance,
   Instance,
+  InterruptionNotice,
   ListedInstance,
+  NoticeAnswer,
   ObserveApi,
   VolumeSource,
 } from '../../contract/driver.ts';
@@ -23,6 +25,7 @@ export interface DriverTimeouts {
   readonly delete: number;
   readonly list: number;
   readonly evidence: number;
+  readonly watchInterruptions: number;
 }
 
 const MINUTE = 60_000;
@@ -35,6 +38,7 @@ export const DRIVER_TIMEOUTS: DriverTimeouts = {
   delete: 15 * MINUTE,
   list: 10 * MINUTE,
   evidence: MINUTE / 4,
+  watchInterruptions: MINUTE,
 };
 
 /**
@@ -56,6 +60,7 @@ export interface DriverInvoker {
     readonly status: boolean;
     readonly list: boolean;
     readonly evidence: boolean;
+    readonly interruptions: boolean;
   };
   /** Versions of the class and Secrets of a call for the machine. */
   inputsOf(machine: Machine): string;
@@ -79,6 +84,13 @@ export interface DriverInvoker {
   /** Data of the Secrets of the machine's class, which no stored text may contain. */
   secretsOf(machine: Machine): ClassSecrets;
   list(machineClass: MachineClass, onOverdue?: OnOverdue): Promise<readonly ListedInstance[]>;
+  /** Waits once for notices of interruptions, see `Driver.watchInterruptions`. */
+  watchInterruptions(
+    machineClass: MachineClass,
+    notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>,
+  ): Promise<void>;
+  /** The source of notices of a class; undefined: none. */
+  interruptionSourceOf(machineClass: MachineClass): string | undefined;
   /** The cloud's id of a volume; undefined for another kind, or if the driver does not know it. */
   volumeIdOf(source: VolumeSource): string | undefined;
 }

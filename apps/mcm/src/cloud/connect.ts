@@ -1,0 +1,43 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { undiciTransport } from '@mcm/kube';
+import { UserError } from '../command/errors.ts';
+import { inspectDataDir } from '../up/data/data-dir.ts';
+
+/** The cloud of a running instance. */
+export interface CloudConnection {
+  /** `local`, or the provider whose cloud is emulated. */
+  readonly provider: string;
+  /** Sends a request, and returns the text of a successful answer. @throws UserError with the error of the cloud */
+  readonly call: (method: 'GET' | 'POST', path: string, body?: object) => Promise<string>;
+}
+
+/** Connects to the cloud of the instance on a data directory. @throws UserError when no instance runs */
+export async function withCloud<T>(dataDir: string, work: (cloud: CloudConnection) => Promise<T>): Promise<T> {
+  const instance = inspectDataDir(dataDir);
+  const { provider = 'local', cloudAddress } = instance?.state ?? {};
+  if (!instance?.running || cloudAddress === undefined)
+    throw new UserError(`no instance runs on ${dataDir}; start one with: mcm up --provider aws`);
+  const [ca, token] = [join(dataDir, 'cloud', 'ca.crt'), join(dataDir, 'cloud-token')];
+  const transport = undiciTransport({
+    server: cloudAddress,
+    ca: existsSync(ca) ? readFileSync(ca, 'utf8') : undefined,
+    token: provider === 'local' ? readFileSync(token, 'utf8') : undefined,
+  });
+  try {
+    return await work({
+      provider,
+      call: async (method, path, body) => {
+        const headers = { 'content-type': 'application/json' };
+        const sent =
+          body === undefined ? { method, path, headers: {} } : { method, path, headers, body: JSON.stringify(body) };
+        const answer = await transport(sent);
+        const text = await answer.text();
+        if (answer.status < 300) return text;
+        throw new UserError(`the cloud answered ${answer.status}: ${text.slice(0, 200)}`);
+      },
+    });
+  } finally {
+    await transport.close();
+  }
+}

@@ -1,0 +1,38 @@
+import { UserError } from '../command/errors.ts';
+import { withCloud } from './connect.ts';
+
+/** The options of `mcm cloud interrupt`. */
+export interface InterruptOptions {
+  readonly dataDir: string;
+  readonly notice: string;
+  readonly kind: string;
+}
+
+const KINDS = ['Terminate', 'Maintenance', 'Ended', 'Freeze', 'Rebalance'];
+
+interface Named {
+  readonly id: string;
+  readonly name: string;
+  readonly state: string;
+}
+
+/** `mcm cloud interrupt`: lets the cloud of a local instance announce an interruption. Returns the lines to print. */
+export async function interrupt(name: string, { dataDir, notice, kind }: InterruptOptions): Promise<readonly string[]> {
+  if (!KINDS.includes(kind)) throw new UserError(`--kind must be one of ${KINDS.join(', ')}`);
+  return withCloud(dataDir, async ({ provider, call }) => {
+    if (provider !== 'local') {
+      await call('POST', '/_emulator/interruptions', { name, kind, notice });
+      return [said(name, kind, notice)];
+    }
+    const { items = [] }: { readonly items?: readonly Named[] } = JSON.parse(
+      await call('GET', `/v1/instances?${new URLSearchParams({ name })}`),
+    );
+    const instance = items.find(({ state }) => state !== 'terminated');
+    if (!instance) throw new UserError(`the cloud has no instance ${name}; list them with: mcm cloud list`);
+    await call('POST', `/v1/instances/${instance.id}/interrupt`, { kind, notice });
+    return [said(name, kind, notice)];
+  });
+}
+
+const said = (name: string, kind: string, notice: string): string =>
+  `the cloud announced ${kind} of ${name} with a notice of ${notice}`;

@@ -1,0 +1,77 @@
+import { Annotations, formatTime, parseTime } from '@mcm/api';
+import type { InterruptionKind, InterruptionNotice } from '../driver/contract/driver.ts';
+
+/** The kinds of which a machine is replaced. */
+type ReplacingKind = Extract<InterruptionKind, 'Terminate' | 'Maintenance' | 'Ended'>;
+
+/** An interruption as it is recorded on a Machine. */
+export interface Interruption {
+  readonly kind: ReplacingKind;
+  readonly id: string;
+  readonly noticedAt: Date;
+  readonly deadline: Date;
+  readonly detail: string;
+}
+
+const REPLACING: ReadonlySet<string> = new Set<ReplacingKind>(['Terminate', 'Maintenance', 'Ended']);
+const ONLY_REPORTED: ReadonlySet<string> = new Set<InterruptionKind>(['Freeze', 'Rebalance']);
+
+/** The shortest notice of a cloud, for a notice without a deadline. */
+const SHORTEST_NOTICE_MS = 30_000;
+
+/** Texts of a cloud are cut, so that a forged notice cannot fill an object. */
+const LONGEST_TEXT = 200;
+
+interface Annotated {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined };
+}
+
+/** The stored form of an interruption. */
+export const printInterruption = ({ kind, id, noticedAt, deadline, detail }: Interruption): string =>
+  JSON.stringify({ kind, id, noticedAt: formatTime(noticedAt), deadline: formatTime(deadline), detail });
+
+/** The interruption in the annotation of a Machine or Node; undefined for none, and for an invalid one. */
+export function interruptionOf(object: Annotated | undefined): Interruption | undefined {
+  const text = object?.metadata.annotations?.[Annotations.Interruption];
+  return text === undefined ? undefined : interruptionIn(fieldsOf(text));
+}
+
+function fieldsOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === 'object' && parsed !== null ? { ...parsed } : {};
+  } catch {
+    return {};
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value.slice(0, LONGEST_TEXT) : '');
+const timeOf = (value: unknown): Date | undefined => (typeof value === 'string' ? parseTime(value) : undefined);
+
+const isReplacing = (kind: string): kind is ReplacingKind => REPLACING.has(kind);
+
+/** The interruption in the fields of a notice; undefined if it is invalid or replaces no machine. */
+export function interruptionIn(
+  fields: {
+    readonly [K in keyof InterruptionNotice]?: unknown;
+  },
+): Interruption | undefined {
+  const kind = textOf(fields.kind);
+  const noticedAt = timeOf(fields.noticedAt);
+  const deadline = fields.deadline === undefined ? defaultDeadline(noticedAt) : timeOf(fields.deadline);
+  const id = textOf(fields.id);
+  if (!isReplacing(kind) || !noticedAt || !deadline || id === '') return undefined;
+  return { kind, id, noticedAt, deadline, detail: textOf(fields.detail) };
+}
+
+const defaultDeadline = (noticedAt: Date | undefined): Date | undefined =>
+  noticedAt && new Date(noticedAt.getTime() + SHORTEST_NOTICE_MS);
+
+/** Returns true for a notice that changes no machine. */
+export const isOnlyReported = ({ kind }: InterruptionNotice): boolean => ONLY_REPORTED.has(kind);
+
+/** One sentence for events. */
+export const sentenceOf = ({ kind, deadline, detail }: Interruption): string =>
+  kind === 'Ended'
+    ? `The VM ended: ${detail}. The machine is deleted, and its set replaces it`
+    : `The cloud ${kind === 'Terminate' ? 'ends' : 'disturbs'} the VM at ${formatTime(deadline)}: ${detail}. The machine is drained before, and its set replaces it`;

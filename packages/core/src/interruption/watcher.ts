@@ -1,0 +1,188 @@
+import { Annotations, type EventReason, type Machine, type MachineClass, machines } from '@mcm/api';
+import {
+  backoffMs,
+  type Clock,
+  createOutageLog,
+  type EventRecorder,
+  errorText,
+  ignoreNotFound,
+  type KubeClient,
+  type Logger,
+  pause,
+  type Random,
+} from '@mcm/kube';
+import type { Caches } from '../cluster/caches.ts';
+import type { InterruptionNotice, NoticeAnswer } from '../driver/contract/driver.ts';
+import { MachineError } from '../driver/contract/errors.ts';
+import type { DriverInvoker } from '../driver/invoker/api/invoker-api.ts';
+import { instanceKey, isInstance } from '../node/instance.ts';
+import { judge } from './judge.ts';
+import { type Interruption, interruptionOf, printInterruption, sentenceOf } from './notice.ts';
+
+/** The result of a notice, for the metric `mcm_interruption_notices_total`. */
+export type NoticeOutcome = 'recorded' | 'reported' | 'unknown' | 'duplicate' | 'stale' | 'invalid' | 'later';
+
+/** Receives each notice with its outcome. */
+export type ObserveNotice = (kind: string, outcome: NoticeOutcome) => void;
+
+export interface WatcherOptions {
+  readonly caches: Caches;
+  readonly invoker: Pick<DriverInvoker, 'can' | 'status' | 'watchInterruptions' | 'interruptionSourceOf'>;
+  readonly control: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly recorder: EventRecorder<EventReason>;
+  readonly observe: ObserveNotice;
+}
+
+/** A failed wait is repeated after one second, then after growing waits. */
+const RETRY = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 } as const;
+
+/** A driver that returns at once must not be called without a pause. */
+const SHORTEST_WAIT_MS = 1_000;
+
+/** Waits for notices of all sources, and records them on Machines before the driver removes them from its queue. */
+export class InterruptionWatcher {
+  readonly #options: WatcherOptions;
+  readonly #running = new Map<string, AbortController>();
+
+  constructor(options: WatcherOptions) {
+    this.#options = options;
+  }
+
+  /** Runs until the signal aborts. Sources come and go with the classes. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { caches, invoker } = this.#options;
+    if (!invoker.can.interruptions || signal.aborted) return;
+    const loops = new Set<Promise<void>>();
+    const follow = (): void => {
+      const sources = this.#sources();
+      for (const [source, end] of this.#running) if (!sources.has(source)) end.abort();
+      for (const source of sources.keys()) {
+        if (this.#running.has(source)) continue;
+        const loop = this.#follow(source, signal).finally(() => {
+          loops.delete(loop);
+          if (!signal.aborted) follow();
+        });
+        loops.add(loop);
+      }
+    };
+    const stop = caches.classes.onChange(follow);
+    follow();
+    await new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    stop();
+    for (const end of this.#running.values()) end.abort();
+    await Promise.all(loops);
+  }
+
+  /** The first class of each source, by name. */
+  #sources(): ReadonlyMap<string, MachineClass> {
+    const { caches, invoker } = this.#options;
+    const found = new Map<string, MachineClass>();
+    const byName = caches.classes.store.list().toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    for (const machineClass of byName) {
+      const source = invoker.interruptionSourceOf(machineClass);
+      if (source !== undefined && !found.has(source)) found.set(source, machineClass);
+    }
+    return found;
+  }
+
+  async #follow(source: string, stop: AbortSignal): Promise<void> {
+    const { clock, invoker, log, random } = this.#options;
+    const end = new AbortController();
+    this.#running.set(source, end);
+    const signal = AbortSignal.any([stop, end.signal]);
+    const outages = createOutageLog(`Watch of interruptions of ${source}`, clock, log);
+    try {
+      while (!signal.aborted) {
+        const machineClass = this.#sources().get(source);
+        if (!machineClass) return;
+        const since = clock.monotonic();
+        try {
+          await invoker.watchInterruptions(machineClass, (notice) => this.notify(notice));
+          outages.worked();
+          await pause(clock, Math.max(SHORTEST_WAIT_MS - (clock.monotonic() - since), 0), signal);
+        } catch (error) {
+          if (signal.aborted) return;
+          outages.failed(error);
+          await pause(clock, backoffMs(RETRY, outages.failures, random), signal);
+        }
+      }
+    } finally {
+      this.#running.delete(source);
+    }
+  }
+
+  /** Records one notice. An error leaves it at its source. */
+  async notify(notice: InterruptionNotice): Promise<NoticeAnswer> {
+    const { log, observe } = this.#options;
+    const outcome = await this.#handle(notice).catch((error: unknown): NoticeOutcome => {
+      log.warn('Notice of an interruption not recorded; it is tried again', {
+        vm: notice.providerId,
+        error: errorText(error),
+      });
+      return 'later';
+    });
+    observe(notice.kind, outcome);
+    log.debug('Notice of an interruption', { vm: notice.providerId, kind: notice.kind, outcome });
+    return outcome === 'later' ? 'later' : 'done';
+  }
+
+  async #handle(notice: InterruptionNotice): Promise<NoticeOutcome> {
+    const { clock, recorder } = this.#options;
+    const machine = this.#machineOf(notice.providerId);
+    const verdict = judge(notice, machine, clock.now());
+    if (verdict.do === 'wait') return 'later';
+    if (verdict.do === 'drop') return verdict.because;
+    if (!machine) return 'unknown';
+    if (verdict.do === 'report') {
+      const message = `The cloud reports ${notice.kind} of the VM: ${notice.detail.slice(0, 200)}`;
+      recorder.event(machine, 'Normal', 'InterruptionReported', message, { once: true });
+      return 'reported';
+    }
+    if (verdict.do === 'confirm' && !(await this.#hasEnded(machine))) return 'stale';
+    const { interruption } = verdict;
+    return this.#record(machine, verdict.do === 'confirm' ? { ...interruption, kind: 'Ended' } : interruption);
+  }
+
+  #machineOf(providerId: string): Machine | undefined {
+    const { store } = this.#options.caches.machines;
+    return store
+      .byIndex('instance', instanceKey(providerId))
+      .find(({ spec }) => isInstance(spec.providerID, providerId));
+  }
+
+  /** Asks the cloud, because a notice may be old or forged. Without an answer the notice stays at its source. */
+  async #hasEnded(machine: Machine): Promise<boolean> {
+    const { invoker } = this.#options;
+    if (!invoker.can.status) return false;
+    try {
+      return (await invoker.status(machine)).ending !== undefined;
+    } catch (thrown) {
+      const error = MachineError.from(thrown);
+      if (error.code === 'NotFound') return true;
+      throw error;
+    }
+  }
+
+  async #record(machine: Machine, interruption: Interruption): Promise<NoticeOutcome> {
+    const { caches, control, log, recorder } = this.#options;
+    const { name, namespace, uid } = machine.metadata;
+    const annotations = { [Annotations.Interruption]: printInterruption(interruption) };
+    const body = { metadata: { uid, annotations } };
+    const written = await ignoreNotFound(control.resource(machines, namespace).patch(name, { type: 'merge', body }));
+    if (!written) return 'unknown';
+    caches.machines.recordWrite(written);
+    log.info('Machine is interrupted by the cloud', {
+      machine: name,
+      kind: interruption.kind,
+      deadline: interruption.deadline.toISOString(),
+      noticed: interruptionOf(written)?.noticedAt.toISOString(),
+    });
+    recorder.event(written, 'Warning', 'Interrupted', sentenceOf(interruption));
+    return 'recorded';
+  }
+}

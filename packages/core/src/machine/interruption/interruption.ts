@@ -1,0 +1,78 @@
+import { Annotations } from '@mcm/api';
+import { isOver, timesOf } from '../../interruption/deadlines.ts';
+import { type Interruption, interruptionOf, printInterruption, sentenceOf } from '../../interruption/notice.ts';
+import { isNodeOf } from '../../node/instance.ts';
+import { isHealthy } from '../../settings/conditions.ts';
+import { millis } from '../../values/timestamps.ts';
+import type { MachineObservation } from '../model/observation.ts';
+import { type Action, act, nextAt, type Plan } from '../model/plan.ts';
+
+/**
+ * Copies the interruption that an agent wrote to the Node, also during a deletion, whose drain must end before the VM. A
+ * Node reports only about its own VM.
+ */
+export function planNodeNotice({ machine, node, interruptions }: MachineObservation, now: Date): Plan | undefined {
+  if (!interruptions || !node || !isNodeOf(machine, node)) return undefined;
+  const reported = interruptionOf(node);
+  if (!reported || isOver(reported, now)) return undefined;
+  if (reported.noticedAt.getTime() < millis(machine.metadata.creationTimestamp)) return undefined;
+  const known = interruptionOf(machine);
+  if (known && known.deadline <= reported.deadline) return undefined;
+  return act('its Node reports an interruption', {
+    do: 'recordInterruption',
+    annotation: printInterruption(reported),
+    event: { type: 'Warning', reason: 'Interrupted', message: sentenceOf(reported) },
+  });
+}
+
+/**
+ * Deletes an interrupted machine. Its set then creates the successor, also if the set belongs to the original, because a
+ * machine that is being deleted does not count. The deletion waits for the successor before the drain, see
+ * `planSuccessor`. Evidence is collected at the same time, because the notice is short.
+ */
+export function planInterruption(o: MachineObservation, now: Date): Plan | undefined {
+  const { machine } = o;
+  const interruption = o.interruptions ? interruptionOf(machine) : undefined;
+  if (!interruption) return undefined;
+  if (isOver(interruption, now) && isRunning(o)) {
+    const message = `The interruption of ${interruption.deadline.toISOString()} has passed, and the VM still runs`;
+    return act(
+      'its VM has survived the interruption',
+      { do: 'annotate', annotations: { [Annotations.Interruption]: null } },
+      { do: 'say', event: { type: 'Normal', reason: 'InterruptionPassed', message } },
+    );
+  }
+  const evidence: Action[] =
+    o.keepsEvidence && machine.spec.providerID && o.evidence?.failure !== evidenceId(interruption)
+      ? [
+          {
+            do: 'keepEvidence',
+            failure: { id: evidenceId(interruption), reason: sentenceOf(interruption), at: interruption.noticedAt },
+          },
+        ]
+      : [];
+  return {
+    actions: [...evidence, { do: 'deleteInterrupted' }],
+    next: { kind: 'wait' },
+    because: 'the cloud interrupts its VM',
+  };
+}
+
+const evidenceId = ({ id }: Interruption): string => `interruption ${id}`;
+
+const isRunning = ({ machine, node, settings }: MachineObservation): boolean =>
+  machine.status?.currentStatus?.phase === 'Running' &&
+  node !== undefined &&
+  isHealthy(node.status?.conditions ?? [], settings.unhealthyConditionTypes);
+
+/**
+ * Waits with the drain of an interrupted machine until its successor runs, as long as the notice leaves time. The Node is
+ * cordoned already. Undefined: the drain begins or continues.
+ */
+export function planSuccessor(o: MachineObservation, now: Date): Plan | undefined {
+  const interruption = o.interruptions ? interruptionOf(o.machine) : undefined;
+  if (!interruption || o.successor !== 'awaited') return undefined;
+  const { drainAt } = timesOf(interruption, o.settings.drainTimeoutMs);
+  if (now >= drainAt) return undefined;
+  return { actions: [], next: nextAt(drainAt), because: 'its successor does not run yet, and the notice leaves time' };
+}

@@ -1,0 +1,15 @@
+import type { Meters } from '@mcm/kube';
+import type { ObserveNotice } from '../interruption/watcher.ts';
+
+/** A driver may report any text as a kind, and each value is a series. */
+const KINDS: ReadonlySet<string> = new Set(['Terminate', 'Maintenance', 'Ended', 'Freeze', 'Rebalance']);
+
+/** Counts the notices of interruptions by kind and outcome. */
+export function registerInterruptionMetrics(meters: Meters, provider: string): ObserveNotice {
+  const notices = meters.counter({
+    name: 'mcm_interruption_notices_total',
+    help: 'Notices of the cloud about interruptions of VMs that the driver reported, by outcome',
+    labels: ['provider', 'kind', 'outcome'],
+  });
+  return (kind, outcome) => notices({ provider, kind: KINDS.has(kind) ? kind : 'Other', outcome });
+}

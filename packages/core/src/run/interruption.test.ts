@@ -1,0 +1,178 @@
+import { Annotations, crds, machines } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { nodes, seededRandom, type VirtualClock } from '@mcm/kube';
+import { thoroughly } from '@mcm/kube/testing';
+import { expect, test } from 'vitest';
+import type { InterruptionNotice } from '../driver/contract/driver.ts';
+import { readEvidence } from '../evidence/read.ts';
+import type { NoticeOutcome } from '../interruption/watcher.ts';
+import { liveAndDie } from './testing/mortal.ts';
+import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
+import { createRig } from './testing/start.ts';
+
+/** Interruptions with the whole machine controller, with the API server and the cloud in memory. */
+
+async function started(
+  options: Partial<RigOptions> = {},
+): Promise<{ readonly rig: Rig; readonly outcomes: NoticeOutcome[] }> {
+  const outcomes: NoticeOutcome[] = [];
+  const { rig } = await createRig({
+    ...options,
+    cloud: { announces: true, console: () => 'the console', ...options.cloud },
+    controller: { interruptions: { observe: (_, outcome) => outcomes.push(outcome) }, ...options.controller },
+  });
+  await rig.createClass();
+  rig.start();
+  return { rig, outcomes };
+}
+
+const runs = (rig: Rig, name: string) => rig.until(async () => (await rig.phase(name)) === 'Running');
+
+const noticeOf = (rig: Rig, change: Partial<InterruptionNotice> = {}): InterruptionNotice => ({
+  id: 'n-1',
+  providerId: rig.cloud.vms[0]?.providerId ?? '',
+  kind: 'Terminate',
+  noticedAt: rig.clock.now().toISOString(),
+  deadline: new Date(rig.clock.now().getTime() + 120_000).toISOString(),
+  detail: 'the cloud needs the capacity',
+  ...change,
+});
+
+test('a machine with a notice of 120 s is gone before the deadline, and its evidence is kept', async () => {
+  const { rig, outcomes } = await started();
+  await rig.createMachine('m-0');
+  await runs(rig, 'm-0');
+  rig.cloud.announce(noticeOf(rig), noticeOf(rig));
+  expect(await rig.until(async () => (await rig.machines()).length === 0)).toBeLessThan(120_000);
+  expect(rig.cloud.vms).toEqual([]);
+  expect(rig.cloud.notices).toEqual([]);
+  expect(outcomes).toEqual(['recorded', 'duplicate']);
+  expect((await readEvidence(rig.admin, NAMESPACE, 'm-0'))[0]).toMatchObject({ console: 'the console' });
+});
+
+test('without --interruptions no notice is taken', async () => {
+  const { rig } = await started({ controller: { interruptions: undefined } });
+  await rig.createMachine('m-0');
+  await runs(rig, 'm-0');
+  rig.cloud.announce(noticeOf(rig));
+  await rig.clock.advance(600_000);
+  expect(rig.cloud.calls.watchInterruptions).toBe(0);
+  expect(await rig.phase('m-0')).toBe('Running');
+});
+
+test('notices about VMs of others, of earlier VMs and of running VMs change nothing', async () => {
+  const { rig, outcomes } = await started();
+  await rig.clock.advance(3_600_000);
+  await rig.createMachine('m-0');
+  await runs(rig, 'm-0');
+  const before = new Date(rig.clock.now().getTime() - 600_000).toISOString();
+  rig.cloud.announce(
+    noticeOf(rig, { providerId: 'fake:///zone/vm-77', noticedAt: before }),
+    noticeOf(rig, { id: 'n-2', noticedAt: before, deadline: before }),
+    noticeOf(rig, { id: 'n-3', kind: 'Ended' }),
+    noticeOf(rig, { id: 'n-4', kind: 'Rebalance' }),
+    noticeOf(rig, { id: 'n-5', deadline: 'soon' }),
+  );
+  await rig.clock.advance(600_000);
+  expect(outcomes).toEqual(['unknown', 'stale', 'stale', 'reported', 'invalid']);
+  expect(rig.cloud.notices).toEqual([]);
+  expect(await rig.phase('m-0')).toBe('Running');
+  expect((await rig.machine('m-0'))?.metadata.annotations).not.toHaveProperty(Annotations.Interruption);
+});
+
+test('the end of a VM is believed if the cloud confirms it', async () => {
+  const { rig, outcomes } = await started();
+  await rig.createMachine('m-0');
+  await runs(rig, 'm-0');
+  const notice = noticeOf(rig, { kind: 'Ended' });
+  rig.cloud.lose('m-0');
+  rig.cloud.announce(notice);
+  expect(await rig.until(async () => (await rig.machines()).length === 0)).toBeLessThan(60_000);
+  expect(outcomes).toEqual(['recorded']);
+});
+
+test('a notice stays in the queue until the provider ID of the new VM is recorded', async () => {
+  const answered = Promise.withResolvers<void>();
+  const { rig, outcomes } = await started({
+    cloud: { gate: (method, point) => (method === 'create' && point === 'after' ? answered.promise : undefined) },
+  });
+  await rig.createMachine('m-0');
+  await rig.until(async () => rig.cloud.vms.length === 1);
+  rig.cloud.announce(noticeOf(rig));
+  await rig.clock.advance(5_000);
+  expect(rig.cloud.notices).toHaveLength(1);
+  expect(new Set(outcomes)).toEqual(new Set(['later']));
+  answered.resolve();
+  expect(await rig.until(async () => (await rig.machines()).length === 0)).toBeLessThan(120_000);
+  expect(rig.cloud.notices).toEqual([]);
+  expect(outcomes.at(-1)).toBe('recorded');
+});
+
+test('a source that fails is watched again, with growing delays', async () => {
+  let fails = true;
+  const { rig } = await started({
+    cloud: {
+      gate: (method) => {
+        if (method === 'watchInterruptions' && fails) throw new Error('no such queue');
+      },
+    },
+  });
+  await rig.createMachine('m-0');
+  await runs(rig, 'm-0');
+  await rig.clock.advance(600_000);
+  fails = false;
+  rig.cloud.announce(noticeOf(rig, { deadline: new Date(rig.clock.now().getTime() + 300_000).toISOString() }));
+  expect(await rig.until(async () => (await rig.machines()).length === 0)).toBeLessThan(300_000);
+});
+
+test('a notice on the Node is recorded on the Machine, which is then deleted', async () => {
+  const { rig } = await started();
+  await rig.createMachine('m-0');
+  await runs(rig, 'm-0');
+  const { id, kind, noticedAt, deadline, detail } = noticeOf(rig);
+  const annotations = { [Annotations.Interruption]: JSON.stringify({ id, kind, noticedAt, deadline, detail }) };
+  await rig.admin.resource(nodes).patch('m-0', { type: 'merge', body: { metadata: { annotations } } });
+  expect(await rig.until(async () => (await rig.machines()).length === 0)).toBeLessThan(120_000);
+  expect(rig.cloud.vms).toEqual([]);
+});
+
+const open = (clock: VirtualClock) => startControlPlane({ clock, crds, controllers: false });
+
+/** A machine lives, and is interrupted, while the process dies at each of `deaths`. */
+const interrupted = (deaths: readonly (number | undefined)[], seed: number) =>
+  liveAndDie(
+    deaths,
+    {
+      open,
+      seed,
+      joinAfterMs: 100,
+      cloud: { announces: true },
+      controller: { interruptions: { observe: () => undefined } },
+    },
+    async ({ rig, settled }) => {
+      await rig.createMachine('a');
+      await settled(async () => (await rig.phase('a')) === 'Running');
+      const { providerId = '' } = rig.cloud.vms[0] ?? {};
+      rig.cloud.announce({
+        ...noticeOf(rig),
+        providerId,
+        deadline: new Date(rig.clock.now().getTime() + 900_000).toISOString(),
+      });
+      await settled(async () => (await rig.admin.resource(machines, NAMESPACE).list()).items.length === 0);
+      expect(rig.cloud.vms).toEqual([]);
+      expect(rig.cloud.made).toHaveLength(1);
+    },
+  );
+
+test('killed at every write and cloud call: no notice is lost, and no VM is left over', async () => {
+  const { points } = await interrupted([], 1);
+  expect(points).toBeGreaterThan(15);
+  for (let at = 0; at < points; at += thoroughly(1, 3)) expect((await interrupted([at], 1)).deaths).toBe(1);
+}, 300_000);
+
+test('killed twice at random points, over several seeds', async () => {
+  for (let seed = 1; seed <= thoroughly(40, 5); seed++) {
+    const random = seededRandom(seed);
+    await interrupted([Math.floor(random.next() * 20), Math.floor(random.next() * 20)], seed);
+  }
+}, 300_000);

@@ -1,0 +1,104 @@
+import type { Instance, Interruption, InterruptionKind } from '../../machine/model.ts';
+import { notFound } from '../context/errors.ts';
+import { type CloudContext, makeId } from '../context/settings.ts';
+import type { Instances } from './instances.ts';
+import type { CloudState } from './state.ts';
+import type { Waiters } from './waiters.ts';
+
+/** The requested interruption of an instance. */
+export interface InterruptionRequest {
+  readonly kind: InterruptionKind;
+  /** Time from the notice to the deadline, in milliseconds. */
+  readonly noticeMs: number;
+  readonly detail: string;
+}
+
+/** Callers that wait for a notice wait for this key. */
+const KEY = 'interruptions';
+
+const ENDS: ReadonlySet<InterruptionKind> = new Set(['Terminate', 'Ended']);
+
+/** Notices about instances: a queue for clients, and the end of the instances at their deadlines. */
+export class Interruptions {
+  readonly #context: CloudContext;
+  readonly #parts: { readonly state: CloudState; readonly instances: Instances; readonly waiters: Waiters };
+  #closed = false;
+
+  constructor(
+    context: CloudContext,
+    parts: { readonly state: CloudState; readonly instances: Instances; readonly waiters: Waiters },
+  ) {
+    this.#context = context;
+    this.#parts = parts;
+  }
+
+  /** Continues with the interruptions of the last process. */
+  resume(): void {
+    for (const instance of [...this.#parts.state.instances.values()]) this.#arm(instance);
+  }
+
+  /** Timers of this process do nothing any more. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Announces an interruption, and ends the instance at its deadline. @throws {CloudError} NotFound */
+  announce(id: string, { kind, noticeMs, detail }: InterruptionRequest): Instance {
+    const { instances, state, waiters } = this.#parts;
+    const { clock, random } = this.#context;
+    const instance = instances.get(id);
+    const now = clock.now();
+    instance.interruption = {
+      id: makeId('int', random),
+      kind,
+      noticedAt: now.toISOString(),
+      deadline: new Date(now.getTime() + noticeMs).toISOString(),
+      detail,
+      acknowledged: false,
+    };
+    state.saveInstance(instance);
+    waiters.notify(KEY);
+    this.#arm(instance);
+    return instance;
+  }
+
+  /** Instances with a notice that no client has taken note of, also after their end. */
+  pending(matches: (instance: Instance) => boolean): readonly Instance[] {
+    return [...this.#parts.state.instances.values()].filter(
+      (instance) => instance.interruption?.acknowledged === false && matches(instance),
+    );
+  }
+
+  /** A client has taken note of the notice. @throws {CloudError} NotFound */
+  acknowledge(id: string): void {
+    const { state } = this.#parts;
+    const instance = [...state.instances.values()].find(({ interruption }) => interruption?.id === id);
+    if (!instance?.interruption) throw notFound('interruption', id);
+    instance.interruption = { ...instance.interruption, acknowledged: true };
+    state.saveInstance(instance);
+  }
+
+  /** Resolves when a notice is pending, or after the time. */
+  async untilPending(
+    matches: (instance: Instance) => boolean,
+    { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const reached = (): boolean => this.pending(matches).length > 0;
+    await this.#parts.waiters.until(KEY, reached, { clock: this.#context.clock, timeoutMs, signal });
+  }
+
+  #arm(instance: Instance): void {
+    const { interruption } = instance;
+    if (!interruption || !ENDS.has(interruption.kind)) return;
+    const { clock } = this.#context;
+    const left = Date.parse(interruption.deadline) - clock.now().getTime();
+    clock.setTimeout(() => this.#end(instance, interruption), Math.max(left, 0));
+  }
+
+  /** A later interruption of the same instance has its own timer. */
+  #end({ id }: Instance, interruption: Interruption): void {
+    const instance = this.#parts.state.instances.get(id);
+    if (this.#closed || instance?.interruption?.id !== interruption.id) return;
+    this.#parts.instances.terminate(id, interruption.detail);
+  }
+}
