@@ -1,5 +1,6 @@
 import { Annotations, Labels, type MachineDeployment, machineDeployments } from '@mcm/api';
 import { ignoreNotFound, nodes } from '@mcm/kube';
+import type { Instance, KubeletBehaviour } from '@mcm/provider-local';
 import { type Draw, danger, faultyCloud, lostVm } from '../network/misfortunes.ts';
 import type { Caller } from '../network/network.ts';
 import { BOUNDS } from '../record/bounds.ts';
@@ -337,13 +338,13 @@ export class RandomHistory {
 
   /** The agents of some nodes fail or stop for a while. */
   #agents(): void {
-    const vm = this.#dice.one([...this.#world.cloud.instances.list()]);
+    const vm = this.#anyVm();
     const update = this.#dice.one(['fail', 'hang'] as const);
     if (!vm || !update) return;
     const ms = this.#dice.pause(600_000);
     this.#note(`the agent of ${vm.name} will ${update} for ${ms} ms`);
-    this.#world.cloud.kubelets.order(vm.id, { update });
-    this.#later(ms, () => this.#world.cloud.kubelets.order(vm.id, { update: 'succeed' }));
+    this.#order(vm.id, { update });
+    this.#later(ms, () => this.#order(vm.id, { update: 'succeed' }));
   }
 
   /** The user selects a node that may be updated, also if mcm selects nodes itself. */
@@ -409,19 +410,28 @@ export class RandomHistory {
   }
 
   #silentKubelet(): void {
-    const vm = this.#dice.one([...this.#world.cloud.instances.list()]);
+    const vm = this.#anyVm();
     if (!vm) return;
     const ms = this.#dice.pause(900_000);
     this.#note(`the kubelet of ${vm.name} stops reporting for ${ms} ms`);
-    this.#world.cloud.kubelets.order(vm.id, { silent: true });
-    this.#later(ms, () => this.#world.cloud.kubelets.order(vm.id, { silent: false }));
+    this.#order(vm.id, { silent: true });
+    this.#later(ms, () => this.#order(vm.id, { silent: false }));
   }
 
   #lostVm(): void {
     // If a small fleet loses most of its machines at the same time, the circuit breaker opens. It replaces no machine until an operator acts.
     if (this.#pauses && this.#lost > 0) return;
     this.#lost++;
-    lostVm(this.#draw);
+    if (this.#world.cloudRuns) lostVm(this.#draw);
+  }
+
+  #anyVm(): Instance | undefined {
+    return this.#dice.one([...this.#world.cloud.instances.list()]);
+  }
+
+  /** Changes a kubelet. The kubelets of a stopped cloud stay as they are until `#calm`. */
+  #order(id: string, behaviour: KubeletBehaviour): void {
+    if (this.#world.cloudRuns) this.#world.cloud.kubelets.order(id, behaviour);
   }
 
   #endanger(): void {

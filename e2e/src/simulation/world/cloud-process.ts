@@ -42,6 +42,11 @@ export class CloudProcess {
     return this.#cloud;
   }
 
+  /** False from the end of a process to the start of the next one. A stopped process has closed its store. */
+  get runs(): boolean {
+    return !this.#life.signal.aborted;
+  }
+
   /** The number of VMs so far. */
   get vmsMade(): number {
     return [...this.#made.values()].reduce((sum, ids) => sum + ids.size, 0);

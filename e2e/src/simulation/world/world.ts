@@ -239,6 +239,11 @@ export class World extends Fleet {
     return this.#cloud.cloud;
   }
 
+  /** Whether the process of the cloud runs. Nothing may change the VMs of a stopped process. */
+  get cloudRuns(): boolean {
+    return this.#cloud.runs;
+  }
+
   /** The number of VMs so far. */
   get vmsMade(): number {
     return this.#cloud.vmsMade;

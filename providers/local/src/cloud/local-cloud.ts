@@ -11,7 +11,7 @@ export interface LocalCloudOptions extends Omit<CloudOptions, 'host'> {
 /** A cloud with simulated kubelets on its instances. */
 export interface LocalCloud extends Omit<Cloud, 'close'> {
   readonly kubelets: KubeletHost;
-  /** Stops everything in this process. Instances and kubelets continue in the next process that opens the store. */
+  /** Stops everything in this process; later calls do nothing. Instances and kubelets continue in the next process that opens the store. */
   close(): Promise<void>;
 }
 
@@ -21,13 +21,18 @@ export function createLocalCloud({ kubelets, ...options }: LocalCloudOptions): L
   const store = options.store ?? new MemoryStore();
   const host = new KubeletHost({ ...kubelets, clock, random, log, memory: storedMemory(store) });
   const cloud = createCloud({ ...options, store, host });
+  const end = async (): Promise<void> => {
+    cloud.pause();
+    await host.close();
+    cloud.close();
+  };
+  let ended: Promise<void> | undefined;
   return {
     ...cloud,
     kubelets: host,
-    close: async () => {
-      cloud.pause();
-      await host.close();
-      cloud.close();
+    close: () => {
+      ended ??= end();
+      return ended;
     },
   };
 }
