@@ -1,5 +1,13 @@
 import { crds } from '@mcm/api';
-import { checkSafeguardFlags, openTraces, safeguardFlags, safeguardsOf } from '@mcm/core';
+import {
+  checkSafeguardFlags,
+  journalFlags,
+  journalOf,
+  journalPage,
+  openTraces,
+  safeguardFlags,
+  safeguardsOf,
+} from '@mcm/core';
 import {
   type BinaryDefinition,
   booleanFlag,
@@ -56,6 +64,7 @@ const flags = {
     }),
   }),
   ...safeguardFlags,
+  ...journalFlags,
   ...flagGroup('Admission webhooks', {
     'webhook-port': integerFlag({
       min: 0,
@@ -146,11 +155,15 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
       },
       { control, clock, random, log, served: serving('webhook certificate') },
     ),
-  units: async ({ control, target, namespace, runtime, metrics, flags: given, clock, log }) => {
+  units: async ({ control, target, namespace, runtime, metrics, flags: given, clock, log, pages }) => {
     const { meters } = metrics;
     const traces = await openTraces(tracing, { name: NAME, version: VERSION, clock, log, meters });
+    const journal = journalOf(given);
+    // The manager reads no Secrets.
+    const known = () => ({ secrets: [], tokens: [] });
+    pages.serve(journalPage({ journal, version: VERSION, controller: NAME, clock, known }));
     return createControllers(
-      { control, target, namespace, runtime, metrics: metrics.queues, meters, traces },
+      { control, target, namespace, runtime, metrics: metrics.queues, meters, traces, journal },
       {
         concurrency: given['concurrent-syncs'],
         concurrencyByController: given['concurrent-syncs-by-controller'],

@@ -137,6 +137,7 @@ export { type Access, type AccessRequest, createAccess, type Refusal } from './r
 export { discoverResources, type WaitOptions, waitForApiServer } from './run/cluster/api-server.ts';
 export { type Cluster, type ClusterSettings, type Clusters, connectClusters } from './run/cluster/clusters.ts';
 export type { BinaryContext, BinaryDefinition, Configuration } from './run/definition.ts';
+export { type DebugAnswer, type DebugPage, DebugPages } from './run/health/debug-pages.ts';
 export { type Arrived, type ForeignRefusal, foreignRefusal } from './run/health/foreign.ts';
 export type { Check } from './run/health/health.ts';
 export { type PlainAnswer, type PlainRequest, startTlsServer, type TlsServer } from './run/health/tls-server.ts';

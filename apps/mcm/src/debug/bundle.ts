@@ -7,9 +7,8 @@ import {
   machineDeployments,
   machineSets,
   machines,
-  USER_DATA_KEY,
 } from '@mcm/api';
-import { type Known, scrub } from '@mcm/core';
+import { type Known, knownOf, scrub } from '@mcm/core';
 import {
   conform,
   errorText,
@@ -105,12 +104,6 @@ const sourcesOf = ({ client, target }: Stored, namespace: string): readonly Sour
   })),
 ];
 
-/** User data may be binary. Every other value is text. */
-const bytesOfSecret = (key: string, value: string): string | Uint8Array => {
-  const bytes = Buffer.from(value, 'base64');
-  return key === USER_DATA_KEY ? bytes : bytes.toString('utf8');
-};
-
 /** Reads the Secrets of the classes, only to remove their values from all texts. */
 async function knownSecrets({ client, namespace }: Cluster, classes: readonly MachineClass[]): Promise<Known> {
   const api = client.resource<Secret>(secrets, namespace);
@@ -119,12 +112,7 @@ async function knownSecrets({ client, namespace }: Cluster, classes: readonly Ma
       [secretRef?.name, credentialsSecretRef?.name].filter((name) => name !== undefined),
     ),
   );
-  const found = await Promise.all([...names].map((name) => api.get(name)));
-  // The Secrets have the same keys, so their data must not be merged.
-  const decoded = found.map(({ data }) =>
-    Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, bytesOfSecret(key, value)])),
-  );
-  return { secrets: decoded, tokens: [] };
+  return knownOf(await Promise.all([...names].map((name) => api.get(name))));
 }
 
 /**

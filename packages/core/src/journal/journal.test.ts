@@ -41,10 +41,17 @@ test('each object keeps its newest records', () => {
 });
 
 test('the limit of all records removes the oldest ones of any object', () => {
-  const journal = new Journal({ perObject: 5, total: 3 });
+  const journal = new Journal({ perObject: 5, total: 6 });
   for (let second = 1; second <= 1_000; second++)
     journal.record(decided(second, `step ${second}`, { uid: `u-${second % 2}` }));
   expect([journal.size, ...texts(journal)]).toEqual([3, 'step 998 ×1 done', 'step 999 ×1 done', 'step 1000 ×1 done']);
+});
+
+test('idle objects do not remove the records of decisions with actions', () => {
+  const journal = new Journal({ perObject: 5, total: 4 });
+  for (const second of [1, 2, 3]) journal.record(decided(second, `acts ${second}`, { actions: ['a'] })).ended();
+  for (let second = 4; second <= 100; second++) journal.record(decided(second, 'idle', { uid: `u-${second}` }));
+  expect(texts(journal)).toEqual(['acts 2 ×1 done', 'acts 3 ×1 done', 'idle ×1 done', 'idle ×1 done']);
 });
 
 test('a journal without room keeps nothing', () => {

@@ -40,7 +40,10 @@ export interface JournalEntry extends Decided {
 export interface JournalLimits {
   /** Records of one object. */
   readonly perObject: number;
-  /** Records of all objects. The oldest ones are removed first. */
+  /**
+   * Records of all objects. The oldest ones are removed first. Half of them are for decisions without actions, so that many
+   * idle objects do not remove the others.
+   */
   readonly total: number;
 }
 
@@ -85,8 +88,9 @@ export class Journal {
   readonly #limits: JournalLimits;
   /** By kind of decision and UID of the object, oldest first. */
   readonly #byObject = new Map<string, Slot[]>();
-  /** All records, oldest first. */
-  readonly #slots = new Set<Slot>();
+  /** All records with actions, and all without, oldest first. */
+  readonly #acting = new Set<Slot>();
+  readonly #waiting = new Set<Slot>();
 
   constructor(limits: JournalLimits) {
     this.#limits = limits;
@@ -94,7 +98,7 @@ export class Journal {
 
   /** Number of records. */
   get size(): number {
-    return this.#slots.size;
+    return this.#acting.size + this.#waiting.size;
   }
 
   /** Adds a decision. */
@@ -117,19 +121,21 @@ export class Journal {
     const mine = this.#byObject.get(slot.key) ?? [];
     if (mine.length === 0) this.#byObject.set(slot.key, mine);
     mine.push(slot);
-    this.#slots.add(slot);
+    const { perObject, total } = this.#limits;
     const [oldest] = mine;
-    if (mine.length > this.#limits.perObject && oldest !== undefined) this.#remove(oldest);
-    const [first] = this.#slots;
-    if (this.#slots.size > this.#limits.total && first !== undefined) this.#remove(first);
+    if (mine.length > perObject && oldest !== undefined) this.#remove(oldest);
+    const same = slot.entry.actions.length > 0 ? this.#acting : this.#waiting;
+    same.add(slot);
+    const [first] = same;
+    if (same.size > total / 2 && first !== undefined) this.#remove(first);
   }
 
-  /** Removes a record, which is the oldest one of its object. */
   #remove(slot: Slot): void {
-    this.#slots.delete(slot);
-    const mine = this.#byObject.get(slot.key);
-    mine?.shift();
-    if (mine?.length === 0) this.#byObject.delete(slot.key);
+    this.#acting.delete(slot);
+    this.#waiting.delete(slot);
+    const mine = this.#byObject.get(slot.key) ?? [];
+    mine.splice(mine.indexOf(slot), 1);
+    if (mine.length === 0) this.#byObject.delete(slot.key);
   }
 
   #open(slot: Slot, open: JournalEntry): OpenEntry {
@@ -146,9 +152,11 @@ export class Journal {
     };
   }
 
-  /** All records, oldest first. */
+  /** All records in the order of the last time, and those of one object in the order of its decisions. */
   entries(): readonly JournalEntry[] {
-    return [...this.#slots].map(({ entry }) => entry);
+    return [...this.#byObject.values()]
+      .flatMap((slots) => slots.map(({ entry }) => entry))
+      .sort((a, b) => a.at.getTime() - b.at.getTime());
   }
 }
 

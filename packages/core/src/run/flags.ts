@@ -14,6 +14,7 @@ import { checkSafeguardFlags, safeguardFlags, safeguardsOf } from '../disruption
 import { DRIVER_TIMEOUTS, type DriverTimeouts } from '../driver/invoker/api/invoker-api.ts';
 import { EVIDENCE_PER_CLASS } from '../evidence/keeper.ts';
 import { KEPT_VM_DEFAULTS, type KeptVmOptions } from '../evidence/kept-vms.ts';
+import { journalFlags } from '../journal/flags.ts';
 import { REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../machine/health/reachability.ts';
 import { ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans/orphan-options.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults } from '../settings/settings.ts';
@@ -143,6 +144,7 @@ export const machineFlags = {
     }),
   }),
   ...safeguardFlags,
+  ...journalFlags,
 } as const;
 
 /** The features of a machine controller. */

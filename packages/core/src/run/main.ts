@@ -26,11 +26,15 @@ import type { DriverContext } from '../driver/contract/context.ts';
 import { type DriverTracer, registeredTracer } from '../driver/invoker/api/tracing.ts';
 import type { DriverDefinition } from '../driver/schemas/define-driver.ts';
 import { driverReference, referenceText } from '../driver/schemas/reference.ts';
+import { knownOf } from '../driver/secrets/known.ts';
+import { journalOf } from '../journal/flags.ts';
+import type { Journal } from '../journal/journal.ts';
 import { registerDriverMetrics } from '../metrics/driver.ts';
 import { registerInterruptionMetrics } from '../metrics/interruptions.ts';
 import { registerMachineMetrics } from '../metrics/machine.ts';
+import { journalPage } from '../replay/page.ts';
 import { openTraces, type Traces } from '../tracing/open.ts';
-import { buildMachineController } from './build.ts';
+import { buildMachineController, type MachineController } from './build.ts';
 import { ControlCluster } from './control-cluster.ts';
 import {
   checkMachineFlags,
@@ -114,9 +118,14 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
         warnings: [...warnings, ...(await faultsOfAuthorities(authorities))],
       };
     },
-    units: async (context) => [
-      unitOf(configured.driver, context, tracer, await openTraces(tracing, { ...tracesOf(context), name, version })),
-    ],
+    units: async (context) => {
+      const traces = await openTraces(tracing, { ...tracesOf(context), name, version });
+      const journal = journalOf(context.flags);
+      const { controller, unit } = unitOf(configured.driver, context, { tracer, traces, journal });
+      const known = () => knownOf(controller.caches.secrets.store.list());
+      context.pages.serve(journalPage({ journal, version, controller: name, clock: context.clock, known }));
+      return [unit];
+    },
   };
 }
 
@@ -134,14 +143,19 @@ async function faultsOfAuthorities(file: string | undefined): Promise<readonly s
       ];
 }
 
+interface UnitParts {
+  readonly tracer: DriverTracer | undefined;
+  readonly traces: Traces | undefined;
+  readonly journal: Journal;
+}
+
 const tracesOf = ({ clock, log, metrics }: BinaryContext<MachineFlags>) => ({ clock, log, meters: metrics.meters });
 
 function unitOf<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   context: BinaryContext<MachineFlags>,
-  tracer: DriverTracer | undefined,
-  traces: Traces | undefined,
-): Unit {
+  { tracer, traces, journal }: UnitParts,
+): { readonly controller: MachineController; readonly unit: Unit } {
   reportStrayRejections(context.log);
   const { control, target, namespace, clock, random, log, recorder, targetRecorder, metrics, runtime, flags, fence } =
     context;
@@ -190,6 +204,7 @@ function unitOf<Spec, Credentials>(
     owner: cluster.owner,
     fence: cluster.fence,
     siblingCredentials: isFeatureOn(flags, 'SiblingCredentials'),
+    journal,
   });
   const { machines: cached, classes } = controller.caches;
   const stages = registerMachineMetrics(metrics.meters, {
@@ -203,7 +218,7 @@ function unitOf<Spec, Credentials>(
   });
   if (tracing) cached.onChange(tracing.changed);
   driverMetrics.reportStages(stages);
-  return {
+  const unit: Unit = {
     name: NAME,
     needs: [...[machines, machineClasses, secrets].map((definition) => ({ client: control, definition }))],
     informers: controller.informers,
@@ -214,6 +229,7 @@ function unitOf<Spec, Credentials>(
       await traces?.exporter.flush();
     },
   };
+  return { controller, unit };
 }
 
 const interruptionsOf = ({ interruptions }: MachineFlagValues, meters: Meters, provider: string) =>

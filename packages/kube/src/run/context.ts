@@ -11,6 +11,7 @@ import { observingClient } from '../observe/client.ts';
 import type { ObserveDecisions } from '../observe/decisions.ts';
 import type { Clusters } from './cluster/clusters.ts';
 import type { BinaryContext } from './definition.ts';
+import type { DebugPages } from './health/debug-pages.ts';
 import type { Host } from './process/host.ts';
 import { type CertificatesInUse, servedCertificate, type Warnings } from './warnings/index.ts';
 
@@ -25,6 +26,7 @@ export interface ContextParts<F extends Flags> {
   readonly metrics: Metrics;
   /** If present, writes are only recorded here and not sent. */
   readonly decisions: ObserveDecisions | undefined;
+  readonly pages: DebugPages;
   readonly certificates: CertificatesInUse;
   readonly warnings: Warnings;
   /** If present, writes are only sent while no other process can be the leader. */
@@ -72,6 +74,7 @@ export function createContext<F extends Flags>(
     random,
     log,
     metrics,
+    pages: parts.pages,
     serving: (what) => servedCertificate(what, parts),
     runtime: {
       clock,

@@ -11,6 +11,7 @@ import type { Program } from '../flags/parse-flags.ts';
 import type { InformerRuntime } from '../informer/create-informer.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
 import type { ObserveDecisions } from '../observe/decisions.ts';
+import type { DebugPages } from './health/debug-pages.ts';
 import type { Unit } from './units.ts';
 import type { ExpectedCrd } from './warnings/index.ts';
 
@@ -39,6 +40,8 @@ export interface BinaryContext<F extends Flags> {
   readonly observe?: ObserveDecisions | undefined;
   /** Called before irreversible actions. Absent: this process works without leader election. */
   readonly fence?: Fence | undefined;
+  /** Receives the debug pages of the program. */
+  readonly pages: DebugPages;
   /** Monitors the expiry of the certificate of a service. @param what for example `webhook certificate` */
   readonly serving: (what: string) => ServedCertificate;
 }

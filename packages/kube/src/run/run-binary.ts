@@ -19,6 +19,7 @@ import { createContext } from './context.ts';
 import { crossCheck, doubtsAbout } from './cross-check.ts';
 import type { BinaryDefinition, Configuration } from './definition.ts';
 import { environmentPhase } from './environment/phase.ts';
+import { DebugPages } from './health/debug-pages.ts';
 import type { Check, HealthSources } from './health/health.ts';
 import { serveHealth } from './health/serve-health.ts';
 import { createManager, type Manager } from './manager.ts';
@@ -53,6 +54,7 @@ class Run<F extends Flags> {
   readonly #ended = Promise.withResolvers<number>();
   readonly #warnings: Warnings;
   readonly #certificates = new CertificatesInUse();
+  readonly #pages = new DebugPages();
   /** Aborts when the API server of the control cluster has answered. */
   readonly #reached = new AbortController();
   #clusters: Clusters | undefined;
@@ -179,6 +181,7 @@ class Run<F extends Flags> {
           settings: () => this.#flags,
           logLevel: this.#log.level,
           profiling: flags.profiling,
+          pages: this.#pages,
           clock,
         };
         const client = () => this.#clusters?.control.client('access');
@@ -314,6 +317,7 @@ class Run<F extends Flags> {
       log: this.#log,
       metrics: this.#metrics,
       decisions: this.#decisions,
+      pages: this.#pages,
       certificates: this.#certificates,
       warnings: this.#warnings,
       fence,

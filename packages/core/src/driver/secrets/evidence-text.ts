@@ -35,13 +35,17 @@ const LOOKS: readonly RegExp[] = [
  * Returns the text without secrets: known values, whole or by line, encoded (base64, URL, JSON), wrapped or coloured by
  * a console, and everything that looks like a key, token or password.
  */
-export function scrub(text: string, known: Known): string {
-  const plainly = hide(text, piecesOf(known));
+export const scrub = (text: string, known: Known): string => scrubber(known)(text);
+
+/** The same for many texts. */
+export function scrubber(known: Known): (text: string) => string {
+  const pieces = piecesOf(known);
   const needles = [
     ...[known.secrets].flat().flatMap((each: SecretValues) => allNeedlesOf(each)),
     ...known.tokens.flatMap((token) => needlesOf(token, SHORTEST_SECRET)),
   ];
-  return LOOKS.reduce((result, look) => result.replace(look, HIDDEN), hideNeedles(plainly, needles));
+  return (text) =>
+    LOOKS.reduce((result, look) => result.replace(look, HIDDEN), hideNeedles(hide(text, pieces), needles));
 }
 
 /** The texts to remove, without blanks. */

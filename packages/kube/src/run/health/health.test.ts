@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { realClock } from '../../clock/clock.ts';
 import type { LogLevel } from '../../log/memory-logger.ts';
+import { DebugPages } from './debug-pages.ts';
 import { answerHealth, audienceOf, type HealthSources } from './health.ts';
 
 const sources: HealthSources = {
@@ -13,6 +14,7 @@ const sources: HealthSources = {
   settings: () => ({ port: 1 }),
   logLevel: { get: () => 'info', set: () => undefined },
   profiling: false,
+  pages: new DebugPages(),
   clock: realClock,
 };
 
@@ -45,6 +47,25 @@ test.each([
   ['/configz', sources, 200, '{"port":1}'],
 ] as const)('%s', async (target, from, status, body) => {
   expect(await ask(target, from)).toMatchObject({ status, body });
+});
+
+test('a page of the program is served, listed, and for the audience of debugging', async () => {
+  const pages = new DebugPages();
+  const path = '/debug/journal';
+  pages.serve({
+    path,
+    help: 'the last decisions',
+    answer: async (query) => {
+      if (query.get('limit') === 'x') throw new RangeError('limit must be a number');
+      return { contentType: 'text/plain', body: `of ${query.get('name')}` };
+    },
+  });
+  const from = { ...sources, pages };
+  expect(await ask(`${path}?name=m-1`, from)).toEqual({ status: 200, contentType: 'text/plain', body: 'of m-1' });
+  expect(await ask(`${path}?limit=x`, from)).toMatchObject({ status: 400, body: 'limit must be a number\n' });
+  expect((await ask('/debug/', from))?.body).toContain('/debug/journal              the last decisions\n');
+  expect(await ask(path, sources)).toBeUndefined();
+  expect(audienceOf(path)).toBe('debug');
 });
 
 test('other paths are not found', async () => {

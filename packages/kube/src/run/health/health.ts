@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock/clock.ts';
 import { LOG_LEVELS, type LogLevel } from '../../log/memory-logger.ts';
+import type { DebugPages } from './debug-pages.ts';
 import { type ProfileKind, profileSeconds, recordProfile } from './profile.ts';
 
 /** One line of `/readyz?verbose`. */
@@ -21,6 +22,8 @@ export interface HealthSources {
   readonly logLevel: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
   /** Whether profiling is enabled. */
   readonly profiling: boolean;
+  /** Further pages below `/debug/`. */
+  readonly pages: DebugPages;
   readonly clock: Clock;
 }
 
@@ -118,7 +121,7 @@ export async function answerHealth(request: HealthRequest, sources: HealthSource
       return json(JSON.stringify(sources.settings()));
     case '/debug/':
     case '/debug/pprof/':
-      return plain(200, DEBUG_INDEX);
+      return plain(200, DEBUG_INDEX + sources.pages.index());
     case '/debug/log-level':
       return logLevel(request, sources.logLevel);
     case '/debug/pprof/profile':
@@ -126,6 +129,21 @@ export async function answerHealth(request: HealthRequest, sources: HealthSource
     case '/debug/pprof/heap':
       return profile('heap', query, request, sources);
     default:
-      return undefined;
+      return furtherPage(path, query, sources);
+  }
+}
+
+async function furtherPage(
+  path: string,
+  query: URLSearchParams,
+  { pages }: HealthSources,
+): Promise<HealthAnswer | undefined> {
+  const page = pages.get(path);
+  if (page === undefined) return undefined;
+  try {
+    return { status: 200, ...(await page.answer(query)) };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return plain(400, `${error.message}\n`);
   }
 }

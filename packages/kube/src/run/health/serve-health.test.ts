@@ -11,6 +11,7 @@ import { VirtualClock } from '../../clock/virtual-clock.ts';
 import { commonFlags } from '../../flags/common-flags.ts';
 import { parseFlags } from '../../flags/parse-flags.ts';
 import { createMemoryLogger } from '../../log/memory-logger.ts';
+import { DebugPages } from './debug-pages.ts';
 import type { HealthSources } from './health.ts';
 import { startHealthServer } from './health-server.ts';
 import { serveHealth } from './serve-health.ts';
@@ -27,6 +28,7 @@ const sources: HealthSources = {
   settings: () => ({}),
   logLevel: { get: () => 'info', set: () => undefined },
   profiling: false,
+  pages: new DebugPages(),
   clock: realClock,
 };
 

@@ -1,0 +1,18 @@
+import { USER_DATA_KEY } from '@mcm/api';
+import type { Secret } from '@mcm/kube';
+import type { Known } from './evidence-text.ts';
+import type { SecretValue } from './secret-value.ts';
+
+/** User data may be binary; everything else is text. */
+const decoded = (key: string, data: string): SecretValue => {
+  const bytes = Buffer.from(data, 'base64');
+  return key === USER_DATA_KEY ? bytes : bytes.toString('utf8');
+};
+
+/** The values of Secrets, to remove them from texts. Secrets have the same keys, so they are not merged. */
+export const knownOf = (secrets: readonly Secret[]): Known => ({
+  secrets: secrets.map(({ data }) =>
+    Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, decoded(key, value)])),
+  ),
+  tokens: [],
+});

@@ -1,0 +1,18 @@
+import { type FlagValues, flagGroup, integerFlag } from '@mcm/kube';
+import { Journal } from './journal.ts';
+
+/** Records of one object. The life of a machine has about 14 different decisions. */
+const PER_OBJECT = 16;
+
+/** The flag of the journal. Both binaries have it. */
+export const journalFlags = flagGroup('Journal', {
+  'journal-records': integerFlag({
+    min: 0,
+    default: 2_000,
+    help: 'number of decisions about all objects that the process keeps in memory for "mcm journal"; 0: none',
+  }),
+});
+
+/** The journal with the limits of the flags. */
+export const journalOf = (flags: FlagValues<typeof journalFlags>): Journal =>
+  new Journal({ perObject: PER_OBJECT, total: flags['journal-records'] });

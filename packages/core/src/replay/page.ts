@@ -1,0 +1,48 @@
+import { type Clock, type DebugPage, sleep } from '@mcm/kube';
+import { type Known, scrubber } from '../driver/secrets/evidence-text.ts';
+import type { Journal, JournalEntry } from '../journal/journal.ts';
+import { journalLines } from './write-journal.ts';
+
+/** The path of the page with the journal of a controller. */
+export const JOURNAL_PATH = '/debug/journal';
+
+/** After so many lines, other work of the process continues. */
+const LINES_AT_ONCE = 20;
+
+interface JournalPageOptions {
+  readonly journal: Journal;
+  readonly version: string;
+  readonly controller: string;
+  readonly clock: Clock;
+  /** Values that the text must not contain. Texts that look like secrets are always removed. */
+  readonly known: () => Known;
+}
+
+/**
+ * The page with the journal of a controller, as `journalLines` writes it. The parameters `kind`, `namespace` and `name`
+ * select objects, and `limit` the newest records.
+ */
+export const journalPage = ({ journal, version, controller, clock, known }: JournalPageOptions): DebugPage => ({
+  path: JOURNAL_PATH,
+  help: '?kind=Machine&name=m-1&limit=100  the last decisions and their input, for "mcm journal" and "mcm replay"',
+  answer: async (query) => {
+    const entries = selected(journal.entries(), query);
+    const lines: string[] = [];
+    for (const line of journalLines({ version, controller, at: clock.now() }, entries, scrubber(known()))) {
+      lines.push(line);
+      if (lines.length % LINES_AT_ONCE === 0) await sleep(clock, 0);
+    }
+    return { contentType: 'application/x-ndjson', body: `${lines.join('\n')}\n` };
+  },
+});
+
+function selected(entries: readonly JournalEntry[], query: URLSearchParams): readonly JournalEntry[] {
+  const limit = query.get('limit') ?? '';
+  if (!/^\d*$/.test(limit)) throw new RangeError('limit must be a number of records, such as limit=100');
+  const wanted = (['kind', 'namespace', 'name'] as const).flatMap((field) => {
+    const value = query.get(field);
+    return value === null ? [] : [[field, value] as const];
+  });
+  const found = entries.filter(({ subject }) => wanted.every(([field, value]) => subject[field] === value));
+  return limit === '' ? found : Number(limit) === 0 ? [] : found.slice(-Number(limit));
+}
