@@ -2,11 +2,11 @@ import { pemOf, rsaKeys } from '../drivers/credentials/rsa.ts';
 import { FORBIDDEN, LATE, POOL, serviceAccount } from './clouds.ts';
 import { type Case, sample } from './sample.ts';
 
-/** Logins of Google Cloud that cannot work. */
+/** Logins of Google Cloud that always fail. */
 
 const gcp = sample('GCP');
 const deletedKey = pemOf(rsaKeys().privateKey);
-/** Credentials of a workload, whose token comes from a source. */
+/** The credentials of a workload. `credential_source` is the source of its token. */
 const external = (credential_source: object, change: object = {}): string =>
   JSON.stringify({
     type: 'external_account',

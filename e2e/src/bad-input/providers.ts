@@ -4,17 +4,17 @@ import { createAzureDriver } from '@mcm/provider-azure';
 import { createGcpDriver } from '@mcm/provider-gcp';
 import { createLocalDriver } from '@mcm/provider-local';
 
-/** A provider with a class and a Secret that work, to make ones of that do not. */
+/** A provider with a valid class and a valid Secret. Tests change them to make them invalid. */
 export interface Sample {
   readonly provider: string;
   readonly createDriver: (context: DriverContext) => DriverDefinition<unknown, unknown>;
   readonly spec: Readonly<Record<string, unknown>>;
   readonly secret: Readonly<Record<string, string>>;
-  /** Top-level fields without which the class cannot work. */
+  /** The required top-level fields of the class. */
   readonly required: readonly string[];
-  /** Keys of the Secret without which the class cannot work. */
+  /** The required keys of the Secret. */
   readonly keys: readonly string[];
-  /** A contradictory provider spec, and the report about it. */
+  /** Contradictory changes of the provider spec, and the error for each. */
   readonly contradictions: readonly { readonly change: Readonly<Record<string, unknown>>; readonly says: RegExp }[];
   /** The answer of a cloud to invalid credentials. */
   readonly unauthorized: { readonly status: number; readonly body: string };

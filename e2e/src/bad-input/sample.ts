@@ -1,23 +1,23 @@
 import { SAMPLES } from './providers.ts';
 
-/** A class and a Secret that cannot work. */
+/** An invalid class or Secret, and the expected messages. */
 export interface Case {
   readonly what: string;
   readonly spec?: object;
   readonly secret?: Readonly<Record<string, string>>;
-  /** Variables of the controller's environment. */
+  /** The environment variables of the controller. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** Files that the controller can read, by their paths. */
+  /** The files that the controller can read, by path. */
   readonly files?: Readonly<Record<string, string>>;
-  /** The message of an event on the class, with its reason. */
+  /** The expected event of the class: its reason and its message. */
   readonly event: RegExp;
-  /** The message in the status of its machines. */
+  /** The expected message in the status of the class's machines. */
   readonly says: RegExp | 'it works';
-  /** Further secret texts. The values of the Secret are always secret. */
+  /** Additional secret texts. The values of the Secret are always secret. */
   readonly secrets?: readonly string[];
 }
 
-/** The ordinary class of a provider, with changes. */
+/** A valid class of a provider. Tests change it. */
 export const sample = (provider: string) => {
   const found = SAMPLES.find((each) => each.provider === provider);
   if (!found) throw new Error(`no sample class exists for ${provider}`);

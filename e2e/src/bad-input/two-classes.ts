@@ -21,16 +21,16 @@ import type { CloudOf } from './clouds.ts';
 const NAMESPACE = 'default';
 const ORDINARY = 'ordinary';
 const ODD = 'odd';
-/** Repeated events are one event. Old events still exist. */
+/** The controller combines repeated events at once, and events do not expire. */
 const NEVER_MS = 0;
 
-/** Errors as they would be printed. */
+/** Writes errors as text. */
 const reported = (_key: string, value: unknown): unknown =>
   value instanceof Error ? `${value.message} ${value.stack ?? ''} ${String(value.cause ?? '')}` : value;
 
 /**
- * The real machine controller with a real driver and two classes, in this process and on a virtual clock. One class is valid and has a running
- * machine. The two machines of the invalid class are created later.
+ * The real machine controller with a real driver and two classes, in this process and with a virtual clock. One class is
+ * valid and has a running machine. The two machines of the invalid class are created later.
  */
 export class TwoClasses {
   readonly clock: VirtualClock;
@@ -93,7 +93,7 @@ export class TwoClasses {
     };
   }
 
-  /** Brings the odd class and its two machines. */
+  /** Creates the invalid class and its two machines. */
   async addOdd(change: { readonly spec?: object; readonly secret?: Readonly<Record<string, string>> }): Promise<void> {
     await this.#add(ODD, { ...this.#cloud.ordinary, ...change });
     await this.make(ODD, 2);
@@ -109,7 +109,7 @@ export class TwoClasses {
     await this.#client.resource<MachineClass>(machineClasses, NAMESPACE).create(draft as Draft<MachineClass>);
   }
 
-  /** Makes so many machines of a class, from a number on. */
+  /** Creates `count` machines of a class. Their numbers start at `from`. */
   async make(name: string, count: number, from = 0): Promise<void> {
     const resource = this.#client.resource<Machine>(machines, NAMESPACE);
     for (let i = from; i < from + count; i++)
@@ -127,7 +127,7 @@ export class TwoClasses {
     return this.#client.resource<Machine>(machines, NAMESPACE).get(name);
   }
 
-  /** Virtual time until a machine has its VM. */
+  /** Returns the virtual time until a machine has its VM. */
   untilWorks(name: string): Promise<number> {
     const works = async (): Promise<boolean> => Boolean((await this.machine(name)).spec.providerID);
     return this.clock.runUntil(works, { maxMs: 3_600_000 });
@@ -138,7 +138,7 @@ export class TwoClasses {
     return (await this.machine(name)).status?.lastOperation?.description ?? '';
   }
 
-  /** Warnings on a class, `Reason: message`, with their counts. */
+  /** The warning events of a class as `Reason: message`, with their counts. */
   async warnings(name: string): Promise<readonly { readonly text: string; readonly count: number }[]> {
     const { items } = await this.#client.resource(events, NAMESPACE).list();
     return items
@@ -146,7 +146,7 @@ export class TwoClasses {
       .map(({ reason, message, count = 1 }) => ({ text: `${reason}: ${message}`, count }));
   }
 
-  /** Everything that a user may read: all objects but Secrets, and the log. */
+  /** Everything that a user without access to Secrets can read: all other objects, and the log. */
   async readable(): Promise<string> {
     const of = async (definition: typeof events | typeof machines | typeof machineClasses): Promise<string> =>
       JSON.stringify((await this.#client.resource(definition as typeof events, NAMESPACE).list()).items);

@@ -1,4 +1,4 @@
-/** Paths and bodies of the objects that the plane's figures are taken with. */
+/** Paths and bodies of the objects in the benchmarks of the control plane. */
 
 export const MACHINES = '/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machines';
 export const MACHINE_SETS = '/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machinesets';
@@ -10,7 +10,7 @@ export const machineName = (index: number): string => `machine-${index}`;
 const SET = 'bench-12345';
 const LABELS = { name: 'bench', 'machine-template-hash': '12345' };
 
-/** The owner of all machines; without it the garbage collector would take them away. */
+/** The owner of all machines. Without it, the garbage collector would delete them. */
 export const machineSet = JSON.stringify({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
   kind: 'MachineSet',
@@ -22,7 +22,7 @@ export const machineSet = JSON.stringify({
   },
 });
 
-/** A machine as a machine set makes it. */
+/** A machine as a MachineSet creates it. */
 export const machine = (index: number, owner: string): string =>
   JSON.stringify({
     apiVersion: 'machine.sapcloud.io/v1alpha1',

@@ -9,14 +9,14 @@ const CONNECTIONS = 64;
 const OBJECTS = 8_000;
 const MERGE_PATCH = 'application/merge-patch+json';
 
-/** `times` requests, numbered from 0. */
+/** Yields `times` requests with the numbers from 0. */
 function* requests(times: number, make: (index: number) => LoadRequest): Generator<LoadRequest> {
   for (let index = 0; index < times; index++) yield make(index);
 }
 
 const perSecond = (times: number, seconds: number): string => `${Math.round(times / seconds)} a second`;
 
-/** All figures of the control plane, one after the other, each on a process of its own. */
+/** Runs all benchmarks of the control plane one after the other, each with a new process. */
 export async function* planeFigures(only?: string): AsyncGenerator<Figure> {
   const wanted = (name: string): boolean => only === undefined || only === name;
   if (wanted('ready')) yield await readyFigure();
@@ -135,7 +135,7 @@ async function watchFigure(): Promise<Figure> {
       work: `100 watchers, ${perSecond(changes, seconds)} changed`,
       here: `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms; ${lost} lost, ${misplaced} out of order`,
       goal: '1000 a second, p99 < 250 ms, 0 lost, 0 out of order',
-      // The changes are paced to this rate, so a rounding error counts as reached.
+      // The changes are sent at a fixed rate. A rate of 990 counts as reached because of rounding.
       reached: changes / seconds >= 990 && p99 < 250 && lost === 0 && misplaced === 0,
     };
   } finally {

@@ -14,20 +14,24 @@ const BANDS = 10;
 const MACHINES = 5_000;
 const CHANGES_PER_SECOND = 50;
 const SECONDS = 20;
-/** The shares of a core. */
+/** The limits in percent of a core. */
 const PAGE_PERCENT = 20;
 const SERVER_PERCENT = 10;
 
-/** CPU time of the main thread of the page, in seconds. The duration of its tasks would grow with the load of the machine. */
+/**
+ * The CPU time of the page's main thread, in seconds. The durations of its tasks would depend on the load of the machine.
+ */
 const TASKS = 'ThreadTime';
 
-/** The dashboard of 5,000 machines with 50 changes per second, in Chromium. Without Chromium there are no figures. */
+/**
+ * Measures the dashboard with 5,000 machines and 50 changes per second in Chromium. Without Chromium, there are no figures.
+ */
 export async function* dashboardFigures(): AsyncGenerator<Figure> {
   if (chromiumPath === undefined) return;
   const folder = mkdtempSync(join(tmpdir(), 'mcm-bench-dashboard-'));
   const plane = await startPlane('memory');
   const config = join(folder, 'kubeconfig');
-  // JSON is YAML.
+  // The file may contain JSON, because every JSON text is YAML.
   writeFileSync(config, JSON.stringify(kubeconfigOf(plane)), { mode: 0o600 });
   const transport = undiciTransport({ ...(await loadKubeconfig(config)), connections: 32 });
   const client = createClient({ transport, userAgent: 'bench', clock: realClock });

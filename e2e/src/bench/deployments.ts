@@ -3,12 +3,12 @@ import { realClock, sleep } from '@mcm/kube';
 import { cpuMs, rssMb } from '../harness/process-usage.ts';
 import { NAMESPACE, type Stack, startStack } from '../harness/stack.ts';
 
-/** The cost of one reconcile of a deployment among many others. */
+/** The cost of one reconcile of a deployment, in a fleet of other deployments. */
 export interface DeploymentCost {
   readonly deployments: number;
   /**
-   * CPU of the manager's process for each deployment that changed: its watch event, its reconcile and its status write. The
-   * median of rounds, so that neither a full garbage collection nor a busy host in one of them counts for all.
+   * CPU time of the manager's process for each changed deployment: its watch event, its reconcile and its status write. It
+   * is the median of several rounds, because a garbage collection or other load can distort one round.
    */
   readonly cpuMsEach: number;
   /** Median time from the write of the user until the status contains it. */
@@ -17,10 +17,10 @@ export interface DeploymentCost {
 }
 
 const MACHINES_EACH = 10;
-/** Changes of a round, and rounds of a size: the same for each. */
+/** The number of changes in a round, and the number of rounds for each size of the fleet. */
 const CHANGES = 200;
 const ROUNDS = 5;
-/** A new process runs code that is not compiled yet, so the first size would be slower. */
+/** A new process runs code that is not compiled yet. Without a warm-up, the first size would be slower. */
 const WARM_UP = 2_000;
 const CREATES_AT_ONCE = 16;
 const CLASS = 'blue';
@@ -28,8 +28,8 @@ const CLASS = 'blue';
 const nameOf = (index: number): string => `bench-${index}`;
 
 /**
- * Costs of a reconcile in one process with few and with many deployments of ten machines. Machines are declared Running
- * by the bench: only the deployment controller is measured.
+ * Measures a reconcile in one process, with few and with many deployments of ten machines. Only the deployment controller is
+ * measured, so the benchmark sets the machines to Running itself.
  */
 export async function* deploymentCosts(counts: readonly number[]): AsyncGenerator<DeploymentCost> {
   const stack = await startStack();
@@ -67,7 +67,7 @@ async function measure(stack: Stack, count: number): Promise<DeploymentCost> {
     await sleep(realClock, 1_000);
     const before = cpuMs(pid);
     latencies.push(...(await change(stack, count, CHANGES)));
-    // Effects of the last changes count as part of them.
+    // The effects of the last changes belong to the measurement.
     await sleep(realClock, 500);
     costs.push((cpuMs(pid) - before) / CHANGES);
   }
@@ -86,7 +86,7 @@ async function makeDeployments(stack: Stack, from: number, to: number): Promise<
   await Promise.all(Array.from({ length: CREATES_AT_ONCE }, worker));
 }
 
-/** Changes deployments one after the other, each when the status of the previous one contains its change. */
+/** Changes deployments one after the other. Each change waits until the status contains the previous one. */
 async function change(stack: Stack, count: number, changes: number): Promise<number[]> {
   const resource = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);
   const { metadata } = await resource.list({ limit: 1 });
@@ -123,7 +123,7 @@ async function change(stack: Stack, count: number, changes: number): Promise<num
   return latencies;
 }
 
-/** Plays the machine controller's part: every machine that appears is Running at once. */
+/** Replaces the machine controller: sets every new machine to Running at once. */
 function declareRunning(stack: Stack, signal: AbortSignal): { reach(count: number): Promise<void> } {
   const resource = stack.client.resource<Machine>(machines, NAMESPACE);
   let running = 0;

@@ -18,7 +18,7 @@ const KILLS = 3;
 
 const seconds = (since: number): number => (performance.now() - since) / 1000;
 
-/** Processes that hand their work over to each other, with the timings that they have by default. */
+/** Several replicas of a program that replace each other as the leader, with their default timings. */
 class Relay {
   readonly #stack: Stack;
   #replicas = FLEET;
@@ -36,7 +36,7 @@ class Relay {
     return binary;
   }
 
-  /** A fleet of machines without VMs, its leader, and a standby. */
+  /** Creates a fleet of machines without VMs, starts a leader and a standby. */
   async begin(): Promise<void> {
     await this.#stack.makeClass('local');
     this.#leader = await this.#start();
@@ -45,17 +45,20 @@ class Relay {
     this.#next = await this.#start();
   }
 
-  /** Ends the leader by a signal; resolves to the seconds until another holds the Lease, and until it has made a machine. */
+  /**
+   * Ends the leader with a signal. Returns the seconds until another replica holds the Lease, and until it has created a
+   * machine.
+   */
   async pass(signal: 'SIGTERM' | 'SIGKILL'): Promise<{ readonly held: number; readonly worked: number }> {
     const { client } = this.#stack;
     const [leader, next] = [this.#leader, this.#next];
     if (leader === undefined || next === undefined) throw new Error('no replica has become the leader yet');
     const { spec } = await client.resource(leases, NAMESPACE).get(LEASE);
-    // Not always at the same moment between two renewals.
+    // A random delay, so that the signal is not always at the same time between two renewals.
     await sleep(realClock, Math.random() * 2_000);
     const since = performance.now();
     leader.kill(signal);
-    // Requested while no replica leads.
+    // A change while no replica is the leader.
     this.#replicas += 1;
     const asked = client
       .resource<MachineDeployment>(machineDeployments, NAMESPACE)
@@ -85,7 +88,7 @@ class Relay {
   }
 }
 
-/** Seconds from SIGTERM to the end of a machine controller whose cloud does not answer. */
+/** The seconds from SIGTERM to the end of a machine controller whose cloud does not answer. */
 async function stopDuringCall(stack: Stack): Promise<number> {
   const asked = Promise.withResolvers<void>();
   const cloud = createServer(() => asked.resolve());
@@ -114,7 +117,7 @@ async function stopDuringCall(stack: Stack): Promise<number> {
 
 const spread = (times: readonly number[]): string => `of ${times.map((time) => time.toFixed(2)).join(', ')}`;
 
-/** The time without a leader, measured with real processes and a separate control plane. */
+/** The time without a leader, with real processes and a separate control plane. */
 export async function* handOverFigures(): AsyncGenerator<Figure> {
   const stack = await startStack({ planeFlags: ['--no-controllers'] });
   const relay = new Relay(stack);

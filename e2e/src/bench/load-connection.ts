@@ -1,6 +1,6 @@
 import { connect, type TLSSocket } from 'node:tls';
 
-/** Address and identity of a load. */
+/** The address and the identity of the client. */
 export interface LoadTarget {
   readonly port: number;
   readonly caCertificate: string;
@@ -18,8 +18,8 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const LENGTH = /\r\ncontent-length: (\d+)\r\n/i;
 
 /**
- * One keep-alive connection that sends one request after another. A client of its own, because a real one costs more CPU
- * a request than the server and would measure itself. It reads answers with a Content-Length alone.
+ * A keep-alive connection that sends one request after the other. A complete HTTP client would use more CPU per request than
+ * the server. It only reads answers with a Content-Length.
  */
 export class LoadConnection {
   readonly #socket: TLSSocket;
@@ -50,7 +50,7 @@ export class LoadConnection {
     });
   }
 
-  /** Resolves with the status of the answer once its body is read whole. */
+  /** Sends a request. Resolves with the status when the whole body was read. */
   send({ method, path, body = '', contentType = 'application/json' }: LoadRequest): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     this.#waiting = { resolve, reject };
@@ -90,7 +90,9 @@ export class LoadConnection {
   }
 }
 
-/** Sends every request of a source over many connections at once. @returns the seconds that took @throws for another status */
+/**
+ * Sends all requests over several connections at the same time. @returns the duration in seconds @throws for another status
+ */
 export async function drive(
   connections: readonly LoadConnection[],
   requests: Iterator<LoadRequest>,

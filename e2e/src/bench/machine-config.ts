@@ -62,7 +62,7 @@ const configOf = (files: number, mark: string) => ({
   },
 });
 
-/** Time of the thread that renders: what passes says more of the machine's other work. */
+/** The CPU time of the rendering thread. The elapsed time would depend on other load of the machine. */
 interface Spent {
   readonly cpuMs: number;
   readonly wallMs: number;
@@ -71,7 +71,7 @@ interface Spent {
 const API = { apiVersion: 'machineconfiguration.openshift.io/v1' } as const;
 const metaOf = (name: string) => ({ name, uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' });
 
-/** Rendering alone: cold, and of the same inputs again. */
+/** Measures rendering: once with an empty cache, and then with the same inputs. */
 function* rendering(): Generator<Figure> {
   const inputs = () =>
     Array.from(
@@ -116,7 +116,7 @@ const counting = (fetch: (request: Request) => Promise<Response>, counts: { writ
     return fetch(request);
   });
 
-/** Disks of machines that booted with a config. */
+/** The disk of a machine that has booted with a config. */
 function imageOf(config: MachineConfig): DiskImage {
   const base64 = (content: Uint8Array) => Buffer.from(content).toString('base64');
   const entries = [...wantedDisk(config).entries].map(([path, entry]) => [
@@ -141,13 +141,13 @@ function instantHost(image: DiskImage): DaemonHost {
   };
 }
 
-/** A cluster in this process: API server, controllers and daemons that work at once. */
+/** A cluster in this process, with an API server, controllers and daemons. */
 class Bench {
   readonly controllers = { writes: 0 };
   readonly daemons = { writes: 0 };
   readonly #stop = new AbortController();
   readonly client: KubeClient;
-  /** The content of the disk of a new machine: the config server served the target. */
+  /** The disk of a new machine. The config server served it the target of its pool. */
   firstImage: DiskImage = {};
   readonly #close: () => Promise<void>;
 
@@ -192,7 +192,7 @@ class Bench {
     this.#runDaemons(createClient({ transport: counting(fetch, this.daemons), userAgent: 'daemons', clock }), runtime);
   }
 
-  /** The daemon of every node, on a machine whose disk and boots take no time. */
+  /** Runs the daemon of every node. Writes to the disk and reboots take no time. */
   #runDaemons(client: KubeClient, runtime: InformerRuntime): void {
     const cache = createInformer<Node>(client, nodes, runtime);
     const { signal } = this.#stop;
@@ -324,9 +324,9 @@ async function* idle(): AsyncGenerator<Figure> {
   }
 }
 
-/** Rendering, a rollout and a quiet fleet. */
+/** Measures rendering, a rollout and an idle fleet. */
 export async function* machineConfigFigures(): AsyncGenerator<Figure> {
-  // Everything runs in this process, and its virtual clock does not keep the process alive.
+  // Everything runs in this process with a virtual clock, which does not keep the process alive.
   const alive = setInterval(() => undefined, 1_000);
   try {
     yield* rendering();

@@ -13,7 +13,7 @@ import { machineFigures } from './machines/index.ts';
 import { planFigures } from './plan.ts';
 import { startFigures } from './start.ts';
 
-/** Figures of the Go original for the same work on the same machine, and the goals set against them. */
+/** The figures of the Go original for the same work on the same machine, and the goals that follow from them. */
 const GOALS: Readonly<Record<string, { original: string; goal: string }>> = {
   '0 → 100 machines Running and available': {
     original: '23 s; 10.3 writes, 6.2 reads; 35 ms CPU',

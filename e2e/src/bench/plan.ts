@@ -22,7 +22,7 @@ const templateOf = (name: string) => ({
   spec: { class: { kind: 'MachineClass', name } },
 });
 
-/** A pool with machines of one class whose class changes, one machine at a time. */
+/** The input of a rollout: a pool with machines of one class that changes. It replaces one machine at a time. */
 function asked(count: number): SimulationInput {
   const labels = { ...LABELS, 'machine-template-hash': templateHash(templateOf('blue'), undefined) };
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } as const;
@@ -72,7 +72,7 @@ function asked(count: number): SimulationInput {
   };
 }
 
-/** The computation of `mcm plan` after all reads: a rollout of many machines, one after the other. */
+/** Measures the computation of `mcm plan` after all reads, for a rollout that replaces many machines one by one. */
 export function* planFigures(): Generator<Figure> {
   const input = asked(MACHINES);
   const before = process.cpuUsage();

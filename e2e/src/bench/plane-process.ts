@@ -8,12 +8,12 @@ import { parse } from 'yaml';
 import { MACHINE_SETS, machineSet } from './bench-objects.ts';
 import { LoadConnection, type LoadTarget } from './load-connection.ts';
 
-/** A plane in a process of its own, with our CRDs. */
+/** A control plane in a separate process, with the CRDs of mcm. */
 export interface PlaneProcess extends LoadTarget {
   readonly pid: number;
-  /** Milliseconds from the start of the process until it said `ready`. */
+  /** Milliseconds from the start of the process until it printed `ready`. */
   readonly readyMs: number;
-  /** The uid of the machine set that machines belong to. */
+  /** The UID of the MachineSet that owns the machines. */
   readonly owner: string;
   connect(count: number): Promise<LoadConnection[]>;
   stop(): Promise<void>;
@@ -30,7 +30,7 @@ async function createOwner(connection: LoadConnection): Promise<string> {
   return (JSON.parse(connection.text) as { metadata: { uid: string } }).metadata.uid;
 }
 
-/** Starts `control-plane` with a store in memory, or in a fresh folder. Linux only. */
+/** Starts `control-plane` with a store in memory or in a new folder. Linux only. */
 export async function startPlane(store: 'memory' | 'sqlite'): Promise<PlaneProcess> {
   const dir = mkdtempSync(join(tmpdir(), 'mcm-bench-'));
   const file = join(dir, 'kubeconfig');

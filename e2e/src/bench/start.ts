@@ -10,14 +10,17 @@ import { atMost, type Figure, percentile } from './machines/figure.ts';
 
 const RUNS = 5;
 const COMMAND_RUNS = 10;
-/** Time limit from the start of the process until its flags are read, measured with `--help`. A command of `mcm` must end in that time. */
+/**
+ * Limit in milliseconds for the start of a process until it has read its flags, measured with `--help`. A command of `mcm`
+ * must end in this time.
+ */
 const START_MS = 400;
-/** Time limit of a command as a user starts it: by the file `mcm` of a clone, with its requests. */
+/** Limit in milliseconds for a command that a user starts with the file `mcm` in a clone, including its requests. */
 const COMMAND_MS = 500;
-/** From the start of the process to its line `ready`. */
+/** Limit in milliseconds from the start of a process to its line `ready`. */
 const READY_MS = 2_000;
 
-/** What a program took until it said something. */
+/** The cost of a program until it printed a line. */
 interface Said {
   readonly ms: number;
   readonly cpuMs: number;
@@ -28,7 +31,7 @@ interface Running extends Said {
   stop(): Promise<void>;
 }
 
-/** Starts a program and resolves at its line `ready`. */
+/** Starts a program. Resolves when it prints `ready`. */
 async function start(args: readonly string[]): Promise<Running> {
   const begin = performance.now();
   const child = spawn(process.execPath, [...args], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -49,7 +52,7 @@ async function start(args: readonly string[]): Promise<Running> {
   return { ms, cpuMs: cpuMs(pid), rssMb: rssMb(pid), stop };
 }
 
-/** The program prints this on standard error at its end. */
+/** The program runs this code at its end, which prints its cost to standard error. */
 const TELLS = `process.on('exit', () => {
   const { user, system } = process.cpuUsage();
   process.stderr.write('USED ' + (user + system) / 1e3 + ' ' + process.memoryUsage.rss() / 1e6 + '\\n');
@@ -60,11 +63,11 @@ interface Called {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd?: string;
-  /** Exit codes that are no error. */
+  /** Exit codes that do not count as errors. */
   readonly codes?: readonly number[];
 }
 
-/** Runs a command from its start to its end. */
+/** Runs a command until it ends. */
 async function whole(tells: string, { file, args, cwd = ROOT, codes = [0] }: Called): Promise<Said> {
   const begin = performance.now();
   const env = { ...process.env, NODE_OPTIONS: `--require="${tells}"` };
@@ -77,14 +80,14 @@ async function whole(tells: string, { file, args, cwd = ROOT, codes = [0] }: Cal
   return { ms, cpuMs: Number(cpu), rssMb: Number(mb) };
 }
 
-/** A program from its start to its line `ready`. */
+/** Runs a program until it prints `ready`. */
 async function untilReady(args: readonly string[]): Promise<Said> {
   const running = await start(args);
   await running.stop();
   return running;
 }
 
-/** The medians of some runs, one after the other. */
+/** The median costs of several consecutive runs. */
 async function medians(once: () => Promise<Said>, count = RUNS): Promise<Said> {
   const runs: Said[] = [];
   for (let run = 0; run < count; run += 1) runs.push(await once());
@@ -94,7 +97,7 @@ async function medians(once: () => Promise<Said>, count = RUNS): Promise<Said> {
 
 const note = ({ cpuMs: cpu, rssMb: mb }: Said): string => `${cpu.toFixed(0)} ms CPU, ${mb.toFixed(0)} MB`;
 
-/** Flags with which every program of `tools/src/bundle/binaries.ts` becomes ready with an empty control plane. */
+/** The flags with which each program of `tools/src/bundle/binaries.ts` becomes ready with an empty control plane. */
 function readyFlags(kubeconfig: string, folder: string): Readonly<Record<string, readonly string[]>> {
   const common = [`--control-kubeconfig=${kubeconfig}`, '--port=0', '--leader-elect=false', '--log-level=silent'];
   const controller = [...common, `--target-kubeconfig=${kubeconfig}`, '--namespace=default'];
@@ -115,20 +118,20 @@ function readyFlags(kubeconfig: string, folder: string): Readonly<Record<string,
 /** Commands of `mcm` without requests. */
 const COMMANDS = [['--help'], ['version'], ['completion', 'bash']] as const;
 
-/** Daily commands, as users call them in a clone, on the fleet of `mcm up`. */
+/** Measures frequent commands as users run them in a clone, with the fleet of `mcm up`. */
 async function* dailyFigures(mcm: string, tells: string, folder: string): AsyncGenerator<Figure> {
   const daily = [
     { args: ['version'] },
     { args: ['--help'] },
     { args: ['tree'] },
     { args: ['explain', 'machinedeployment/workers'] },
-    // The deployment of the example is new: the plan has steps.
+    // The deployment of the example does not exist, so the plan has steps and the exit code is 1.
     { args: ['plan', '-f', join(ROOT, 'examples/machine-deployment.yaml')], codes: [1] },
   ];
   const fleet = await start([mcm, 'up', '--no-tty', '--quiet', `--data-dir=${join(folder, '.mcm')}`]);
   try {
     const called = { file: join(ROOT, 'mcm'), cwd: folder };
-    // The first command of a clone prepares the others.
+    // The first command in a clone builds a cache, so it is not measured.
     await whole(tells, { ...called, args: ['version'] });
     for (const one of daily) {
       const said = await medians(() => whole(tells, { ...called, ...one }), COMMAND_RUNS);
@@ -139,7 +142,7 @@ async function* dailyFigures(mcm: string, tells: string, folder: string): AsyncG
   }
 }
 
-/** How long each program as it is shipped takes to start, and to be ready. */
+/** Measures how long each bundled program takes to start and to become ready. */
 export async function* startFigures(): AsyncGenerator<Figure> {
   const folder = mkdtempSync(join(tmpdir(), 'mcm-start-'));
   const [kubeconfig, tells] = [join(folder, 'kubeconfig'), join(folder, 'tells.cjs')];

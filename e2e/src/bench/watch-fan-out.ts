@@ -8,7 +8,7 @@ import type { PlaneProcess } from './plane-process.ts';
 export interface FanOut {
   readonly changes: number;
   readonly seconds: number;
-  /** Events that a watcher has not got. */
+  /** Events that a watcher did not receive. */
   readonly lost: number;
   readonly misplaced: number;
   /** Milliseconds from sending a change to its arrival at a watcher. */
@@ -22,14 +22,14 @@ const CHANGES_A_SECOND = 1_000;
 const OBJECTS = 200;
 const WRITERS = 32;
 const TICK_MS = 10;
-/** Events that take longer than this are counted as lost. */
+/** After this time, events count as lost. */
 const PATIENCE_MS = 30_000;
 const MARK = Buffer.from('"change":"');
 const VERSION = Buffer.from('"resourceVersion":"');
 const NEWLINE = 10;
 const QUOTE = 34;
 
-/** Reads one watch. Records the time of each change, and whether versions only increase. */
+/** Reads one watch. Records the time of each change, and whether resource versions only increase. */
 class Watcher {
   seen = 0;
   misplaced = 0;
@@ -70,14 +70,14 @@ function openWatch(options: RequestOptions, take: (chunk: Buffer) => void): Prom
     get(options, (answer) => {
       if (answer.statusCode !== 200) reject(new Error(`a watch was answered with status ${answer.statusCode}`));
       answer.on('data', take);
-      // The plane ends while the watches are still open.
+      // The control plane ends while the watches are open, so errors are ignored.
       answer.on('error', () => undefined);
       resolve();
     }).on('error', reject);
   });
 }
 
-/** Opens many watches of one kind while it changes at a constant rate. */
+/** Opens many watches of one kind, and changes its objects at a constant rate. */
 export async function watchFanOut(plane: PlaneProcess): Promise<FanOut> {
   const connections = await plane.connect(WRITERS);
   const [first] = connections;
@@ -120,7 +120,7 @@ export async function watchFanOut(plane: PlaneProcess): Promise<FanOut> {
   };
 }
 
-/** Sends the changes at their rate over the next free connection. */
+/** Sends the changes at a constant rate, each over the next free connection. */
 async function change(connections: readonly LoadConnection[], sent: number[]): Promise<void> {
   const start = performance.now();
   let next = 0;

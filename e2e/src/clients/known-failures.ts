@@ -1,10 +1,10 @@
 import { parse } from 'yaml';
 import type { Outcome } from './outcomes.ts';
 
-/** Failures that are expected, with their reasons, by suite and by the name of the test. */
+/** Expected failures with their reasons, by suite and by the name of the test. */
 export type KnownFailures = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** Parses the file of known failures. @throws Error that names the suite and the test */
+/** Parses the file of expected failures. @throws Error with the suite and the test */
 export function readKnownFailures(text: string): KnownFailures {
   const value = (parse(text) ?? {}) as Record<string, Record<string, unknown> | null>;
   for (const [suite, tests] of Object.entries(value)) {
@@ -19,7 +19,7 @@ export function readKnownFailures(text: string): KnownFailures {
   );
 }
 
-/** The differences of a run from the known failures, as sentences. Empty: the run is as expected. */
+/** The differences between the results and the expected failures, as sentences. Empty if there are none. */
 export function surprises(outcomes: readonly Outcome[], known: Readonly<Record<string, string>>): string[] {
   const passed = new Set(outcomes.filter((each) => each.passed).map(({ name }) => name));
   const failed = new Set(outcomes.filter((each) => !each.passed).map(({ name }) => name));

@@ -5,8 +5,8 @@ import { missingPrograms, runSuite } from './run-suite.ts';
 import { SUITES } from './suites.ts';
 
 /**
- * `pnpm clients [SUITE...]`: runs the suites of other projects whose programs are in the folder `MCM_CLIENTS`. The exit status is 1 if a
- * result differs from `e2e/clients/known-failures.yaml`.
+ * `pnpm clients [SUITE...]` runs the test suites of other projects. Their programs are in the folder `MCM_CLIENTS`. The exit
+ * status is 1 if a result differs from `e2e/clients/known-failures.yaml`.
  */
 const KNOWN = join(import.meta.dirname, '../../clients/known-failures.yaml');
 
@@ -29,7 +29,7 @@ for (const suite of SUITES.filter(({ name }) => asked.length === 0 || asked.incl
   const missing = missingPrograms(suite, dir);
   if (missing.length > 0) {
     process.stdout.write(`${suite.name}: not run, missing ${missing.join(', ')}\n`);
-    // A suite that was requested by name must run.
+    // A suite that the user has named must run, so it counts as failed if its programs are missing.
     isRed ||= asked.includes(suite.name);
     continue;
   }

@@ -15,7 +15,8 @@ interface GinkgoSpec {
 const RAN: ReadonlySet<string> = new Set(['passed', 'failed', 'panicked', 'timedout', 'interrupted', 'aborted']);
 
 /**
- * Reads a JSON report of Ginkgo (`--ginkgo.json-report`). A failed setup of the suite counts as a failure with its own name.
+ * Reads a JSON report of Ginkgo (`--ginkgo.json-report`). If the setup of the suite failed, the result contains this failure
+ * with its own name.
  * @throws Error if the text is not a report of the suite
  */
 export function readGinkgo(text: string): Outcome[] {
@@ -32,8 +33,8 @@ export function readGinkgo(text: string): Outcome[] {
 }
 
 /**
- * Reads the output of a Go test program with `-test.v`. Only tests without subtests count, so no result counts twice. A test that started and
- * has no result failed, because the program ended during it.
+ * Reads the output of a Go test program with `-test.v`. Tests with subtests are left out, so that no result counts twice. A
+ * test that started and has no result has failed, because the program ended during it.
  */
 export function readGoTest(text: string): Outcome[] {
   const results = new Map<string, boolean | undefined>();

@@ -6,7 +6,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { type Outcome, readGinkgo, readGoTest } from './outcomes.ts';
 import type { Program, Suite } from './suites.ts';
 
-/** Programs of a suite that the folder does not have. */
+/** The programs of a suite that are missing in the folder. */
 export const missingPrograms = (suite: Suite, dir: string): string[] =>
   suite.programs.map(({ path }) => path).filter((path) => !existsSync(join(dir, path)));
 
@@ -30,7 +30,10 @@ function run(program: Program, dir: string, args: readonly string[], kubeconfig:
   });
 }
 
-/** The results of a program. A program that ends with an error and reports no failure has one, with the end of its output. */
+/**
+ * The results of a program. If it ends with an error and reports no failure, one failure with the end of its output is
+ * added.
+ */
 async function outcomesOf(program: Program, dir: string, folder: string): Promise<Outcome[]> {
   const kubeconfig = join(folder, 'kubeconfig');
   const report = join(folder, `${basename(program.path)}.json`);
@@ -48,9 +51,9 @@ async function outcomesOf(program: Program, dir: string, folder: string): Promis
 }
 
 /**
- * Runs the programs of a suite, each with its own control plane, because suites of envtest expect a new cluster.
- * @param dir the folder with the programs
- * @throws Error when a program cannot be started
+ * Runs the programs of a suite. Each program has its own control plane, because suites of envtest expect a new cluster.
+ * @param dir The folder with the programs
+ * @throws Error if a program cannot be started
  */
 export async function runSuite(suite: Suite, dir: string): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];

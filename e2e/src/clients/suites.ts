@@ -2,13 +2,13 @@ import { join } from 'node:path';
 
 /** One program of a suite. */
 export interface Program {
-  /** Its path below the folder of the programs. */
+  /** The path of the program in the folder of programs. */
   readonly path: string;
-  /** Its working folder below the folder of the programs. */
+  /** The working directory in the folder of programs. */
   readonly cwd: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** The form of its results. */
+  /** The format of the results. */
   readonly results: 'ginkgo' | 'go-test';
 }
 
@@ -20,7 +20,7 @@ export interface Suite {
   readonly programs: readonly Program[];
 }
 
-/** Tests of envtest use the cluster of `KUBECONFIG` instead of their own. */
+/** With this variable, tests of envtest use the cluster of `KUBECONFIG`. Otherwise, they would start their own. */
 const EXISTING = { USE_EXISTING_CLUSTER: 'true' };
 
 const goPackages = (suite: string, folder: string, names: readonly string[], results: Program['results']): Program[] =>
@@ -32,7 +32,7 @@ const goPackages = (suite: string, folder: string, names: readonly string[], res
     results,
   }));
 
-/** Specs that do not start containers themselves are a part of `[Conformance]`, and the others need a kubelet. */
+/** Part of the `[Conformance]` specs: those that do not need running containers. The others need a kubelet. */
 const CONFORMANCE = [
   '--provider=local',
   '--ginkgo.focus=\\[Conformance\\]',
@@ -40,7 +40,7 @@ const CONFORMANCE = [
   '--allowed-not-ready-nodes=-1',
 ];
 
-/** All suites. The README of `e2e/clients` describes the layout of the folder. */
+/** All suites. The README of `e2e/clients` describes the folder. */
 export const SUITES: readonly Suite[] = [
   {
     name: 'controller-runtime',

@@ -11,9 +11,9 @@ const machineClass: MachineClass = {
 };
 
 /**
- * Calls once with each kind of credentials in real time. The SDK then loads modules and reads configuration files, which a virtual clock does not
- * wait for.
- * @param variables The process's AWS variables, which are set during the call.
+ * Calls AWS once with each kind of credentials in real time. The SDK then loads modules and reads configuration files. A
+ * virtual clock would not wait for this.
+ * @param variables The AWS variables of the process, which are set during the call.
  */
 export async function warmUp(variables: Readonly<Record<string, string>>): Promise<void> {
   await loadSdk();

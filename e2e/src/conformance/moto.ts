@@ -23,9 +23,9 @@ const first = (text: string, pattern: RegExp): string => {
   return found;
 };
 
-/** The usual target with the predefined resources of a moto server: images, subnets and groups. @param server Its origin */
+/** The conformance target for a moto server, with its predefined images, subnets and groups. @param server Its origin */
 export async function targetOnMoto(server: string): Promise<Omit<ConformanceTarget, 'createDriver'>> {
-  // One that is there already is refused, which is as good.
+  // If the profile already exists, the request is refused. This is ignored.
   await ask(server, 'CreateInstanceProfile&InstanceProfileName=nodes', 'iam', '2010-05-08');
   const ami = first(await ask(server, 'DescribeImages'), /<imageId>(ami-\w+)</);
   const subnetID = first(await ask(server, 'DescribeSubnets'), /<subnetId>(subnet-\w+)</);

@@ -15,12 +15,15 @@ const KEYS = {
   CONFORMANCE_KEY_ID: 'AKIAFAKEREEF00000001',
   CONFORMANCE_KEY: 'fake/secret+reef-1',
 } as const;
-/** The same for Compute Engine, whose credentials are a document. */
+/** The credentials for Compute Engine, which are a JSON document. */
 export const GCP_KEYS = {
   CONFORMANCE_KEY: JSON.stringify({ type: 'service_account', project_id: 'p', private_key: 'not-to-be-told' }),
 } as const;
 
-/** The configuration that the command is given too, `e2e/testdata/conformance`. @param variables What its Secret takes from the environment */
+/**
+ * The configuration in `e2e/testdata/conformance`, which the tests also give to the command. @param variables The values
+ * that its Secret reads from the environment
+ */
 export function configOf(
   provider: 'aws' | 'azure' | 'gcp',
   variables: Readonly<Record<string, string>> = KEYS,
@@ -32,7 +35,7 @@ export function configOf(
 const reported = (outcomes: readonly Outcome[], state: Outcome['state']): readonly string[] =>
   outcomes.filter((each) => each.state === state).map(({ scenario }) => scenario.name);
 
-/** Plays one scenario, which must pass. @param without the only scenarios that may be skipped */
+/** Runs one scenario and requires that it passes. @param without The scenarios that may be skipped */
 export async function proves(target: ConformanceTarget, name: string, without: readonly string[] = []): Promise<void> {
   const { outcomes } = await runConformance(target, { only: name });
   expect(outcomes.map(({ scenario }) => scenario.name)).toEqual([name]);
@@ -42,8 +45,8 @@ export async function proves(target: ConformanceTarget, name: string, without: r
 }
 
 /**
- * Runs all scenarios on an emulator of another project. Only the listed differences to the cloud may fail. A listed scenario that passes is also an
- * error.
+ * Runs all scenarios with an emulator of another project. Only the scenarios in the list of known differences may fail. If
+ * one of these passes, it is also an error.
  */
 export async function provesOn(
   target: ConformanceTarget,

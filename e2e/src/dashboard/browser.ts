@@ -5,7 +5,7 @@ import { type BrowserContext, chromium } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** Path of a Chromium on this machine (`$MCM_CHROMIUM`, else on the path); undefined if it does not exist. */
+/** The path of Chromium: `$MCM_CHROMIUM`, otherwise the first one on the search path. Undefined if there is none. */
 export const chromiumPath: string | undefined = [
   process.env.MCM_CHROMIUM ?? '',
   ...(process.env.PATH ?? '').split(delimiter).flatMap((dir) => NAMES.map((name) => join(dir, name))),
@@ -18,7 +18,7 @@ export const chromiumPath: string | undefined = [
   }
 });
 
-/** A browser with a separate profile that contacts only the requested address. */
+/** Starts a browser with a new profile. It connects only to the requested address. */
 export async function startBrowser(
   executablePath: string,
 ): Promise<{ readonly context: BrowserContext; close(): Promise<void> }> {

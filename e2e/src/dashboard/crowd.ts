@@ -11,13 +11,13 @@ import {
 } from '@mcm/api';
 import { type KubeClient, type Lease, leases, type Random, withoutUndefined } from '@mcm/kube';
 
-/** A deployment of a crowd. */
+/** One deployment of the fleet. */
 export interface Band {
   readonly name: string;
   readonly machines: number;
-  /** The machines that are not Running, by their state. */
+  /** The number of machines that are not Running, by state. */
   readonly states?: Readonly<Partial<Record<State, number>>>;
-  /** Old machines of a rollout. */
+  /** Machines with the older template of a rollout. */
   readonly old?: number;
   readonly problem?: string;
   readonly paused?: boolean;
@@ -137,7 +137,7 @@ async function addBand(client: KubeClient, band: Band, random: Random): Promise<
     const suffix = Math.floor(random.next() * 36 ** 5)
       .toString(36)
       .padStart(5, '0');
-    // The machines with problems are among the others.
+    // The machines with problems are distributed among the others.
     const state = states[Math.floor(index / Math.max(1, Math.floor(band.machines / Math.max(1, states.length))))];
     const isTurn = index % Math.max(1, Math.floor(band.machines / Math.max(1, states.length))) === 0;
     made.push(addOne(client, set, `${band.name}-6f7c9-${suffix}`, isTurn ? state : undefined, ZONES[index % 3] ?? ''));

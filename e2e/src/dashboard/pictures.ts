@@ -24,7 +24,7 @@ const BANDS: readonly Band[] = [
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Replaces the machines of the gateway one after another, so that the pages have a history. */
+/** Replaces the machines of the deployment `gateway` one by one, so that the pages have a history. */
 async function rollGateway(client: KubeClient): Promise<string> {
   const api = client.resource<Machine>(machines, NAMESPACE);
   const old = (await api.list()).items.filter(({ metadata }) => metadata.name.startsWith('gateway-')).slice(0, 6);
@@ -78,7 +78,7 @@ async function shoot(page: Page, url: string, name: string, options: { width: nu
   await page.screenshot({ path: join(INTO, `${name}.png`) });
 }
 
-/** usage: pnpm dashboard:pictures. Writes the pictures of the documentation. Needs Chromium. */
+/** usage: pnpm dashboard:pictures. Writes the pictures for the documentation. Needs Chromium. */
 async function main(): Promise<void> {
   if (chromiumPath === undefined) throw new Error('Chromium is not installed; set MCM_CHROMIUM to its path');
   mkdirSync(INTO, { recursive: true });

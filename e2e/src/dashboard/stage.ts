@@ -24,12 +24,12 @@ import {
   seededRandom,
 } from '@mcm/kube';
 
-/** A hostile text in a status or an event. */
+/** A text with HTML, to test that statuses and events are escaped. */
 export const HOSTILE = `</pre></section><script>globalThis.owned=1</script><img src=x onerror="globalThis.owned=1">'"&amp;`;
 
 export const NAMESPACE = 'default';
 
-/** A dashboard over a plane in this process, with a rollout that waits for a drain that a budget blocks. */
+/** A dashboard for a control plane in this process. One rollout waits for a drain that a disruption budget blocks. */
 export interface DashboardStage {
   readonly url: string;
   readonly client: KubeClient;
@@ -38,7 +38,7 @@ export interface DashboardStage {
   setPhase(name: string, phase: string, description?: string): Promise<void>;
   /** Deletes a machine, as its controller does. */
   remove(name: string): Promise<void>;
-  /** Ends the dashboard; resolves to what starts it again on the same port. */
+  /** Stops the dashboard. Resolves to a function that starts it again on the same port. */
   interrupt(): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
@@ -153,7 +153,7 @@ async function setPhase(client: KubeClient, name: string, phase: string, descrip
   await api.patch(name, { type: 'merge', body: { status } }, { subresource: 'status' });
 }
 
-/** One pod that may never be evicted. */
+/** Creates a pod that may never be evicted. */
 async function blockDrain(client: KubeClient, node: string): Promise<void> {
   const api = client.resource(pods, NAMESPACE);
   const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'u', controller: true };

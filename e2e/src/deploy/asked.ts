@@ -12,7 +12,7 @@ export interface RoleObject {
   readonly rules: readonly Rule[];
 }
 
-/** The permissions of roles, as `namespace group/resource verb`; the namespace of a ClusterRole is `*`. */
+/** The permissions of roles as `namespace group/resource verb`. The namespace of a ClusterRole is `*`. */
 export const allowedBy = (roles: readonly RoleObject[]): ReadonlySet<string> =>
   new Set(
     roles.flatMap(({ metadata: { namespace = '*' }, rules }) =>
@@ -27,7 +27,10 @@ export const allowedBy = (roles: readonly RoleObject[]): ReadonlySet<string> =>
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch', PUT: 'update', DELETE: 'delete' };
 const RESOURCE = /^\/(?:api\/v1|apis\/([^/]+)\/[^/]+)(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/;
 
-/** What a request asks for, as {@link allowedBy} writes it: in its namespace and everywhere; empty for none of a resource. */
+/**
+ * The permission that a request needs, as in {@link allowedBy}: for its namespace, and for all namespaces. Empty if the
+ * request is for no resource.
+ */
 export function askedFor(method: string, path: string): readonly string[] {
   const [plain = '', query = ''] = path.split('?');
   const parts = RESOURCE.exec(plain);

@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { ROOT } from './sources.ts';
 import { declarationsIn, withoutComments } from './text/declaration-text.ts';
 
-/** `export … from '…'`: a star, a named star or a list. */
+/** `export … from '…'` with a star, a named star or a list. */
 const PASSED_ON = /^export (?:type )?(\*(?: as \w+)?|\{[^}]*\}) from '([^']+)'/gm;
 
 interface Package {
@@ -12,7 +12,7 @@ interface Package {
   readonly exports?: Readonly<Record<string, { readonly source?: string } | string>>;
 }
 
-/** Names of a list of exports: the original name and the exported name. */
+/** The entries of an export list: the original name and the exported name. */
 const renamed = (list: string): (readonly [there: string, here: string])[] =>
   list
     .replaceAll(/[{}]/g, '')
@@ -28,7 +28,7 @@ const renamed = (list: string): (readonly [there: string, here: string])[] =>
 function exportsOf(file: string): ReadonlyMap<string, string> {
   const source = readFileSync(file, 'utf8');
   const found = new Map<string, string>();
-  // A schema and its type share a name, and overloads do.
+  // A schema and its type have the same name, and so do overloads.
   for (const { name, text } of declarationsIn(source)) {
     const before = found.get(name);
     found.set(name, before === undefined ? text : `${before}\n${text}`);
@@ -53,7 +53,7 @@ const label = (there: string, here: string, text: string | undefined): string =>
   return there === here ? text : `// as ${here}\n${text}`;
 };
 
-/** A report of the exports of each public package. A review shows each change. */
+/** Generates a report of the exports of each public package, so that a review shows each change. */
 export function apiReportFiles(): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   for (const path of globSync('{packages,apps,providers}/*/package.json', { cwd: ROOT }).toSorted()) {

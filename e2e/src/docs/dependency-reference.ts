@@ -62,7 +62,7 @@ const readManifest = (path: string): Manifest => JSON.parse(readFileSync(join(RO
 
 /** The direct and indirect dependencies of a package. */
 function broughtBy(key: string, { snapshots }: Lock, found = new Set<string>()): ReadonlySet<string> {
-  // A package with peers is under its name and theirs: name@version(peer@version).
+  // The name of a package with peers is followed by the names of the peers: name@version(peer@version).
   const full = Object.keys(snapshots).find((each) => each === key || each.startsWith(`${key}(`));
   if (full === undefined) throw new Error(`pnpm-lock.yaml has no ${key}: run pnpm install`);
   const { dependencies = {}, optionalDependencies = {} } = snapshots[full] ?? {};
@@ -75,7 +75,10 @@ function broughtBy(key: string, { snapshots }: Lock, found = new Set<string>()):
   return found;
 }
 
-/** The page of the packages of others that published ones depend on. Throws for one of which no reason is given. */
+/**
+ * Generates the page about third-party dependencies of published packages. Throws an error if the reason for a dependency is
+ * missing.
+ */
 export function dependencyReferenceFiles(): ReadonlyMap<string, string> {
   const lock = parse(readFileSync(join(ROOT, 'pnpm-lock.yaml'), 'utf8')) as Lock;
   const users = new Map<string, string[]>();

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { ROOT } from './sources.ts';
 import { GENERATED, table } from './text/markdown.ts';
 
-/** The used parts of a structural schema. */
+/** The parts of a structural schema that the page uses. */
 interface Schema {
   readonly type?: string;
   readonly format?: string;
@@ -42,7 +42,7 @@ function rulesOf(schema: Schema, required: boolean): string {
   return [...rules].join('; ');
 }
 
-/** One row a field, children behind their parent. Well-known parts of metadata are Kubernetes' own. */
+/** One row for each field. The fields of an object are below the object. The standard fields of Kubernetes are left out. */
 function fieldRows(schema: Schema, path: string): string[][] {
   return Object.entries(schema.properties ?? {})
     .filter(([name]) => path !== '' || !['apiVersion', 'kind', 'metadata'].includes(name))
@@ -55,7 +55,7 @@ function fieldRows(schema: Schema, path: string): string[][] {
     });
 }
 
-/** A page for each API group, made of its CRDs. */
+/** Generates a page for each API group from its CRDs. */
 export function fieldReferenceFiles(): ReadonlyMap<string, string> {
   const folder = join(ROOT, 'deploy/crds');
   const crds = readdirSync(folder)

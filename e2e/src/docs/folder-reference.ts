@@ -16,12 +16,12 @@ const Layers = z.array(
 /** A layer of the architecture: its packages, and the purpose of each of their folders. */
 export type Layer = z.infer<typeof Layers>[number];
 
-/** Folders that every package may have. They hold no sources of the product. */
+/** Folders that every package may have. They contain no source code of the product. */
 const UNLISTED: ReadonlySet<string> = new Set(['testing', 'testdata', 'histories', 'generated']);
 
 export const readLayers = (): readonly Layer[] => Layers.parse(parse(readFileSync(join(ROOT, SOURCE), 'utf8')));
 
-/** Folders that exist and are not described, and folders that are described and do not exist. */
+/** Folders that exist without a description, and descriptions of folders that do not exist. */
 export function folderProblems(layers: readonly Layer[]): readonly string[] {
   const described = new Map(layers.flatMap(({ packages }) => Object.entries(packages)));
   const missing = packagesOfWorkspace().filter((path) => !described.has(path));
@@ -52,7 +52,7 @@ const foldersOf = (path: string): readonly string[] => {
   return [...new Set(below)].filter((folder) => folder !== '' && !UNLISTED.has(folder));
 };
 
-/** The page about folders and its picture. Throws an Error that names each folder without a description. */
+/** Generates the page about folders, and its picture. Throws an Error with the names of folders without a description. */
 export function folderReferenceFiles(): ReadonlyMap<string, string> {
   const layers = readLayers();
   const problems = folderProblems(layers);
@@ -84,7 +84,10 @@ const LINE = 18;
 const PADDING = 12;
 const COLUMN = 150;
 
-/** The packages in layers, the users above the used. Colors follow the theme of the viewer. */
+/**
+ * A picture of the packages in layers. A package is above the packages that it uses. The colors depend on the theme of the
+ * viewer.
+ */
 export function picture(layers: readonly Layer[]): string {
   let y = PADDING;
   const parts: string[] = [];

@@ -12,7 +12,7 @@ import { providerReferenceFiles } from './provider-reference.ts';
 import { ROOT } from './sources.ts';
 import { wordReferenceFiles } from './word-reference.ts';
 
-/** Every generated page of the documentation, and the manifests: path in the workspace, and text. */
+/** All generated pages and manifests: the path in the workspace, and the text. */
 export const generatedPages = (): ReadonlyMap<string, string> =>
   new Map([
     ...providerReferenceFiles(),
@@ -27,7 +27,7 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ...deployFiles(),
   ]);
 
-/** Files whose content is outdated. */
+/** The paths of generated files that are outdated. */
 export const stalePages = (pages = generatedPages()): readonly string[] =>
   [...pages].filter(([path, text]) => read(join(ROOT, path)) !== text).map(([path]) => path);
 
@@ -40,7 +40,7 @@ function read(file: string): string | undefined {
   }
 }
 
-/** Writes outdated files. @returns paths of the pages written */
+/** Writes outdated files. @returns the paths of the written files */
 export function writePages(): readonly string[] {
   const pages = generatedPages();
   const stale = stalePages(pages);

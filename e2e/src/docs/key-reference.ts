@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ROOT } from './sources.ts';
 import { GENERATED, table } from './text/markdown.ts';
 
-/** The files that hold the keys of labels and annotations, by the heading of their keys. */
+/** The files with the keys of labels and annotations. The property name is the heading of their keys on the page. */
 const FILES = {
   'Labels of machines': 'packages/api/src/constants/labels.ts',
   'Annotations of machines': 'packages/api/src/constants/annotations.ts',
@@ -11,15 +11,15 @@ const FILES = {
   'Annotations of machine configs': 'packages/machine-config/src/constants/annotations.ts',
 } as const;
 
-/** A key on the wire, with what its comment in the code says. */
+/** A key of a label or an annotation, with the comment from the code. */
 export interface KeyEntry {
   readonly key: string;
   readonly means: string;
 }
 
-/** An entry of a constant, with the comment above it. */
+/** Matches an entry of a constant and the comment above it. */
 const ENTRY = /(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*)?^ {2}\w+: '([^']+)',$/gm;
-/** The constants that hold keys; others in these files hold values. */
+/** Matches the constants with keys. Other constants in these files contain values. */
 const KEY_CONSTANTS = /^export const \w*(?:Labels|Annotations) = \{\n[\s\S]*?^\} as const;$/gm;
 
 const words = (comment: string): string =>
@@ -29,7 +29,7 @@ const words = (comment: string): string =>
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-/** The keys in the text of a file of constants. */
+/** The keys in a source file. */
 export const keysIn = (text: string): readonly KeyEntry[] =>
   [...text.matchAll(KEY_CONSTANTS)].flatMap(([constant]) =>
     [...constant.matchAll(ENTRY)].map(([, comment = '', key = '']) => ({ key, means: words(comment) })),
@@ -37,10 +37,10 @@ export const keysIn = (text: string): readonly KeyEntry[] =>
 
 const keysOf = (file: string): readonly KeyEntry[] => keysIn(readFileSync(join(ROOT, file), 'utf8'));
 
-/** Every key of a label or an annotation that the code reads or writes. */
+/** All keys of labels and annotations that the code reads or writes. */
 export const allKeys = (): readonly KeyEntry[] => Object.values(FILES).flatMap(keysOf);
 
-/** The page of labels and annotations, made of the constants and their comments. */
+/** Generates the page about labels and annotations, from the constants and their comments. */
 export function keyReferenceFiles(): ReadonlyMap<string, string> {
   const sections = Object.entries(FILES).map(([heading, file]) => {
     const rows = keysOf(file).map(({ key, means }) => [`\`${key}\``, means]);

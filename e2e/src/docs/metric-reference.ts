@@ -31,7 +31,7 @@ function library(): Metrics {
   return metrics;
 }
 
-/** Name, type, labels and help of all that a registry has. */
+/** The rows of a table: the name, the type, the labels and the help of each metric of a registry. */
 function rows({ registry }: Metrics, except: ReadonlySet<string>): string[][] {
   return registry
     .getMetricsAsArray()
@@ -44,7 +44,7 @@ function rows({ registry }: Metrics, except: ReadonlySet<string>): string[][] {
     });
 }
 
-/** The registries of every binary, with all that each has. */
+/** The registries of all binaries, with all metrics of each binary. */
 function registries(): Readonly<Record<'shared' | 'manager' | 'controller' | 'config', Metrics>> {
   const manager = library();
   registerManagerMetrics(manager.meters, { deployments: empty, sets: empty, machines: empty });
@@ -65,7 +65,7 @@ function registries(): Readonly<Record<'shared' | 'manager' | 'controller' | 'co
   return { shared: library(), manager, controller, config };
 }
 
-/** Every metric by name, with its type and labels. */
+/** All metrics by name, with their types and labels. */
 export function knownMetrics(): ReadonlyMap<string, { readonly type: string; readonly labels: readonly string[] }> {
   const all = Object.values(registries()).flatMap((metrics) => rows(metrics, new Set()));
   const bare = (text: string): string => text.replaceAll('`', '');
@@ -77,7 +77,7 @@ export function knownMetrics(): ReadonlyMap<string, { readonly type: string; rea
   );
 }
 
-/** The page of all metrics, made of the registries of the two binaries. */
+/** Generates the page about metrics from the registries of the binaries. */
 export function metricReferenceFiles(): ReadonlyMap<string, string> {
   const { shared, manager, controller, config } = registries();
   const names = new Set(shared.registry.getMetricsAsArray().map(({ name }) => name));

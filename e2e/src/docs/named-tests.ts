@@ -2,15 +2,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './sources.ts';
 
-/** A test or a part of a document, as a page names it. */
+/** A reference of a page to a test or to a part of another page. */
 export interface NamedTest {
   readonly path: string;
-  /** `›` names a test by its title, `§` a document by words in it. */
+  /** `›` refers to the title of a test, and `§` to words in a document. */
   readonly sign: string;
   readonly words: string;
 }
 
-/** All that a page names: `file › title` between backticks is a test, `file § words` a document. */
+/** All references of a page, between backticks: `file › title` for a test, `file § words` for a document. */
 export const namedTests = (page: string): readonly NamedTest[] =>
   [...page.matchAll(/`([\w./-]+\.(?:ts|md)) ([›§]) ([^`]+)`/g)].map(([, path = '', sign = '', words = '']) => ({
     path,
@@ -18,17 +18,17 @@ export const namedTests = (page: string): readonly NamedTest[] =>
     words,
   }));
 
-/** A comment or an expectation is not a title, although it may contain the same words. */
+/** Whether a line cannot contain a title. Comments and expectations may contain the same words as a title. */
 const isTitleLess = (line: string): boolean => /^\s*(\/\/|\/?\*|expect\b)/.test(line);
 
-/** Whether a file has the words: of a test, where its title may stand, which for tables is among their rows. */
+/** Whether a file contains the words. For a test, they must be in a title, or in a row of a test table. */
 function has({ sign, words }: NamedTest, text: string): boolean {
   return sign === '§'
     ? text.includes(words)
     : text.split('\n').some((line) => line.includes(words) && !isTitleLess(line));
 }
 
-/** Named tests that do not exist. */
+/** References to tests or documents that do not exist. */
 export const absentTests = (named: readonly NamedTest[]): readonly string[] =>
   named
     .filter((one) => {

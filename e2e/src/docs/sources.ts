@@ -3,16 +3,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The workspace. */
+/** The path of the workspace. */
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** A file of the workspace, its path from there. */
+/** A file of the workspace, with its relative path. */
 export interface Source {
   readonly path: string;
   readonly text: string;
 }
 
-/** Paths of files that are in the repository or about to be, by git's patterns. */
+/** Paths of files in the repository, including new files, that match the patterns of git. */
 export const trackedFiles = (...patterns: readonly string[]): string[] =>
   execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns], {
     cwd: ROOT,

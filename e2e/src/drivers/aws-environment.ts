@@ -8,7 +8,10 @@ export const AWS_VARIABLES = {
   AWS_SHARED_CREDENTIALS_FILE: '/nonexistent/credentials',
 };
 
-/** Sets them, for the SDK reads the process's own, and warms the SDK up. @returns what sets back the variables of before */
+/**
+ * Sets these variables, because the SDK reads them from the process, and loads the modules of the SDK. @returns a function
+ * that restores the earlier values
+ */
 export async function inAwsEnvironment(): Promise<() => void> {
   const before = { ...process.env };
   for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];

@@ -22,7 +22,7 @@ const NAMESPACE = 'default';
 const CLASS = 'pool';
 const DAY_MS = 86_400_000;
 
-/** The kind of CRDs. */
+/** The kind CustomResourceDefinition. */
 export const CRDS: ResourceDefinition<KubeObject> = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
@@ -31,10 +31,10 @@ export const CRDS: ResourceDefinition<KubeObject> = {
   namespaced: false,
 };
 
-/** The parts of a cloud that a fleet uses. */
+/** The parts of an emulator that a fleet uses. */
 export type FleetCloud = Pick<Emulator, 'transport' | 'resources' | 'counts'>;
 
-/** A provider with the cloud that it runs on. */
+/** A provider, with its emulated cloud. */
 export interface FleetProvider<Spec, Credentials, Cloud extends FleetCloud = Emulator> {
   readonly cloud: (options: { readonly clock: VirtualClock; readonly power: Power }) => Cloud;
   readonly driver: (context: DriverContext) => DriverDefinition<Spec, Credentials>;
@@ -42,7 +42,10 @@ export interface FleetProvider<Spec, Credentials, Cloud extends FleetCloud = Emu
   readonly secret: Readonly<Record<string, string>>;
 }
 
-/** The real machine controller of a provider with the real driver, on an emulated cloud, in this process and on a virtual clock. Nodes join as VMs get power. */
+/**
+ * The real machine controller with the real driver of a provider, on an emulated cloud. It runs in this process with a
+ * virtual clock. When a VM is powered on, its Node joins.
+ */
 export class Fleet<Cloud extends FleetCloud = Emulator> {
   readonly clock: VirtualClock;
   readonly cloud: Cloud;
@@ -77,7 +80,7 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
   static async start<Spec, Credentials, Cloud extends FleetCloud>(
     provider: FleetProvider<Spec, Credentials, Cloud>,
   ): Promise<Fleet<Cloud>> {
-    // The SDKs turn the event loop many times within one call.
+    // The SDKs need several turns of the event loop within one call.
     const clock = new VirtualClock({ quietTurns: 8 });
     const plane = await startControlPlane({ clock, controllers: false });
     const client = createClient({
@@ -93,7 +96,7 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return new Fleet(plane, clock, { client, cloud, driver: driver as DriverDefinition<unknown, unknown> });
   }
 
-  /** Makes so many machines of the class, at once. */
+  /** Creates `count` machines of the class at the same time. */
   async make(count: number, prefix = 'm'): Promise<void> {
     const resource = this.#client.resource<Machine>(machines, NAMESPACE);
     for (let i = 0; i < count; i++)
@@ -136,7 +139,7 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return items.filter((event) => event.reason === reason).map(({ message = '' }) => message);
   }
 
-  /** Resolves with the virtual milliseconds that passed until so many run. */
+  /** Waits until `count` machines run. Resolves with the virtual milliseconds that passed. */
   untilRunning(count: number, maxMs = DAY_MS): Promise<number> {
     return this.clock.runUntil(async () => ((await this.phases()).Running ?? 0) === count, { maxMs });
   }
@@ -168,7 +171,7 @@ interface Parts<Cloud> {
   readonly driver: DriverDefinition<unknown, unknown>;
 }
 
-/** A Node, ready at once, for each VM that gets power. */
+/** Creates a Ready Node when a VM is powered on. */
 export function nodesOf(client: KubeClient): Power {
   const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] as const;
   return {

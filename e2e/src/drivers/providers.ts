@@ -13,10 +13,13 @@ import {
 import { AWS_VARIABLES } from './aws-environment.ts';
 import type { FleetCloud, FleetProvider } from './fleet.ts';
 
-// Modules load in real time, which a virtual clock does not see.
+// The SDK is loaded first, because loading takes real time and the test uses a virtual clock.
 await loadSdk();
 
-/** @param change of the provider spec; `ipv6PrefixCount: 1` and no source check make the most calls of a machine's life */
+/**
+ * @param change Changes of the provider spec. With `ipv6PrefixCount: 1` and a disabled source check, a machine needs the
+ * most calls
+ */
 export const aws = (change: object = {}): FleetProvider<AwsProviderSpec, AwsCredentials> => ({
   cloud: (options) => new Ec2Endpoint({ ...options, shutdownMs: 30_000, visibleAfterMs: 0, bootMs: 5_000 }),
   driver: (context) =>
@@ -85,7 +88,7 @@ export const gcp = (): FleetProvider<GcpProviderSpec, GcpCredentials> => ({
   secret: { serviceAccountJSON: JSON.stringify({ type: 'service_account', project_id: 'p', private_key: 'none' }) },
 });
 
-/** The local cloud writes the ids of its Nodes itself: there is no cloud controller that could write them differently. */
+/** The local cloud itself writes the provider IDs of its Nodes, so no cloud controller can write them differently. */
 export const local = (): FleetProvider<LocalProviderSpec, LocalCredentials, FleetCloud> => ({
   cloud: ({ clock, power }) => {
     const running = new Map<string, string>();

@@ -4,7 +4,7 @@ import { Wire } from './endpoints/wire.ts';
 import type { FleetProvider } from './fleet.ts';
 import { Stage } from './rows/stage.ts';
 
-/** A driver on the stage with its cloud behind a wire that sees every request. */
+/** A driver with its stage and its cloud, and a wire that records every request. */
 export interface Wired<Spec, Credentials> {
   readonly clock: VirtualClock;
   readonly cloud: Emulator;
@@ -14,12 +14,12 @@ export interface Wired<Spec, Credentials> {
   readonly left: () => readonly string[];
 }
 
-/** @param change What is other in the provider spec */
+/** @param change The changes of the provider spec */
 export function wired<Spec, Credentials>(
   { cloud: open, driver, machineClass, secret }: FleetProvider<Spec, Credentials>,
   change: object = {},
 ): Wired<Spec, Credentials> {
-  // The SDK of AWS turns the event loop many times within one call.
+  // The SDK of AWS needs several turns of the event loop within one call.
   const clock = new VirtualClock({ quietTurns: 8 });
   const cloud = open({ clock, power: noPower });
   const wire = new Wire(clock, cloud.transport);

@@ -5,9 +5,9 @@ import { parse, stringify } from 'yaml';
 const ACCOUNT = 'machine-controller-manager';
 
 /**
- * Installs the ServiceAccount of both controllers with its roles.
+ * Creates the ServiceAccount of both controllers with its roles.
  *
- * @returns an administrator's kubeconfig with a token of the account in place of the administrator's
+ * @returns the kubeconfig of an administrator, in which a token of the ServiceAccount replaces the credentials
  */
 export async function installedAccount(client: KubeClient, namespace: string, administrator: string): Promise<string> {
   const objects = installSections({ ...DEFAULT_INSTALL, namespace })

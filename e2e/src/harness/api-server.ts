@@ -7,33 +7,33 @@ import { parse } from 'yaml';
 import { sharedCluster } from './shared-cluster.ts';
 
 /**
- * The API server of a test that runs programs:
- * - the embedded control plane by default,
- * - with `KUBEBUILDER_ASSETS`, a real kube-apiserver from that folder, one for each test,
- * - with `MCM_E2E_KUBECONFIG`, a running one. It must only be used by these tests, which run in sequence and clean up.
+ * The API server for a test that runs programs:
+ * - by default, the embedded control plane.
+ * - with `KUBEBUILDER_ASSETS`, a real kube-apiserver from this folder. Each test starts its own.
+ * - with `MCM_E2E_KUBECONFIG`, a running API server. Only these tests may use it. They run one after the other and clean up.
  */
 export interface ApiServer {
   readonly kind: 'embedded' | 'real';
   readonly url: string;
-  /** Of an administrator. */
+  /** The kubeconfig of an administrator. */
   kubeconfig(): string;
-  /** Answers a request of an administrator for any host. */
+  /** Sends a request as an administrator. The host of the URL is ignored. */
   fetch(request: Request): Promise<Response>;
-  /** Of a real one that was started for the test. */
+  /** The audit log of a real API server, if the test started it. */
   readonly auditLog?: string;
   close(): Promise<void>;
 }
 
-/** The folder of the real programs; undefined without the variable. */
+/** The folder of the real programs; undefined if the variable is not set. */
 const realAssets = (): string | undefined => process.env.KUBEBUILDER_ASSETS || undefined;
 
-/** The kubeconfig of a real cluster that runs; undefined without the variable. */
+/** The kubeconfig of a running cluster; undefined if the variable is not set. */
 const realKubeconfig = (): string | undefined => process.env.MCM_E2E_KUBECONFIG || undefined;
 
-/** Whether tests must use a real API server. */
+/** Whether the user has selected a real API server. */
 export const isRealAsked = (): boolean => realAssets() !== undefined || realKubeconfig() !== undefined;
 
-/** Starts, or finds, the API server of a test, with these CRDs in it. */
+/** Starts or finds the API server of a test, and creates these CRDs in it. */
 export async function startApiServer({ crds }: { readonly crds: readonly object[] }): Promise<ApiServer> {
   const assets = realAssets();
   const running = realKubeconfig();
@@ -66,7 +66,7 @@ interface Crd {
   readonly metadata: { readonly name: string };
 }
 
-/** Makes a CRD, or finds it, and waits until its objects are served. */
+/** Creates a CRD unless it exists, and waits until the server serves its objects. */
 async function establish(fetch: ApiServer['fetch'], crd: Crd): Promise<void> {
   const path = 'https://server/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
   const headers = { 'content-type': 'application/json' };
@@ -103,7 +103,10 @@ interface Kubeconfig {
 const decoded = (name: 'ca' | 'cert' | 'key', data: string | undefined): Record<string, Buffer> =>
   data === undefined ? {} : { [name]: Buffer.from(data, 'base64') };
 
-/** Requests as the first user of a kubeconfig that holds all it needs, as `kubectl config view --raw --flatten --minify` prints it. */
+/**
+ * Sends requests as the first user of a kubeconfig. It must contain all data, as after `kubectl config view --raw --flatten
+ * --minify`.
+ */
 function administrator(text: string): { readonly url: string; readonly fetch: ApiServer['fetch'] } {
   const { clusters, users } = parse(text) as Kubeconfig;
   const cluster = clusters[0]?.cluster;
@@ -131,7 +134,7 @@ function administrator(text: string): { readonly url: string; readonly fetch: Ap
         resolve(new Response(stream, { status: answer.statusCode ?? 500 }));
       });
       asked.once('error', reject).end(body);
-      // A request's signal says nothing any more once the request is forgotten, so the connection holds on to it.
+      // When the Request object is garbage-collected, its signal no longer fires. So the connection keeps a reference to it.
       const end = (): void => void asked.destroy(new Error('ended by the signal'));
       if (request.signal.aborted) end();
       request.signal.addEventListener('abort', end, { once: true });

@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** A binary in a separate process without a restart. */
+/** A program in a separate process, which is not restarted. */
 export interface Binary {
   readonly pid: number;
-  /** The output after `ready`; rejects with the last line of the log if the program ends earlier. */
+  /** Resolves with the text after `ready`. Rejects with the last line of the log if the program ends earlier. */
   readonly ready: Promise<string>;
-  /** Resolves after its end, with its exit code or signal, and the last line of its log. */
+  /** Resolves at the end of the program with its exit code or signal, and with the last line of its log. */
   readonly ended: Promise<{ readonly code: number | string; readonly lastLine: string }>;
   kill(signal: NodeJS.Signals): void;
 }
 
-/** @param program What Node runs: a source, or a bundle. */
+/** @param program The path of a source file or a bundle for Node.js. */
 export function startBinary(program: string, args: readonly string[], env: Record<string, string> = {}): Binary {
   const child = spawn(process.execPath, ['--conditions=source', program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],

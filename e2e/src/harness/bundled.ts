@@ -6,14 +6,14 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { ROOT } from './mcm.ts';
 
-/** Programs as they are shipped, in a temporary folder. */
+/** Bundled programs in a temporary folder. */
 export interface Bundled {
-  /** The file of a program. */
+  /** Returns the file of a program. */
   readonly file: (name: string) => string;
   readonly remove: () => void;
 }
 
-/** Bundles programs in a process of its own, so that the bundler takes no memory of this one. */
+/** Bundles programs in a separate process, so that the bundler uses no memory of this process. */
 export async function bundled(names: readonly string[]): Promise<Bundled> {
   const folder = mkdtempSync(join(tmpdir(), 'mcm-bundles-'));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
@@ -27,7 +27,7 @@ export async function bundled(names: readonly string[]): Promise<Bundled> {
   return { file: (name) => join(folder, name, 'dist/main.js'), remove };
 }
 
-/** Bundles of the programs that `mcm` starts, by their specifiers. */
+/** The module specifiers of the programs that `mcm` starts, with the names of their bundles. */
 const SPECIFIERS: Readonly<Record<string, string>> = {
   '@mcm/control-plane/main': 'control-plane',
   '@mcm/provider-local/cloud/main': 'local-cloud',
@@ -35,10 +35,10 @@ const SPECIFIERS: Readonly<Record<string, string>> = {
   '@mcm/machine-controller-manager/main': 'machine-controller-manager',
 };
 
-/** The programs of a local fleet. */
+/** The programs of a fleet in the local cloud. */
 export const LOCAL_PROGRAMS: readonly string[] = Object.values(SPECIFIERS);
 
-/** Replaces `import.meta.resolve`, which finds the sources. */
+/** Replaces `import.meta.resolve`, which would find the source files. */
 export const resolverOf =
   ({ file }: Bundled) =>
   (module: string): string =>

@@ -4,15 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A separate entry to a control plane in this process, with a separate identity. */
+/** An additional address of a control plane in this process. Its requests have a separate identity. */
 export interface Door {
   readonly kubeconfig: string;
-  /** Writing requests through the proxy, in their order: `POST /api/v1/…`. */
+  /** The writing requests to this address in their order, such as `POST /api/v1/…`. */
   readonly writes: readonly string[];
   close(): Promise<void>;
 }
 
-/** Opens a door to the plane, over HTTP on loopback. */
+/** Opens an additional address of the control plane, with HTTP on loopback. */
 export async function openDoor(plane: { fetch(request: Request): Promise<Response> }): Promise<Door> {
   const writes: string[] = [];
   const server = createServer(async (incoming, outgoing) => {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** Clock ticks a second in `/proc/PID/stat`; 100 on every Linux that Node runs on. */
+/** Clock ticks per second in `/proc/PID/stat`. It is 100 on every Linux that Node.js supports. */
 const TICKS_PER_SECOND = 100;
 
-/** CPU milliseconds, user and system, that a process has used. Linux only. */
+/** The CPU time of a process (user and system) in milliseconds. Linux only. */
 export function cpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // The name of the command is in parentheses and may contain any character, so the fields are counted after it.

@@ -17,14 +17,20 @@ const READS = new Set(['get', 'list']);
 export interface Counts {
   readonly writes: number;
   readonly reads: number;
-  /** Count of each `verb resource/subresource`, largest first. */
+  /** The number of requests for each `verb resource/subresource`, with the largest first. */
   readonly by: ReadonlyMap<string, number>;
 }
 
-/** Requests of the controllers themselves: not of the hollow kubelets, the benchmark, or the plane's own controllers. */
+/**
+ * Whether a request is from the controllers. Requests of simulated kubelets, of the benchmark and of the control plane do
+ * not count.
+ */
 export const ofControllers = (request: LoggedRequest): boolean => /^machine-controller/.test(request.userAgent);
 
-/** Excludes renewals of Leases and health checks of API servers, because they depend on the time. */
+/**
+ * Counts requests. Renewals of Leases and health checks of API servers are left out, because their number depends on the
+ * elapsed time.
+ */
 export function count(
   requests: readonly LoggedRequest[],
   whose: (request: LoggedRequest) => boolean = ofControllers,
@@ -51,14 +57,14 @@ interface AuditEvent {
   readonly responseStatus?: { readonly code?: number };
 }
 
-/** A line of a kube-apiserver's audit log in the words of the embedded plane's. */
+/** Converts a line in the audit log of a kube-apiserver to the format of the embedded control plane. */
 export function fromAudit(line: string): LoggedRequest {
   const { verb, userAgent = '', objectRef = {}, responseStatus = {} } = JSON.parse(line) as AuditEvent;
   const { resource = '', subresource = '', namespace = '', name = '' } = objectRef;
   return { verb, resource, subresource, namespace, name, userAgent, code: responseStatus.code ?? 0 };
 }
 
-/** Reads a request log from where the last reading ended. */
+/** Reads the new lines of a request log. */
 export class RequestLogReader {
   readonly #file: string;
   readonly #parse: (line: string) => LoggedRequest;
@@ -70,7 +76,7 @@ export class RequestLogReader {
     this.#parse = parse;
   }
 
-  /** Requests answered since the last call. */
+  /** The requests that were answered since the last call. */
   read(): LoggedRequest[] {
     const size = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
     if (size <= this.#offset) return [];

@@ -1,6 +1,6 @@
 import { realClock, sleep } from '@mcm/kube';
 
-/** An object as a list of its metadata has it, and where it is. */
+/** An object in a list of metadata, with its path. */
 interface Found {
   readonly path: string;
   readonly finalizers: readonly string[];
@@ -9,7 +9,7 @@ interface Found {
 interface Answer {
   readonly groups?: readonly { readonly preferredVersion: { readonly groupVersion: string } }[];
   readonly resources?: readonly { readonly name: string; readonly namespaced: boolean; readonly verbs: string[] }[];
-  /** Null for none. */
+  /** Null in an empty list of the server. */
   readonly items?:
     | readonly {
         readonly metadata: {
@@ -22,10 +22,10 @@ interface Answer {
     | null;
 }
 
-/** Objects that the cluster creates again after a deletion. */
+/** Matches objects that the cluster creates again after their deletion. */
 const ITS_OWN =
   /\/namespaces\/kube-system\/(leases|serviceaccounts|configmaps)\/|\/(apiservices|ipaddresses)\/|\/(kubernetes|default|kube-root-ca\.crt|system:[^/]*)$/;
-/** They have a finalizer of the API server's, which empties them. */
+/** Matches kinds with a finalizer of the API server, which deletes the objects in them. */
 const EMPTIED_BY_SERVER = /\/(namespaces|customresourcedefinitions)\/[^/]+$/;
 const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 const LOOK_EVERY_MS = 200;
@@ -43,13 +43,13 @@ async function read(fetch: Fetch, path: string): Promise<Answer> {
     const text = await answer.text();
     if (answer.ok) return JSON.parse(text);
     if (answer.status === 404) return {}; // A kind that went since it was listed.
-    // A kind that was just created or is being deleted.
+    // The server answers with 429 for a kind that was just created or is being deleted.
     if (answer.status !== 429 || looks === LOOKS) throw new Error(`GET ${path}: ${text}`);
     await sleep(realClock, LOOK_EVERY_MS);
   }
 }
 
-/** All that can be deleted, by uid. */
+/** All objects that can be deleted, by UID. */
 async function objectsIn(fetch: Fetch): Promise<ReadonlyMap<string, Found>> {
   const { groups = [] } = await read(fetch, '/apis');
   const found = new Map<string, Found>();
@@ -68,7 +68,10 @@ async function objectsIn(fetch: Fetch): Promise<ReadonlyMap<string, Found>> {
   return found;
 }
 
-/** Removes finalizers, because no controller handles them here. A refused deletion is tried again after others. */
+/**
+ * Removes finalizers, because no controller handles them here. If a deletion is refused, it is tried again after other
+ * deletions.
+ */
 async function remove(fetch: Fetch, { path, finalizers }: Found): Promise<void> {
   if (finalizers.length > 0 && !EMPTIED_BY_SERVER.test(path)) {
     const headers = { 'content-type': 'application/merge-patch+json' };
@@ -78,13 +81,13 @@ async function remove(fetch: Fetch, { path, finalizers }: Found): Promise<void> 
   await (await asked(fetch, `${path}?gracePeriodSeconds=0`, { method: 'DELETE' })).text();
 }
 
-/** A cluster that runs, as a test found it. */
+/** A running cluster, with the objects that existed before the test. */
 export interface SharedCluster {
-  /** Deletes all newer objects, and waits until they no longer exist. */
+  /** Deletes all objects of the test, and waits until they no longer exist. */
   restore(): Promise<void>;
 }
 
-/** Throws for a cluster in use, because the test would delete the objects of other users. */
+/** Opens a running cluster. Throws an error if it is in use, because the test would delete the objects of other users. */
 export async function sharedCluster(fetch: Fetch, file: string): Promise<SharedCluster> {
   const before = await objectsIn(fetch);
   const others = [...before.values()].filter(({ path }) =>

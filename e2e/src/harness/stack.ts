@@ -31,25 +31,26 @@ export const NAMESPACE = 'default';
 const TOKEN = 'bench-token';
 
 /**
- * The real binaries, each a process, over an embedded plane in memory, or a real API server, and a local cloud without latency.
- * The controllers are the ServiceAccount of an installation, with its roles and nothing else.
+ * The real programs, each in its own process: the controllers, a local cloud without latency, and an API server. The API
+ * server is the embedded control plane in memory, or a real one. The controllers use the ServiceAccount of an installation,
+ * with only its roles.
  */
 export interface Stack {
   readonly client: KubeClient;
-  /** Undefined with a real API server. */
+  /** The process of the control plane. Undefined with a real API server. */
   readonly plane: Program | undefined;
   readonly cloud: Program;
   readonly manager: Program;
   readonly machineController: Program;
   readonly requests: RequestLogReader;
-  /** False for a real API server that this stack did not start, because its requests cannot be read. */
+  /** Whether requests can be read. False for a real API server that this stack did not start. */
   readonly isAudited: boolean;
-  /** Of an administrator. */
+  /** The kubeconfig of an administrator. */
   readonly kubeconfig: string;
-  /** What the controllers were refused so far; empty, too, where {@link isAudited} is false. */
+  /** The requests of the controllers that were refused. Also empty if {@link isAudited} is false. */
   refused(): readonly string[];
   readonly logs: string;
-  /** Applies a MachineClass for the local cloud. */
+  /** Creates a MachineClass for the local cloud. */
   makeClass(name: string): Promise<void>;
   makeDeployment(
     name: string,
@@ -57,7 +58,7 @@ export interface Stack {
     machineClass: string,
     strategy?: { maxSurge: number | string; maxUnavailable: number | string },
   ): Promise<void>;
-  /** Starts the two controllers (again). */
+  /** Starts the two controllers, or starts them again. */
   startControllers(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -68,7 +69,7 @@ export interface StackOptions {
   readonly planeFlags?: readonly string[];
   /** Additional flags of the manager. */
   readonly managerFlags?: readonly string[];
-  /** URL of a program by what imports it: of its source if absent. */
+  /** Returns the URL of a program by its module specifier. If absent, the URL of its source file. */
   readonly resolve?: (module: string) => string;
 }
 
@@ -125,7 +126,9 @@ const deploymentOf = (
 
 type ProgramOf = (name: string, module: string, args: string[], env?: Record<string, string>) => Program;
 
-/** Starts a control plane, or a real API server if the environment names one. Writes the kubeconfig of an administrator. */
+/**
+ * Starts a control plane, or the real API server that the environment selects. Writes the kubeconfig of an administrator.
+ */
 async function startServer(program: ProgramOf, kubeconfigFile: string, flags: readonly string[]) {
   if (isRealAsked()) {
     const real = await startApiServer({ crds });
@@ -160,7 +163,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     `--request-log=${requestLog}`,
     ...(options.planeFlags ?? []),
   ]);
-  // Kubelets have ready credentials, as the nodes had with which the original was measured: the figures are the controllers'.
+  // The kubelets use existing credentials, as in the measurement of the original, so that the figures contain only the cost
+  // of the controllers.
   const cloud = program(
     'local-cloud',
     '@mcm/provider-local/cloud/main',
@@ -225,7 +229,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   return stack;
 }
 
-/** Resolves when an object of a kind satisfies the predicate. It uses a watch that starts now. */
+/** Resolves when an object of a kind satisfies the predicate. Only changes after the call count. */
 export async function until<T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,

@@ -2,10 +2,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 
-/** Packages of others that are reached from a module, at start or later, each with a chain of files that leads to it. */
+/**
+ * The third-party packages that a module imports, directly or indirectly, at the start or later. Each has the chain of files
+ * that leads to it.
+ */
 export type Reached = ReadonlyMap<string, readonly string[]>;
 
-/** `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`, `load('x')` and `require('x')`; types are gone when it runs. */
+/**
+ * Matches `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`, `load('x')` and `require('x')`. Imports of
+ * types have no effect at run time.
+ */
 const IMPORTS =
   /(?:^|\n)\s*(?:import|export)\s+(?!type\b)(?:[^'"`;]*?\sfrom\s+)?['"]([^'"]+)['"]|\b(?:import|load|require)\(\s*['"]([^'"]+)['"]\s*\)/g;
 
@@ -15,7 +21,7 @@ const packageOf = (specifier: string): string =>
     .slice(0, specifier.startsWith('@') ? 2 : 1)
     .join('/');
 
-/** The source of a specifier of a workspace package. Undefined for other packages. */
+/** The source file for the specifier of a workspace package. Undefined for other packages. */
 function sourceOf(specifier: string, from: string): string | undefined {
   const name = packageOf(specifier);
   if (!name.startsWith('@mcm/')) return undefined;
@@ -30,7 +36,7 @@ function sourceOf(specifier: string, from: string): string | undefined {
   return createRequire(import.meta.url).resolve(join(root, source));
 }
 
-/** Follows all imports from a module through the sources of the workspace. */
+/** Follows all imports of a module through the source files of the workspace. */
 export function reachedFrom(entry: string): Reached {
   const reached = new Map<string, readonly string[]>();
   const seen = new Set<string>();

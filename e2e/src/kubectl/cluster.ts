@@ -8,10 +8,10 @@ import { type ApiServer, startApiServer } from '../harness/api-server.ts';
 import { addNode, playKubelets, renewLease } from './kubelet.ts';
 import { playScheduler } from './scheduler.ts';
 
-/** Whether the real kubectl is installed; without it these suites are skipped. */
+/** Whether kubectl is installed. Without it, these suites are skipped. */
 export const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
 
-/** Longest that one command may take, in milliseconds; reached only by one that hangs. */
+/** The timeout of one command in milliseconds. Only a command that hangs reaches it. */
 const COMMAND_TIMEOUT_MS = 25_000;
 
 interface Outcome {
@@ -20,18 +20,20 @@ interface Outcome {
   readonly stderr: string;
 }
 
-/** A control plane over HTTPS with two nodes, `n1` and `n2`, with simulated kubelets, and kubectl. */
+/** A control plane over HTTPS with simulated kubelets for the two nodes `n1` and `n2`, and the real kubectl. */
 export interface Cluster {
   readonly plane: ApiServer;
-  /** Folder of the kubeconfig and of files that a test needs; removed at the end. */
+  /** The folder of the kubeconfig and of files for the test. It is removed at the end. */
   readonly dir: string;
-  /** Runs kubectl and returns its result, also for a failure. `env` is added to the environment. */
+  /** Runs kubectl. Returns its result, also after a failure. `env` is added to the environment. */
   kubectl(args: readonly string[], options?: { input?: string; env?: Record<string, string> }): Promise<Outcome>;
-  /** Runs kubectl, which must succeed; its output without the end of line. The line is split at spaces. */
+  /**
+   * Runs kubectl and requires that it succeeds. Returns the output without the last line break. The line is split at spaces.
+   */
   run(line: string, input?: unknown): Promise<string>;
-  /** Runs kubectl, which must fail, and returns its error. */
+  /** Runs kubectl and requires that it fails. Returns its error. */
   refused(line: string, input?: unknown): Promise<string>;
-  /** Runs kubectl until it is stopped; `until` resolves when its output so far matches. */
+  /** Runs kubectl until `stop` is called. `until` resolves when the output matches. */
   follow(args: readonly string[]): { until(pattern: RegExp): Promise<void>; stop(): void };
   /** Writes a manifest and returns its path. */
   file(name: string, content: string): string;
@@ -50,7 +52,7 @@ export async function startCluster(): Promise<Cluster> {
   const played = Promise.all([playKubelets(plane, kubelets.signal), scheduler]);
 
   const kubectl: Cluster['kubectl'] = async (args, { input = '', env = {} } = {}) => {
-    // However slow the machine is, the nodes are alive while commands run.
+    // Leases are renewed before each command, so that nodes stay Ready on a slow machine.
     for (const node of nodes) await renewLease(plane, node);
     return new Promise((resolve) => {
       const child = execFile(

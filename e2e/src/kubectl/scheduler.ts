@@ -51,7 +51,7 @@ const isTolerated = (taint: Taint, tolerations: readonly Toleration[]): boolean 
       (operator === 'Exists' || value === (taint.value ?? '')),
   );
 
-/** Nodes that a pod of a DaemonSet is meant for; undefined for any. */
+/** The nodes that a pod of a DaemonSet requires; undefined if it can run on any node. */
 const meant = ({ spec }: Pod): readonly string[] | undefined =>
   spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms
     .flatMap(({ matchFields = [] }) => matchFields)
@@ -67,7 +67,10 @@ const fits = (pod: Pod, { metadata, spec = {} }: Node): boolean => {
   return (meant(pod)?.includes(metadata.name) ?? true) && against.every((taint) => isTolerated(taint, tolerations));
 };
 
-/** A minimal scheduler for a real API server without one: it binds a pod to the next node whose taints the pod tolerates. Ends with the signal. */
+/**
+ * A minimal scheduler for a real API server. It binds a pod to the next node whose taints the pod tolerates. It ends with
+ * the signal.
+ */
 export async function playScheduler(server: Pick<ApiServer, 'fetch'>, signal: AbortSignal): Promise<void> {
   const list = async <T>(path: string): Promise<readonly T[]> => {
     const answer = await server.fetch(new Request(`https://server${path}`, { signal }));

@@ -1,11 +1,11 @@
 import { parseAst } from 'vitest/node';
 
-/** One change of a source file that a test of its room should notice. */
+/** A change of a source file that a test should detect. */
 export interface Mutation {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** Line, from 1. */
+  /** The number of the line. The first line is 1. */
   readonly line: number;
   readonly what: string;
 }
@@ -29,7 +29,7 @@ const COMPARISONS: Readonly<Record<string, string>> = {
 const isNode = (value: unknown): value is SyntaxNode =>
   typeof value === 'object' && value !== null && 'type' in value && 'start' in value && 'end' in value;
 
-/** All mutations of a source text: comparisons, halves of `&&` and `||`, numbers and booleans. */
+/** All possible changes of a source text: of comparisons, operands of `&&` and `||`, numbers and booleans. */
 export function mutationsOf(source: string): readonly Mutation[] {
   const found: Mutation[] = [];
   const add = (start: number, end: number, text: string): void => {

@@ -26,7 +26,7 @@ async function on<T, Spec, Credentials>(
   }
 }
 
-/** Calls to the cloud from the creation to the deletion of a fleet, and of an idle fleet. */
+/** Counts calls to the cloud: for the creation and the deletion of a fleet, and for an idle fleet. */
 async function* lives(machines: number): AsyncGenerator<Figure> {
   const { life, idle } = await on(aws(), async (fleet) => {
     await fleet.make(machines);
@@ -90,7 +90,7 @@ async function* lives(machines: number): AsyncGenerator<Figure> {
   }
 }
 
-/** The other clouds, with the number of pages for this number of machines. */
+/** The other clouds, each with the number of pages in a listing of this many machines. */
 const OTHERS = [
   ['Azure', azure() as FleetProvider<unknown, unknown>, '^PUT virtualMachines$', () => 1],
   [
@@ -101,7 +101,10 @@ const OTHERS = [
   ],
 ] as const;
 
-/** Many machines, nothing to do: listings in an orphan period. @param elsewhere Machines on the other clouds, whose births take the bench longer */
+/**
+ * Counts the listings of an idle fleet during one orphan period. @param elsewhere Number of machines on the other clouds,
+ * where the creation takes more time
+ */
 async function* idle(onAws: number, elsewhere: number): AsyncGenerator<Figure> {
   const clouds = [['AWS', aws() as FleetProvider<unknown, unknown>, '', () => 1] as const, ...OTHERS];
   for (const [name, provider, , pagesOf] of clouds) {
@@ -125,7 +128,7 @@ async function* idle(onAws: number, elsewhere: number): AsyncGenerator<Figure> {
   }
 }
 
-/** Many machines at once while the cloud takes few calls a second. */
+/** Creates many machines while the cloud limits the rate of calls. */
 async function* throttled(machines: number): AsyncGenerator<Figure> {
   const { ms, counts, refused } = await on(
     aws({ networkInterfaces: PLAIN, srcAndDstChecksEnabled: true }),
@@ -136,7 +139,7 @@ async function* throttled(machines: number): AsyncGenerator<Figure> {
       return { ms: took, counts: fleet.counts(), refused: fleet.cloud.faults.list()[0]?.met ?? 0 };
     },
   );
-  // Each machine needs one launch request. Every other request counts against the driver.
+  // Each machine needs one launch request. All other requests worsen the result.
   const limit = machines / PER_SECOND;
   yield atMost(
     `AWS: ${machines} machines at ${PER_SECOND} calls a second`,
@@ -149,7 +152,7 @@ async function* throttled(machines: number): AsyncGenerator<Figure> {
 
 const PLAIN = [{ subnetID: 'subnet-a', securityGroupIDs: ['sg-1'] }];
 
-/** Many machines of a class whose zone has no room. */
+/** Creates many machines of a class in a zone without capacity. */
 async function* exhausted(machines: number): AsyncGenerator<Figure> {
   const { first, hour } = await on(aws({ networkInterfaces: PLAIN, srcAndDstChecksEnabled: true }), async (fleet) => {
     fleet.cloud.faults.order({ on: '^RunInstances$', refuse: { status: 500, code: 'InsufficientInstanceCapacity' } });
@@ -166,7 +169,10 @@ async function* exhausted(machines: number): AsyncGenerator<Figure> {
   yield atMost('AWS: probes of that zone in an hour', hour, 6, 'calls');
 }
 
-/** The same measurement for the other clouds. The limit is the number of calls of the creations, so a stall makes the result worse. */
+/**
+ * The same measurement for the other clouds. The limit is the number of calls for the creations, so a delay makes the result
+ * worse.
+ */
 async function* throttledElsewhere(machines: number): AsyncGenerator<Figure> {
   for (const [name, provider] of OTHERS) {
     const { ms, calls, refused } = await on(provider, async (fleet) => {
@@ -185,7 +191,7 @@ async function* throttledElsewhere(machines: number): AsyncGenerator<Figure> {
   }
 }
 
-/** Many machines of a class in a zone without capacity, if the operation reports it. */
+/** Creates many machines of a class in a zone without capacity. The operation reports the error. */
 async function* exhaustedElsewhere(machines: number): AsyncGenerator<Figure> {
   const codes = { Azure: 'ZonalAllocationFailed', GCP: 'ZONE_RESOURCE_POOL_EXHAUSTED' } as const;
   for (const [name, provider, launch] of OTHERS) {
@@ -205,7 +211,7 @@ async function* exhaustedElsewhere(machines: number): AsyncGenerator<Figure> {
   }
 }
 
-/** Every figure of the drivers. */
+/** All figures of the drivers. */
 export async function* driverFigures(): AsyncGenerator<Figure> {
   const back = await inAwsEnvironment();
   try {

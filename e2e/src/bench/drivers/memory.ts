@@ -6,18 +6,18 @@ import { mcm } from '../../harness/mcm.ts';
 import { rssMb } from '../../harness/process-usage.ts';
 import { atMost, type Figure } from '../machines/figure.ts';
 
-/** Memory limit in MB of a released machine controller, shortly after its machines joined. */
+/** The memory limit of a bundled machine controller in MB, shortly after its machines have joined. */
 const LIMITS = { aws: 110, azure: 110, gcp: 110, local: 110 } as const;
 const PROGRAMS = ['control-plane', 'machine-controller-manager', 'local-cloud', 'cloud-emulator', 'mcm'] as const;
 
-/** Processes that a process has started. Linux only. */
+/** The child processes of a process. Linux only. */
 const childrenOf = (pid: number): readonly number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(/\s+/).map(Number);
 
 const isMachineController = (pid: number, provider: string): boolean =>
   readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`/machine-controller-${provider}/dist/main.js`);
 
-/** Resident memory of each released machine controller, shortly after this number of machines joined. */
+/** The resident memory of each bundled machine controller, shortly after this number of machines has joined. */
 export async function* memoryOfBinaries(
   machines: number,
   providers: readonly string[] = Object.keys(LIMITS),

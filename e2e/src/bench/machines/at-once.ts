@@ -1,4 +1,4 @@
-/** Does something for 0 … `times` - 1, so many of them at once. */
+/** Calls `work` for 0 to `times` - 1, with at most `parallel` calls at the same time. */
 export async function atOnce(times: number, parallel: number, work: (index: number) => Promise<void>): Promise<void> {
   let next = 0;
   const worker = async (): Promise<void> => {

@@ -18,11 +18,11 @@ import { Follower } from './follow.ts';
 const DRAINS = 1_000;
 const CREATIONS = 100;
 const PARALLEL = 32;
-/** Applications are spread over namespaces, as they are in a cluster. */
+/** As in a real cluster, applications are in several namespaces. */
 const NAMESPACES = 50;
 const CLASS = 'blue';
 const GRACE_SECONDS = 5;
-/** Longer than anything that looks again by the clock. */
+/** Longer than every periodic check of the controllers. */
 const QUIET_MS = 130_000;
 const LONG_MS = 300_000;
 
@@ -34,7 +34,7 @@ const all = <T>(objects: Iterable<T>, holds: (object: T) => boolean): boolean =>
   return true;
 };
 
-/** A thousand machines whose drain a budget blocks, and the effect on other machines. */
+/** Measures a thousand drains that a disruption budget blocks, and their effect on other machines. */
 export class BlockedDrains {
   readonly #stack: Stack;
   readonly #machines: Follower<Machine>;
@@ -95,7 +95,7 @@ export class BlockedDrains {
     yield reported(`${DRAINS} drains unblocked: time until all machines are deleted`, gone, 's', cpu);
   }
 
-  /** Running machines with one pod each, and a budget for each pod that forbids its eviction. */
+  /** Creates running machines with one pod each, and for each pod a budget that forbids its eviction. */
   async #furnish(): Promise<void> {
     await atOnce(DRAINS, PARALLEL, async (index) => this.#make(`full-${index}`));
     for (let i = 0; i < 10; i += 1) await this.#make(`early-${i}`);
@@ -127,7 +127,7 @@ export class BlockedDrains {
 
   async #make(name: string): Promise<void> {
     await this.#stack.client.resource<Machine>(machines, NAMESPACE).create({
-      // Machines in the form in which the MachineSet creates them.
+      // The machines have the fields that the MachineSet controller sets.
       metadata: { name, namespace: NAMESPACE, finalizers: [Finalizers.MachineControllerManager] },
       spec: { class: { kind: 'MachineClass', name: CLASS } },
     });
@@ -144,7 +144,10 @@ export class BlockedDrains {
     );
   }
 
-  /** Deletes a thousand machines and creates ten meanwhile. Returns the slowest start of a creation in seconds. */
+  /**
+   * Deletes a thousand machines, and creates ten others at the same time. Returns the longest time in seconds until a VM
+   * exists.
+   */
   async #beginDrains(): Promise<number> {
     const resource = this.#stack.client.resource<Machine>(machines, NAMESPACE);
     const deleting = atOnce(DRAINS, PARALLEL, async (index) => {
@@ -164,7 +167,7 @@ export class BlockedDrains {
     return Math.max(...starts);
   }
 
-  /** Seconds from the answer to the user's write until the Machine names its VM. */
+  /** The seconds from the write of the user until the Machine contains the ID of its VM. */
   async #create(name: string): Promise<number> {
     await this.#make(name);
     return this.#machines.until('a VM', (known) => Boolean(known.get(name)?.spec.providerID), LONG_MS);
@@ -189,7 +192,7 @@ export class BlockedDrains {
     yield atMost(`${DRAINS} blocked drains: RSS`, rssMb(pid), 300, 'MB');
   }
 
-  /** CPU that the processes have used so far, in seconds. */
+  /** The CPU seconds of each process since its start. */
   #cpu(): readonly (readonly [string, number])[] {
     const { machineController, plane, cloud } = this.#stack;
     const programs = { controller: machineController, plane, 'cloud and kubelets': cloud };
@@ -199,7 +202,7 @@ export class BlockedDrains {
     ]);
   }
 
-  /** Seconds until the last pod, and the last machine, is gone. */
+  /** The seconds until the last pod and the last machine are deleted. */
   async #unblock(): Promise<{ readonly drained: number; readonly gone: number; readonly cpu: string }> {
     const start = performance.now();
     const before = new Map(this.#cpu());

@@ -1,7 +1,7 @@
 import type { Draft, Pod } from '@mcm/kube';
 import { NAMESPACE } from '../../harness/stack.ts';
 
-/** How large a {@link bulkyPod} is as JSON, about. */
+/** The approximate size of a {@link bulkyPod} as JSON. */
 export const POD_BYTES = 7_000;
 
 /** A pod on a node without a kubelet. Only its size matters. */

@@ -3,7 +3,7 @@ export interface Figure {
   readonly work: string;
   readonly here: string;
   readonly goal: string;
-  /** Undefined: no goal, because the plane uses most of it. */
+  /** Undefined if there is no goal, because most of the cost is in the control plane. */
   readonly reached: boolean | undefined;
 }
 
@@ -18,7 +18,7 @@ export const reported = (work: string, value: number, unit: string, note = ''): 
   reached: undefined,
 });
 
-/** A number that has to stay below (or at) a limit. */
+/** A value with a maximum as its goal. */
 export const atMost = (work: string, value: number, limit: number, unit: string, note = ''): Figure => ({
   work,
   here: figure(value, unit, note),

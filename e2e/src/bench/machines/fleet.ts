@@ -11,7 +11,7 @@ export interface Measured {
   readonly seconds: number;
   readonly machines: number;
   readonly counts: Counts;
-  /** Milliseconds of CPU of both controllers together. */
+  /** CPU milliseconds of both controllers together. */
   readonly cpuMs: number;
   readonly note?: string;
 }
@@ -19,7 +19,7 @@ export interface Measured {
 const DEPLOYMENT = 'bench';
 const CLASSES = ['blue', 'green'] as const;
 
-/** Everything that the figures of a fleet's life need, on one stack, one after the other. */
+/** Runs all benchmarks about the life of a fleet, one after the other with the same processes. */
 export async function* fleetFigures(
   replicas: number,
   { roll = replicas <= 100, idle = true }: { readonly roll?: boolean; readonly idle?: boolean } = {},
@@ -79,7 +79,7 @@ async function measure(stack: Stack, work: string, machineCount: number, run: ()
   const start = performance.now();
   await run();
   const seconds = (performance.now() - start) / 1000;
-  // Late writes (events, last status) belong to the task too.
+  // Late writes, such as events and the last status, belong to the task too.
   await sleep(realClock, 3_000);
   return {
     work,
@@ -123,7 +123,7 @@ const rssOf = (pid: number | undefined): string => (pid === undefined ? '?' : rs
 const controllerCpu = (stack: Stack): number =>
   [stack.manager, stack.machineController].reduce((sum, { pid }) => sum + (pid === undefined ? 0 : cpuMs(pid)), 0);
 
-/** Resolves when no machine is left (or none that is going, with `terminatingOnly`). */
+/** Resolves when there are no machines left. With `terminatingOnly`, when no machine is being deleted. */
 async function watchMachinesUntil(
   stack: Stack,
   finished: (machines: ReadonlyMap<string, Machine>) => boolean,
@@ -150,7 +150,7 @@ const noneTerminating = (stack: Stack): Promise<void> =>
 
 const CREATES_AT_ONCE = 64;
 
-/** Resident memory of the machine controller with many pods watched. */
+/** The resident memory of the machine controller in a cluster with many pods. */
 export async function podMemory(
   podCount: number,
 ): Promise<{ readonly podCount: number; readonly rssMb: number; readonly peakNote: string }> {

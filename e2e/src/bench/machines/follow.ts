@@ -1,6 +1,6 @@
 import type { KubeClient, KubeObject, ResourceDefinition } from '@mcm/kube';
 
-/** All objects of a kind, of one namespace or of all, by name, kept up to date by a watch. */
+/** The objects of a kind by name, in one or all namespaces. A watch keeps them up to date. */
 export class Follower<T extends KubeObject> {
   readonly objects = new Map<string, T>();
   readonly #stop = new AbortController();
@@ -34,7 +34,7 @@ export class Follower<T extends KubeObject> {
     }
   }
 
-  /** Resolves, with the seconds that it took, once the predicate holds. */
+  /** Resolves when the predicate is true, with the number of seconds that it took. */
   async until(what: string, holds: (objects: ReadonlyMap<string, T>) => boolean, timeoutMs: number): Promise<number> {
     const start = performance.now();
     while (!holds(this.objects)) {

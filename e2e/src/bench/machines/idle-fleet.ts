@@ -13,18 +13,22 @@ const PODS = 30_000;
 const PARALLEL = 16;
 const CLASS = 'blue';
 const IDLE_MS = 30_000;
-/** The memory of the original machine controller with 20,000 pods and one machine, which is a lower bound. */
+/**
+ * The memory of the original's machine controller with 20,000 pods and one machine. With more machines it would use more.
+ */
 const ORIGINAL_MB = 577;
-/** On a quiet machine, all pending writes are complete after half a minute. */
+/** If the host has no other load, all pending writes are complete after half a minute. */
 const QUIET_LIMIT_MS = 600_000;
-/** A kubelet reports its status every five minutes, even without a change. No controller here watches its leases. */
+/** A kubelet reports its status every five minutes, even without a change. The controllers do not watch its Lease. */
 const HEARTBEAT_PERIOD_S = 300;
 /**
- * Measurement: an informer of client-go v0.34.1 with the same nodes, alone in its process, took 0.76 to 1.01 ms of CPU for each heartbeat.
- * That is 2.7 % of a core for 10,000 machines, so the original needs at least that.
+ * The minimum of the original, as measured with an informer of client-go v0.34.1. Alone in its process and with the same
+ * nodes, the informer took 0.76 to 1.01 ms of CPU for each heartbeat. That is 2.7 % of a core for 10,000 machines.
  * - On the same machine, this project took 0.35 to 0.58 ms alone, and 0.70 to 0.89 ms in a whole controller.
- * - A Node.js program that only parses the watch took 0.28 to 0.39 ms, so 1 % is impossible while each heartbeat wakes the process.
- * - A watch of metadata is not sufficient: controllers read zones, taints, conditions and capacity, and every heartbeat changes the version.
+ * - A Node.js program that only parses the watch took 0.28 to 0.39 ms, so 1 % is impossible while each heartbeat wakes the
+ *   process.
+ * - A watch of metadata is not sufficient: controllers read zones, taints, conditions and capacity, and every heartbeat
+ *   changes the version.
  */
 const ORIGINAL_HEARTBEATS_PERCENT = 2.7;
 const STARTED_AT = '2026-01-01T00:00:00Z';
@@ -46,7 +50,7 @@ const conditions = (heartbeat: string) =>
     lastTransitionTime: STARTED_AT,
   }));
 
-/** Further fields of a real node: 50 images and the facts about the system. */
+/** The other fields in the status of a real node: 50 images, and data about its system. */
 const nodeStatus = (heartbeat: string) => ({
   capacity: { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '50Gi' },
   allocatable: { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '50Gi' },
@@ -61,7 +65,7 @@ const nodeStatus = (heartbeat: string) => ({
   })),
 });
 
-/** Many machines that run, made up: their VMs and kubelets would measure themselves. */
+/** Many running machines. Their VMs and kubelets do not exist, because they would add to the measured cost. */
 export class IdleFleet {
   readonly #stack: Stack;
   readonly #machines: number;
@@ -71,7 +75,7 @@ export class IdleFleet {
     this.#machines = count;
   }
 
-  /** What a fleet of a size costs while nothing happens, by the bundles that ship. */
+  /** Measures the cost of an idle fleet of this size, with the bundled programs. */
   static async *sizes(count: number, podCount: number, resolve: (module: string) => string): AsyncGenerator<Figure> {
     const stack = await startStack({ planeFlags: ['--no-controllers'], resolve });
     try {
@@ -89,7 +93,7 @@ export class IdleFleet {
   }
 
   static async *figures(): AsyncGenerator<Figure> {
-    // The controllers of the control plane would mark nodes without a kubelet as lost.
+    // The controllers of the control plane would mark nodes without a kubelet as NotReady.
     const stack = await startStack({ planeFlags: ['--no-controllers'] });
     try {
       await stack.makeClass(CLASS);
@@ -119,7 +123,7 @@ export class IdleFleet {
       const beside = `${MACHINES} machines, ${PODS} pods`;
       const note = `a pod is about ${POD_BYTES} bytes of JSON`;
       yield atMost(`${beside}: RSS of the machine controller`, rssMb(fleet.#pid), ORIGINAL_MB, 'MB', note);
-      // The original was not measured with this number.
+      // There is no measurement of the original with this number.
       yield reported(`${beside}: RSS of the deployment controller`, rssMb(fleet.#managerPid), 'MB', note);
     } finally {
       await stack.stop();
@@ -205,11 +209,14 @@ export class IdleFleet {
         .patch(made.metadata.name, { type: 'merge', body: { status } }, options);
     });
     await this.#stack.machineController.start();
-    // The controller writes its labels and annotations on nodes once.
+    // The controller writes its labels and annotations to the nodes once.
     await this.#quiet(20_000);
   }
 
-  /** Resolves when the controllers have sent nothing for `ms`. Throws with their requests when they do not become idle. */
+  /**
+   * Resolves when the controllers have sent no request for `ms`. If they do not become idle, it throws an error with their
+   * requests.
+   */
   async #quiet(ms: number): Promise<void> {
     const start = performance.now();
     let sent: ReturnType<typeof count>;
@@ -252,7 +259,7 @@ export class IdleFleet {
     yield atMost(`${this.#machines} Running machines: RSS`, rssMb(this.#pid), 400, 'MB');
   }
 
-  /** CPU and memory of both idle controllers. */
+  /** Measures the CPU time and the memory of both idle controllers. */
   async *#cpu(beside: string, limit: number): AsyncGenerator<Figure> {
     const controllers = { 'machine controller': this.#pid, 'deployment controller': this.#managerPid };
     const before = Object.entries(controllers).map(([name, pid]) => ({ name, pid, used: cpuMs(pid) }));
@@ -262,14 +269,14 @@ export class IdleFleet {
       yield atMost(`${this.#machines} Running machines: CPU of the ${name}`, share, limit, '% of a core', beside);
   }
 
-  /** Sends kubelet heartbeats without changes. Returns the reached rate per second. */
+  /** Sends heartbeats of kubelets without changes. Returns the reached number per second. */
   async #heartbeats(signal: AbortSignal): Promise<number> {
     const start = performance.now();
     let sent = 0;
     while (!signal.aborted) {
       const due = ((performance.now() - start) / 1000) * this.#heartbeatsPerSecond;
       const status = { conditions: conditions(new Date().toISOString().replace(/\.\d+Z$/, 'Z')) };
-      // A slow server falls behind, but the load still ends on time.
+      // If the server is slow, the number of heartbeats is too low, but the load still ends on time.
       for (; sent < due && !signal.aborted; sent += 1) {
         const body = { type: 'merge', body: { status } } as const;
         await this.#stack.client
@@ -281,7 +288,7 @@ export class IdleFleet {
     return sent / ((performance.now() - start) / 1000);
   }
 
-  /** Creates a machine while the controller is stopped. */
+  /** Measures a restart of the controller. A machine is created while it is stopped. */
   async *#restart(): AsyncGenerator<Figure> {
     const { client, machineController, requests } = this.#stack;
     await machineController.stop();

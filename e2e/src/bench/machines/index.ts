@@ -3,7 +3,10 @@ import { atMost, type Figure } from './figure.ts';
 import { fleetFigures, podMemory } from './fleet.ts';
 import { IdleFleet } from './idle-fleet.ts';
 
-/** Every figure of machines, drains and nodes; the machine controller is a process of its own, and it alone is measured. */
+/**
+ * All figures of machines, drains and nodes. The machine controller runs in a separate process, and only this process is
+ * measured.
+ */
 export async function* machineFigures(): AsyncGenerator<Figure> {
   yield* BlockedDrains.figures();
   const { podCount, rssMb } = await podMemory(20_000);
@@ -11,7 +14,7 @@ export async function* machineFigures(): AsyncGenerator<Figure> {
   yield* IdleFleet.figures();
   for await (const { work, counts, machines } of fleetFigures(100, { roll: false, idle: false })) {
     const dies = work.endsWith('→ 0');
-    // A class's finalizer and a first event are the fleet's, not a machine's.
+    // The finalizer of a class and its first event belong to the fleet, so an earlier machine causes them.
     const name = dies
       ? 'deletion of a machine: writes of both controllers'
       : 'creation of a machine: writes of both controllers';

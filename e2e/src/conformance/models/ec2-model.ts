@@ -1,16 +1,16 @@
 import { createRequire } from 'node:module';
 
-/** The SDK's schema of a structure: kind 3, namespace, name, traits, members' names and types. */
+/** The SDK's schema of a structure: kind 3, namespace, name, traits, names of members, types of members. */
 type Schema = readonly [3, string, string, unknown, readonly string[], readonly Member[]];
-/** A list: kind 1, its element last. */
+/** The schema of a list: kind 1. The last entry is the type of its elements. */
 type ListSchema = readonly [1, string, string, unknown, Member];
-/** A simple type with a name of its own: kind 0, its number last. */
+/** The schema of a simple type with a name: kind 0. The last entry is the number of its type. */
 type NamedSchema = readonly [0, string, string, unknown, number];
 type Type = number | Schema | ListSchema | NamedSchema | (() => Type);
-/** A type, or a type with traits; a number of them holds flags only. */
+/** A type, or a type with traits. Traits that are a number contain only flags. */
 type Member = Type | readonly [Type, Readonly<Record<string, string>> | number];
 
-/** An XML element: its name, and its text or its elements. */
+/** An XML element: its name, and its text or its child elements. */
 export interface Node {
   readonly name: string;
   readonly text: string;
@@ -19,12 +19,12 @@ export interface Node {
 
 type Sdk = Readonly<Record<string, unknown>>;
 
-// The SDKs of the driver, not a second version.
+// The SDKs are those of the driver, so that no second version is loaded.
 const ofDriver = createRequire(new URL('../../../../providers/aws/package.json', import.meta.url));
 const ec2: Sdk = ofDriver('@aws-sdk/client-ec2');
 const sts: Sdk = ofDriver('@aws-sdk/client-sts');
 
-/** Reads XML as the emulators write it: elements and texts, no attributes but on the root. @throws Error */
+/** Reads the XML of the emulators, which contains elements and texts, and attributes only at the root. @throws Error */
 export function parseXml(xml: string): Node {
   const tokens = xml.replace(/^<\?[^>]*\?>/, '').match(/<[^>]+>|[^<]+/g) ?? [];
   const open: { name: string; text: string; children: Node[] }[] = [{ name: '', text: '', children: [] }];
@@ -44,7 +44,7 @@ export function parseXml(xml: string): Node {
   return root;
 }
 
-/** Smithy's numbers of simple types. These actions return no others. */
+/** The numbers of simple types in Smithy. The answers of these actions contain no others. */
 const SCALARS: Readonly<Record<number, RegExp>> = {
   0: /^/,
   1: /^-?\d+(\.\d+)?$/,
@@ -67,18 +67,18 @@ function plain(member: Member): { type: number | Schema | ListSchema; traits: Re
   return { type: type as number | Schema | ListSchema, traits: isTraits(traits) ? traits : {} };
 }
 
-/** The differences of an answer from the schema of the SDK, one line each. */
+/** The differences between an answer and the schema of the SDK, one line each. */
 export function ec2Differences(action: string, root: Node): readonly string[] {
   if (root.name !== `${action}Response`) return [`the answer is ${root.name}`];
   const schema = answerOf(ec2, action);
   const known = root.children.filter(({ name }) => name !== 'requestId');
-  // Actions that answer nothing tell that they have worked.
+  // An action without a result answers that it succeeded.
   if (!Array.isArray(schema) || schema[4].length === 0)
     return known.filter(({ name }) => name !== 'return').map(({ name }) => `${name}: the answer is empty`);
   return structure(schema as Schema, { ...root, children: known }, action);
 }
 
-/** The differences of an answer of STS from the schema of the SDK, one line each. */
+/** The differences between an answer of STS and the schema of the SDK, one line each. */
 export function stsDifferences(action: string, root: Node): readonly string[] {
   if (root.name !== `${action}Response`) return [`the answer is ${root.name}`];
   const [result, metadata, ...more] = root.children;

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { isRecord } from '@mcm/kube';
 
-/** Type of a field: a word, a list of one, or a map of one. */
+/** The type of a field: a name, a list of one type, or a map of one type. */
 type FieldType = string | readonly [FieldType] | { readonly '*': FieldType };
-/** Types by name, each with its fields. */
+/** Types by name, with the fields of each type. */
 export type Model = Readonly<Record<string, Readonly<Record<string, FieldType>> | 'any'>>;
 
-/** The fields that a cloud's own library knows; see `e2e/testdata/models`. */
+/** The fields of the cloud's official library; see `e2e/testdata/models`. */
 export const readModel = (name: string): Model =>
   JSON.parse(readFileSync(new URL(`../../../testdata/models/${name}.json`, import.meta.url), 'utf8'));
 
@@ -18,13 +18,13 @@ const SCALARS: Readonly<Record<string, (value: unknown) => boolean>> = {
   uint32: (value) => Number.isInteger(value) && Number(value) >= 0,
   float: (value) => typeof value === 'number',
   double: (value) => typeof value === 'number',
-  // More than a number of JavaScript holds: a text in JSON.
+  // A 64-bit integer is a text in JSON, because it is too large for a number in JavaScript.
   int64: (value) => typeof value === 'string' && /^-?\d+$/.test(value),
   uint64: (value) => typeof value === 'string' && /^\d+$/.test(value),
   any: () => true,
 };
 
-/** The differences of a value from the model, one line each: `disks[0].size: is no field of AttachedDisk`. */
+/** The differences between a value and the model, one line each: `disks[0].size: is no field of AttachedDisk`. */
 export function differences(model: Model, type: FieldType, value: unknown, path = ''): readonly string[] {
   if (Array.isArray(type))
     return Array.isArray(value)

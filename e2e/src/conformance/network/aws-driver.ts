@@ -2,7 +2,10 @@ import { readFile } from 'node:fs/promises';
 import type { CreateDriver } from '@mcm/conformance';
 import { createAwsDriver } from '@mcm/provider-aws';
 
-/** The driver as its machine controller makes it: endpoint and region by the process's variables. */
+/**
+ * The driver with the options of its machine controller. The environment variables of the process contain the endpoint and
+ * the region.
+ */
 export const createDriver: CreateDriver = (context) =>
   createAwsDriver({
     ...context,

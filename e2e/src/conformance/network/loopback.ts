@@ -4,21 +4,21 @@ import { createAuthority } from '@mcm/control-plane';
 import { realClock as clock, handlerTransport, silentLogger as log, seededRandom, type Transport } from '@mcm/kube';
 import { createCloud } from '@mcm/provider-local';
 
-/** A cloud on a port of the loopback address that checks credentials. */
+/** A cloud on a port of the loopback address. It verifies credentials. */
 export interface Loopback {
   readonly origin: string;
-  /** PEM of its authority. Absent: plain http. */
+  /** The certificate authority as PEM. If absent, the server uses plain http. */
   readonly ca?: string;
   /** The environment variables with which the process of a driver finds the server and authenticates. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Names of all that is in it. */
+  /** The names of all resources in the cloud. */
   readonly left: () => readonly string[] | Promise<readonly string[]>;
   readonly close: () => Promise<void>;
 }
 
 const KEY_ID = 'key-id-of-the-test';
 const KEY = 'key/of+the-test';
-/** So few on a page that a listing has several. */
+/** The pages are small, so that a listing has several. */
 const pageSize = 5;
 
 async function onPort(transport: Transport): Promise<{ origin: string; close: () => Promise<void> }> {
@@ -40,7 +40,7 @@ async function aws(): Promise<Loopback> {
   return { origin, left, close, variables: { ...variables, CONFORMANCE_KEY_ID: KEY_ID, CONFORMANCE_KEY: KEY } };
 }
 
-/** Azure uses TLS, with a certificate of an authority that only this test trusts. */
+/** Azure uses TLS, with a certificate authority that only this test trusts. */
 async function azure(): Promise<Loopback> {
   const authority = createAuthority(clock.now());
   const { origin, serve, close } = await listen({ port: 0, log, tls: authority.issueServer(['127.0.0.1']) });

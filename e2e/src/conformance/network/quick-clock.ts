@@ -1,20 +1,20 @@
 import { type Clock, realClock, type Timer, type Transport } from '@mcm/kube';
 
-/** Maximum step of the time in one turn of the event loop while no request is pending. */
+/** The maximum time that passes in one turn of the event loop while no request is pending. */
 const STEP_MS = 500;
-/** A turn in real time. Long enough for work outside of the event loop, such as signing a token. */
+/** The real time of a turn. It is long enough for work outside of the event loop, such as signing a token. */
 const TURN_MS = 1;
 
-/** A clock that runs in real time while a request to the cloud is pending. Otherwise time passes quickly. */
+/** A clock that runs in real time while a request to the cloud is pending. At other times it runs faster. */
 export interface QuickClock {
   readonly clock: Clock;
-  /** Connections whose requests stop the clock until their answers. */
+  /** Wraps connections, so that the clock runs in real time during their requests. */
   readonly watch: (connect: (origin: string) => Transport) => (origin: string) => Transport;
 }
 
 /**
- * A clock whose time passes with turns of the event loop while no request is pending. On a slow machine, no deadline therefore expires before an
- * existing answer is read.
+ * Creates a clock whose time passes with the turns of the event loop while no request is pending. So even on a slow machine,
+ * no deadline expires before an existing answer is read.
  */
 export function quickClock(): QuickClock {
   const since = realClock.now().getTime();

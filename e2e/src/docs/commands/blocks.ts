@@ -1,5 +1,5 @@
 /**
- * The shell blocks of the documentation. A comment in the lines above the fence, which readers do not see, defines how to run a block:
+ * The shell blocks of the documentation. A hidden comment above the fence defines how a test runs the block:
  *
  * - no comment: the test runs it in the shell of the page's earlier blocks.
  * - `run with NAME=$MACHINE`: the same, after these commands. The placeholder NAME is replaced by its value.
@@ -8,15 +8,15 @@
  * - `not run: REASON`, or `not run (COMMAND, COMMAND): REASON` for the lines that begin with one of them.
  */
 export interface Block {
-  /** `docs/install.md:9`, the line of the fence. */
+  /** The page and the line of the fence, such as `docs/install.md:9`. */
   readonly at: string;
   readonly page: string;
-  /** Its lines as they stand. */
+  /** The unchanged lines of the block. */
   readonly text: string;
   readonly run: Run;
 }
 
-/** How a block is run, or why it is not run. */
+/** Defines how a block is run, or why it is not run. */
 type Run =
   | {
       readonly by: 'us';
@@ -30,7 +30,7 @@ type Run =
 const FENCE = /^(\s*)```(\w*)(.*)$/;
 const COMMENT = /^\s*<!-- (.*) -->$/;
 
-/** The shell blocks of a page. Throws for a comment above one that means nothing. */
+/** The shell blocks of a page. Throws an error for an invalid comment above a block. */
 export function blocksOf(page: string, markdown: string): Block[] {
   const blocks: Block[] = [];
   let notes: string[] = [];
@@ -54,7 +54,7 @@ export function blocksOf(page: string, markdown: string): Block[] {
   return blocks;
 }
 
-/** The guide for provider authors is followed word by word by a test of its own. */
+/** A separate test runs every step of the guide for provider authors. */
 const BY_INFO: Readonly<Record<string, string>> = { guide: 'tools/src/packages/packages.test.ts' };
 
 function runOf(at: string, text: string, info: string, notes: readonly string[]): Run {
@@ -89,6 +89,6 @@ function without(at: string, text: string, beginnings: readonly string[]): strin
   return lines.filter((line) => !beginnings.some((beginning) => line.startsWith(beginning))).join('\n');
 }
 
-/** Lines that are commands, not comments and not empty. */
+/** The lines of a script without comments and empty lines. */
 export const commandLines = (text: string): readonly string[] =>
   text.split('\n').filter((line) => line.trim() !== '' && !line.trimStart().startsWith('#'));

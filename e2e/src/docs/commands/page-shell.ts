@@ -5,7 +5,7 @@ import { BINARIES, sharedBundle } from '@mcm/tools/bundles';
 import { ROOT } from '../sources.ts';
 import { type Block, commandLines } from './blocks.ts';
 
-/** Scripts of the workspace that run a source, by name. */
+/** The scripts of the workspace that run a TypeScript file, by name. */
 function workspaceScripts(): readonly (readonly [name: string, source: string])[] {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     readonly scripts: Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ function workspaceScripts(): readonly (readonly [name: string, source: string])[
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Programs as they are shipped, for the scripts of the workspace that start them; by name. */
+/** The bundles of the programs that scripts of the workspace start, by name. */
 export async function bundledPrograms(): Promise<Readonly<Record<string, string>>> {
   const scripts = workspaceScripts().map(([name]) => name);
   const shipped = BINARIES.filter(({ name }) => scripts.includes(name));
@@ -28,8 +28,9 @@ export async function bundledPrograms(): Promise<Readonly<Record<string, string>
 }
 
 /**
- * Installs the programs of a user in a folder for the path: `mcm`, `kubectl-mcm`, and `pnpm` and `npx -y pnpm@12` for the scripts of the workspace.
- * Here they run in any folder, from their bundle if there is one. Returns the folder.
+ * Installs the programs of a user in a folder for the search path: `mcm`, `kubectl-mcm`, and `pnpm` and `npx -y pnpm@12` for
+ * the scripts of the workspace. They work in any folder, and use the bundle of a program if there is one. Returns the
+ * folder.
  */
 export function installPrograms(dir: string, bundles: Readonly<Record<string, string>>): string {
   const bin = join(dir, 'bin');
@@ -45,14 +46,17 @@ export function installPrograms(dir: string, bundles: Readonly<Record<string, st
   write('pnpm', `script=$1; shift; case $script in\n${cases.join('\n')}\n*) exit 127 ;;\nesac`);
   write('npx', `[ "$1 $2" = "-y pnpm@12" ] || exit 127\nshift 2; exec pnpm "$@"`);
   write('kubectl-mcm', 'exec pnpm mcm "$@"');
-  // The exit status 1 of a plan means that the plan has steps.
-  // The clusters of the pages have no nodes, so no pod of an installation becomes ready.
+  // `mcm plan` exits with 1 if the plan has steps. The clusters of the pages have no nodes, so no pod of an installation
+  // becomes ready.
   const mcmCases = ['plan) pnpm mcm "$@" || [ $? = 1 ] ;;', 'install) exec pnpm mcm "$@" --no-wait ;;'];
   write('mcm', `case $1 in\n${mcmCases.join('\n')}\n*) exec pnpm mcm "$@" ;;\nesac`);
   return bin;
 }
 
-/** Ends a command once it has printed a line of a pattern; it must end well. Another process ends it, as Ctrl-C does. */
+/**
+ * Stops a command when it has printed a line with a pattern. The command must then exit without an error. It is stopped by
+ * another process, like with Ctrl-C.
+ */
 const UNTIL = `
 until_said() {
   local pattern=$1 line pid; shift
@@ -62,7 +66,7 @@ until_said() {
   kill -TERM $pid 2>/dev/null || true; cat <&3; wait $pid
 }`;
 
-/** The blocks of a page as one script. Each block prints its line to standard error. */
+/** Joins the blocks of a page into one script. Each block first prints its position to standard error. */
 export const pageScript = (blocks: readonly Block[]): string =>
   [
     'set -eu -o pipefail',
@@ -77,7 +81,7 @@ export const pageScript = (blocks: readonly Block[]): string =>
     }),
   ].join('\n');
 
-/** Each command of a page that only looks, as a script that needs no other. */
+/** Scripts that each contain one command of a page and the lines that it needs. */
 export const linesOf = (blocks: readonly Block[]): readonly string[] =>
   blocks.flatMap(({ run }) =>
     run.by === 'us'
@@ -85,10 +89,10 @@ export const linesOf = (blocks: readonly Block[]): readonly string[] =>
       : [],
   );
 
-/** In double quotes, where a placeholder's value is still put in. */
+/** Escapes a line for double quotes, where the values of placeholders are still inserted. */
 const escaped = (line: string): string => line.replaceAll(/["\\`]/g, '\\$&');
 
-/** Runs a script in bash; rejects with all that it printed when it ends with another exit status than 0. */
+/** Runs a script in bash. If the exit status is not 0, it rejects with the output of the script. */
 export function runScript(
   script: string,
   { cwd, bin, env }: { readonly cwd: string; readonly bin: string; readonly env: Readonly<Record<string, string>> },

@@ -5,7 +5,7 @@ const driver = defineDriver({
   name: 'mycloud',
   providerSpec: z.strictObject({ region: z.string().min(1), size: z.string() }),
   credentialsSchema: z.looseObject({ token: z.string() }),
-  // Finds the VM that an earlier call made: its identity derives from the Machine's UID.
+  // Finds the VM if an earlier call created it. The identity of the VM is derived from the UID of the Machine.
   create: async ({ machine, spec, credentials, userData, signal }) => {
     const { uid, name } = machine.metadata;
     const headers = { authorization: `Bearer ${credentials.token}` };
@@ -14,7 +14,7 @@ const driver = defineDriver({
     if (answer.status === 507) throw new MachineError('ResourceExhausted', `no room in ${spec.region}`);
     return { providerId: `mycloud:///${spec.region}/${uid}`, nodeName: name };
   },
-  // Resolves once the VM no longer exists, or was never there.
+  // Resolves when the VM no longer exists, or if it never existed.
   delete: async ({ machine, spec, credentials, signal }) => {
     const headers = { authorization: `Bearer ${credentials.token}` };
     await fetch(`https://${spec.region}.example/vms/${machine.metadata.uid}`, { method: 'DELETE', headers, signal });

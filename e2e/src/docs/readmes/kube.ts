@@ -11,7 +11,7 @@ import {
   userAgent,
 } from '@mcm/kube';
 
-// Any API server will do: undiciTransport(await loadKubeconfig('kubeconfig')).
+// For any other API server: undiciTransport(await loadKubeconfig('kubeconfig')).
 const plane = await startControlPlane();
 const clock = realClock;
 const runtime = { clock, random: { next: Math.random }, log: createLogger({ level: 'warn' }) };

@@ -1,4 +1,4 @@
-/** The exported declarations of a module: name and text, without comments and bodies. */
+/** An exported declaration of a module: its name and its text, without comments and bodies. */
 export interface Declaration {
   readonly name: string;
   readonly text: string;
@@ -8,14 +8,14 @@ const START = /^export (?:declare )?(?:abstract )?(?:async )?(const|let|function
 const OPENING = '([{';
 const CLOSING = ')]}';
 
-/** Removes comments, but not from strings. */
+/** Removes comments. Comment characters in strings stay. */
 export const withoutComments = (text: string): string =>
   text.replaceAll(
     /('(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/[^\n]*/g,
     (_all, quoted) => quoted ?? '',
   );
 
-/** Index behind the string that begins at `at`. */
+/** The index after the string that starts at `at`. */
 function afterString(text: string, at: number): number {
   const quote = text[at];
   let end = at + 1;
@@ -23,7 +23,9 @@ function afterString(text: string, at: number): number {
   return end + 1;
 }
 
-/** The first index from `at` on, outside of brackets and strings, where `ends` holds; the text's end without one. */
+/**
+ * The first index after `at` where `ends` is true, outside of brackets and strings. If there is none, the end of the text.
+ */
 function scan(text: string, at: number, ends: (index: number) => boolean): number {
   let depth = 0;
   for (let index = at; index < text.length; ) {
@@ -40,7 +42,7 @@ function scan(text: string, at: number, ends: (index: number) => boolean): numbe
   return text.length;
 }
 
-/** Whether a brace starts a body. A brace of a type follows a token that expects a type. */
+/** Whether a brace starts a body. The brace of a type follows a token after which a type is expected. */
 const isBody = (text: string, index: number): boolean =>
   text[index] === '{' && !/[:|&<,(=]\s*$|=>\s*$|\bis\s*$|\bextends\s*$/.test(text.slice(0, index));
 
@@ -49,14 +51,14 @@ function functionText(text: string, at: number): string {
   return `${text.slice(at, end).trimEnd()};`;
 }
 
-/** A field without its initial value; the defaults of parameters stay. */
+/** A field without its initial value. The default values of parameters stay. */
 const withoutValue = (member: string): string =>
   member.slice(
     0,
     scan(member, 0, (index) => member.startsWith(' = ', index)),
   );
 
-/** Of a class: its heading, and of its members what others can call or read. */
+/** The text of a class: its heading, and its members that are not private. */
 function classText(text: string, at: number): string {
   const open = scan(text, at, (index) => text[index] === '{');
   const members: string[] = [];
@@ -72,7 +74,7 @@ function classText(text: string, at: number): string {
   return [`${text.slice(at, open).trimEnd()} {`, ...members, '}'].join('\n');
 }
 
-/** The declaration of a constant: its type, its signature if it is a function, otherwise only its name. */
+/** The text of a constant: its type if it is declared, its signature if it is a function, otherwise only its name. */
 function constantText(text: string, at: number): string {
   const end = scan(text, at, (index) => text[index] === ';');
   const equals = scan(text, at, (index) => /^ = /.test(text.slice(index, index + 3)));
@@ -102,7 +104,7 @@ function textAt(text: string, at: number, what: string): string {
   )}}`;
 }
 
-/** Everything that a source declares and exports, in its order; lines without text are left out. */
+/** All exported declarations of a source file, in their order. Empty lines are left out. */
 export function declarationsIn(source: string): readonly Declaration[] {
   const text = withoutComments(source);
   return [...text.matchAll(START)].map((match) => {

@@ -1,8 +1,8 @@
 /** The metrics and labels of a PromQL expression. */
 export interface Asked {
-  /** Names of metrics, with the labels that their selectors name. */
+  /** The names of metrics, with the labels in their selectors. */
   readonly metrics: ReadonlyMap<string, readonly string[]>;
-  /** Labels named in `by (…)`. */
+  /** The labels in `by (…)`. */
   readonly grouped: readonly string[];
 }
 
@@ -21,7 +21,7 @@ const WORDS = new Set([
 ]);
 const NAME = /[a-zA-Z_:][\w:]*/y;
 
-/** Reads metrics, labels and groups out of an expression. It knows the part of PromQL that selects and aggregates. */
+/** Reads the metrics, labels and groups of an expression. It supports selectors and aggregations. */
 export function askedBy(expr: string): Asked {
   const metrics = new Map<string, string[]>();
   const grouped: string[] = [];

@@ -1,16 +1,16 @@
 import type { Transport, TransportRequest, TransportResponse, VirtualClock } from '@mcm/kube';
 
-/** A request with the origin that it went to. */
+/** A request, with the origin to which it was sent. */
 export interface Sent extends TransportRequest {
   readonly origin: string;
-  /** Virtual milliseconds from the start. */
+  /** Virtual milliseconds since the start. */
   readonly at: number;
 }
 
-/** The answer instead of the cloud; undefined: the cloud answers. */
+/** Returns an answer that replaces the answer of the cloud. Undefined: the cloud answers. */
 export type Script = (request: Sent, count: number) => TransportResponse | Promise<TransportResponse> | undefined;
 
-/** Sees every request, and may answer instead of the cloud. */
+/** Records every request, and can answer it instead of the cloud. */
 export class Wire {
   readonly sent: Sent[] = [];
   script: Script = () => undefined;
@@ -37,13 +37,13 @@ export class Wire {
     return [...new Set(this.sent.map(({ origin }) => origin))];
   }
 
-  /** `METHOD path`, without what varies. */
+  /** The requests as `METHOD path`, without parts that change from run to run. */
   get lines(): readonly string[] {
     return this.sent.map(({ method, path }) => `${method} ${path.replace(/\?.*/, '')}`);
   }
 }
 
-/** An answer of these bytes. @param headers names in lower case */
+/** An answer with this content. @param headers Their names are in lower case */
 export const reply = (
   status: number,
   body: string | object = '',
@@ -55,29 +55,29 @@ export const reply = (
   text: async () => (typeof body === 'string' ? body : JSON.stringify(body)),
 });
 
-/** A connection that breaks. */
+/** Simulates a broken connection. */
 export const broken = (code: string): Promise<never> =>
   Promise.reject(Object.assign(new Error(`connection broke: ${code}`), { code }));
 
-/** Never answers; ends with its request's signal. */
+/** Simulates a server that never answers. It ends with the signal of the request. */
 export const silence = ({ signal }: Sent): Promise<never> =>
   new Promise((_, reject) => {
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
 
-/** Ends a call after so long. @returns its signal, and when it ended, in virtual milliseconds */
+/** Cancels a call after a time. @returns the signal of the call */
 export function abortAfter(clock: VirtualClock, ms: number): AbortSignal {
   const controller = new AbortController();
   clock.setTimeout(() => controller.abort(new Error('the client cancelled the call')), ms);
   return controller.signal;
 }
 
-/** Answers requests whose `METHOD path` matches, the first times. */
+/** Replaces the first answers to requests whose `METHOD path` matches. */
 export const failing =
   (line: string, answer: (request: Sent) => TransportResponse | Promise<never>, most = Number.POSITIVE_INFINITY) =>
   (request: Sent): TransportResponse | Promise<never> | undefined =>
     new RegExp(line).test(`${request.method} ${request.path}`) && most-- > 0 ? answer(request) : undefined;
 
-/** When requests whose `METHOD path` matches were sent, in virtual milliseconds. */
+/** The virtual milliseconds at which requests with a matching `METHOD path` were sent. */
 export const timesOf = ({ sent }: Wire, line: string): readonly number[] =>
   sent.filter(({ method, path }) => new RegExp(line).test(`${method} ${path}`)).map(({ at }) => at);

@@ -1,17 +1,17 @@
 import type { FleetProvider } from '../fleet.ts';
 import { wired } from '../wired.ts';
 
-/** Each driver uses another random key. */
+/** The random key of a driver, which differs from run to run. */
 const THROW_AWAY_KEY = /ssh-rsa [\w+/=]+/g;
 
 /** The requests of a driver to its cloud. */
 export interface Asked {
-  /** Every request of a machine's creation. */
+  /** All requests of the machine's creation, as text. */
   readonly requests: string;
   readonly failed?: string;
 }
 
-/** Makes a machine with the provider spec, on a cloud of its own. */
+/** Creates a machine with the provider spec, on a new emulated cloud. */
 export async function askedFor<Spec, Credentials>(
   provider: FleetProvider<Spec, Credentials>,
   spec: object,

@@ -3,7 +3,7 @@ import type { JsonSchema } from '@mcm/core';
 /** The position of a value in a provider spec. */
 export type Path = readonly (string | number)[];
 
-/** A value of a provider spec with where it stands. */
+/** A value of a provider spec, with its position. */
 export interface Leaf {
   readonly path: Path;
   readonly value: unknown;
@@ -17,7 +17,7 @@ export function leavesOf(value: unknown, path: Path = []): readonly Leaf[] {
   return [{ path, value }];
 }
 
-/** `disks[].labels` and `tags`: the name of a field, without positions in lists and keys in maps. */
+/** The name of a field without positions in lists and keys of maps, such as `disks[].labels` and `tags`. */
 export const fieldOf = (path: Path, schema: JsonSchema): string => {
   let at: JsonSchema | undefined = schema;
   let text = '';
@@ -42,7 +42,7 @@ export function fieldsOf(schema: JsonSchema, at = ''): readonly { readonly field
   return Object.entries(properties).flatMap(([name, each]) => fieldsOf(each, at === '' ? name : `${at}.${name}`));
 }
 
-/** The value with a replacement at the path. */
+/** Returns the value with a replacement at the path. */
 export function put(value: unknown, [first, ...rest]: Path, by: unknown): unknown {
   if (first === undefined) return by;
   if (Array.isArray(value)) return value.map((each, i) => (i === first ? put(each, rest, by) : each));
@@ -50,7 +50,7 @@ export function put(value: unknown, [first, ...rest]: Path, by: unknown): unknow
   return { ...known, [first]: put(known[first], rest, by) };
 }
 
-/** All values of a provider spec including lists and objects, without the entries of lists and the spec itself. */
+/** All values of a provider spec, including lists and objects. The entries of lists and the spec itself are left out. */
 export function membersOf(value: unknown, path: Path = []): readonly Leaf[] {
   if (Array.isArray(value)) return value.flatMap((each, at) => membersOf(each, [...path, at]));
   if (typeof value !== 'object' || value === null) return [];
@@ -60,7 +60,7 @@ export function membersOf(value: unknown, path: Path = []): readonly Leaf[] {
   ]);
 }
 
-/** The value without the member at the path. */
+/** Returns the value without the member at the path. */
 export function without(value: unknown, [first, ...rest]: Path): unknown {
   if (Array.isArray(value)) return value.map((each, i) => (i === first ? without(each, rest) : each));
   const known = value as Readonly<Record<string, unknown>>;
@@ -68,6 +68,6 @@ export function without(value: unknown, [first, ...rest]: Path): unknown {
   return Object.fromEntries(Object.entries(known).filter(([key]) => key !== first));
 }
 
-/** Another value of the same type. */
+/** Returns another value of the same type. */
 export const another = (value: unknown): unknown =>
   typeof value === 'boolean' ? !value : typeof value === 'number' ? value + 1 : `${String(value)}x`;

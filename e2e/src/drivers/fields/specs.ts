@@ -1,9 +1,12 @@
-/** Provider specs that between them hold every field, each as a change of the first; and other values where not any will do. */
+/**
+ * Provider specs that together contain every field. Each one is a change of the first spec. For some fields, `others`
+ * contains the replacement value, because not every value is valid.
+ */
 export interface FieldSpecs {
   readonly specs: readonly object[];
   /** By field. */
   readonly others: Readonly<Record<string, unknown>>;
-  /** Fields without effect that are not described as such. */
+  /** Fields that have no effect, although their description does not say so. */
   readonly idle: readonly string[];
 }
 
@@ -165,7 +168,7 @@ export const AZURE: FieldSpecs = {
     'properties.securityProfile.securityType': 'TrustedLaunch',
     'properties.machineSet.kind': 'availabilityset',
   },
-  // Terms are accepted for the image of the VM alone, as in the original.
+  // The driver accepts the terms only for the image of the VM, as in the original.
   idle: ['properties.storageProfile.dataDisks[].imageRef.skipMarketplaceAgreement'],
 };
 

@@ -11,7 +11,7 @@ import {
 import { defined, silentLogger, type VirtualClock } from '@mcm/kube';
 import { expect } from 'vitest';
 
-/** The inputs of one driver call. The default is the spec and secret of the stage. */
+/** The inputs of one driver call. By default, the spec and the Secret of the stage are used. */
 export interface Given {
   readonly provider?: string;
   readonly spec?: unknown;
@@ -23,7 +23,7 @@ export interface Given {
   readonly signal?: AbortSignal;
 }
 
-/** A driver's calls as the core makes them, one at a time, on a virtual clock that is moved until they end. */
+/** Calls a driver as the core does. The calls are sequential, and the virtual clock advances until each call ends. */
 export class Stage<Spec, Credentials> {
   readonly clock: VirtualClock;
   readonly #driver: DriverDefinition<Spec, Credentials>;
@@ -76,7 +76,7 @@ export class Stage<Spec, Credentials> {
     });
   }
 
-  /** Each method that reads the class, by name. */
+  /** All methods that read the class, by name. */
   all(given: Given): Readonly<Record<'create' | 'delete' | 'status' | 'list', () => Promise<unknown>>> {
     return {
       create: () => this.create(given),
@@ -95,7 +95,7 @@ export class Stage<Spec, Credentials> {
       metadata: { ...metadata, name: 'c' },
       provider,
       secretRef: { name: 's', namespace: 'n' },
-      // The API stores any content.
+      // The cast is valid, because the API server stores any content.
       providerSpec: spec as MachineClass['providerSpec'],
     };
     const { name = 'm-1', providerID, annotations, signal = new AbortController().signal } = given;
@@ -120,7 +120,7 @@ export class Stage<Spec, Credentials> {
   }
 }
 
-/** Expects a refusal with this code, and these words somewhere in it. */
+/** Expects an error with this code, whose message contains these words. */
 export async function refused(call: Promise<unknown>, code: string, ...words: readonly string[]): Promise<string> {
   const thrown = await call.then(
     (value) => expect.fail(`the call succeeded: ${JSON.stringify(value)}`),
@@ -131,5 +131,5 @@ export async function refused(call: Promise<unknown>, code: string, ...words: re
   return thrown.message;
 }
 
-/** The provider spec with members at the top replaced; `undefined` takes one out. */
+/** The provider spec with some top-level members replaced. `undefined` removes a member. */
 export const withSpec = (spec: object, change: object): object => JSON.parse(JSON.stringify({ ...spec, ...change }));

@@ -1,17 +1,20 @@
-/** The result of one check of a recording. */
+/** The result of a check in a recording. */
 export interface Outcome {
-  /** The checked file, state and use. */
+  /** The file, the state and the use that were checked. */
   readonly name: string;
-  /** Why it failed, in one line enough to act on; absent: it passed. */
+  /** The reason for the failure, in one line. Absent if the check passed. */
   readonly failure?: string | undefined;
-  /** Which of several uses of the recordings it belongs to; each is counted by itself too. */
+  /** One of several uses of the recordings. The summary has a separate count for each use. */
   readonly use?: string;
 }
 
-/** A set of recordings and the way to run them through our code. */
+/** A set of recordings, and a function that checks our code with them. */
 export interface GoldenSet {
-  /** Its name on the command line, and its folder below the recordings' folder unless `folder` says otherwise. */
+  /** The name on the command line. It is also the name of its folder, unless `folder` is set. */
   readonly name: string;
-  /** Runs every recording of `dir` (laid out as the recordings are: `takeover/`, `golden/…`), one outcome a check. */
+  /**
+   * Checks all recordings in `dir`, which has the folders of the recordings: `takeover/`, `golden/…`. Yields one result for
+   * each check.
+   */
   run(dir: string): AsyncIterable<Outcome>;
 }

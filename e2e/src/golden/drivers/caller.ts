@@ -85,7 +85,7 @@ export function createCaller<Spec, Credentials>(options: CallerOptions<Spec, Cre
     await clock.runUntil(() => ended !== undefined, { maxMs: 3_600_000 });
     await running;
     const after = await series(metrics);
-    // The controller asks for one volume at a time, the recordings for several.
+    // The controller calls the driver for each volume, but a recording contains several volumes in one call.
     const times = step.method === 'GetVolumeIDs' ? Math.max(recorded.pvSpecs?.length ?? 0, 1) : 1;
     const changed = Object.entries(after).map(
       ([name, value]) => [name, (value - (before[name] ?? 0)) / times] as const,
@@ -165,7 +165,7 @@ const reported = (instance: {
   lastKnownState: instance.lastKnownState ?? '',
 });
 
-/** Series of the cloud's metrics by name and labels in the alphabet, histograms by their count. */
+/** The metrics for calls to the cloud, with sorted names and labels. The value of a histogram is its count. */
 async function series(metrics: ReturnType<typeof createMetrics>): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   for (const line of (await metrics.scrape()).text.split('\n')) {

@@ -1,17 +1,17 @@
 import type { Reported } from './caller.ts';
 import type { Expected, ExpectedResult } from './expected.ts';
 
-/** One line for each request, with what decides whether two are the same. */
+/** A request as one line, with the values that are compared. */
 export interface Line {
   readonly text: string;
   readonly optional?: boolean | undefined;
 }
 
-/** Repeated requests count once: how often a request is repeated is each driver's own. */
+/** Removes repeated requests, because the number of repetitions may differ between the drivers. */
 export const collapse = (lines: readonly Line[]): readonly Line[] =>
   lines.filter(({ text }, i) => text !== lines[i - 1]?.text);
 
-/** The first different request, or undefined. */
+/** Returns the first difference between the requests, or undefined. */
 export function requestsDiffer(
   wanted: readonly Line[],
   ours: readonly Line[],
@@ -37,28 +37,28 @@ export function codeDiffers(
   return `code: wanted ${codes.map((code) => code ?? 'success').join(' or ')}, got ${error ? `${error.code} (${error.message})` : 'success'}`;
 }
 
-/** A text that a rule expects, with the cloud's words in it. */
+/** Compares an error text with the expectation of a rule, which contains the words of the cloud. */
 export function ruledTextDiffers(result: ExpectedResult, said: string): string | undefined {
   const { textMatches } = result;
   if (textMatches && !textMatches.test(said)) return `text: wanted ${textMatches}, got ${said}`;
   return cloudWordsDiffer(result, said);
 }
 
-/** Both words of the cloud must be in the text. */
+/** Whether the text lacks the error code or the message of the cloud. */
 export function cloudWordsDiffer({ cloudError }: ExpectedResult, said: string): string | undefined {
   for (const word of [cloudError?.code, cloudError?.message])
     if (word && !said.includes(word)) return `text: wanted ${word} in it, got ${said}`;
   return undefined;
 }
 
-/** The original returns the known facts about the VM with an error. This driver returns them from `initialize`. */
+/** The original returns the known data of the VM together with an error. This driver returns it from `initialize`. */
 export function responseDiffers(
   { response, errorCode, unknownResponse }: ExpectedResult,
   reported: Reported,
 ): string | undefined {
   if (errorCode !== null || unknownResponse || reported.error) return undefined;
   const ours = Object.fromEntries(Object.keys(response ?? {}).map((key) => [key, reported.response?.[key]]));
-  // A list or map that is null in Go is empty here.
+  // If a list or a map is null in Go, it is empty here.
   const empty = (key: string): unknown => (Array.isArray(ours[key]) ? [] : {});
   const wanted = Object.fromEntries(Object.entries(response ?? {}).map(([key, value]) => [key, value ?? empty(key)]));
   return stable(wanted) === stable(ours) ? undefined : `response: wanted ${stable(wanted)}, got ${stable(ours)}`;

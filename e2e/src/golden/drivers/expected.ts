@@ -2,43 +2,46 @@ import { MachineCodes } from '@mcm/core';
 import { withoutUndefined } from '@mcm/kube';
 import type { RecordedCall, RecordedCase, RecordedRequest, RecordedResult, RecordedStep } from './recording.ts';
 
-/** A request that is expected. `optional`: it may be missing. */
+/** An expected request. With `optional`, it may be missing. */
 export type ExpectedRequest = RecordedRequest & { readonly optional?: boolean };
 
-/** How a call is expected to end. */
+/** The expected end of a call. */
 export type ExpectedResult = RecordedResult & {
-  /** The whole text of the error, in place of `errorText`. */
+  /** The whole error text. It replaces `errorText`. */
   readonly textMatches?: RegExp;
-  /** No recording contains the answer. */
+  /** The answer is in no recording, so it is not compared. */
   readonly unknownResponse?: boolean | undefined;
-  /** Codes that will do, null for success, in place of `errorCode`. */
+  /** The allowed error codes, with null for success. They replace `errorCode`. */
   readonly codes?: readonly (string | null)[];
 };
 
 /** The expected behavior of this driver for a recording of the original. */
 export interface Expected {
   readonly requests: readonly ExpectedRequest[];
-  /** Whether these are all requests, or the call may end before them, or may make more after them. */
+  /** Whether these are all requests, or the call may end earlier, or it may send more requests. */
   readonly extent: 'whole' | 'may end earlier' | 'may continue';
   readonly result: ExpectedResult;
-  /** Changes of metrics by series: a number, `>=1`, or `*` for any. Absent: not recorded. */
+  /** Changes of metrics by series: a number, `>=1`, or `*` for any number. If absent, they were not recorded. */
   readonly metrics: RecordedCall['metrics'];
 }
 
-/** The inputs of a rule: the inputs of the call and the answers of the cloud, but not the actions of this driver. */
+/**
+ * The inputs of a rule: the inputs of the call, and the answers of the cloud. They do not contain the requests of this
+ * driver.
+ */
 export interface Situation {
   readonly recorded: RecordedCase;
   readonly step: RecordedStep;
-  /** Which of the case's calls it is, from 0. */
+  /** The index of the call within its case. */
   readonly index: number;
   readonly provider: string;
 }
 
-/** One difference from the original: the expectation that replaces the recording. */
+/** An intended difference from the original. It replaces the expectation of the recording. */
 export interface Rule {
-  /** The row of docs/compatibility/differences.md. */
+  /** The first cell of the row in docs/compatibility/differences.md. */
   readonly row: string;
-  /** @returns undefined where the rule does not apply */
+  /** @returns undefined if the rule does not apply */
   readonly expect: (expected: Expected, situation: Situation) => Expected | undefined;
 }
 
@@ -48,7 +51,7 @@ export interface Expectation {
   readonly rows: readonly string[];
 }
 
-/** Applies all matching rules to the recording, one after the other. */
+/** Applies all rules to the recording, one after the other. */
 export function expectationOf(call: RecordedCall, rules: readonly Rule[], situation: Situation): Expectation {
   const start: Expectation = {
     expected: { requests: call.requests, extent: 'whole', result: call.result, metrics: call.metrics },
@@ -60,7 +63,7 @@ export function expectationOf(call: RecordedCall, rules: readonly Rule[], situat
   }, start);
 }
 
-/** Names of the methods as metrics have them. */
+/** The names of the methods in metrics. */
 const OPERATIONS: Readonly<Record<string, string>> = {
   CreateMachine: 'create_machine',
   InitializeMachine: 'initialize_machine',
@@ -70,7 +73,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   GetVolumeIDs: 'get_volume_ids',
 };
 
-/** How the driver's own metrics count a call that ends with the code, or with success. */
+/** The metrics of the driver for a call that ends with the code, or with success. */
 function driverMetrics({ step, provider }: Situation, code: string | null): Readonly<Record<string, number>> {
   const operation = OPERATIONS[step.method] ?? '';
   const number = Object.entries(MachineCodes).find(([name]) => name === code)?.[1];
@@ -83,11 +86,11 @@ function driverMetrics({ step, provider }: Situation, code: string | null): Read
 
 const isOfDriver = (name: string): boolean => name.startsWith('mcm_cloud_api_driver_');
 
-/** The metrics without those of the cloud's services. */
+/** The metrics without those for services of the cloud. */
 export const withoutServices = (metrics: Expected['metrics']): Expected['metrics'] =>
   metrics && Object.fromEntries(Object.entries(metrics).filter(([name]) => isOfDriver(name)));
 
-/** The metrics with the call counted as one that ends with the code. */
+/** The metrics, changed to those of a call that ends with the code. */
 function counted(metrics: Expected['metrics'], situation: Situation, code: string | null): Expected['metrics'] {
   if (!metrics) return undefined;
   const others = Object.entries(metrics).filter(([name]) => !isOfDriver(name));
@@ -95,7 +98,10 @@ function counted(metrics: Expected['metrics'], situation: Situation, code: strin
   return { ...Object.fromEntries(others), ...(isCounted ? driverMetrics(situation, code) : {}) };
 }
 
-/** The call fails with this code; its text and all else stay as they were, unless given. */
+/**
+ * The expectation that the call fails with this code. The text and everything else are unchanged, unless `change` contains
+ * them.
+ */
 export const failsWith = (
   expected: Expected,
   situation: Situation,
@@ -107,14 +113,14 @@ export const failsWith = (
     ...expected.result,
     response: null,
     errorCode: code,
-    // A rule that says the whole text says the cloud's words in it.
+    // If a rule contains the whole text, this text contains the words of the cloud.
     ...withoutUndefined({ cloudError: change.textMatches ? null : undefined }),
     ...change,
   },
   metrics: counted(expected.metrics, situation, code),
 });
 
-/** The call succeeds with this response; absent: no recording says with which. */
+/** The expectation that the call succeeds with this response. If absent, the response is in no recording. */
 export const succeeds = (
   expected: Expected,
   situation: Situation,
@@ -135,7 +141,7 @@ const withMetrics = (expected: Expected, change: Readonly<Record<string, number 
   metrics: expected.metrics && { ...expected.metrics, ...change },
 });
 
-/** Counts of the cloud's services are not compared: `which` chooses the series by name. */
+/** Ignores the counts of those services whose names match `which`. */
 export const anyCountOf = (expected: Expected, which: RegExp): Expected => {
   const services = Object.keys(expected.metrics ?? {}).filter((name) => which.test(name));
   return withMetrics(expected, Object.fromEntries(services.map((name) => [name, '*'])));

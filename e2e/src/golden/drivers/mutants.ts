@@ -3,7 +3,10 @@ import type { Expected } from './expected.ts';
 import type { RecordedCall, RecordedRequest } from './recording.ts';
 import type { PlayedCall } from './run-set.ts';
 
-/** Recordings with one change. Each change must be detected, unless a rule allows the difference. */
+/**
+ * Tests of the comparison itself: each recording is changed in one value. The comparison must detect each change, unless a
+ * rule allows the difference.
+ */
 
 type Change = (call: RecordedCall) => RecordedCall | undefined;
 
@@ -17,7 +20,7 @@ const at = (call: RecordedCall, index: number): RecordedCall | undefined =>
     ? undefined
     : { ...call, requests: call.requests.with(index, spoilt(call.requests.at(index) as RecordedRequest)) };
 
-/** Each thing that is compared, with a change of it; undefined where a recording does not say it. */
+/** A change for each compared value. Undefined if the recording does not contain the value. */
 const CHANGES: Readonly<Record<string, Change>> = {
   'the first request': (call) => at(call, 0),
   'the last request': (call) => at(call, -1),
@@ -66,22 +69,22 @@ const CHANGES: Readonly<Record<string, Change>> = {
 /** The result of one change. */
 export interface Verified {
   readonly change: string;
-  /** `covered`: the rules of the call expect the same as without the change. */
+  /** `covered`: with and without the change, the rules lead to the same expectation. */
   readonly outcome: 'seen' | 'covered' | 'missed';
   readonly rows: readonly string[];
 }
 
-/** The compared parts of an expectation, as one text. */
+/** The compared values of an expectation, as one text. */
 function essence({ requests, extent, result, metrics }: Expected): string {
   const { textMatches, codes, cloudError, errorCode, response, unknownResponse, errorText, driverText } = result;
   const text = textMatches ? String(textMatches) : [errorText, driverText];
-  // A call that may end earlier is compared as far as it goes.
+  // If the call may end earlier, only its first request is always compared.
   const compared = extent === 'may end earlier' ? requests.slice(0, 1) : requests;
   const answer = unknownResponse ? undefined : response;
   return stable({ compared, text, cloudError, code: codes ?? errorCode, answer, metrics });
 }
 
-/** Holds the call that was played against each change of its recording. */
+/** Compares the replayed call with each change of its recording. */
 export function verifyMutants({ step, expect, verify }: PlayedCall): readonly Verified[] {
   const before = expect(step);
   return Object.entries(CHANGES).flatMap(([change, apply]): Verified[] => {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 /** A request that the original sent. */
 const recordedRequest = z.looseObject({
-  /** EC2's Query API. */
+  /** Only for EC2's Query API. */
   action: z.string().default(''),
   params: z.record(z.string(), z.string()).default({}),
   /** REST APIs. */
@@ -26,7 +26,7 @@ const recordedRequest = z.looseObject({
     })
     .nullish(),
   answer: z.looseObject({ http: z.number().optional(), body: z.string().optional() }).optional(),
-  /** REST APIs: the status of the answer. */
+  /** For REST APIs: the HTTP status of the answer. */
   answered: z.number().optional(),
 });
 export type RecordedRequest = z.infer<typeof recordedRequest>;
@@ -87,12 +87,12 @@ export type RecordedCase = z.infer<typeof methodCase>;
 
 const file = z.looseObject({ format: z.literal(1), cases: z.array(z.unknown()) });
 
-/** A case as it was read, or why it cannot be played. */
+/** A case, or the reason why it cannot be replayed. */
 export type ReadCase =
   | { readonly name: string; readonly recorded: RecordedCase }
   | { readonly name: string; readonly problem: string };
 
-/** The cases of a cloud: `golden/drivers/<cloud>/*.json` below `dir`, or below it without `golden/`. */
+/** Reads the cases of a cloud: `golden/drivers/<cloud>/*.json` in `dir`, or `drivers/<cloud>/*.json` in `dir`. */
 export async function readCases(dir: string, cloud: string): Promise<readonly ReadCase[]> {
   const candidates = [join(dir, 'golden', 'drivers', cloud), join(dir, 'drivers', cloud), join(dir, cloud)];
   for (const folder of candidates) {
@@ -103,7 +103,7 @@ export async function readCases(dir: string, cloud: string): Promise<readonly Re
   throw new Error(`${dir} has no folder golden/drivers/${cloud}/: --from names the folder that holds it`);
 }
 
-/** An invalid file is one case that cannot be played. The same applies to each invalid case in a file. */
+/** If a file is invalid, the result is one case that cannot be replayed. The same applies to each invalid case of a file. */
 async function readFileCases(path: string): Promise<readonly ReadCase[]> {
   try {
     const parsed = file.safeParse(JSON.parse(await readFile(path, 'utf8')));
@@ -140,7 +140,7 @@ export const callsOf = (recorded: RecordedCase): readonly RecordedStep[] => {
   ];
 };
 
-/** Whether the text is JSON: the API server refuses a class with anything else, and no driver gets it. */
+/** Whether a text is JSON. The API server refuses a class with another text, so no driver receives it. */
 export function isJson(raw: string): boolean {
   try {
     JSON.parse(raw);

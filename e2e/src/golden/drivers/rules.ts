@@ -8,9 +8,9 @@ import {
 } from './expected.ts';
 import type { RecordedCase } from './recording.ts';
 
-/** Differences from the original that are the same for every driver. */
+/** Intended differences from the original that all drivers have. */
 
-/** How the core names the methods in its own texts. */
+/** The names of the methods in texts of the core. */
 const CALLS: Readonly<Record<string, string>> = {
   CreateMachine: 'create',
   InitializeMachine: 'initialize',
@@ -19,19 +19,19 @@ const CALLS: Readonly<Record<string, string>> = {
   ListMachines: 'list',
 };
 
-/** The text as a part of a regular expression. */
+/** Escapes a text for a regular expression. */
 export const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** How the core names a call, as a pattern. */
+/** The pattern for the name of a call in texts of the core. */
 function callPattern({ recorded: { machine }, step: { method } }: Situation): string {
   const of = method === 'ListMachines' ? 'class class' : `machine ${escaped(machine?.name ?? '')}`;
   return `${CALLS[method] ?? method} of ${of}`;
 }
 
-/** When the caller ends a call: never, before it begins, or in the middle of it. */
+/** The time when the caller cancels a call: never, before its start, or while it runs. */
 export type CallerEnd = 'never' | 'before' | 'during';
 
-/** The caller ends the call. @param endOf Whether and when it does, by the recording */
+/** The caller cancels the call. @param endOf Returns when it does, according to the recording */
 export const endedByCaller = (row: string, endOf: (recorded: RecordedCase) => CallerEnd): Rule => ({
   row,
   expect: (expected, situation) => {
@@ -45,7 +45,7 @@ export const endedByCaller = (row: string, endOf: (recorded: RecordedCase) => Ca
   },
 });
 
-/** The call outlives its deadline: the original's text names the cause, ours the time. */
+/** The call takes longer than its deadline. The text of the original contains the cause, and ours contains the time. */
 export const outlivesDeadline = (row: string, msOf: (recorded: RecordedCase) => number | undefined): Rule => ({
   row,
   expect: (expected, situation) => {
@@ -76,8 +76,8 @@ export const methodIsAbsent = (row: string, method: string): Rule => ({
 });
 
 /**
- * The cloud throttles. Everything except the code equals the original; `initialize` keeps `Uninitialized`.
- * @param isThrottle whether the recorded error is one
+ * The cloud throttles. Only the code differs from the original. `initialize` keeps `Uninitialized`.
+ * @param isThrottle Whether the recorded error is throttling
  */
 export const throttledIsUnavailable = (
   row: string,
@@ -92,8 +92,8 @@ export const throttledIsUnavailable = (
 });
 
 /**
- * The token service is unavailable: the error requests a retry, and no other request follows.
- * @param isLogin Whether a request is for a token. @param isDown Whether its first answer is an outage.
+ * The token service is unavailable. The error allows a retry, and no other request follows.
+ * @param isLogin Whether a request is for a token. @param isDown Whether its first answer shows an outage.
  */
 export const tokenHostIsDown = (
   row: string,
@@ -110,7 +110,7 @@ export const tokenHostIsDown = (
     return {
       ...failed,
       requests: upTo(expected.requests, (each) => each === login),
-      // Where the original asked again and got one, it counted other services.
+      // In this case, the original requested the token again and received it, so its metrics contain other services.
       metrics: isRefused ? failed.metrics : undefined,
       extent: isRefused ? failed.extent : 'may continue',
     };
@@ -118,8 +118,8 @@ export const tokenHostIsDown = (
 });
 
 /**
- * The original's process ended. This driver does the same until then, and continues or refuses afterwards.
- * @param codes Machine codes of the refusals.
+ * The original crashed. Until then, this driver does the same. Then it continues or returns an error.
+ * @param codes The machine codes of these errors.
  */
 export const endsOriginal = (row: string, codes: readonly string[]): Rule => ({
   row,
@@ -134,17 +134,20 @@ export const endsOriginal = (row: string, codes: readonly string[]): Rule => ({
         },
 });
 
-/** The text of JSON as its values are written without blanks; other than the text when keys are repeated. */
+/** A JSON text without blanks. It also differs from the original text if keys are repeated. */
 const canonical = (raw: string): string => JSON.stringify(JSON.parse(raw));
 const withoutBlanks = (raw: string): string => raw.replaceAll(/("(?:\\.|[^"\\])*")|\s+/g, '$1');
 
-/** Whether the API server keeps a raw provider spec with other values: repeated keys, numbers in other forms. */
+/**
+ * Whether the values change when the API server stores a raw provider spec. Examples are repeated keys and other number
+ * formats.
+ */
 const isKeptOtherwise = ({ providerSpecRaw: raw }: RecordedCase): boolean =>
   raw !== undefined && raw !== '' && withoutBlanks(raw) !== canonical(raw);
 
 /**
- * The API server keeps the provider spec with other values than the original was given. No recording contains the behavior of the
- * original for these errors, so only the code is compared.
+ * The API server stores the provider spec with other values than the original received. The behavior of the original for
+ * these values was not recorded, so only the code is compared.
  */
 export const specIsKeptOtherwise = (row: string, codes: readonly string[]): Rule => ({
   row,
@@ -159,7 +162,7 @@ export const specIsKeptOtherwise = (row: string, codes: readonly string[]): Rule
       : undefined,
 });
 
-/** Requests up to and including the first that fits. */
+/** The requests up to the first one that matches, including it. */
 export function upTo(
   requests: readonly ExpectedRequest[],
   fits: (request: ExpectedRequest) => boolean,

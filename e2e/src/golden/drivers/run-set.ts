@@ -11,23 +11,23 @@ import {
   readCases,
 } from './recording.ts';
 
-/** A played call, for the comparison with a recording or another expectation. */
+/** A replayed call, for the comparison with a recording or with another expectation. */
 export interface PlayedCall {
   readonly recorded: RecordedCase;
   readonly step: RecordedStep;
-  /** The expectation for this recording. */
+  /** Returns the expectation for this recording. */
   readonly expect: (call: RecordedCall) => Expectation;
-  /** The difference from the expectation for this recording, or undefined. */
+  /** Returns the difference from the expectation for this recording, or undefined. */
   readonly verify: (call: RecordedCall) => string | undefined;
 }
 
 /** Called after each call. */
 export type Watch = (played: PlayedCall) => void;
 
-/** Plays a case. @returns what differs; undefined: nothing does */
+/** Replays a case. @returns the difference, or undefined */
 export type PlayCase = (recorded: RecordedCase, watch?: Watch) => Promise<string | undefined>;
 
-/** Compares a call with the recording and with the accepted alternatives. @returns the difference */
+/** Compares a call with its expectation and with the allowed alternatives. @returns the difference */
 export function verified(played: PlayedCall, watch: Watch | undefined): string | undefined {
   watch?.(played);
   const { recorded, step, verify } = played;
@@ -38,7 +38,7 @@ export function verified(played: PlayedCall, watch: Watch | undefined): string |
   return `${at}${step.method} (${recorded.title}): ${difference}`;
 }
 
-/** Plays all cases of a cloud. A case that cannot be played is one that fails; the others are played. */
+/** Replays all cases of a cloud. A case that cannot be replayed counts as failed, and the other cases are still replayed. */
 export async function* runCases(dir: string, cloud: string, play: PlayCase): AsyncIterable<Outcome> {
   for (const read of await readCases(dir, cloud)) {
     const failure = await playOne(read, play);
@@ -56,7 +56,7 @@ async function playOne(read: ReadCase, play: PlayCase): Promise<string | undefin
   }
 }
 
-/** A provider spec that is absent, or JSON. */
+/** Whether the provider spec is absent or JSON. */
 const isPlayable = ({ providerSpecRaw: raw }: RecordedCase): boolean => raw === undefined || raw === '' || isJson(raw);
 
 /** Adds the parsed values of a raw provider spec, for the rules. */
@@ -65,7 +65,7 @@ const withSpec = (recorded: RecordedCase): RecordedCase => {
   return raw ? { ...recorded, providerSpec: JSON.parse(raw) as unknown } : recorded;
 };
 
-/** The API server refuses such a class. The original got the same input and must have refused it too. */
+/** The API server refuses such a class. The result is the difference if the original did not refuse it too. */
 const refusalMissing = (recorded: RecordedCase): string | undefined =>
   callsOf(recorded).every(({ result }) => result.errorCode !== null || result.panic !== undefined)
     ? undefined

@@ -10,7 +10,7 @@ const reply = z.looseObject({
   times: z.number().optional(),
 });
 
-/** Rules of a scripted REST cloud, as the recordings have them. */
+/** The rules for answers of a scripted REST cloud, in the format of the recordings. */
 export const scriptedRules = z.array(
   z.looseObject({
     method: z.string(),
@@ -25,19 +25,21 @@ type Rule = z.infer<typeof scriptedRules>[number];
 export interface ScriptedRequest {
   readonly host: string;
   readonly method: string;
-  /** Still percent-encoded. */
+  /** The path as it was sent, with percent-encoding. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly body: string;
   readonly authorization: string | undefined;
 }
 
-/** For Compute Engine: requests without a matching rule. */
+/** The answer of Compute Engine to requests without a matching rule. */
 const NOT_FOUND = {
   error: { code: 404, message: 'not found', errors: [{ reason: 'notFound', message: 'not found' }] },
 };
 
-/** `*` is any text without a slash; a path that begins with `//` starts with the host. */
+/**
+ * Whether a path matches a pattern. `*` matches any text without a slash. A pattern that starts with `//` includes the host.
+ */
 const fitsPath = (pattern: string, { host, path }: ScriptedRequest): boolean =>
   new RegExp(`^${pattern.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '[^/]*')}$`).test(
     pattern.startsWith('//') ? `//${host}${path}` : path,
@@ -69,7 +71,7 @@ export function firstReply(
 const fits = (rule: Rule, request: ScriptedRequest): boolean =>
   rule.method === request.method && fitsPath(rule.path, request) && fitsQuery(rule.query, request);
 
-/** A cloud that answers by rules, in order, and stores its requests. */
+/** A cloud that answers with the first matching rule, and records its requests. */
 export class ScriptedCloud {
   readonly seen: ScriptedRequest[] = [];
   readonly #rules: readonly Rule[];
@@ -77,7 +79,7 @@ export class ScriptedCloud {
 
   readonly #notFound: object;
 
-  /** @param notFound Body of the answer where no rule fits. */
+  /** @param notFound The body of the answer if no rule matches. */
   constructor(rules: unknown, notFound: object = NOT_FOUND) {
     this.#notFound = notFound;
     this.#rules = scriptedRules.parse(rules ?? []);

@@ -4,22 +4,22 @@ import { type Verified, verifyMutants } from './mutants.ts';
 import { readCases } from './recording.ts';
 import { type PlayCase, runCases } from './run-set.ts';
 
-/** It computes for seconds: on a loaded machine that is a minute. */
+/** The replay needs several seconds of CPU time, and up to a minute on a busy machine. */
 export const LONGEST_MS = 300_000;
 
 /** The copy of the recordings in this repository. */
 const COPY = fileURLToPath(new URL('../../../testdata', import.meta.url));
 
-/** All results of the replay of the recordings of a cloud. */
+/** All results of the replay for one cloud. */
 export interface Played {
   readonly played: number;
   readonly failures: readonly string[];
-  /** Rules that some call needed. */
+  /** Rows of docs/compatibility/differences.md that some call needed. */
   readonly rows: ReadonlySet<string>;
   readonly verified: readonly (Verified & { readonly name: string })[];
 }
 
-/** Plays all recordings of a cloud, and each call against the changes of its recording. */
+/** Replays all recordings of a cloud. Compares each call also with the changes of its recording. */
 export async function playAll(cloud: string, play: PlayCase): Promise<Played> {
   const failures: string[] = [];
   const rows = new Set<string>();
@@ -38,13 +38,13 @@ export async function playAll(cloud: string, play: PlayCase): Promise<Played> {
   return { played, failures, rows, verified };
 }
 
-/** Changes that nothing saw although no rule covers them. */
+/** Changes that the comparison did not detect, although no rule covers them. */
 export const missed = ({ verified }: Played): readonly string[] =>
   verified
     .filter(({ outcome }) => outcome === 'missed')
     .map(({ name, change, rows }) => `${name}: ${change} [${rows}]`);
 
-/** The coverage of each rule over all its calls. */
+/** The covered changes of each rule, over all calls. */
 export function coverage({ verified }: Played): Readonly<Record<string, readonly string[]>> {
   const covered = verified.filter(({ outcome }) => outcome === 'covered');
   const keys = [...new Set(covered.map(({ rows }) => rows.join(' + ')))].toSorted();
@@ -53,13 +53,13 @@ export function coverage({ verified }: Played): Readonly<Record<string, readonly
   return Object.fromEntries(keys.map((key) => [key, of(key)]));
 }
 
-/** Rows of docs/compatibility/differences.md. */
+/** The rows of docs/compatibility/differences.md. */
 export async function documentedRows(): Promise<readonly (string | undefined)[]> {
   const docs = await readFile(new URL('../../../../docs/compatibility/differences.md', import.meta.url), 'utf8');
   return docs.split('\n').map((line) => line.split('|')[1]?.trim());
 }
 
-/** One recorded case, by its name. */
+/** A recorded case by its name. */
 export async function caseOf(cloud: string, name: string) {
   const found = (await readCases(COPY, cloud)).find((each) => each.name === name);
   if (!found || !('recorded' in found)) throw new Error(`there is no case ${name}`);

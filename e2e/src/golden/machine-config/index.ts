@@ -41,7 +41,7 @@ export const machineConfig: GoldenSet = {
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Plays one case. A case that cannot be played or compared is one failed case. */
+/** Replays one case. A case that cannot be replayed or compared counts as failed. */
 async function play(recorded: RecordedCase): Promise<string | undefined> {
   try {
     return compare(recorded, await answerOf(recorded));
@@ -50,7 +50,7 @@ async function play(recorded: RecordedCase): Promise<string | undefined> {
   }
 }
 
-/** Returns our result for a recorded call. @throws Error for an unknown function */
+/** Returns our result for a recorded call. @throws Error if the function is unknown */
 export async function answerOf(recorded: RecordedCase): Promise<unknown> {
   const call = CALLS[recorded.fn];
   if (!call) throw new Error(`function ${recorded.fn} does not exist here`);

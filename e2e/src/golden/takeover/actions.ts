@@ -11,33 +11,33 @@ interface Target {
   readonly namespace: string | undefined;
 }
 
-/** An action outside of the controllers: of a user, an agent on a node, or a kubelet. */
+/** An action that a controller did not cause: of a user, of an agent on a node, or of a kubelet. */
 export type Action =
   | { readonly do: 'create'; readonly object: Recorded }
   | (Target & {
       readonly do: 'merge';
       readonly body: object;
-      /** The reason of the condition `InPlaceUpdate` that the agent of a node waits for. */
+      /** The agent of a node waits until the condition `InPlaceUpdate` has this reason. */
       readonly awaits?: string | undefined;
     })
   | (Target & { readonly do: 'conditions'; readonly conditions: readonly Condition[] })
-  /** `now`: without grace, as a kubelet does when a pod has ended. */
+  /** `now`: deletion without a grace period, as a kubelet does when a pod has ended. */
   | (Target & { readonly do: 'delete'; readonly now?: true });
 
 export interface Step {
-  /** Seconds since the recording's start. */
+  /** Seconds since the start of the recording. */
   readonly at: number;
   readonly actions: readonly Action[];
 }
 
-/** Kinds that only users write: the controllers add nothing but a finalizer. */
+/** Kinds that only users create. The controllers only add a finalizer to them. */
 const OF_USERS = new Set(['MachineClass', 'Secret', 'Pod', 'PodDisruptionBudget']);
-/** Kinds that users make, and controllers too; those have an owner. */
+/** Kinds that users and controllers create. The objects of controllers have an owner. */
 const OF_BOTH = new Set(['MachineDeployment', 'MachineSet', 'Machine']);
-/** The fields that the controllers write on objects of users. */
+/** Matches fields that controllers write to objects of users. */
 const BY_CONTROLLERS =
   /^deployment\.kubernetes\.io\/|last-deployment-replica-change-by-scaler-time$|^deployment\.machine\.sapcloud\.io\/|^freeze$/;
-/** Metadata by which users and agents speak to the controllers. */
+/** Labels and annotations with which users and agents give instructions to the controllers. */
 const BY_USERS: Readonly<Record<string, RegExp>> = {
   MachineSet: /\/unfreeze$/,
   Machine: /^force-deletion$|^force-drain$|\/preserve$|^machinepriority\.|\/effective-creation-timeout$/,
@@ -46,11 +46,11 @@ const BY_USERS: Readonly<Record<string, RegExp>> = {
 const SELECTED = 'node.machine.sapcloud.io/selected-for-update';
 const PRIORITY = 'machinepriority.machine.sapcloud.io';
 const MARKED = 'machine.sapcloud.io/marked-for-deletion-time';
-/** The conditions of a node that the controllers write. The kubelet writes all others. */
+/** Node conditions that the controllers write. The kubelet writes all others. */
 const SAID_BY_CONTROLLERS = new Set(['Terminating', 'InPlaceUpdate', 'Preserved', 'NodeTermination']);
 
 const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
-/** A merge patch that turns `before` into `after`. */
+/** The merge patch that changes `before` to `after`. */
 function mergePatch(before: unknown, after: unknown): unknown {
   if (!isFields(before) || !isFields(after)) return after;
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
@@ -61,7 +61,7 @@ function mergePatch(before: unknown, after: unknown): unknown {
   );
 }
 
-/** The external actions after state `from`; all actions if `from` is undefined. */
+/** The external actions after the state `from`, or all external actions if `from` is undefined. */
 export function stepsAfter(states: readonly State[], from: number | undefined): readonly Step[] {
   const removed = removedBySets(states);
   const sections = sectionsOf(states);
@@ -76,8 +76,8 @@ export function stepsAfter(states: readonly State[], from: number | undefined): 
 }
 
 /**
- * Why a recording cannot be played from a state on: it contains an unknown kind, or a section without the action of its name.
- * The rest of the recording would then have no meaning.
+ * The reason why a recording cannot be replayed from a state on. It contains an unknown kind, or a section has no action
+ * with its name. Without this action, the later states would not match.
  */
 export function unplayable(states: readonly State[], from = -1): string | undefined {
   const kinds = new Set(states.flatMap(({ objects }) => [...objects.values()].map(({ kind }) => kind)));
@@ -96,11 +96,11 @@ export function unplayable(states: readonly State[], from = -1): string | undefi
 }
 
 interface Context {
-  /** Names of machines that their sets deleted. */
+  /** The names of machines that were deleted by their sets. */
   readonly removed: ReadonlySet<string>;
-  /** Whether the user's next action is first seen here. */
+  /** Whether this is the first state after the next action of the user. */
   readonly begins: boolean;
-  /** The last state before the user's next action. */
+  /** The last state before the next action of the user. */
   readonly soon: State;
 }
 
@@ -127,7 +127,7 @@ function actionsBetween(before: State | undefined, state: State, context: Contex
       actions.push({ do: 'delete', ...targetOf(object) });
   }
   if (actions.length === 0 && begins && before) return withdrawals(before, state);
-  // Referenced objects are created first.
+  // Creations come first, because other objects refer to the created objects.
   const isMade = (action: Action): boolean => action.do === 'create';
   return [...actions.filter(isMade), ...actions.filter((action) => !isMade(action))];
 }
@@ -139,7 +139,7 @@ const isMadeByUser = ({ kind, metadata }: Recorded): boolean =>
   kind === 'MachineDeployment' ||
   (OF_BOTH.has(kind) && (metadata.ownerReferences ?? []).length === 0);
 
-/** An object as its user created it, without the fields of the controllers. */
+/** The object as its user created it, without the fields of the controllers. */
 function asMade(object: Recorded): Recorded {
   const { metadata } = object;
   const ofUser = (entries: Readonly<Record<string, string>> = {}): Record<string, string> =>
@@ -186,7 +186,7 @@ function changes(old: Recorded, object: Recorded, before: State | undefined, soo
   return actions;
 }
 
-/** The changes of a user to an object, as a merge patch. */
+/** The changes of a user to an object as a merge patch. */
 function fieldsOf(old: Recorded, object: Recorded): Fields {
   const fields = [...new Set([...Object.keys(old), ...Object.keys(object)])].filter(
     (field) => !['metadata', 'status'].includes(field) && !same(old[field], object[field]),
@@ -198,7 +198,7 @@ function fieldsOf(old: Recorded, object: Recorded): Fields {
 
 type Entries = Readonly<Record<string, string>>;
 
-/** Labels or annotations that came or changed, and were not written by a controller. */
+/** The labels or annotations that were added or changed, and that no controller writes. */
 function said(object: Recorded, old: Entries, now: Entries, state: State): Fields {
   return Object.fromEntries(
     Object.entries(now).filter(([key, value]) => old[key] !== value && isUsers(object, key, value, now, state)),
@@ -214,7 +214,7 @@ function isUsers(object: Recorded, key: string, value: string, all: Entries, { o
   return BY_USERS[kind]?.test(key) ?? false;
 }
 
-/** With the orchestration `Manual`, a user selects the nodes. */
+/** With the orchestration `Manual`, users select the nodes. */
 const isSelectedByHand = (objects: State['objects']): boolean =>
   [...objects.values()].some(({ kind, spec }) => {
     const strategy = kind === 'MachineDeployment' && isFields(spec) ? spec.strategy : undefined;
@@ -222,7 +222,10 @@ const isSelectedByHand = (objects: State['objects']): boolean =>
     return isFields(inPlace) && inPlace.orchestrationType === 'Manual';
   });
 
-/** Labels and annotations that a user took back; when a controller could have done it too, only a new section tells. */
+/**
+ * The labels and annotations that a user removed. If a controller could also have removed one, it counts only at the start
+ * of a new section.
+ */
 function withdrawals(before: State, state: State): readonly Action[] {
   return [...state.objects].flatMap(([key, object]): readonly Action[] => {
     const old = before.objects.get(key);
@@ -239,11 +242,11 @@ function withdrawals(before: State, state: State): readonly Action[] {
   });
 }
 
-/** How far the in-place update of a node is. */
+/** The progress of a node's in-place update: the reason of its condition. */
 export const updateReasonOf = (node: KubeObject): string | undefined =>
   conditionsOf(node).find(({ type }) => type === 'InPlaceUpdate')?.reason;
 
-/** The new report of a kubelet about its node. */
+/** The new conditions that a kubelet reported for its node, or undefined. */
 function heartbeat(old: Recorded, node: Recorded): readonly Condition[] | undefined {
   const ofKubelet = (object: Recorded): readonly Condition[] =>
     conditionsOf(object).filter(({ type }) => !SAID_BY_CONTROLLERS.has(type));

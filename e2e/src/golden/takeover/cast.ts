@@ -6,7 +6,7 @@ import { Names } from './recordings/names.ts';
 import type { Recorded } from './recordings/recording.ts';
 import type { Stage } from './stage/stage.ts';
 
-/** How long a node's agent waits to be asked, in virtual milliseconds. */
+/** The time for which the agent of a node waits until the node is selected, in virtual milliseconds. */
 const AGENT_PATIENCE_MS = 30_000;
 const AGENT_LOOKS_EVERY_MS = 500;
 
@@ -14,17 +14,17 @@ const quoted = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, 
 const phaseOf = (machine: Recorded | Machine): unknown =>
   (machine as { status?: { currentStatus?: { phase?: string } } }).status?.currentStatus?.phase;
 
-/** Which machine here plays the part of which recorded one. */
+/** Maps each recorded machine to a machine of the replay. */
 export class Cast {
   readonly #stage: Stage;
   readonly #recorded: ReadonlyMap<string, Recorded>;
   readonly #names: Names;
-  /** Machines that were loaded as they were recorded; each plays its own part. */
+  /** Machines that were loaded from the recording. They have the same names in the replay. */
   readonly #loaded: ReadonlySet<string>;
   readonly #parts = new Map<string, string>();
   readonly #mentioned: RegExp;
 
-  /** @param recorded every object that the recording has from here on */
+  /** @param recorded All objects in the rest of the recording */
   constructor(stage: Stage, recorded: readonly Recorded[], loaded: ReadonlySet<string>) {
     this.#stage = stage;
     const machines = recorded.filter(({ kind }) => kind === 'Machine');
@@ -35,7 +35,7 @@ export class Cast {
     this.#mentioned = new RegExp(`(?<![a-z0-9-])(?:${all.join('|') || '(?!)'})(?![a-z0-9-])`, 'g');
   }
 
-  /** The machine here that plays the part of a recorded one. @throws Error if no machine matches */
+  /** The machine in the replay for a recorded machine. @throws Error if no machine matches */
   async nameOf(recorded: string): Promise<string> {
     if (!this.#recorded.has(recorded)) return recorded;
     const known = this.#parts.get(recorded);
@@ -48,7 +48,7 @@ export class Cast {
     return name;
   }
 
-  /** An unused machine of the same set with the same progress. */
+  /** Chooses an unused machine of the same set that has the same progress. */
   #choose(recorded: string, living: readonly Machine[]): Machine | undefined {
     const here = new Names(objectsIn(this.#stage.observer.lives));
     const taken = new Set(this.#parts.values());
@@ -61,7 +61,7 @@ export class Cast {
     return free.find((machine) => model && phaseOf(machine) === phaseOf(model)) ?? free[0];
   }
 
-  /** The same object with the names that machines have here. */
+  /** Returns the object with the machine names of the replay. */
   async rename<T>(object: T): Promise<T> {
     let text = JSON.stringify(object);
     for (const name of new Set(text.match(this.#mentioned) ?? []))
@@ -70,8 +70,8 @@ export class Cast {
   }
 
   /**
-   * An agent acts when its node was selected. The controllers may select any of several equal nodes, at any pace.
-   * The node with the most progress therefore replaces the recorded one.
+   * Waits until a node was selected, so that its agent can act. If several nodes are equal, the controllers may select any
+   * of them, in any order. So the node with the most progress replaces the recorded node.
    */
   async awaitAgent(recorded: string, reason: string): Promise<void> {
     for (let waited = 0; waited <= AGENT_PATIENCE_MS; waited += AGENT_LOOKS_EVERY_MS) {

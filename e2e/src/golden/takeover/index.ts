@@ -5,7 +5,10 @@ import { readHistories } from './recordings/recording.ts';
 import { sameContract } from './same-contract.ts';
 import { takeOver } from './take-over.ts';
 
-/** Histories of the original's clusters: each state taken over by our controllers, and each played on ours from the start. */
+/**
+ * Histories of clusters with the original. Our controllers take over each state. They also replay each history from the
+ * start.
+ */
 export const takeover: GoldenSet = {
   name: 'takeover',
   async *run(dir: string): AsyncIterable<Outcome> {

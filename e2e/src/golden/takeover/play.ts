@@ -31,7 +31,7 @@ async function act(stage: Stage, cast: Cast, action: Action, uids: Uids): Promis
   } else await resource.patch(name, { type: 'merge', body: (await cast.rename(action.body)) as object });
 }
 
-/** Adds the conditions of a kubelet to the other conditions of its node. */
+/** The conditions of a kubelet, together with the other conditions of its node. */
 async function withOthers(stage: Stage, node: string, said: readonly { readonly type: string }[]): Promise<object[]> {
   const { status } = (await stage.resource('Node').get(node)) as Recorded as {
     status?: { conditions?: readonly { readonly type: string }[] };

@@ -18,23 +18,23 @@ import { Stage } from './stage/stage.ts';
 import { untilTimeout } from './stage/timeouts.ts';
 import { type Checked, type Reason, recordedFrom, sideOf } from './take-over.ts';
 
-/** Limit in virtual milliseconds until mcm reaches the final state of the original. */
+/** The maximum time until mcm reaches the final state of the original, in virtual milliseconds. */
 const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 1_000;
-/** Limit in virtual milliseconds until mcm becomes idle before the next user action. */
+/** The maximum time until mcm is idle before the next user action, in virtual milliseconds. */
 const USERS_PATIENCE_MS = 10_000;
 const USE = 'same contract';
 /** Maximum number of reported problems. */
 const TOLD = 4;
 
 interface Findings {
-  /** The last completed step of the comparison: objects, events, order. */
+  /** The number of completed steps of the comparison: first objects, then events, then the order. */
   readonly depth: number;
   readonly problems: readonly string[];
   readonly used: ReadonlySet<Reason>;
 }
 
-/** The user's actions of a recording played on ours from the start. */
+/** Replays the user actions of a recording with our controllers, from the start of the recording. */
 class Replay {
   readonly #history: History;
   readonly #states: readonly State[];
@@ -54,7 +54,7 @@ class Replay {
     this.#lives = livesIn(this.#states);
   }
 
-  /** One outcome for each state at rest that a user's action led to, and one for how it all came about. */
+  /** Yields a result for each stable state after a user action, and one result for the order of all changes. */
   async *run(): AsyncGenerator<Checked> {
     const sections = sectionsOf(this.#states);
     for (const [index, section] of sections.entries()) {
@@ -88,7 +88,7 @@ class Replay {
     }
   }
 
-  /** The user does not wait for a timeout of ours that the original did not reach. */
+  /** How long the user waits. He does not wait for a timeout of mcm that the original did not reach. */
   async #usersPatience(): Promise<number> {
     const { clock } = this.#stage;
     return Math.min(USERS_PATIENCE_MS, untilTimeout(await this.#stage.objects(), clock.now()));
@@ -138,7 +138,7 @@ class Replay {
     return { ...compareEvents(ours, theirs, { openEnd: !isAtRest(end) }), depth: 1 };
   }
 
-  /** The states of every object, step by step. */
+  /** Compares the order of the states of every object. */
   #order(end: State): Findings {
     const { observer, seconds } = this.#stage;
     const openEnd = !isAtRest(end);
@@ -173,7 +173,7 @@ function reported({ problems, used }: Omit<Findings, 'depth'>): Omit<Checked, 'n
   return { used, failure: failure || undefined };
 }
 
-/** Plays what users did in a recording on ours from the start, and wants the same contract on the wire. */
+/** Replays the user actions of a recording from its start, and compares the objects and events with the recording. */
 export async function* sameContract(history: History, lens: Lens = PLAIN): AsyncGenerator<Checked> {
   const unknown = unplayable(history.states);
   if (unknown) {

@@ -15,10 +15,13 @@ import { complete, isAtRest, lastLeaving, machinesOf, without } from './stage/re
 import { Stage } from './stage/stage.ts';
 import { untilTimeout } from './stage/timeouts.ts';
 
-/** How long ours may take after the last action, in virtual milliseconds. */
+/** The maximum duration of the replay after the last action, in virtual milliseconds. */
 const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 2_000;
-/** How long an end must last that the original rested in, unless a timeout runs out before. */
+/**
+ * The time for which our final state must stay unchanged, unless a timeout expires earlier. It applies if the original was
+ * idle at the end.
+ */
 const REST_MS = 60_000;
 /** Maximum number of reported problems. */
 const TOLD = 4;
@@ -28,7 +31,7 @@ export interface Checked extends Outcome {
   readonly used: ReadonlySet<Reason>;
 }
 
-/** A rule as far as it names itself. */
+/** A rule, with only the fields that identify it. */
 export interface Reason {
   readonly row: string;
   readonly what: string;
@@ -41,7 +44,7 @@ interface Ending {
   readonly uids: Uids;
 }
 
-/** Loads a state, starts our controllers, and expects the end that the original reached. */
+/** Loads a state, starts our controllers, and verifies that they reach the final state of the original. */
 export async function takeOver(history: History, index: number, lens: Lens = PLAIN): Promise<Checked> {
   const all = history.states;
   const states = index < all.length - 1 ? complete(all) : all;
@@ -72,14 +75,14 @@ export async function takeOver(history: History, index: number, lens: Lens = PLA
   }
 }
 
-/** VMs that were loaded without their nodes. The VMs that joined in the recording join now. */
+/** Completes the boot of VMs that were loaded without a Node. If a VM joined in the recording, it joins now. */
 async function finishBoots(stage: Stage, { objects }: State, { loaded }: RecordedPace): Promise<void> {
   for (const [name, { joinAt }] of loaded)
     if (joinAt !== undefined && stage.cloud.vms.has(name) && !objects.has(`Node/${name}`))
       await stage.cloud.boot(name, stage.instantOf(joinAt) - stage.clock.now().getTime());
 }
 
-/** Every object of some states, each version. */
+/** All versions of all objects in some states. */
 export const recordedFrom = (states: readonly State[]): readonly Recorded[] => [
   ...new Set(states.flatMap(({ objects }) => [...objects.values()])),
 ];
@@ -114,7 +117,7 @@ async function endsAlike(stage: Stage, ending: Ending): Promise<Omit<Checked, 'n
   return { used: verdict.used, failure: failure || undefined };
 }
 
-/** Which machines were not kept, and whether more were made than the original made. */
+/** The machines that were not kept, and whether mcm created more machines than the original. */
 async function replaced(stage: Stage, { states, state, uids }: Ending): Promise<readonly string[]> {
   const [machines, objects] = await Promise.all([stage.machines(), stage.objects()]);
   const before = new Set(machinesOf(state).map(({ metadata }) => metadata.uid));

@@ -41,15 +41,21 @@ const number = (name: 'kills' | 'machines' | 'minutes' | 'seed'): number => {
   return process.exit(2);
 };
 
-/** The longest and the shortest time between two kills. Programs start within it, so some are killed before they are ready. */
+/**
+ * The maximum and the minimum time between two kills. Programs need some of it to start, so some are killed before they are
+ * ready.
+ */
 const PAUSE_MS = 4_000;
 const LEAST_PAUSE_MS = 200;
-/** Maximum number of kills during one rollout or scaling, because it must also complete. */
+/** Maximum number of kills during one rollout or scaling, so that it completes. */
 const KILLS_AN_ACT = 8;
-/** Maximum duration of an act after its last kill: a drain of 2 pods on each machine, one after another. */
+/**
+ * Maximum duration of a rollout or scaling after the last kill. It includes a drain of 2 pods on each machine, one machine
+ * after the other.
+ */
 const REST_MS = 600_000;
 const LOOK_MS = 500;
-/** How old the record of the pods may be. */
+/** The maximum age of the record of pods. */
 const LAG_MS = 3_000;
 
 interface Run {
@@ -63,7 +69,7 @@ interface Run {
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const total = (killed: ReadonlyMap<ProgramName, number>): number => [...killed.values()].reduce((a, b) => a + b, 0);
 
-/** Reads the record until the signal aborts. A program that cannot be reached was killed. */
+/** Reads all pods and machines into the record until the signal aborts. If a program does not answer, it was killed. */
 async function watch({ stack }: Run, signal: AbortSignal): Promise<void> {
   let provenAt = 0;
   while (!signal.aborted) {
@@ -77,7 +83,7 @@ async function watch({ stack }: Run, signal: AbortSignal): Promise<void> {
 const isRunning = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp === undefined && status?.currentStatus?.phase === 'Running';
 
-/** Repeats a request, because the API server may be killed at any time. */
+/** Repeats a request until it succeeds, because the API server may be killed at any time. */
 async function surely<T>(request: () => Promise<T>): Promise<T> {
   const end = Date.now() + REST_MS;
   for (;;) {
@@ -104,7 +110,7 @@ async function isAtRest({ stack }: Run): Promise<boolean> {
   return done && fleet.length === wanted && fleet.every(isRunning);
 }
 
-/** Kills one of the programs that run now. */
+/** Kills one of the running programs. */
 function kill({ stack, random, killed }: Run): ProgramName | undefined {
   const name = PROGRAM_NAMES[Math.floor(random.next() * PROGRAM_NAMES.length)];
   const pid = name && runningPrograms(stack.run.child.pid ?? 0).get(name);
@@ -114,7 +120,7 @@ function kill({ stack, random, killed }: Run): ProgramName | undefined {
   return name;
 }
 
-/** Changes the deployment: rolls it to another class, or scales it. */
+/** Changes the deployment: starts a rollout to another class, or scales it. */
 async function change({ stack, random, machines }: Run, acts: number): Promise<string> {
   const replicas = Math.ceil(machines * (0.6 + 0.4 * random.next()));
   const name = CLASSES[Math.ceil(acts / 2) % 2] ?? CLASSES[0];
@@ -126,7 +132,7 @@ async function change({ stack, random, machines }: Run, acts: number): Promise<s
   return isRoll ? `roll to ${name}` : `scale to ${replicas}`;
 }
 
-/** Kills during one act, and waits for its end. */
+/** Kills programs during one change of the deployment, and waits until the change is complete. */
 async function act(run: Run, acts: number, most: number): Promise<void> {
   const { random, stack } = run;
   const what = await change(run, acts);

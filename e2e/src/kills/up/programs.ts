@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** The programs of `mcm up --machine-config`, identified by a part of their command lines. */
+/** The programs of `mcm up --machine-config`, with a part of the command line that identifies each. */
 const PROGRAMS = {
   'control-plane': /\/control-plane\/src\/main\.ts/,
   'local-cloud': /\/local\/src\/cloud\/main\.ts/,
@@ -12,7 +12,7 @@ const PROGRAMS = {
 export type ProgramName = keyof typeof PROGRAMS;
 export const PROGRAM_NAMES = Object.keys(PROGRAMS) as readonly ProgramName[];
 
-/** Process IDs of the programs that a supervisor runs now. A program between two starts is absent. */
+/** The process IDs of the programs that a supervisor currently runs. A program that waits for its restart is absent. */
 export function runningPrograms(supervisor: number): ReadonlyMap<ProgramName, number> {
   const found = new Map<ProgramName, number>();
   for (const line of execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n')) {

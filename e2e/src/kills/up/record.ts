@@ -1,10 +1,10 @@
 import type { Pod } from '@mcm/kube';
 
-/** An instance, as the API of the local cloud shows it. */
+/** An instance in the API of the local cloud. */
 export interface CloudInstance {
   readonly id: string;
   readonly name: string;
-  /** UID of its Machine. */
+  /** The UID of its Machine. */
   readonly clientToken?: string;
   readonly state: 'pending' | 'running' | 'shutting-down' | 'terminated';
   /** RFC 3339. */
@@ -21,22 +21,22 @@ export interface KnownMachine {
 interface SeenPod {
   readonly name: string;
   readonly node: string;
-  /** First time on its node, in milliseconds since 1970, like all times here. */
+  /** The first time on its node. All times here are in milliseconds since 1970. */
   readonly boundAt: number;
-  /** Time of its eviction or its end: the earliest known time. */
+  /** The earliest known time of its eviction or its end. */
   goesAt: number;
 }
 
-/** The controller may not know a pod that was bound within this time before the end of its VM. */
+/** The controller may not yet see a pod that was bound this shortly before the deletion of its VM. */
 const UNKNOWN_MS = 2_000;
-/** Times of the API server have a precision of seconds. */
+/** The API server rounds times to seconds. */
 const ROUNDING_MS = 1_000;
 
 const millis = (text: string | undefined): number => (text === undefined ? Number.NaN : Date.parse(text));
 
 /**
- * Keeps the record of the cloud and of the pods, and finds VMs that were duplicated, lost, or deleted with pods on them.
- * It only reads the state of the servers, so it does not need the killed programs.
+ * Records the states of the cloud and of the pods. It finds VMs that were duplicated, lost, or deleted while pods ran on
+ * them. It only reads from the servers, so it does not need the killed programs.
  */
 export class FleetRecord {
   readonly violations: string[] = [];
@@ -55,7 +55,7 @@ export class FleetRecord {
     this.violations.push(text);
   }
 
-  /** A pod appeared or changed. */
+  /** Records a new or changed pod. */
   pod({ metadata, spec, status }: Pod, now: number): void {
     if (spec.nodeName === undefined) return;
     const seen = this.#pods.get(metadata.uid) ?? {
@@ -71,19 +71,19 @@ export class FleetRecord {
     if (status?.phase === 'Succeeded' || status?.phase === 'Failed') seen.goesAt = Math.min(seen.goesAt, now);
   }
 
-  /** A pod is gone. */
+  /** Records the end of a pod. */
   podGone(pod: Pod, now: number): void {
     this.pod(pod, now);
     const seen = this.#pods.get(pod.metadata.uid);
     if (seen) seen.goesAt = Math.min(seen.goesAt, now);
   }
 
-  /** A Machine appeared or changed. */
+  /** Records a new or changed Machine. */
   machine(machine: KnownMachine): void {
     this.#machines.set(machine.uid, machine);
   }
 
-  /** Records the end of a Machine. Its finalizer stays until its VM is deleted, so it was deleted on request. */
+  /** Records the end of a Machine. Its finalizer stays until its VM is deleted, so the deletion of the VM was requested. */
   machineGone(uid: string): void {
     const known = this.#machines.get(uid);
     if (known) this.#machines.set(uid, { ...known, isGoing: true });

@@ -22,9 +22,9 @@ import { NAMESPACE } from '../../harness/stack.ts';
 import { createApp } from '../../simulation/machines/apps.ts';
 import { type CloudInstance, FleetRecord, type KnownMachine } from './record.ts';
 
-/** Classes between which the deployment is rolled. */
+/** The deployment changes between these classes. */
 export const CLASSES = ['local-small', 'local-other'] as const;
-/** Pods for each machine, and the maximum number of unavailable pods. */
+/** The number of pods for each machine, and the maximum number of unavailable pods. */
 const PODS_A_MACHINE = 2;
 const PODS_AWAY = 10;
 
@@ -64,7 +64,7 @@ export class KilledStack {
     for (const informer of this.#informers) void informer.run(this.#stop.signal);
   }
 
-  /** Resolves when the first fleet and its pods run. */
+  /** Starts the programs. Resolves when the first fleet and its pods run. */
   static async start(count: number): Promise<KilledStack> {
     const dir = mkdtempSync(join(tmpdir(), 'mcm kills '));
     const data = join(dir, 'data');
@@ -88,7 +88,7 @@ export class KilledStack {
     await resource.create({ ...own, metadata: { name: CLASSES[1], namespace: NAMESPACE } });
   }
 
-  /** Machines as the API server has them. */
+  /** The Machines, as the API server returns them. */
   async machines(): Promise<readonly Machine[]> {
     return (await this.client.resource<Machine>(machines, NAMESPACE).list()).items;
   }
@@ -117,12 +117,12 @@ export class KilledStack {
     this.record.verifyRest(await this.#instances(), (await this.machines()).map(known));
   }
 
-  /** Whether the caches are complete. */
+  /** Whether the record of pods and machines is complete. */
   get isProven(): boolean {
     return this.#informers.every(({ proven }) => proven);
   }
 
-  /** Ends everything and resolves with the exit code of `mcm up`. */
+  /** Stops everything. Resolves with the exit code of `mcm up`. */
   async stop(): Promise<number | string> {
     this.#stop.abort(new Error('stopped'));
     this.run.child.kill('SIGTERM');

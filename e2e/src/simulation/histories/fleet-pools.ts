@@ -9,20 +9,23 @@ const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as const;
 const MAX_UNAVAILABLE = 3;
 
-/** The name of a pool, and the limit of its nodes that are updated at the same time. */
+/** The name of a pool, and the maximum number of its nodes that are updated at the same time. */
 interface Pool {
   readonly name: string;
   readonly maxUnavailable: number;
 }
 
-/** A machine config pool for each deployment of a world. Their nodes change their configuration during rollouts and faults of the machines. */
+/**
+ * A machine config pool for each deployment of a world. The configuration of its nodes changes during rollouts and faults of
+ * the machines.
+ */
 export class FleetPools {
   readonly #config: ConfigWorld;
   readonly #dice: Dice;
   readonly #pools: readonly Pool[];
   #written = 0;
 
-  /** @param names The deployments. The first one has the pool with which the world started. */
+  /** @param names The deployments. The pool of the first one existed at the start of the world. */
   constructor(config: ConfigWorld, dice: Dice, names: readonly string[]) {
     [this.#config, this.#dice] = [config, dice];
     this.#pools = names.map((name) => ({ name, maxUnavailable: 1 + dice.number(MAX_UNAVAILABLE) }));
@@ -73,14 +76,14 @@ export class FleetPools {
     this.#config.controllers.kill();
   }
 
-  /** Removes the faults and the pauses. All nodes must then get a last configuration. */
+  /** Removes the faults and the pauses. Then all nodes must get their last configuration. */
   async mend(): Promise<void> {
     this.#config.network.calm();
     for (const { name } of this.#pools) await this.#patch(name, { paused: false });
     await this.change();
   }
 
-  /** Until every node has the configuration of its pool. */
+  /** Waits until every node has the configuration of its pool. */
   async untilUpdated(): Promise<void> {
     try {
       await this.#config.world.until(async () => (await this.#mismatch()) === undefined, BOUNDS.healed.ms);

@@ -29,10 +29,10 @@ type Strategy = Pick<WorldOptions, 'inPlace' | 'maxSurge' | 'maxUnavailable' | '
 const hasInPlace = (mode: FleetMode | 'scaler', seed: number): boolean =>
   mode === 'in-place' || (mode === 'pauses' && seed % 5 >= 3);
 
-/** Whether users mark no machines as Failed, and do not pause. */
+/** Whether users neither mark machines as Failed nor pause rollouts in histories of this mode. */
 export const isPlainMode = (mode: FleetMode): boolean => ['rolls', 'leases', 'crds', 'disks'].includes(mode);
 
-/** Whether each deployment has a machine config pool. Such a history takes four times as long as another one. */
+/** Whether each deployment has a machine config pool. Such histories take four times as long as others. */
 export const hasPools = (mode: FleetMode, seed: number): boolean => mode === 'large' && seed % 5 < 2;
 
 /** The rollout strategy of a history. */
@@ -40,7 +40,7 @@ export function strategyOf(mode: FleetMode | 'scaler', seed: number): Strategy {
   const surge = seed % 3;
   const isPlain = mode !== 'scaler' && isPlainMode(mode);
   const limits = { maxSurge: surge, maxUnavailable: surge === 0 ? 1 + (isPlain ? 0 : seed % 2) : seed % 2 };
-  // In every fourth history several failed machines may be replaced at the same time.
+  // In every fourth history, several failed machines may be replaced at the same time.
   const several = { maxUnhealthyReplacements: !isPlain && seed % 4 === 3 ? 2 : 1 };
   if (!hasInPlace(mode, seed)) return { ...limits, ...several };
   const inPlace = seed % 2 === 0 ? 'Auto' : 'Manual';

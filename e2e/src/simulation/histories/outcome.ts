@@ -6,18 +6,18 @@ export interface HistoryOptions {
   readonly seed: number;
   /** Latencies and faults of requests, answers and events. Default `none`. */
   readonly profile?: ProfileName | undefined;
-  /** Runs these acts instead of random ones. */
+  /** If set, these acts run instead of random ones. */
   readonly plan?: Plan | undefined;
 }
 
 /** The result of a history. */
 export interface Outcome {
-  /** Empty after a success. */
+  /** The violations of rules; empty after a success. */
   readonly violations: readonly string[];
-  /** The history in a form for users. */
+  /** A readable text of the history. */
   readonly story: string;
   /** All requests and changes. */
   readonly history: string;
-  /** The acts, for a replay. */
+  /** The acts, so that the history can be replayed. */
   readonly plan: Plan;
 }

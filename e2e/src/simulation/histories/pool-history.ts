@@ -21,7 +21,7 @@ import type { HistoryOptions, Outcome } from './outcome.ts';
 const MINUTE = 60_000;
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as const;
-/** Pool of the nodes that no other pool selects. */
+/** The pool of the nodes that no other pool selects. */
 const REST = 'rest';
 const REF = { kind: 'MachineDeployment' as const, namespace: NAMESPACE, name: 'workers' };
 
@@ -31,14 +31,15 @@ const isDone = (node: Node): boolean =>
 const isBusy = (node: Node): boolean => !isDone(node) || node.spec?.unschedulable === true;
 
 /**
- * Counts the nodes that get a new configuration while others still apply one. The limit of the pool applies, and zero while it is paused.
- * Nodes that were never Done, whose machine is deleted, or that change pools are ignored.
+ * Verifies that pools respect their limit of nodes that are updated at the same time. It counts the nodes that get a new
+ * configuration while others still apply one. While a pool is paused, the limit is zero. It ignores nodes that were never
+ * Done, whose machine is deleted, or that change pools.
  */
 export class TargetVerifier {
   readonly #charged = new Map<string, string>();
   readonly #nodes = new Map<string, Node>();
   readonly #settled = new Set<string>();
-  /** Times at which pools were paused, by name. */
+  /** The times at which pools were paused, by the name of the pool. */
   readonly #pausedSince = new Map<string, number>();
 
   readonly #world: ConfigWorld['world'];
@@ -46,8 +47,8 @@ export class TargetVerifier {
   readonly #lagMs: () => number;
 
   /**
-   * @param allowed The limit of nodes with a new target, including the values that a cache may still contain.
-   * @param lagMs The maximum age of the cached state on which a write is based.
+   * @param allowed Returns the limit of nodes with a new target. It considers limits that a cache may still contain.
+   * @param lagMs Returns the maximum age of the cached state on which a write is based.
    */
   constructor(world: ConfigWorld['world'], allowed: () => number, lagMs: () => number) {
     [this.#world, this.#allowed, this.#lagMs] = [world, allowed, lagMs];
@@ -77,7 +78,7 @@ export class TargetVerifier {
     return since !== undefined && this.#world.clock.now().getTime() - since > this.#lagMs();
   }
 
-  /** The nodes were moved to another pool. */
+  /** Called when the nodes were moved to another pool. */
   forget(): void {
     this.#charged.clear();
   }
@@ -126,7 +127,7 @@ const ACTS_OF = { pools: ACTS, join: JOIN_ACTS, 'config-leases': LEASE_ACTS } as
 /** Maximum difference between the clocks of two processes. */
 const SKEW_MS = 2 * MINUTE;
 
-/** A history, generated from a seed, of a pool over a MachineDeployment and a pool for all other nodes. */
+/** A random history from a seed. It has a pool for a MachineDeployment, and a pool for all other nodes. */
 class PoolHistory {
   readonly #dice: Dice;
   readonly #config: ConfigWorld;
@@ -161,7 +162,7 @@ class PoolHistory {
   async play(): Promise<void> {
     const { world } = this.#config;
     this.#verifier.watch(this.#stop.signal);
-    // The other verifier counts the nodes with a new target, because it tracks pools that are created and deleted.
+    // The other verifier counts the nodes with a new target, because it also handles pools that are created and deleted.
     const rules = {
       poolOf: () => 'workers',
       limitOf: () => this.#replicas + 3,
@@ -173,7 +174,8 @@ class PoolHistory {
     await this.#config.createPool(REST, { nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } } });
     await world.createDeployment(this.#replicas);
     await this.#config.untilUpdated(this.#replicas).catch((error: unknown) => {
-      // A leader whose renewals are lost again and again may never list all objects. Everything must recover after the faults.
+      // If the renewals of a leader are lost repeatedly, it may never list all objects. After the faults, everything must
+      // recover.
       if (!this.#config.network.losesAnswers) throw error;
       world.reporter.note('act', 'the first configuration is not yet applied');
     });
@@ -182,7 +184,7 @@ class PoolHistory {
     await this.#verifyEnd();
   }
 
-  /** The acts so far. */
+  /** The acts until now. */
   get plan(): Plan {
     return this.#script.plan;
   }
@@ -244,7 +246,7 @@ class PoolHistory {
     }
   }
 
-  /** Freezes the leader between the writes of one change, for longer than its Lease. */
+  /** Freezes the leader between the writes of one change, for longer than the duration of its Lease. */
   async #freezeAtWork(): Promise<void> {
     const { controllers, world } = this.#config;
     const [afterMs, ms] = [4_900 + this.#dice.number(1_500), 20_000 + this.#dice.pause(3 * MINUTE)];
@@ -376,8 +378,8 @@ class PoolHistory {
 }
 
 /**
- * Runs a history of a pool over machines.
- * @param broken Defect of the elections.
+ * Runs a history with a pool of machines.
+ * @param broken A defect of the leader election.
  */
 export async function playPool(
   mode: PoolMode,

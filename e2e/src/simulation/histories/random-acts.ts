@@ -13,7 +13,7 @@ import type { FleetPools } from './fleet-pools.ts';
 import { type FleetMode, isPlainMode, strategyOf } from './modes.ts';
 import type { HistoryOptions } from './outcome.ts';
 
-/** Number of acts before the faults are removed. */
+/** The number of acts before the faults are removed. */
 const MAX_ACTS = 10;
 const MAX_REPLICAS = 4;
 const MAX_SICK_REPLICAS = 7;
@@ -21,10 +21,10 @@ const MAX_LARGE_REPLICAS = 10;
 const MAX_PAUSE_MS = 60_000;
 
 const MAX_ROLL_MS = 30_000;
-/** Duration of the last pause after all faults are removed. */
+/** The duration of the last pause, after all faults are removed. */
 const LULL_MS = 900_000;
 
-/** Interval in which the user selects nodes after all faults are removed, if the strategy requires it. */
+/** The interval in which the user selects nodes after all faults are removed, if the strategy requires it. */
 const SELECT_EVERY_MS = 60_000;
 
 const DEPLOYMENTS_CRD = 'machinedeployments.machine.sapcloud.io';
@@ -55,7 +55,7 @@ type ActName =
   | (typeof LARGE_ACTS)[number]
   | ('agents' | 'select' | 'pause again' | 'postpone');
 
-/** Acts of the modes with own lists. */
+/** The acts of modes that have their own lists. */
 const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
   leases: LEASE_ACTS,
   crds: CRD_ACTS,
@@ -65,7 +65,7 @@ const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
 
 /** The desired state of a deployment. */
 type Wish = { -readonly [key in keyof Wanted]-?: Wanted[key] };
-/** Further deployments of a large world, and their initial sizes. */
+/** The other deployments of a large world, with their initial sizes. */
 const MORE_FLEETS = [
   ['builders', 3],
   ['runners', 5],
@@ -73,10 +73,10 @@ const MORE_FLEETS = [
   ['gateways', 8],
 ] as const;
 
-/** Names of the deployments of a large world. */
+/** The names of the deployments of a large world. */
 export const LARGE_FLEETS: readonly string[] = [DEPLOYMENT, ...MORE_FLEETS.map(([name]) => name)];
 
-/** A fleet and random acts from one seed. */
+/** A fleet, and random acts from one seed. */
 export class RandomHistory {
   readonly #world: World;
   readonly #dice: Dice;
@@ -121,7 +121,7 @@ export class RandomHistory {
     });
   }
 
-  /** Names of acts. Likely acts occur more often in the list. */
+  /** The names of acts. Likely acts occur several times in the list. */
   #acts(seed: number): readonly ActName[] {
     if (!this.#sick) return [...OFTEN, ...OFTEN, ...MISFORTUNES];
     const more: readonly ActName[] = this.#inPlace ? ['sicken', 'agents', 'select'] : ['sicken'];
@@ -132,7 +132,7 @@ export class RandomHistory {
     return [...MISFORTUNES, ...sick, ...OFTEN.slice(seed % 2 === 0 ? 1 : 0), 'pause again', 'pause again'];
   }
 
-  /** The acts so far. */
+  /** The acts until now. */
   get plan(): Plan {
     return this.#script.plan;
   }
@@ -231,7 +231,7 @@ export class RandomHistory {
     await this.#world.change({ paused: true });
   }
 
-  /** Removes all faults. The desired fleet must be reached, and then nothing is written. */
+  /** Removes all faults. The fleet must reach its desired state, and then nothing is written. */
   async #calm(): Promise<void> {
     const world = this.#world;
     this.#note('all faults end');
@@ -266,14 +266,14 @@ export class RandomHistory {
     await world.verifyDisk();
   }
 
-  /** A CRD the version changes. */
+  /** A CRD gets or loses a version. */
   async #exchange(): Promise<void> {
     const name = this.#dice.one(EXCHANGED) ?? '';
     this.#note(`${name} the version changes`);
     await exchangeVersion(this.#world.admin, name);
   }
 
-  /** The CRD of the deployments is deleted with the fleet. Then the user creates both again. */
+  /** A user deletes the CRD of the deployments, which also deletes the fleet. Then he creates both again. */
   async #deleteCrd(): Promise<void> {
     const { admin } = this.#world;
     this.#note(`${DEPLOYMENTS_CRD} is deleted`);
@@ -297,7 +297,7 @@ export class RandomHistory {
     return { dice: this.#dice, cloud: this.#world.cloud, note: (text) => this.#note(text) };
   }
 
-  /** Acts after a delay, unless the history is over. */
+  /** Calls `act` after a delay, unless the history is over. */
   #later(ms: number, act: () => void): void {
     this.#world.clock.setTimeout(act, ms);
   }
@@ -347,7 +347,7 @@ export class RandomHistory {
     this.#later(ms, () => this.#order(vm.id, { update: 'succeed' }));
   }
 
-  /** The user selects a node that may be updated, also if mcm selects nodes itself. */
+  /** The user selects a node for an update. He may do so even if mcm selects nodes itself. */
   async #select(): Promise<void> {
     const node = this.#dice.one(await this.#candidates());
     if (node !== undefined && this.#byHand) await this.#mark(node);
@@ -419,7 +419,8 @@ export class RandomHistory {
   }
 
   #lostVm(): void {
-    // If a small fleet loses most of its machines at the same time, the circuit breaker opens. It replaces no machine until an operator acts.
+    // The circuit breaker opens if a small fleet loses most of its machines at the same time. Then no machine is replaced
+    // until an operator acts.
     if (this.#pauses && this.#lost > 0) return;
     this.#lost++;
     if (this.#world.cloudRuns) lostVm(this.#draw);
@@ -445,7 +446,9 @@ export class RandomHistory {
     for (const victim of victims) this.#world.kill(victim);
   }
 
-  /** Freezes a process during its work, usually for longer than its Lease. Events arrive when it continues. */
+  /**
+   * Freezes a process during its work, usually for longer than the duration of its Lease. Events arrive when it continues.
+   */
   async #freeze(): Promise<void> {
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
     await this.#world.clock.advance(this.#dice.pause(4_000));

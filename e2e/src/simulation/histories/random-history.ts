@@ -9,17 +9,17 @@ import { type FleetMode, hasPools, strategyOf } from './modes.ts';
 import type { HistoryOptions, Outcome } from './outcome.ts';
 import { LARGE_FLEETS, RandomHistory } from './random-acts.ts';
 
-/** The result of a history, and what the verifiers checked. */
+/** The result of a history, and the number of checks. */
 export interface RandomOutcome extends Outcome {
-  /** Number of checked pauses, or closed windows, during a rollout. */
+  /** The number of checked pauses, or closed windows, during a rollout. */
   readonly holds: number;
 }
 
 /** Options of a history of a fleet. */
 export interface FleetHistoryOptions extends HistoryOptions {
-  /** Wraps the client of a controller, for example with a defect. */
+  /** Wraps the client of a controller, for example to add a defect. */
   readonly wrap?: NonNullable<WorldOptions['wrap']>;
-  /** Breaks elections. */
+  /** A defect of the leader election. */
   readonly elected?: Pick<WorldOptions, 'unfenced'>;
 }
 

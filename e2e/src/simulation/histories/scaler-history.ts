@@ -36,7 +36,7 @@ class ScalerHistory {
   readonly #verifier: ScalerVerifier;
   readonly #scaler: Autoscaler;
   readonly #script: Script;
-  /** The names are written together with the decrease of the count, so each named machine must be deleted. */
+  /** Whether the autoscaler writes the names together with the lower count. Then each named machine must be deleted. */
   readonly #atOnce: boolean;
   #replicas = FIRST_REPLICAS;
   #silenced = false;
@@ -48,10 +48,12 @@ class ScalerHistory {
     const form = formOf(seed);
     this.#scaler = scalerOf(world, form);
     world.reporter.note('act', `the autoscaler names machines by ${form}`);
-    // Names without a decrease have no effect. An autoscaler that writes them first has seen that its last change was processed.
+    // Without a lower count, names have no effect. An autoscaler that writes names first has seen that its last change was
+    // processed.
     const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
     this.#atOnce = form !== 'priority' && ahead.length === 0;
-    // A priority and a count are in two objects, so a late watch may deliver only one of them.
+    // A priority and a count are in two objects. A delayed watch may deliver only one of them, so these histories have no
+    // delays.
     const blind = form === 'priority' ? [] : (['cut', 'silence'] as const);
     this.#script = new Script({
       dice: this.#dice,
@@ -63,7 +65,7 @@ class ScalerHistory {
     });
   }
 
-  /** The acts so far. */
+  /** The acts until now. */
   get plan(): Plan {
     return this.#script.plan;
   }
@@ -89,7 +91,7 @@ class ScalerHistory {
     await acts[name]();
   }
 
-  /** Running machines that the autoscaler may name, without those that it has already named. */
+  /** Running machines that the autoscaler may name. Machines that it has already named are left out. */
   async #victims(): Promise<readonly string[]> {
     const most = Math.min(1 + this.#dice.number(2), this.#replicas - 1);
     const candidates = (await this.#world.machines()).filter(
@@ -102,7 +104,7 @@ class ScalerHistory {
     while (victims.length < Math.min(most, candidates.length)) {
       const [victim] = candidates.splice(this.#dice.number(candidates.length), 1);
       if (!victim) continue;
-      // The autoscaler is responsible for a sufficient number of other machines.
+      // The autoscaler must ensure that there are enough other machines, so this deletion is not verified.
       this.#world.reporter.deletesByHand(victim.metadata.uid);
       victims.push(victim.metadata.name);
     }
@@ -211,7 +213,7 @@ function scalerOf({ admin, clock }: World, form: ScalerForm): Autoscaler {
   );
 }
 
-/** Runs a history in which an autoscaler names the machines to delete. */
+/** Runs a history in which an autoscaler chooses the machines to delete. */
 export async function playScaler(options: FleetHistoryOptions): Promise<Outcome> {
   const { seed, profile, wrap = (_, transport) => transport } = options;
   let world: World | undefined;

@@ -10,7 +10,7 @@ const phaseOf = (machine: Machine | undefined): string => machine?.status?.curre
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 const saidBy = (machine: Machine): string => machine.status?.lastOperation?.description ?? '';
 
-/** Checks after all faults are removed: everything completes in time, and then nothing is written. */
+/** Verifies the end of a history, after all faults are removed: all work completes in time, and then nothing is written. */
 export class Aftermath {
   readonly #world: MachineWorld;
   readonly #status: StatusVerifier;
@@ -33,7 +33,9 @@ export class Aftermath {
     await this.#end();
   }
 
-  /** Removes all faults: every machine is Running or Failed, or reports what it waits for. */
+  /**
+   * Removes all faults. Then every machine must be Running or Failed, or its status must contain the reason for its wait.
+   */
   async #calm(silenced: boolean): Promise<void> {
     const world = this.#world;
     world.network.calm();
@@ -61,9 +63,9 @@ export class Aftermath {
 
   /**
    * Whether a machine needs no further change.
-   * - When many machines are unreachable at the same time, they are not replaced, and each has an event.
-   * - An unreachable machine waits while another is Failed and not yet replaced (`--max-unhealthy-replacements`), and its status contains that. There
-   *   is no set in this test to replace it.
+   * - If many machines are unreachable at the same time, they are not replaced, and each has an event.
+   * - An unreachable machine waits while another machine is Failed and not yet replaced (`--max-unhealthy-replacements`).
+   *   Its status contains this reason. In this test there is no set that replaces the other machine.
    */
   #isAtRest(machine: Machine): boolean {
     const phase = phaseOf(machine);
@@ -72,8 +74,8 @@ export class Aftermath {
   }
 
   /**
-   * A Node that no machine owns: its VM belonged to a failed call and was deleted before the controller found it. Only the node controller of the
-   * cloud deletes it, which this test does not run.
+   * A Node that no machine owns. Its VM was created by a failed call, and was deleted before the controller found it. Only
+   * the node controller of the cloud deletes such a Node, and this test does not run it.
    */
   #isCloudsOwn({ metadata, spec }: Node): boolean {
     const id = spec.providerID?.split('/').at(-1);
@@ -81,7 +83,7 @@ export class Aftermath {
     return metadata.annotations?.[Annotations.NotManagedByMCM] !== undefined && !lives;
   }
 
-  /** (b): VMs and Nodes without a Machine. */
+  /** Rule (b): VMs and Nodes without a Machine. */
   #strays(): string[] {
     const all = this.#world.machines();
     const uids = new Set(all.map(({ metadata }) => metadata.uid));
@@ -109,7 +111,7 @@ export class Aftermath {
     }
   }
 
-  /** (g): while a drain never ends and a cloud call gets no answer, another machine is created and deleted without delay. */
+  /** Rule (g): a drain never ends, and a cloud call gets no answer. Another machine is created and deleted without delay. */
   async #promptBesideStuck(): Promise<void> {
     const world = this.#world;
     const { clock, hollow } = world;
@@ -123,7 +125,7 @@ export class Aftermath {
     world.cloud.faults.order({ operation: 'instances.*', instance: 'hangs', timeout: {} });
     await world.createMachine('hangs', { creationTimeout: '2h' });
     await clock.advance(1_000);
-    // A separate class, because machines of one class and zone wait together when there is no capacity.
+    // A separate class, because without capacity all machines of one class and zone wait together.
     await world.createMachine('prompt', { class: { kind: 'MachineClass', name: 'green' } });
     const prompt = () => world.machines().find(({ metadata }) => metadata.name === 'prompt');
     const isRunning = () => (phaseOf(prompt()) === 'Running' ? [] : [phaseOf(prompt())]);
@@ -140,12 +142,12 @@ export class Aftermath {
     world.cloud.faults.clear();
   }
 
-  /** (f) and (i): a drain that a budget blocks reports it once. */
+  /** Rules (f) and (i): a drain that a disruption budget blocks reports this once. */
   async #quietWhileBlocked(name: string): Promise<void> {
     const { clock, writes, reporter, eyes } = this.#world;
     await clock.advance(60_000);
     const written = writes.length;
-    // Pods with volumes are evicted one after another, and the status changes with each of them.
+    // Pods with volumes are evicted one after the other, and each eviction changes the status.
     if (eyes.pods.store.byIndex('node', name).some((pod) => eyes.volumesOf(pod).length > 0)) return;
     const said = this.#world.machines().filter((machine) => machine.metadata.name === name && isGoing(machine));
     for (const machine of said.filter((each) => !/Waiting: \S|Drain failed due to - /.test(saidBy(each))))
@@ -153,16 +155,16 @@ export class Aftermath {
     const podsOf = (): string => String(eyes.pods.store.byIndex('node', name).map(({ metadata }) => metadata.uid));
     const before = podsOf();
     await clock.advance(BOUNDS.blocked.ms);
-    // A machine that joined in the meantime makes evictions possible, so the status changes.
+    // A machine that joined in the meantime makes evictions possible, and each eviction changes the status.
     if (podsOf() !== before) return;
     const about = writes.slice(written).filter((write) => write.split('/').includes(name));
     for (const write of about) reporter.violate(`(i) written without a change: ${write}`);
   }
 
-  /** (i): without a change, nothing is written. */
+  /** Rule (i): without a change, nothing is written. */
   async #quiet(): Promise<void> {
     const world = this.#world;
-    // Longer than the deadlines of drains and of calls without an answer.
+    // This is longer than the timeouts of drains and of calls without an answer.
     await world.clock.advance(DRAIN_TIMEOUT_MS + 10 * MINUTE);
     const written = world.writes.length;
     await world.clock.advance(BOUNDS.quiet.ms);
@@ -170,7 +172,7 @@ export class Aftermath {
       world.reporter.violate(`(i) written after everything was complete: ${write}`);
   }
 
-  /** (b), (f): all machines are deleted within their deadlines, without remaining objects. */
+  /** Rules (b) and (f): all machines are deleted before their timeouts, and no objects remain. */
   async #end(): Promise<void> {
     const world = this.#world;
     for (const machine of world.machines()) {
@@ -181,7 +183,7 @@ export class Aftermath {
       () => [...world.machines().map((each) => `${each.metadata.name}: ${saidBy(each)}`), ...this.#strays()],
       DRAIN_TIMEOUT_MS + 5 * MINUTE,
     );
-    // If its deletion was refused or its process was killed, the cleanup deletes an expired token.
+    // If the deletion of a token was refused, or if the process was killed, the cleanup deletes the token after its expiry.
     const tokens = () => world.eyes.tokens.store.list().map(({ metadata }) => `token ${metadata.name} is left`);
     await this.#until('a token is deleted soon after its machine', tokens, BOUNDS.tokenGone.ms);
     for (const leak of await world.leaks()) world.reporter.violate(`(h) ${leak}`);

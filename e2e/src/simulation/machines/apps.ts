@@ -14,9 +14,9 @@ import { volumeOfClaim } from './eyes.ts';
 export interface App {
   readonly name: string;
   readonly replicas: number;
-  /** A StatefulSet with a volume for each pod. */
+  /** Whether the application is a StatefulSet with a volume for each pod. */
   readonly volumes: boolean;
-  /** Undefined: no budget. */
+  /** The budget of the application. Undefined: none. */
   minAvailable: number | undefined;
 }
 
@@ -68,7 +68,7 @@ export async function createApp(client: KubeClient, app: App): Promise<void> {
   await client.resource(statefulSets, NAMESPACE).create({ metadata, spec });
 }
 
-/** A claim and its volume, bound to each other. */
+/** Creates a claim and its volume, which are bound to each other. */
 async function createVolume(client: KubeClient, claim: string): Promise<void> {
   const volume = volumeOfClaim(claim);
   const common = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
@@ -92,7 +92,7 @@ async function createVolume(client: KubeClient, claim: string): Promise<void> {
     .patch(claim, { type: 'merge', body }, { subresource: 'status' });
 }
 
-/** The budget of an application, made or changed. */
+/** Creates or changes the disruption budget of an application. */
 export async function setBudget(client: KubeClient, app: string, minAvailable: number): Promise<void> {
   const budgets = client.resource<PodDisruptionBudget>(podDisruptionBudgets, NAMESPACE);
   const spec = { minAvailable, selector: { matchLabels: { app } } };

@@ -1,7 +1,7 @@
 import type { Logger, TransportRequest, TransportResponse, VirtualClock } from '@mcm/kube';
 import { type Defect, DRAIN_TIMEOUT_MS } from './machine-world.ts';
 
-/** Defects of a controller for tests of the verifiers. Each wraps a client of the controller. */
+/** Defects of a controller, for tests of the verifiers. Each one wraps a client of the controller. */
 
 type BrokenKube = NonNullable<Defect['kube']>;
 type BrokenCloud = NonNullable<Defect['cloud']>;
@@ -12,14 +12,14 @@ const withBody = (request: TransportRequest, change: (body: string) => string): 
 const isStatusOfMachine = ({ method, path }: TransportRequest): boolean =>
   method === 'PATCH' && /\/machines\/[^/]+\/status/.test(path);
 
-/** Changes the status of machines in the writes of the controller. */
+/** Changes the status of machines that the controller writes. */
 const saying =
   (change: (body: string, clock: VirtualClock) => string): BrokenKube =>
   (transport, clock) =>
   (request) =>
     transport(isStatusOfMachine(request) ? withBody(request, (body) => change(body, clock)) : request);
 
-/** Repeats a request for a VM with another token, and so creates a second one. */
+/** Sends each request for a VM twice with different tokens, so that a second VM is created. */
 const tokenless = (): BrokenCloud => {
   const asked = new Set<string>();
   const fresh = (body: string): string =>
@@ -37,7 +37,7 @@ const tokenless = (): BrokenCloud => {
   };
 };
 
-/** Hides pods, so that the node looks empty. */
+/** Hides pods, so that nodes look empty. */
 const blindToPods: BrokenKube = (transport) => (request) => {
   const looks = request.method === 'GET' && /\/pods(\?|$)/.test(request.path);
   const { path } = request;
@@ -48,7 +48,7 @@ const blindToPods: BrokenKube = (transport) => (request) => {
   );
 };
 
-/** Reports successful evictions without sending them. */
+/** Reports evictions as successful without sending them. */
 const evictsNobody: BrokenKube = (transport) => async (request) => {
   if (!request.path.endsWith('/eviction')) return transport(request);
   const answer = new Response('{"kind":"Status","apiVersion":"v1","status":"Success"}', {
@@ -64,7 +64,7 @@ const jsonAnswer = (body: string, status = 200): TransportResponse =>
 const isVmDeletion = ({ method, path }: TransportRequest): boolean =>
   method === 'DELETE' && path.startsWith('/v1/instances/');
 
-/** Reports a VM as deleted that it has not deleted. */
+/** Reports the deletion of a VM as successful without sending it. */
 const deletesNoVm: BrokenCloud = (transport) => async (request) => {
   if (!isVmDeletion(request)) return transport(request);
   const { path, headers } = request;
@@ -73,7 +73,7 @@ const deletesNoVm: BrokenCloud = (transport) => async (request) => {
   return jsonAnswer(text.replace(/"state":"[a-z-]+"/, '"state":"terminated"'), found.status);
 };
 
-/** Sends one call after another. */
+/** Sends the calls one after the other. */
 const oneCallAtATime = (): BrokenCloud => {
   let last: Promise<unknown> = Promise.resolve();
   return (transport) => (request) => {
@@ -86,7 +86,7 @@ const oneCallAtATime = (): BrokenCloud => {
 const isEviction = ({ method, path }: TransportRequest): boolean =>
   method === 'POST' && /\/pods\/[^/]+\/eviction$/.test(path);
 
-/** Does nothing else during a drain. */
+/** Blocks all other work during a drain. */
 const sleepsInDrains: BrokenKube = (transport, clock) => {
   let awake: Promise<void> = Promise.resolve();
   return async (request) => {
@@ -104,7 +104,7 @@ const deletesPods: BrokenKube = (transport) => (request) => {
   return transport({ method: 'DELETE', headers, path: path.replace(/\/eviction$/, '') });
 };
 
-/** Removes budgets that do not allow an eviction. */
+/** Removes disruption budgets that forbid an eviction. */
 const suspendsBudgets: BrokenKube = (transport) => async (request) => {
   const answer = await transport(request);
   if (!isEviction(request) || answer.status !== 429) return answer;
@@ -115,7 +115,7 @@ const suspendsBudgets: BrokenKube = (transport) => async (request) => {
   return transport(request);
 };
 
-/** Evicts the pods of a node without a reason. */
+/** Evicts the pods of a node that is not drained. */
 const evictsAnybody: BrokenKube = (transport) => async (request) => {
   const answer = await transport(request);
   if (!isStatusOfMachine(request)) return answer;
@@ -135,7 +135,7 @@ const evictsAnybody: BrokenKube = (transport) => async (request) => {
 
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 
-/** Hides attached volumes: VolumeAttachments, and the volumes in the status of Nodes. */
+/** Hides attached volumes in VolumeAttachments and in the status of Nodes. */
 const blindToVolumes: BrokenKube = (transport) => async (request) => {
   const { path } = request;
   if (request.method !== 'GET') return transport(request);
@@ -161,10 +161,10 @@ async function* changed(body: AsyncIterable<Uint8Array>, change: (text: string) 
   for await (const chunk of body) yield Buffer.from(change(Buffer.from(chunk).toString()));
 }
 
-/** Times after an eviction at which its pod has ended, while its kubelet may still write to its volumes. */
+/** The times after an eviction at which its pod has ended. The kubelet may still write to the volumes of the pod. */
 const ENDED_MS = [5_500, 6_500, 7_500];
 
-/** Detaches volumes from a node as soon as their pod has ended, even if another pod still mounts them. */
+/** Detaches volumes from a node when their pod has ended, even if another pod still mounts them. */
 const tearsVolumesOff: BrokenKube = (transport, clock) => async (request) => {
   const answer = await transport(request);
   if (!isEviction(request) || answer.status >= 300) return answer;
@@ -179,7 +179,7 @@ const tearsVolumesOff: BrokenKube = (transport, clock) => async (request) => {
   return answer;
 };
 
-/** Writes the credentials of the cloud to a place where they must not be. */
+/** Writes the credentials of the cloud to an object or a log. */
 const tattling = (where: 'status' | 'event' | 'evidence' | 'log'): Defect => {
   let secret = '';
   const reported = (body: string): string => {
@@ -232,7 +232,7 @@ class TattlingLog implements Logger {
   }
 }
 
-/** Writes each status of a machine twice, with another text and with its own, without end. */
+/** Writes each status of a machine twice, first with another text and then with its own, and repeats this forever. */
 const flipFlop: BrokenKube = (transport) => async (request) => {
   if (!isStatusOfMachine(request)) return transport(request);
   const late = withBody(request, (body) => body.replace(/,?"resourceVersion":"\d+"/, ''));

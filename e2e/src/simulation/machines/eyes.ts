@@ -24,15 +24,15 @@ const present = (value: string | undefined): readonly string[] => (value ? [valu
 /** The volume of a claim in this test. */
 export const volumeOfClaim = (claim: string): string => `pv-${claim}`;
 
-/** The complete and current state of the API server, for the test and the oracle. */
+/** The complete current state of the API server. The test and the verifiers read it. */
 export class Eyes {
   readonly machines: Informer<Machine>;
-  /** Indexes: none. */
+  /** It has no indexes. */
   readonly nodes: Informer<Node>;
-  /** Indexes: `node`. */
+  /** It has the index `node`. */
   readonly pods: Informer<Pod>;
   readonly budgets: Informer<PodDisruptionBudget>;
-  /** Indexes: `node`, `volume`. */
+  /** It has the indexes `node` and `volume`. */
   readonly attachments: Informer<VolumeAttachment>;
   readonly tokens: Informer<Secret>;
 

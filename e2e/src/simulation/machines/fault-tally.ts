@@ -4,7 +4,7 @@ import type { HistoryEntry } from '../record/reporter.ts';
 const failsWith = (rule: OrderedFault, code: string): boolean => rule.error?.code === code;
 const boots = ({ operation }: OrderedFault): boolean => operation === 'instances.boot';
 
-/** Faults of the cloud and of kubelets, counted by how often each rule has acted. */
+/** Faults of the cloud and of kubelets. The number of effects of their rules is counted. */
 const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
   'the cloud refuses': (rule) => failsWith(rule, 'InternalError') && !rule.effect,
   'the cloud refuses a call that it executed': (rule) => failsWith(rule, 'InternalError') && rule.effect === true,
@@ -19,7 +19,7 @@ const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
   'a kubelet joins late': (rule) => boots(rule) && rule.kubelet?.joinDelay !== undefined,
 };
 
-/** Faults in the history, by the text of their entries. */
+/** Faults in the history, which are counted by the text of their entries. */
 const REPORTED: Readonly<Record<string, RegExp>> = {
   'a kubelet stops reporting': /^the kubelet of \S+ stops reporting/,
   'a VM is terminated outside of mcm': /is terminated outside of mcm$/,
@@ -41,10 +41,10 @@ const REPORTED: Readonly<Record<string, RegExp>> = {
   'the clock jumps back': /^the clock of the controller jumps -\d+ ms forward$/,
 };
 
-/** The count of each fault, by its name. */
+/** The number of occurrences of each fault, by its name. */
 export type FaultTally = Readonly<Record<string, number>>;
 
-/** Every fault that histories of machines must contain, with its count. */
+/** Counts the faults that histories of machines must contain. */
 export function tallyFaults(history: readonly HistoryEntry[], ordered: readonly OrderedFault[]): FaultTally {
   const acts = history.filter(({ kind }) => kind === 'act').map(({ text }) => text);
   const acted = Object.entries(ORDERED).map(([name, fits]): [string, number] => [

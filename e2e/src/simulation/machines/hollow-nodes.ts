@@ -18,22 +18,22 @@ import type { Eyes } from './eyes.ts';
 const LOST_AFTER_MS = 50_000;
 const READY_AFTER_MS = 500;
 const REGISTER_AGAIN_MS = 1_000;
-/** Longer than a kubelet that reports again needs to release volumes that were attached elsewhere. */
+/** Longer than a kubelet needs to release volumes after it was unreachable, if these were attached to another node. */
 const SILENT_OF_LATE_MS = 60_000;
 
 interface HollowNode {
   readonly instance: Instance;
-  /** Whether it has joined or is about to. */
+  /** Whether the node has joined or is about to join. */
   joined: boolean;
   silent: boolean;
   silentSince: number;
-  /** Pods that are starting or ending. */
+  /** Pods that are being started or ended. */
   readonly busy: Set<string>;
 }
 
 /**
- * Simulated kubelets without Leases, so that an idle hour costs nothing. They join, start pods once their volumes are only attached here, and end
- * them after their grace period.
+ * Simulated kubelets without Leases, so that an idle hour causes no requests. They join, start pods when their volumes are
+ * attached only to this node, and end them after their grace period.
  */
 export class HollowNodes implements InstanceHost {
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class HollowNodes implements InstanceHost {
   readonly #nodes = new Map<string, HollowNode>();
   readonly #fail: (text: string) => void;
   joinDelayMs = 0;
-  /** Time for which a volume stays mounted after its pod has ended. */
+  /** The time for which a volume stays mounted after its pod has ended. */
   unmountMs = 0;
   /** Volumes that each node has mounted. */
   readonly #mounted = new Map<string, Set<string>>();
@@ -75,15 +75,15 @@ export class HollowNodes implements InstanceHost {
   }
 
   forget(): void {
-    // It has no state.
+    // There is no stored state to delete.
   }
 
-  /** Names of nodes with a running VM. */
+  /** The names of nodes with a running VM. */
   get names(): string[] {
     return [...this.#nodes.keys()].sort();
   }
 
-  /** Nodes whose kubelet has mounted the volume. The mounts of a recently unreachable node cannot be known. */
+  /** The nodes whose kubelet has mounted the volume. If a node was unreachable recently, its mounts are not known. */
   usersOf(volume: string): string[] {
     const since = this.#clock.now().getTime() - SILENT_OF_LATE_MS;
     const known = ({ silent, silentSince }: HollowNode): boolean => !silent && silentSince < since;
@@ -92,7 +92,7 @@ export class HollowNodes implements InstanceHost {
     );
   }
 
-  /** The kubelet stops reporting, or reports again. */
+  /** Makes a kubelet stop or resume its reports. */
   silence(name: string, silent: boolean): void {
     const node = this.#nodes.get(name);
     if (!node || node.silent === silent) return;
@@ -113,7 +113,7 @@ export class HollowNodes implements InstanceHost {
     return this.#nodes.get(node.instance.name) === node;
   }
 
-  /** Ignores failures because an object was deleted or changed in the meantime. */
+  /** Ignores errors that occur because an object was deleted or changed in the meantime. */
   #try(work: () => Promise<void>): void {
     void work().catch((error: unknown) => {
       if (error instanceof KubeError && [404, 409].includes(error.code)) return;
@@ -132,7 +132,7 @@ export class HollowNodes implements InstanceHost {
         .create({ metadata: { name, labels: { 'kubernetes.io/hostname': name } }, spec });
     } catch (error) {
       if (!(error instanceof KubeError) || error.code !== 409) throw error;
-      // A kubelet uses an existing Node of its name. If that Node is deleted, it registers again.
+      // The kubelet continues to use its Node. If the Node was deleted, it registers again.
     }
     await this.#report(node, 'True');
   }
@@ -154,7 +154,7 @@ export class HollowNodes implements InstanceHost {
     const others = (this.#eyes.nodes.store.get(name)?.status?.conditions ?? []).filter(({ type }) => type !== 'Ready');
     const body = { status: { ...status, conditions: [...others, ...status.conditions] } };
     await this.#client.resource(nodes).patch(name, { type: 'merge', body }, { subresource: 'status' });
-    // Writes the taint of the node lifecycle controller.
+    // Adds the taint of the node lifecycle controller.
     const unreachable = { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' };
     const taints = ready === 'True' ? null : [unreachable];
     await this.#client.resource(nodes).patch(name, { type: 'merge', body: { spec: { taints } } });
@@ -187,7 +187,7 @@ export class HollowNodes implements InstanceHost {
     else if (pod.status?.phase !== 'Running') this.#start(node, pod);
   }
 
-  /** Volumes are detached from a node only after its kubelet reports that it no longer uses them. */
+  /** Records mounted or unmounted volumes. A volume is detached only after the kubelet reports that it no longer uses it. */
   async #mount(nodeName: string, volumes: readonly string[], mounted: boolean): Promise<void> {
     if (volumes.length === 0) return;
     const all = this.#mounted.get(nodeName) ?? new Set();
@@ -196,7 +196,7 @@ export class HollowNodes implements InstanceHost {
       if (mounted) all.add(volume);
       else all.delete(volume);
     }
-    // A kubelet sends one status after another, so that an older one never arrives last.
+    // A kubelet sends its statuses one after the other, so that an older one never arrives last.
     const write = (): Promise<void> => this.#reportMounts(nodeName, all);
     const report = (this.#reports.get(nodeName) ?? Promise.resolve()).then(write, write);
     this.#reports.set(nodeName, report);
@@ -235,7 +235,7 @@ export class HollowNodes implements InstanceHost {
     }, READY_AFTER_MS);
   }
 
-  /** A volume that is also attached to another node cannot be mounted here. */
+  /** A volume cannot be mounted here while it is also attached to another node. */
   #hasVolumes(node: HollowNode, pod: Pod): boolean {
     return this.#eyes.volumesOf(pod).every((volume) => {
       const all = this.#eyes.attachments.store.byIndex('volume', volume);

@@ -15,24 +15,24 @@ const MAX_APPS = 2;
 const MAX_PAUSE_MS = 40_000;
 const MINUTE = 60_000;
 
-/** Kinds that a role may not allow to read, and their paths. */
+/** Kinds whose reads a role may forbid, with their paths. */
 const UNREADABLE = [
   ['nodes', /\/nodes$/],
   ['pods', /\/pods$/],
 ] as const;
 
-/** Jump of a clock at the start of a history. */
+/** The jump of a clock at the start of a history. */
 const STORM_JUMP_MS = 90_000;
 
-/** Minimum time for which a role does not allow a read. */
+/** The minimum time for which a role forbids a read. */
 const FORBIDDEN_MS = 60_000;
 
-/** Probability of a fault during its storm, and duration of the storm. */
+/** The probability of a fault during its storm, and the duration of the storm. */
 const STORM_CHANCE = 0.4;
 const STORM_MS = 20_000;
 
 const OFTEN = ['create', 'delete', 'delete', 'faulty cloud'] as const;
-/** Acts. Likely acts occur more often in the list. */
+/** Acts. Likely acts occur several times in the list. */
 const ACTS = [
   ...OFTEN,
   ...OFTEN,
@@ -49,7 +49,7 @@ class MachineHistory {
   readonly #world: MachineWorld;
   readonly #dice: Dice;
   readonly #script: Script;
-  /** Faults of the cloud, with how often each has acted. */
+  /** Faults of the cloud, with the number of their effects. */
   readonly ordered: OrderedFault[] = [];
   #named = 0;
   #silenced = false;
@@ -68,7 +68,7 @@ class MachineHistory {
     });
   }
 
-  /** The acts so far. */
+  /** The acts until now. */
   get plan(): Plan {
     return this.#script.plan;
   }
@@ -189,7 +189,7 @@ class MachineHistory {
       'clock back': () => this.#jump(-STORM_JUMP_MS),
       'lost machine': () => this.#lostMachine(),
     };
-    // First there must be a node whose kubelet stops, and a VM that is terminated.
+    // There must first be a node whose kubelet can stop, and a VM that can be terminated.
     await clock.advance(5_000);
     await acts[act]();
     await this.#create();
@@ -197,16 +197,16 @@ class MachineHistory {
     await clock.advance(STORM_MS);
   }
 
-  /** Causes a call of the controller that fails, because the fault may otherwise not occur before the faults are removed. */
+  /** Triggers a call of the controller that fails. Otherwise, the fault might not occur before the faults are removed. */
   async #provoke(operation: FailingOperation): Promise<void> {
     if (operation === 'instances.delete') return this.#delete();
-    // A new process first lists the VMs.
+    // A new process lists the VMs first.
     if (operation === 'instances.list') {
       this.#kill();
       await this.#world.clock.advance(2 * MINUTE);
       return;
     }
-    // The controller reads an instance by its ID when its machine has failed.
+    // When a machine has failed, the controller reads its instance by the ID.
     const looks = operation === 'instances.get';
     if (looks) this.#world.cloud.faults.order({ operation: 'instances.boot', kubelet: { join: 'never' }, count: 1 });
     await this.#create();
@@ -252,21 +252,21 @@ class MachineHistory {
     clock.setTimeout(() => hollow.silence(name, false), ms);
   }
 
-  /** A machine that is not being deleted, if possible one with pods. */
+  /** A machine that is not being deleted. It has pods if possible. */
   #busiest(): Machine | undefined {
     const { pods } = this.#world.eyes;
     const all = this.#world.machines().filter((machine) => !isGoing(machine));
     return all.find(({ metadata }) => pods.store.byIndex('node', metadata.labels?.node ?? '').length > 0) ?? all[0];
   }
 
-  /** A machine with pods, if there is one. */
+  /** Deletes a machine without its VM. The machine has pods if possible. */
   async #lostMachine(): Promise<void> {
     await this.#world.clock.advance(20_000);
     const lost = this.#busiest();
     if (lost) await this.#world.loseMachine(lost);
   }
 
-  /** Only one in a history. VMs of several lost machines stay in quarantine until an operator decides. */
+  /** At most once in a history, because the VMs of several lost machines stay in quarantine until an operator decides. */
   async #loseMachine(): Promise<void> {
     if (this.#world.oracle.hasLost) return;
     const machine = this.#dice.one(this.#world.machines());
@@ -279,13 +279,16 @@ class MachineHistory {
     if (node && !node.metadata.deletionTimestamp) await this.#world.deleteNode(node.metadata.name);
   }
 
-  /** A controller starts while its role does not allow it to read Nodes or pods. Then a user deletes a machine, if possible one with pods. */
+  /**
+   * A controller starts while its role forbids reads of Nodes or pods. Then a user deletes a machine, if possible one with
+   * pods.
+   */
   async #forbid(): Promise<void> {
     const { network, clock } = this.#world;
     const [kind, paths] = this.#dice.one(UNREADABLE) ?? UNREADABLE[0];
     const ms = FORBIDDEN_MS + this.#dice.pause(10 * MINUTE);
     this.#note(`for ${ms} ms the role does not allow to read ${kind}`);
-    // The controller recovers as after an outage.
+    // The controller needs as much time to recover as after an outage of this length.
     this.#cutMs = Math.max(this.#cutMs, STORM_JUMP_MS);
     network.forbid('machine-controller', paths);
     clock.setTimeout(() => network.mend(), ms);
@@ -315,7 +318,7 @@ class MachineHistory {
     this.#world.kill();
   }
 
-  /** A controller whose lease was taken continues until it notices. */
+  /** Starts a second controller. The first one, whose Lease was taken, continues until it notices that. */
   #twoControllers(): void {
     const ms = this.#dice.pause(20_000);
     this.#note(`for ${ms} ms there are two machine controllers`);
@@ -335,9 +338,9 @@ class MachineHistory {
 
 /** Options of a history of machines. */
 export interface MachineHistoryOptions extends HistoryOptions {
-  /** Defect of the controller. */
+  /** A defect of the controller. */
   readonly defect?: Defect;
-  /** The fault with which the history begins. */
+  /** The fault at the start of the history. */
   readonly storm?: Storm;
 }
 

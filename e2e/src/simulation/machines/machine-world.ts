@@ -38,7 +38,7 @@ import { HollowNodes } from './hollow-nodes.ts';
 import { hasOtherFinalizer, Oracle, OTHER_FINALIZER } from './oracle.ts';
 
 const USER_AGENT = 'machine-controller';
-/** Only the kinds of machines, because the tests create a thousand worlds. */
+/** Only the kinds of machines are installed, because the tests create a thousand worlds. */
 const KINDS = /^(machines|machineclasses)\./;
 const CONTROLLERS = [
   'disruption',
@@ -51,13 +51,13 @@ const CONTROLLERS = [
   'token-cleaner',
 ];
 const MACHINE_CRDS = crds.filter((crd) => KINDS.test((crd as { metadata: { name: string } }).metadata.name));
-/** Texts that must not appear in logs, events or statuses. */
+/** Secret texts that must not appear in logs, events or statuses. */
 const CLOUD_TOKEN = 'cloud-token-9d1f';
 const USER_DATA = 'user-data-7c2b';
 
 export const DRAIN_TIMEOUT_MS = 600_000;
 
-/** A defect of a controller, for tests of the verifiers. Each function wraps one of its clients. */
+/** A defect of a controller, for tests of the verifiers. Each function wraps one of the controller's clients. */
 export interface Defect {
   readonly kube?: (transport: Transport, clock: VirtualClock) => Transport;
   readonly cloud?: (transport: Transport) => Transport;
@@ -70,7 +70,7 @@ export interface Defect {
 export interface MachineWorldOptions {
   readonly seed: number;
   readonly profile?: ProfileName | undefined;
-  /** Defect of the controller. */
+  /** A defect of the controller. */
   readonly defect?: Defect;
 }
 
@@ -89,7 +89,7 @@ export class MachineWorld {
   readonly admin: KubeClient;
   readonly network: Network;
   readonly reporter: Reporter;
-  /** Ends histories that do not become idle. */
+  /** Ends a history that does not become idle. */
   readonly steps: StepLimit;
   readonly eyes: Eyes;
   readonly hollow: HollowNodes;
@@ -98,10 +98,10 @@ export class MachineWorld {
   readonly apps = new Map<string, App>();
   /** Successful writes of the controllers. */
   readonly writes: string[] = [];
-  /** Names of machines with an event that the circuit breaker delays their replacement, and no later event that it continues. */
+  /** The names of machines whose last event reports that the circuit breaker delays their replacement. */
   readonly held = new Set<string>();
   #created = 0;
-  /** Secrets of all bootstrap tokens that ever existed. */
+  /** The secrets of all bootstrap tokens, including deleted ones. */
   readonly #tokens = new Set<string>();
   readonly #plane: Plane;
   readonly #random: Random;
@@ -209,7 +209,7 @@ export class MachineWorld {
     }
   }
 
-  /** Starts a machine controller. A second one simulates a lost lease. */
+  /** Starts a machine controller. A second one simulates that the first one has lost its Lease. */
   startProcess(): void {
     const stop = new AbortController();
     const clock = new SkewedClock(this.network.clock('machine-controller', this.clock, { life: stop.signal }));
@@ -273,13 +273,13 @@ export class MachineWorld {
     oldest.life.kill();
   }
 
-  /** The clock of the controller jumps. */
+  /** Changes the clock of the controller. */
   skew(ms: number): void {
     for (const { clock } of this.#processes) clock.skewMs = ms;
     this.oracle.clockGoesAhead(ms);
   }
 
-  /** Checks evictions and deletions of pods when the request reaches the server. */
+  /** Verifies evictions and deletions of pods when the request reaches the server. */
   #verified(transport: Transport): Transport {
     return async (request) => {
       const [, name, eviction] = /\/pods\/([^/?]+)(\/eviction)?$/.exec(request.path) ?? [];
@@ -288,8 +288,8 @@ export class MachineWorld {
       const before: Pod | undefined = leaves ? pod : undefined;
       if (before && eviction) this.oracle.asksToEvict(before);
       const answer = await transport(request);
-      // The server may refuse it, for example the deletion of another pod of the same name from an outdated cache. The intent is checked against the
-      // previous state.
+      // The server may refuse the request. For example, the cache was outdated, and the name now belongs to another pod. The
+      // request is verified against the previous state.
       if (before && answer.status < 300) this.oracle.beforePodLeaves(before, eviction ? 'evict' : 'delete');
       return answer;
     };
@@ -307,7 +307,7 @@ export class MachineWorld {
     };
   }
 
-  /** Every other machine is created without the finalizer, as by a user. */
+  /** Every second machine is created without the finalizer, as users do. */
   async createMachine(name: string, spec: object = {}): Promise<void> {
     this.reporter.note('act', `the user creates ${name}`);
     this.#created += 1;
@@ -333,16 +333,16 @@ export class MachineWorld {
     await this.admin.resource<Machine>(machines, NAMESPACE).delete(name);
   }
 
-  /** Deletes the object but not the VM, as after a restore, or after a user removed the finalizers. */
+  /** Deletes the object of a machine but not its VM, as after a restore, or after a user has removed the finalizers. */
   async loseMachine(lost: Machine): Promise<void> {
     const { name, uid } = lost.metadata;
     this.reporter.note('act', `Machine ${name} is lost`);
     this.oracle.loses(lost);
     this.oracle.otherFinalizerGoes(uid);
     const machine = this.admin.resource<Machine>(machines, NAMESPACE);
-    // In this order, because a controller adds its finalizer to a machine that is not being deleted.
+    // The deletion is first, because a controller adds its finalizer only to machines that are not being deleted.
     await machine.delete(name);
-    // A machine without a finalizer is already gone.
+    // A machine without a finalizer no longer exists.
     await ignoreNotFound(machine.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } }));
   }
 
@@ -351,7 +351,7 @@ export class MachineWorld {
     await this.admin.resource(nodes).delete(name);
   }
 
-  /** Another controller adds its finalizer to a machine. It stays until `removeOtherFinalizers`. */
+  /** Adds the finalizer of another controller to a machine. It stays until `removeOtherFinalizers` is called. */
   async addFinalizer(name: string): Promise<void> {
     this.reporter.note('act', `${name} gets another finalizer`);
     await this.#changeFinalizers(name, (all) => [...all.filter((one) => one !== OTHER_FINALIZER), OTHER_FINALIZER]);
@@ -402,13 +402,13 @@ export class MachineWorld {
     return this.eyes.machines.store.list();
   }
 
-  /** VMs that are there, by the UID of their machine. */
+  /** The existing VMs, by the UID of their machine. */
   vms(): Map<string, string> {
     const running = [...this.cloud.instances.list()].filter(({ state }) => state !== 'terminated');
     return new Map(running.map(({ clientToken = '', name }) => [clientToken, name]));
   }
 
-  /** (h): the places that contain a secret. */
+  /** Rule (h): the objects and logs that contain a secret. */
   async leaks(): Promise<string[]> {
     const forbidden = [CLOUD_TOKEN, USER_DATA, ...this.#tokens];
     const reported = (await this.admin.resource(events, NAMESPACE).list()).items;

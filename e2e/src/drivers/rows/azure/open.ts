@@ -5,7 +5,7 @@ import { refused, Stage, withSpec } from '../stage.ts';
 
 /** The common parts of the Azure scenarios: a driver on its emulator, and a class to change. */
 
-// Modules load in real time, which a virtual clock does not see.
+// The SDK is loaded first, because loading takes real time and the test uses a virtual clock.
 await loadSdk();
 
 export const TAGS = { 'kubernetes.io-cluster-shoot--x': '1', 'kubernetes.io-role-node': '1' };
@@ -84,7 +84,7 @@ export function open(
   };
   const bad = (change: object, ...words: string[]) =>
     refused(stage.create({ spec: withProperties(change) }), 'InvalidArgument', ...words);
-  /** A VM with its NIC and its OS disk. */
+  /** Adds a VM with its NIC and its OS disk to the cloud. */
   const placeVm = (vm: { nic?: string; os?: string; more?: object; state?: string } = {}) => {
     cloud.place(at.nic(), { tags: TAGS });
     const { nic = 'Delete', os = 'Delete', more = {}, state = 'Succeeded' } = vm;

@@ -13,9 +13,9 @@ import {
 import type { Expected, ExpectedRequest } from '../expected.ts';
 import type { RecordedCase, RecordedRequest } from '../recording.ts';
 
-/** Values that differ from run to run. */
+/** Parameters whose values differ from run to run. */
 const VARIES = /^(ClientToken|RoleSessionName)$/;
-/** Part of the SDK's protocol, not of the request. */
+/** A parameter of the SDK's protocol. */
 const PROTOCOL = 'Version';
 
 interface Request {
@@ -24,7 +24,7 @@ interface Request {
   readonly optional?: boolean;
 }
 
-/** A request in one line, without what differs from run to run. */
+/** A request as one line, without values that differ from run to run. */
 export function lineOf({ action, params, optional }: Request): Line {
   const fields = Object.entries(params)
     .filter(([key]) => key !== PROTOCOL)
@@ -39,7 +39,7 @@ const defaultAuth = (recorded: RecordedCase): RecordedRequest['auth'] => ({
   service: 'ec2',
 });
 
-/** The access key of a valid signature. */
+/** Returns the access key if the signature is valid. */
 function signer(request: SeenRequest, wanted: RecordedRequest['auth']): string {
   const { scope } = request;
   if (!scope) return 'unsigned';
@@ -50,7 +50,7 @@ function signer(request: SeenRequest, wanted: RecordedRequest['auth']): string {
 const recordedSigner = (auth: RecordedRequest['auth']): string =>
   auth ? [auth.accessKeyId, auth.sessionToken ?? '', auth.region, auth.service, ''].join(' ') : 'unsigned';
 
-/** The first thing in which our call differs from the expected one; undefined when nothing does. */
+/** The first difference between our call and the expected call; undefined if there is none. */
 export const differenceOf = (
   recorded: RecordedCase,
   expected: Expected,

@@ -23,7 +23,7 @@ import { lineOf } from './compare.ts';
 import { moreIsFine, ownEntry } from './prefixes.ts';
 import { instanceOf, instancesOf, request, scriptOf, searchByTags, specOf } from './situation.ts';
 
-/** EC2's codes of a lack of capacity or quota. Source: the original's pkg/aws/errors. */
+/** EC2's error codes for a lack of capacity or quota. Source: the original's pkg/aws/errors. */
 const CAPACITY =
   /^(Insufficient(Address|Instance|Volume)?Capacity|(Instance|Vcpu|Volume|MaxIOPS|Route)LimitExceeded|Unsupported)$/;
 
@@ -35,16 +35,16 @@ const callerEnd = (recorded: RecordedCase): CallerEnd => {
   return scriptOf(recorded).some(({ cancelCaller }) => cancelCaller === true) ? 'during' : 'never';
 };
 
-/** Attempts of the original and of this driver. */
+/** Maximum number of attempts: of the original, and of this driver. */
 const THEIRS = 3;
 const OURS = 10;
 
-/** Throttled less often than our driver tries, and no less often than the original tries. */
+/** Whether the cloud throttles less often than this driver tries, and at least as often as the original tries. */
 const isThrottledForATime = ({ recorded }: Situation): boolean =>
   recorded.env?.AWS_MAX_ATTEMPTS === undefined &&
   scriptOf(recorded).some(({ error, times = 0 }) => error && isThrottling(error) && times >= THEIRS && times < OURS);
 
-/** The original stops after these requests, and our driver succeeds. */
+/** The original stops after these requests, but this driver tries again and succeeds. */
 const triesOften: Rule = {
   row: 'the driver retries a throttled call more often, and counts it once',
   expect: (expected, situation) => {
@@ -56,7 +56,7 @@ const triesOften: Rule = {
   },
 };
 
-/** An answer of HTTP 200 that holds no answer of the action. */
+/** Whether an answer with HTTP 200 does not contain the answer of the action. */
 const isNoAnswer = (action: string, body: string): boolean => !body.includes(`<${action}Response`);
 
 const noAnswer: Rule = {
@@ -67,7 +67,7 @@ const noAnswer: Rule = {
     );
     const requests = upTo(expected.requests, ({ action }) => action === odd?.action);
     if (!odd || requests.at(-1)?.action !== odd.action) return undefined;
-    // A creation repeats the request until its VM appears, after any answer.
+    // After any answer, a creation repeats this request until its VM appears.
     if (situation.step.method === 'CreateMachine' && odd.action === 'DescribeInstances') return undefined;
     const code = situation.step.method === 'InitializeMachine' ? 'Uninitialized' : 'Internal';
     const textMatches = new RegExp(`${odd.action}: \\S+ returned an incomplete or invalid ${odd.action}Response`);
@@ -76,7 +76,7 @@ const noAnswer: Rule = {
   },
 };
 
-/** Services that were counted as successes count as failures. */
+/** Changes the successes of services in metrics to failures. */
 function servicesFailed(metrics: Expected['metrics']): Expected['metrics'] {
   if (!metrics) return undefined;
   const entries = Object.entries(metrics).flatMap(([name, value]): [string, number | string][] => {
@@ -93,7 +93,7 @@ const noSecondTry: Rule = {
       ({ action, error, times }) =>
         action === 'RunInstances' && times !== undefined && CAPACITY.test(error?.code ?? ''),
     );
-    // Go's SDK tries again after an answer of the class 5xx alone.
+    // The SDK for Go repeats a request only after an answer with the status 5xx.
     if (!lack?.error || lack.error.http < 500 || situation.step.method !== 'CreateMachine') return undefined;
     const { http, code, message } = lack.error;
     const refused = { textIs: 'sdk', cloudError: { http, code, message } } as const;
@@ -109,7 +109,7 @@ const noSecondTry: Rule = {
   },
 };
 
-/** Further tokens that are tried. */
+/** The number of additional tokens that this driver tries. */
 const TOKENS = 5;
 
 const nextToken: Rule = {
@@ -125,7 +125,7 @@ const nextToken: Rule = {
 
 const COUNTS = ['api_request_duration_seconds_count', 'requests_total'];
 
-/** The original reads only the check of the VM, which is the check of its first interface. */
+/** The original reads the source/destination check only from the VM, which contains the check of its first interface. */
 const secondInterface: Rule = {
   row: 'the source/destination check is disabled on every interface',
   expect: (expected, situation) => {
@@ -159,7 +159,7 @@ const secondInterface: Rule = {
 
 const ABSENT = 'AWS plugin is returning no VM instances backing this machine object';
 
-/** EC2 returns a terminated VM for an hour when it is requested by ID. */
+/** When a terminated VM is requested by ID, EC2 returns it for an hour. This driver treats it as absent. */
 const terminatedIsNone: Rule = {
   row: 'a terminated VM counts as deleted',
   expect: (expected, situation) => {
@@ -178,7 +178,7 @@ const terminatedIsNone: Rule = {
   },
 };
 
-/** The search of a machine's VM failed; the requests that it made did not. */
+/** The VM of the machine was not found, although the requests succeeded. */
 function machineNotFound(metrics: Expected['metrics']): Expected['metrics'] {
   if (!metrics) return undefined;
   const others = Object.entries(metrics).filter(([name]) => !name.includes('service="instance_get_by_machine"'));
@@ -186,7 +186,7 @@ function machineNotFound(metrics: Expected['metrics']): Expected['metrics'] {
   return { ...Object.fromEntries(others), [failure]: 1 };
 }
 
-/** A launch that was taken and came to nothing. */
+/** A launch that EC2 accepted, and then terminated the VM. */
 const endedAtOnce: Rule = {
   row: 'a VM that ends immediately after its launch is reported as such',
   expect: (expected, situation) => {
@@ -199,7 +199,7 @@ const endedAtOnce: Rule = {
   },
 };
 
-/** The first three tag specifications are the VM's, its volumes' and its interfaces'. */
+/** The first three tag specifications are for the VM, its volumes and its interfaces. */
 const FIRST = 'TagSpecification.1.';
 const SPOT = 'TagSpecification.4.';
 
@@ -220,7 +220,7 @@ const spotTags: Rule = {
   },
 };
 
-/** Of calls that follow one another: an image that was read is known, and so is the VM that was just made. */
+/** In several consecutive calls, this driver does not read an image or a new VM again. */
 const readBefore: Rule = {
   row: 'the driver reuses recent results',
   expect: (expected, situation) => {
@@ -246,13 +246,16 @@ const readBefore: Rule = {
 const LOGIN = 'AssumeRoleWithWebIdentity';
 const isLogin = ({ action }: ExpectedRequest): boolean => action === LOGIN;
 
-/** The library asks as often as the original's, so the original's last word counts; `initialize` keeps its code. */
+/**
+ * The library sends as many requests as the library of the original, so the last error of the original counts. `initialize`
+ * keeps its code.
+ */
 const isLoginDown = (_: ExpectedRequest, { step }: Situation): boolean => {
   const { errorCode, errorText, cloudError } = step.result;
   return errorCode === 'Internal' && errorText?.includes(LOGIN) === true && (cloudError?.http ?? 0) >= 500;
 };
 
-/** Ways in which a call is meant to differ; each is a row of docs/compatibility/differences.md. */
+/** Intended differences of calls. Each is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
   specIsKeptOtherwise('the provider spec is read in the form that the API server stores', [
     'InvalidArgument',

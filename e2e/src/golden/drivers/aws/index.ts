@@ -10,7 +10,7 @@ import { type PlayCase, runCases, verified, type Watch } from '../run-set.ts';
 import { differenceOf } from './compare.ts';
 import { RULES } from './differences.ts';
 
-/** Where the recordings' endpoint was, as far as the driver knows. */
+/** The address of the cloud in the recordings. */
 const ENDPOINT = 'http://127.0.0.1:5000';
 
 const BASE = {
@@ -20,7 +20,7 @@ const BASE = {
   AWS_SHARED_CREDENTIALS_FILE: '/nonexistent/credentials',
 };
 
-/** Requests and results of the original AWS driver, case by case. */
+/** The requests and results of the original AWS driver, by case. */
 export const awsDriver: GoldenSet = {
   name: 'drivers/aws',
   async *run(dir: string): AsyncIterable<Outcome> {
@@ -29,13 +29,15 @@ export const awsDriver: GoldenSet = {
   },
 };
 
-/** Plays a case. @returns the first difference, or undefined */
+/** Replays a case. @returns the first difference, or undefined */
 export const playCase: PlayCase = (recorded, watch) => {
   const environment = { ...BASE, ...recorded.env };
   return inEnvironment(environment, () => playIn(environment, recorded, watch));
 };
 
-/** The SDK reads the process's variables: these of AWS's and no others are set while `work` runs. */
+/**
+ * Sets the AWS variables of the process while `work` runs, because the SDK reads them. All other AWS variables are removed.
+ */
 async function inEnvironment<T>(variables: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
   const before = { ...process.env };
   for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];

@@ -1,7 +1,10 @@
 import { type Expected, failsWith, type Rule, type Situation, succeeds } from '../expected.ts';
 import { instanceOf, type RecordedInterface, request, specOf } from './situation.ts';
 
-/** IPv6 prefixes of interfaces. The original takes an interface's device index for its position in the provider spec. */
+/**
+ * Rules for IPv6 prefixes of interfaces. The original uses the device index of an interface as its position in the provider
+ * spec.
+ */
 
 interface Gap {
   readonly id: string;
@@ -10,11 +13,11 @@ interface Gap {
   readonly missing: number;
 }
 
-/** How the work that is left is read from provider spec and VM. */
+/** How a driver determines the missing prefixes from the provider spec and the VM. */
 interface Reading {
-  /** An interface has the entry with its device index and network card. */
+  /** Whether the entry for an interface is found by device index and network card. */
   readonly ownEntry: boolean;
-  /** Additional prefixes do not count as a gap. */
+  /** Whether additional prefixes do not count as a difference. */
   readonly moreIsFine: boolean;
 }
 
@@ -42,7 +45,7 @@ function gapsOf(situation: Situation, reading: Reading): readonly Gap[] {
   });
 }
 
-/** The expectation with the gaps of another reading. */
+/** The expected requests if the missing prefixes are determined differently. */
 function reread(row: string, from: Reading, to: Reading): Rule {
   return {
     row,

@@ -13,7 +13,7 @@ export interface RecordedInterface {
   readonly ipv6Prefixes?: readonly string[] | null;
 }
 
-/** An instance that was there before the call. */
+/** An instance that existed before the call. */
 export interface RecordedInstance {
   readonly instanceId?: string | null;
   readonly state?: string | null;
@@ -30,7 +30,7 @@ const cloudOf = ({ cloud }: RecordedCase): RecordedCloud => (cloud ?? {}) as Rec
 export const scriptOf = (recorded: RecordedCase): readonly ScriptRule[] => cloudOf(recorded).script ?? [];
 export const instancesOf = (recorded: RecordedCase): readonly RecordedInstance[] => cloudOf(recorded).instances ?? [];
 
-/** The parts of a recorded provider spec that rules look at. */
+/** The fields of a recorded provider spec that the rules use. */
 export interface RecordedSpec {
   readonly tags?: Readonly<Record<string, string>>;
   readonly srcAndDstChecksEnabled?: boolean;
@@ -42,13 +42,13 @@ export interface RecordedSpec {
 }
 export const specOf = ({ providerSpec }: RecordedCase): RecordedSpec => (providerSpec ?? {}) as RecordedSpec;
 
-/** The only VM of the machine, as far as the recording tells it. */
+/** The only VM of the machine in the recording. */
 export const instanceOf = ({ recorded }: Situation): RecordedInstance | undefined => {
   const all = instancesOf(recorded);
   return all.length === 1 ? all[0] : undefined;
 };
 
-/** The search for a machine's VMs by name, cluster and role. */
+/** The request for a machine's VMs by name, cluster and role. */
 export function searchByTags({ recorded }: Situation): ExpectedRequest {
   const keys = Object.keys(specOf(recorded).tags ?? {}).toSorted();
   const marks = ['kubernetes.io/cluster/', 'kubernetes.io/role/'].map((mark) => keys.find((key) => key.includes(mark)));
@@ -64,7 +64,7 @@ export function searchByTags({ recorded }: Situation): ExpectedRequest {
   return request('DescribeInstances', Object.fromEntries(params));
 }
 
-/** A request that our driver makes. */
+/** A request of this driver. */
 export const request = (action: string, params: Readonly<Record<string, string>>): ExpectedRequest => ({
   action,
   params,

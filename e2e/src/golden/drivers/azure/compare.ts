@@ -28,7 +28,7 @@ const seenLine = ({ method, path, query, body }: ScriptedRequest): Line => ({
   text: `${method} ${path} ${stable(query)} ${stable(bodyOf(body))}`,
 });
 
-/** The order is ignored after the first deletion that runs in parallel with others. */
+/** Parallel deletions have no order. So after the first of them, the order of requests is ignored. */
 const inOrder = (lines: readonly Line[], from: number): readonly Line[] =>
   from < 0
     ? collapse(lines)
@@ -37,7 +37,7 @@ const inOrder = (lines: readonly Line[], from: number): readonly Line[] =>
         ...collapse(lines.slice(from).toSorted((a, b) => (a.text < b.text ? -1 : 1))),
       ];
 
-/** The start of the unordered part in the calls of the driver; -1 without this part. */
+/** The index of the first request without an order; -1 if all requests are ordered. */
 function unorderedFrom({ requests }: Expected, seen: readonly ScriptedRequest[]): number {
   const first = requests.find((each) => each.unordered === true);
   if (!first) return -1;
@@ -45,8 +45,8 @@ function unorderedFrom({ requests }: Expected, seen: readonly ScriptedRequest[])
 }
 
 /**
- * The first thing in which our call differs from the expected one; undefined when nothing does.
- * @param secret What must not stand in our texts.
+ * The first difference between our call and the expected call; undefined if there is none.
+ * @param secret A text that must not be in our messages.
  */
 export const differenceOf = (
   expected: Expected,
@@ -68,7 +68,7 @@ export const differenceOf = (
   responseDiffers(expected.result, reported) ??
   metricsDiffer(expected.metrics, reported.metrics);
 
-/** Recorded only where the token's own requests are. */
+/** The header is recorded only if the requests for its token are recorded too. */
 function authorizationDiffers({ requests }: Expected, seen: readonly ScriptedRequest[]): string | undefined {
   const wanted = requests.at(-1)?.authorization;
   const ours = seen.at(-1)?.authorization;

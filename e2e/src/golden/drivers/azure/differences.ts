@@ -24,7 +24,7 @@ const specOf = ({ providerSpec }: RecordedCase): RecordedSpec => (providerSpec ?
 
 const isThrottling = ({ http }: NonNullable<Expected['result']['cloudError']>): boolean => http === 429;
 
-/** The caller's deadline, or the deadline of the machine controller. The driver's deadlines for NIC and VM are as long. */
+/** The deadline of the caller, or of the machine controller. The driver's deadlines for NIC and VM are equally long. */
 function deadlineOf(recorded: RecordedCase): number | undefined {
   const seconds = recorded.contextDeadlineSeconds;
   if (typeof seconds === 'number') return seconds * 1_000;
@@ -33,13 +33,13 @@ function deadlineOf(recorded: RecordedCase): number | undefined {
   return DRIVER_TIMEOUTS.create;
 }
 
-/** The text that the original's own words, and ours in place of some, make up. */
+/** The expected text: the text of the original, with some parts replaced by ours. */
 const textWith = (result: Expected['result'], change: (pattern: string) => string): RegExp => {
   const words = String(result.driverText ?? result.errorText ?? '').split(/<cloud error [^>]+>/);
   return new RegExp(`^${change(words.map(escaped).join('[\\s\\S]+'))}$`);
 };
 
-/** One refusal for each part that stayed, with its address, status and code. */
+/** One error for each resource that was not deleted, with its address, status and code. */
 const PARTS = '(DELETE \\S+/(networkInterfaces|disks)/[^/ ]+: \\d+ .+?(; )?)+';
 
 const leftOvers: Rule = {
@@ -51,10 +51,10 @@ const leftOvers: Rule = {
   },
 };
 
-/** How Go prints an image: addresses in memory. */
+/** Matches an image as Go prints it, with memory addresses. */
 const POINTERS = /\\\{[^}]*<pointer>[^}]*\\\}/g;
 const RETRIEVED = /Failed to retrieve VM Image: \\\{[^}]*<pointer>[^}]*\\\}/g;
-/** Why Azure did not tell the image; the original leaves it out. */
+/** The error of the request for the image. The original leaves it out. */
 const CAUSE = ': GET \\S+: \\d+ [^\\]]+';
 const URN = '[^:\\s]+(:[^:\\s]+){3}';
 
@@ -73,7 +73,7 @@ const imageUrn: Rule = {
 
 const UNREGISTERED = 'MissingSubscriptionRegistration';
 
-/** The first answer of the recorded cloud as text. */
+/** The first answer of the recorded cloud to a request, as text. */
 const answerTo = ({ recorded }: Situation, request: ExpectedRequest): string => {
   const { body, text } = firstReply(recorded.cloud, request) ?? {};
   return text ?? JSON.stringify(body ?? '');
@@ -90,7 +90,7 @@ const registration: Rule = {
   },
 };
 
-/** The creation of the VM failed, wherever it was counted. */
+/** Counts the last service of the call, the creation of the VM, as failed. */
 function lastServiceFailed(metrics: Expected['metrics']): Expected['metrics'] {
   const others = Object.entries(metrics ?? {}).filter(([name]) => !name.includes('service="virtual_machine_create"'));
   const failure = 'mcm_cloud_api_requests_failed_total{provider="azure",service="virtual_machine_create"}';
@@ -123,7 +123,7 @@ const vmAnswer = z.looseObject({
 const isOfVm = ({ path }: ExpectedRequest): boolean => /\/virtualMachines\/[^/]+$/.test(path);
 const UPDATE = 'virtual_machine_update';
 
-/** The original compares the NIC's ARM id with its name, so that the NIC never counts as the machine's. */
+/** The original compares the ARM ID of the NIC with its name. They are never equal, so it treats its own NIC as foreign. */
 const ownNic: Rule = {
   row: 'the driver deletes a NIC that would remain after its VM',
   expect: (expected, situation) => {
@@ -167,7 +167,7 @@ const ownNic: Rule = {
 const text = z.string().nullish().catch(undefined);
 const rows = z.looseObject({ data: z.array(z.looseObject({ type: text, name: text }).catch({})).nullish() });
 
-/** The machines that VMs, NICs and OS disks of the answers name. */
+/** The names of machines in the answers, from VMs, NICs and OS disks. */
 function namedMachines({ recorded }: Situation): readonly string[] {
   const answers = scriptedRules.parse(recorded.cloud ?? []).flatMap(({ replies }) => replies.map(({ body }) => body));
   return answers.flatMap((body) =>
@@ -193,7 +193,7 @@ const dataDiskAlone: Rule = {
   },
 };
 
-/** Texts of the query's language that the provider spec brings. */
+/** Values of the provider spec that are texts in the query. */
 const quotable = (recorded: RecordedCase): readonly string[] => {
   const { resourceGroup = '', tags = {} } = specOf(recorded);
   return [resourceGroup, ...Object.keys(tags)].filter((text) => /['\\]/.test(text));
@@ -224,7 +224,7 @@ const quotes: Rule = {
 /** The additional scopes of the original's library. */
 const OTHER_SCOPES = ' openid offline_access profile';
 
-/** The question for a token, for no claims and for no other token. */
+/** The token request of this driver, which requests no claims and no other tokens. */
 function plainToken(request: ExpectedRequest): ExpectedRequest {
   const { form } = request;
   if (!request.path.endsWith('/oauth2/v2.0/token') || !form) return request;
@@ -277,7 +277,7 @@ const codeInHeader = (request: ExpectedRequest, { recorded }: Situation): string
   return text === '' || isJson(text) ? undefined : code;
 };
 
-/** A library of the original reads the body of a 409 before it reads the header. */
+/** The original uses a library that reads the body of a 409 before the header. */
 const headerBesidePage: Rule = {
   row: 'a code in a header counts if the body is not JSON',
   expect: (expected, situation) => {
@@ -316,7 +316,7 @@ const headerBesidePage: Rule = {
 
 const DISK_VERSION = { 'api-version': '2023-04-02' };
 
-/** The original takes any 404 for the cloud's word; only one with a code is. */
+/** The original treats any 404 as an answer of the cloud. This driver requires that it has an error code. */
 const nobodysNotFound: Rule = {
   row: 'a 404 without an error code of the cloud does not mean NotFound',
   expect: (expected, situation) => {
@@ -333,7 +333,7 @@ const nobodysNotFound: Rule = {
   },
 };
 
-/** Ways in which a call is meant to differ; each is a row of docs/compatibility/differences.md. */
+/** Intended differences of calls. Each is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
   methodIsAbsent('a driver without initialize sends no call for it', 'InitializeMachine'),
   endsOriginal('input that ends the process of the original causes an error here', [

@@ -9,11 +9,11 @@ import { ScriptedCloud } from '../scripted.ts';
 import { differenceOf } from './compare.ts';
 import { RULES } from './differences.ts';
 
-/** A throw-away key as the recordings write it. */
+/** The text for a generated key in the recordings. */
 const KEY = '<generated: ssh-rsa, 4096 bits, no comment, no newline>';
 const FILES: Readonly<Record<string, string>> = { 'golden-token-file': 'fake-federated-token\n' };
 
-/** Requests and results of the original Azure driver, case by case. */
+/** The requests and results of the original Azure driver, by case. */
 export const azureDriver: GoldenSet = {
   name: 'drivers/azure',
   async *run(dir: string): AsyncIterable<Outcome> {
@@ -21,9 +21,9 @@ export const azureDriver: GoldenSet = {
   },
 };
 
-/** Plays a case. @returns the first difference, or undefined */
+/** Replays a case. @returns the first difference, or undefined */
 export const playCase: PlayCase = async (recorded, watch) => {
-  // Modules load in real time, which a virtual clock does not see.
+  // The SDK is loaded first, because loading takes real time and the test uses a virtual clock.
   await loadSdk();
   const clock = new VirtualClock({ quietTurns: 4 });
   const cloud = new ScriptedCloud(recorded.cloud, { error: { code: 'ResourceNotFound', message: 'not found' } });

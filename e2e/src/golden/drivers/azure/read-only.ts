@@ -27,7 +27,7 @@ function writable(value: unknown): unknown {
   return Object.fromEntries(kept);
 }
 
-/** The body of a NIC's or VM's PUT as Azure's SDK for JavaScript writes it. */
+/** Converts the body of a PUT for a NIC or a VM to the form of Azure's SDK for JavaScript. */
 function asSdkWrites(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(asSdkWrites);
   if (!isRecord(value)) return value;
@@ -37,7 +37,7 @@ function asSdkWrites(value: unknown): unknown {
   );
 }
 
-/** The name of the resource is in the path of the request already. */
+/** The name is removed too, because the path of the request contains it. */
 function withoutReadOnly(request: RecordedRequest): RecordedRequest {
   const { method, path, body } = request;
   if (method !== 'PUT' || !isRecord(body) || !/\/(virtualMachines|networkInterfaces)\/[^/]+$/.test(path))

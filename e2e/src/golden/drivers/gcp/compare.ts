@@ -13,7 +13,7 @@ import {
 import type { Expected, ExpectedRequest } from '../expected.ts';
 import type { ScriptedRequest } from '../scripted.ts';
 
-/** Parameters of the Go client, and the request IDs of this driver. */
+/** Parameters that only the Go client has, and the request IDs of this driver. */
 const NOT_COMPARED = ['alt', 'prettyPrint', 'requestId'];
 
 const line = (
@@ -32,7 +32,7 @@ const expectedLine = ({ method, host, path, query, body, form, optional }: Expec
   optional,
 });
 
-/** A signed assertion as its header and claims, instants as seconds from the start. */
+/** The header and the claims of a signed assertion. Times are in seconds since the start. */
 function formOf(body: string, start: number): Record<string, unknown> {
   const form: Record<string, unknown> = Object.fromEntries(new URLSearchParams(body));
   const [header, claims] = String(form.assertion ?? '').split('.');
@@ -44,7 +44,7 @@ function formOf(body: string, start: number): Record<string, unknown> {
   return form;
 }
 
-/** @param tokens Whether hosts, token exchanges and authorization are part of the recording. @param start In seconds. */
+/** @param tokens Whether the recording contains hosts, token requests and authorization. @param start In seconds. */
 const seenLine = (request: ScriptedRequest, tokens: boolean, start: number): Line => {
   const { method, host, path, query, body } = request;
   const isForm = body !== '' && !body.startsWith('{');
@@ -52,7 +52,7 @@ const seenLine = (request: ScriptedRequest, tokens: boolean, start: number): Lin
   return { text: line(method, tokens ? host : '', path, query, reported) };
 };
 
-/** The first thing in which our call differs from the expected one; undefined when nothing does. */
+/** The first difference between our call and the expected call; undefined if there is none. */
 export const differenceOf = (
   expected: Expected,
   reported: Reported,
@@ -79,7 +79,7 @@ function authorizationDiffers({ requests }: Expected, seen: readonly ScriptedReq
 function textDiffers({ result }: Expected, { error }: Reported): string | undefined {
   const { errorText, textIs, textMatches } = result;
   if (!error) return undefined;
-  // The Machine of the recordings had no UID.
+  // In the recordings, the Machine has no UID.
   const said = error.message.replaceAll(UID, '');
   if (textMatches) return ruledTextDiffers(result, said);
   if (errorText === null || errorText === undefined) return undefined;

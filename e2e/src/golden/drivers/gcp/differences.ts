@@ -28,7 +28,7 @@ interface RecordedSpec {
 }
 const specOf = ({ providerSpec }: RecordedCase): RecordedSpec => (providerSpec ?? {}) as RecordedSpec;
 
-/** How every text of a call begins. */
+/** The start of every error text of a call. */
 function callText({ recorded: { machine }, step: { method } }: Situation): string {
   if (method === 'ListMachines') return 'List machines failed';
   const what = { CreateMachine: 'Create machine', DeleteMachine: 'Delete machine' }[method] ?? 'Machine status';
@@ -40,7 +40,7 @@ const isThrottling = ({ http }: NonNullable<Expected['result']['cloudError']>, t
 
 const isInsertion = ({ method, path }: ExpectedRequest): boolean => method === 'POST' && path.endsWith('/instances');
 
-/** The request for the instance of the machine. */
+/** The request that reads the instance of the machine. */
 const look = (insertion: ExpectedRequest, { recorded }: Situation): ExpectedRequest => {
   const { body: _, ...rest } = insertion;
   return { ...rest, method: 'GET', path: `${insertion.path}/${recorded.machine?.name ?? ''}`, query: {} };
@@ -58,7 +58,7 @@ const quota: Rule = {
   },
 };
 
-/** A class with a valid provider spec is refused before all other checks. */
+/** A class without the required tags is refused before all other checks. */
 const untagged: Rule = {
   row: 'a class without the tags for the listing creates no VM',
   expect: (expected, situation) => {
@@ -82,7 +82,7 @@ const untagged: Rule = {
   },
 };
 
-/** Insertions that are tried before an operation that is done at once is taken for a new one. */
+/** Maximum number of insertions. After them, an operation that is done at once counts as new. */
 const REPLAYS = 5;
 
 const doneAtOnce: Rule = {
@@ -127,14 +127,14 @@ function sameMarks(a: readonly string[], b: readonly string[]): boolean {
   return marks(a) === marks(b);
 }
 
-/** Services that a call counts before it looks at the credentials. */
+/** The services that a call counts before it reads the credentials. */
 const SERVICES: Readonly<Record<string, string>> = {
   CreateMachine: 'instance_create',
   DeleteMachine: 'instance_delete',
   ListMachines: 'instance_list',
 };
 
-/** A service account with a token host that does not belong to Google. */
+/** The token host in the key of a service account, if it does not belong to Google. */
 function foreignTokenHost({ secret }: RecordedCase): string | undefined {
   const text = secret?.serviceAccountJSON ?? secret?.['serviceaccount.json'] ?? secret?.credentialsConfig ?? '';
   try {
@@ -196,7 +196,7 @@ const noVolume: Rule = {
     step.method === 'GetVolumeIDs' && (recorded.pvSpecs?.length ?? 0) === 0 ? { ...expected, metrics: {} } : undefined,
 };
 
-/** A request of the token exchange: to a host, with a form. */
+/** Whether a request is for a token: it has a host and a form. */
 const isLogin = ({ form, host = '' }: ExpectedRequest): boolean =>
   form !== undefined || host.startsWith('iamcredentials.');
 
@@ -205,7 +205,7 @@ const isDown = ({ method, host = '', path }: ExpectedRequest, { recorded }: Situ
   return status >= 500 || status === 429;
 };
 
-/** Ways in which a call is meant to differ; each is a row of docs/compatibility/differences.md. */
+/** Intended differences of calls. Each is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
   methodIsAbsent('the driver does not have the unsupported methods', 'InitializeMachine'),
   endsOriginal('input that ends the process of the original causes an error', ['Internal']),

@@ -10,11 +10,11 @@ import { ScriptedCloud } from '../scripted.ts';
 import { differenceOf } from './compare.ts';
 import { RULES } from './differences.ts';
 
-/** The workload's token in the recordings. */
+/** The token of the workload in the recordings. */
 const SUBJECT_TOKEN = 'fake-subject-token\n';
 const KEY_PLACE = '{{rsa-private-key}}';
 
-/** Requests and results of the original GCP driver, case by case. */
+/** The requests and results of the original GCP driver, by case. */
 export const gcpDriver: GoldenSet = {
   name: 'drivers/gcp',
   async *run(dir: string): AsyncIterable<Outcome> {
@@ -24,7 +24,7 @@ export const gcpDriver: GoldenSet = {
 
 let knownKey: string | undefined;
 
-/** A private key as it stands within JSON; one for all cases. */
+/** A generated private key, escaped for JSON. All cases use the same key. */
 function madeUpKey(): string {
   const format = {
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -42,7 +42,7 @@ const withKey = (recorded: RecordedCase, key: string): RecordedCase => {
   return recorded.secret ? { ...recorded, secret: Object.fromEntries(entries) } : recorded;
 };
 
-/** Plays a case. @returns the first difference, or undefined */
+/** Replays a case. @returns the first difference, or undefined */
 export const playCase: PlayCase = async (given, watch) => {
   const recorded = withKey(given, madeUpKey());
   const clock = new VirtualClock({ quietTurns: 4 });

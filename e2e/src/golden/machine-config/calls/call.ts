@@ -1,4 +1,4 @@
-/** Calls one function of the original in this project. Returns the result in the format of the recordings. */
+/** Calls our version of one function of the original. Returns the result in the format of the recordings. */
 export type Call = (input: never) => Record<string, unknown> | Promise<Record<string, unknown>>;
 
 /** Returns the message of the error that the function throws, or null. */

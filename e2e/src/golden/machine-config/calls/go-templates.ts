@@ -1,4 +1,4 @@
-/** Names of Go's fields that are not just the JSON name with a capital. */
+/** The names of Go fields that differ from the capitalized JSON name. */
 const NAMES: Readonly<Record<string, string>> = {
   TLSMinVersion: 'tlsMinVersion',
   TLSCipherSuites: 'tlsCipherSuites',
@@ -15,7 +15,8 @@ const variable = (path: string): string =>
         .join('.');
 
 /**
- * Go's templates, as far as the recordings use them, as Liquid's: the recordings were made with the original's engine.
+ * Converts a Go template to a Liquid template, because the recordings were made with Go templates. It supports only the
+ * syntax of the recordings.
  * @returns the template with the same meaning
  */
 export function toLiquid(template: string): string {

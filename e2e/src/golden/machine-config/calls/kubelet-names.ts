@@ -40,7 +40,7 @@ interface SyncInput {
   readonly steps: readonly Step[];
 }
 
-/** The objects of an API server in memory, with the KubeletConfigController's plans carried out on them. */
+/** The objects of an API server in memory. It applies the actions of the KubeletConfigController to them. */
 class World {
   readonly #input: SyncInput;
   readonly #configs: Map<string, KubeletConfig>;
@@ -189,7 +189,7 @@ export const kubeletNameCalls: Readonly<Record<string, Call>> = {
     let conditions = existing;
     const steps = results.map((result) => {
       conditions = withVerdict(conditions, result === null ? undefined : `Error: ${result}`, NOW);
-      // Go writes an empty reason.
+      // Go also writes an empty reason.
       return conditions.map((condition) => ({ reason: '', ...condition }));
     });
     return { steps };

@@ -28,7 +28,7 @@ import {
 } from '@mcm/machine-config';
 import { attempt, type Call } from './call.ts';
 
-/** The time that recordings write as `<now>`. */
+/** The text for the current time in the recordings. */
 const NOW = '<now>';
 
 const names = (objects: readonly { readonly metadata: { readonly name: string } }[]): string[] =>
@@ -62,7 +62,7 @@ function predicates({ pool, node }: { pool: MachineConfigPool; node: Node }): Re
   };
 }
 
-/** A status in the shape of the recordings. */
+/** A status in the format of the recordings. */
 export function recordedStatus(pool: MachineConfigPool): Record<string, unknown> {
   const { configuration, ...status } = pool.status ?? {};
   const { currentMachineConfig, updatingMachines, readyMachines, unavailableMachines, ...rest } = status;

@@ -11,25 +11,25 @@ const recordedCase = z.object({
   output: z.record(z.string(), z.unknown()),
 });
 
-/** One call of one function of the original, with its answer. */
+/** One call of a function of the original, with its result. */
 export type RecordedCase = z.infer<typeof recordedCase>;
 
 const recording = z.object({ format: z.literal(1), set: z.string(), source: z.string(), cases: z.array(z.unknown()) });
 
-/** A case as in its file. */
+/** A case before its validation. */
 export interface RawCase {
-  /** File and position, for a case without an id. */
+  /** The file and the index, for a case without an ID. */
   readonly place: string;
   readonly raw: unknown;
 }
 
-/** Reads a case. @returns the error of an unreadable recording */
+/** Validates a case. @returns the case, or the error text of an invalid recording */
 export function parseCase(raw: unknown): RecordedCase | string {
   const parsed = recordedCase.safeParse(raw);
   return parsed.success ? parsed.data : `is not a recorded case: ${z.prettifyError(parsed.error)}`;
 }
 
-/** The recordings: `golden/machine-config/*.json` below `dir`, or below it without `golden/`. */
+/** Reads the recordings: `golden/machine-config/*.json` in `dir`, or `machine-config/*.json` in `dir`. */
 export async function readRecordings(dir: string): Promise<readonly RawCase[]> {
   for (const folder of [join(dir, 'golden', 'machine-config'), join(dir, 'machine-config')]) {
     if (!(await stat(folder).catch(() => undefined))?.isDirectory()) continue;

@@ -32,10 +32,10 @@ interface Input {
 
 const NOW = '<now>';
 
-/** Go writes fields that are not set. */
+/** Fields that Go writes although they are not set. */
 const GO_ZEROS = { baseOSExtensionsContainerImage: '', fips: false, kernelType: '', osImageURL: '' };
 
-/** The objects of an API server in memory, with the RenderController's plans carried out on them. */
+/** The objects of an API server in memory. It applies the actions of the RenderController to them. */
 class World {
   readonly #input: Input;
   readonly #configs: Map<string, MachineConfig>;
@@ -134,7 +134,7 @@ function event({ pools, event: kind, machineConfig: object, old }: EventInput): 
   return { enqueued: poolsToRender(change, pools).toSorted() };
 }
 
-/** Whole syncs of the RenderController. */
+/** Several complete syncs of the RenderController. */
 export function renderSync(input: Input): Record<string, unknown> {
   const world = new World(input);
   return { steps: input.steps.flatMap((step) => world.play(step) ?? []) };

@@ -16,7 +16,7 @@ interface Input {
   readonly role?: string;
 }
 
-/** Go writes fields that are not set. */
+/** Fields that Go writes although they are not set. */
 const GO_ZEROS = { baseOSExtensionsContainerImage: '', fips: false, kernelType: '', osImageURL: '' };
 
 const recorded = ({ metadata, spec }: MachineConfig) => {

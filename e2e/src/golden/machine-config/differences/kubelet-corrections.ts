@@ -8,7 +8,7 @@ const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? va
 
 const OURS = ConfigAnnotations.MachineConfigNameSuffixes;
 
-/** Our suffix of each pool. */
+/** The suffix that mcm uses for each pool. */
 const suffixesOf = (config: Fields): Fields => {
   const text = fieldsOf(config.annotations)[OURS];
   return typeof text === 'string' ? fieldsOf(JSON.parse(text)) : {};
@@ -19,7 +19,7 @@ const stepsOf = (answer: unknown): readonly Fields[] => listOf(fieldsOf(answer).
 const nameOf = (pool: string, suffix: unknown): string =>
   `99-${pool}-generated-kubelet${suffix === '' ? '' : `-${String(suffix)}`}`;
 
-/** The names of the objects for a KubeletConfig in the original, by the names of this project. */
+/** The names of a KubeletConfig's objects in the original, by their names in this project. */
 function namesOf(ours: Fields, theirs: Fields | undefined): ReadonlyMap<unknown, string> {
   const suffix = fieldsOf(theirs?.annotations)[ConfigAnnotations.MachineConfigNameSuffix];
   const pools = Object.entries(suffixesOf(ours));
@@ -30,8 +30,8 @@ const ownerOf = (config: Fields): unknown => listOf(config.owners)[0]?.name;
 const byName = (a: Fields, b: Fields): number => (String(a.name) < String(b.name) ? -1 : 1);
 
 /**
- * Each pool has a suffix of its own, so that no object overwrites what another made. The whole answer is compared with the names of the
- * original, except MachineConfigs that the original overwrote with another object.
+ * In mcm, each pool has its own suffix, so that no object overwrites the object of another pool. The answers are compared
+ * with the names of the original. MachineConfigs that the original overwrote are left out.
  */
 const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
@@ -62,7 +62,7 @@ const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
   return { expected, actual: { ...actual, steps } };
 };
 
-/** Only mcm has the annotation that stores them. */
+/** Only mcm stores the suffixes in an annotation. */
 const suffixAnnotation: Correction = ({ fn }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
   const steps = stepsOf(actual).map((step) => ({
@@ -75,7 +75,7 @@ const suffixAnnotation: Correction = ({ fn }, { expected, actual }) => {
   return { expected, actual: { ...actual, steps } };
 };
 
-/** A MachineConfig without a version belongs to a user, also if its name has the prefix. It is not deleted. */
+/** mcm does not delete a MachineConfig without a version, even if its name has the prefix, because it belongs to a user. */
 const usersStay: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
   const version = ConfigAnnotations.GeneratedByControllerVersion;

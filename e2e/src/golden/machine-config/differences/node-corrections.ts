@@ -6,8 +6,8 @@ type Fields = Record<string, unknown>;
 const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : []);
 
 /**
- * The original takes the texts of degraded nodes from two places and so names most nodes twice, and some never. Ours name
- * each degraded node once, and count them.
+ * The original takes the texts about degraded nodes from two sources, so it names most nodes twice and some never. mcm
+ * counts them and names each node once.
  */
 const degradedTexts: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-status' && fn !== 'node-sync') return { expected, actual };
@@ -20,7 +20,7 @@ const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
 const STATE = 'machineconfiguration.openshift.io/state';
 const REASON = 'machineconfiguration.openshift.io/reason';
 
-/** The errors in the texts about degraded nodes, determined from the nodes. */
+/** The errors in our texts about degraded nodes. The expected texts are computed from the nodes. */
 function textProblems(value: unknown, nodes: readonly Fields[]): readonly string[] {
   if (Array.isArray(value)) return value.flatMap((entry) => textProblems(entry, nodes));
   if (!isRecord(value)) return [];
@@ -51,15 +51,15 @@ function withoutTexts(value: unknown): unknown {
   if (!isRecord(value)) return value;
   if (value.type === 'NodeDegraded' || value.type === 'Degraded') {
     const { message: _message, reason: _reason, ...rest } = value;
-    // The time says whether the status changed, or only the text.
+    // The time of the condition is not compared. It depends on whether the status or only the text has changed.
     return rest;
   }
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutTexts(field)]));
 }
 
 /**
- * A change enqueues a pool once. Pools are also enqueued when a node leaves for no pool or for two custom pools, or is claimed by two.
- * The original enqueues no pool then. This project enqueues the pools that select the node before or after the change.
+ * After a change of a node, mcm enqueues each affected pool once. It enqueues the pools that select the node before or after
+ * the change. The original enqueues no pool if the node is then in no pool or in two custom pools.
  */
 const wakeups: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-event' || !isRecord(expected) || !isRecord(actual)) return { expected, actual };
@@ -77,13 +77,13 @@ const wakeups: Correction = ({ fn, input }, { expected, actual }) => {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** A node that booted into a pool whose selector says no labels is a candidate like any other. */
+/** If a node booted into a pool, it is an update candidate even if the selector of the pool has no labels. */
 const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-sync' || !isRecord(expected) || !isRecord(actual)) return { expected, actual };
   const selectorless = (input.pools as Fields[]).some((pool) => !isRecord(pool.spec) || !pool.spec.nodeSelector);
   const dropped = listOf(expected.targetOrder).length === 0 && listOf(actual.targetOrder).length > 0;
   if (!selectorless || !dropped) return { expected, actual };
-  // Only nodes that booted into a pool get a target, and nothing else.
+  // The node gets only a target, and no other change.
   const reported = listOf(actual.targetOrder);
   const booted = (name: string) =>
     [input.nodes ?? []].flat().some((node) => {
@@ -109,7 +109,7 @@ const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) 
 const FIRST = 'machineconfiguration.openshift.io/firstPivotConfig';
 const APPLIED = 'machineconfiguration.openshift.io/customPoolLabelsApplied';
 
-/** A pool with an invalid maxUnavailable gets a condition and an event; the original writes to its log. */
+/** For an invalid maxUnavailable, a pool of mcm gets a condition and an event. The original only writes to its log. */
 const settings: Correction = ({ fn }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
   if (fn !== 'node-sync' || !isRecord(actual) || !/invalid value for IntOrString/.test(String(error))) {

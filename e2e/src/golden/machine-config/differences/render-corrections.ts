@@ -10,11 +10,11 @@ type Fields = Record<string, unknown>;
 
 const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
 
-/** With an error, only the fields recorded with it count. */
+/** If the result is an error, only the recorded fields are compared. */
 const onlyErrors: Correction = (_recorded, { expected, actual }) => {
   const theirs = fieldsOf(expected);
   if (typeof theirs.error !== 'string') return { expected, actual };
-  // Go writes texts that are not set.
+  // Go also writes texts that are empty.
   const set = Object.entries(theirs).filter(([, value]) => value !== '');
   const ours = Object.entries(fieldsOf(actual)).filter(
     ([key, value]) => key in theirs && (value !== '' || theirs[key]),
@@ -22,13 +22,13 @@ const onlyErrors: Correction = (_recorded, { expected, actual }) => {
   return { expected: Object.fromEntries(set), actual: Object.fromEntries(ours) };
 };
 
-/** Parts of an answer that show how the original serializes. */
+/** Removes those parts of an answer that depend on the serialization of the original. */
 const withoutBytes: Correction = (_recorded, { expected, actual }) => {
   const { serialisedPrefix: _prefix, ...rest } = fieldsOf(expected);
   return { expected: rest, actual };
 };
 
-/** JavaScript cannot represent some numbers of JSON exactly, which changes the hashed text. Only these numbers are ignored. */
+/** JavaScript cannot represent some JSON numbers exactly, so the hashed text differs. Only these numbers are ignored. */
 const exactNumbersOnly: Correction = ({ fn, input }, { expected, actual }) => {
   const inexact = /[:,[]-?\d{16,}/.test(JSON.stringify(input).replaceAll(/"(?:[^"\\]|\\.)*"/g, '""'));
   if (fn !== 'name' || !inexact) return { expected, actual };
@@ -41,7 +41,7 @@ const exactNumbersOnly: Correction = ({ fn, input }, { expected, actual }) => {
 
 const PREFIX = /^new machineconfig "[^"]*" is not reconcilable against "[^"]*": /;
 
-/** The original names the old config where it means the new one: the reason counts, not the frame. */
+/** The original confuses the old and the new config in the first words of an error. So only the reason is compared. */
 const reasonsOnly: Correction = ({ fn }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
   if (fn !== 'reconcile' || typeof error !== 'string') return { expected, actual };
@@ -57,7 +57,7 @@ const refusalOf = (text: string): string =>
     .replace(/; (component errors|gone since then): .*$/s, '')
     .replace(/^parsing old Ignition config from machineconfig "[^"]*" failed: /, '');
 
-/** Another MachineConfig is blamed where the original blames a wrong one: the reason stays. */
+/** In some errors, the original names the wrong MachineConfig. So only the reason is compared. */
 const blame: Correction = (_recorded, { expected, actual }) => {
   const [theirs, ours] = [fieldsOf(expected).error, fieldsOf(actual).error];
   if (typeof theirs !== 'string' || typeof ours !== 'string' || !FRAME.test(theirs) || !FRAME.test(ours)) {
@@ -69,7 +69,10 @@ const blame: Correction = (_recorded, { expected, actual }) => {
   };
 };
 
-/** Extensions are checked with and without an Ignition config, wherever a MachineConfig is checked that the original accepts. */
+/**
+ * mcm always checks the extensions of a MachineConfig, with and without an Ignition config. The original accepts some of
+ * these MachineConfigs.
+ */
 const extensionsAlways: Correction = ({ fn, input }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
   if ((fn !== 'validate' && fn !== 'render') || typeof error === 'string') return { expected, actual };
@@ -78,13 +81,13 @@ const extensionsAlways: Correction = ({ fn, input }, { expected, actual }) => {
   return refused.length === 0 ? { expected, actual } : { expected: { error: refused[0] }, actual };
 };
 
-/** The message about unknown extensions when there is no Ignition config. */
+/** The message about unknown extensions of a MachineConfig without an Ignition config. */
 function unknownExtensions({ config, extensions }: Fields): string | undefined {
   const unknown = [extensions ?? []].flat().filter((one) => typeof one !== 'string' || !SUPPORTED_EXTENSIONS.has(one));
   return config || unknown.length === 0 ? undefined : `invalid extensions found: [${unknown.join(' ')}]`;
 }
 
-/** A file without content does not set overwrite, so that the result stays valid. */
+/** mcm does not set `overwrite` for a file without content, so that the result stays valid. */
 const withoutForcedOverwrite: Correction = (_recorded, compared) => {
   const files = (answer: unknown): unknown => {
     const merged = fieldsOf(fieldsOf(answer).machineConfig ?? answer);
@@ -111,7 +114,7 @@ function replaceFiles({ expected, actual }: Compared, theirs: readonly unknown[]
     const { overwrite, ...rest } = fieldsOf(file);
     return forced[index] ? rest : { ...rest, overwrite };
   });
-  // The name follows from the content.
+  // The name is derived from the content, so it differs too.
   if ('renderedName' in copy) copy.renderedName = fieldsOf(actual).renderedName;
   if (/overwrite must be false if source is unspecified/.test(String(copy.mergedIgnitionError))) {
     const others = String(copy.mergedIgnitionError).match(
@@ -128,7 +131,7 @@ function replaceFiles({ expected, actual }: Compared, theirs: readonly unknown[]
 
 const SIZE = /^(rendered MachineConfig \S+ is too large \(\d+ bytes, max \d+ bytes\)).*$/s;
 
-/** The hint at the end of the size error is ours. */
+/** Only mcm adds a hint to the error about the size. */
 const sizeHint: Correction = (_recorded, { expected, actual }) => {
   const [theirs, ours] = [fieldsOf(expected).error, fieldsOf(actual).error];
   if (typeof theirs !== 'string' || typeof ours !== 'string' || !SIZE.test(theirs)) return { expected, actual };
@@ -136,8 +139,8 @@ const sizeHint: Correction = (_recorded, { expected, actual }) => {
 };
 
 /**
- * A refused config does not stop a pool. The other configs are rendered, and its pools get a condition. A config with an
- * empty selector is of no pool.
+ * In mcm, a refused config does not stop its pools. The other configs are rendered, and the pools get a condition. A config
+ * with an empty selector belongs to no pool.
  */
 const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
   const theirs = [fieldsOf(expected).steps ?? []].flat().map(fieldsOf);
@@ -149,8 +152,9 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
     .map(fieldsOf)
     .filter(isRefused);
   if (refused.length === 0) return { expected, actual };
-  // Steps before count in full. From the first one that the original stopped at on, its pools lag behind ours.
-  // There the answer to the same without the refused configs counts, and that the pools tell of them.
+  // Steps before the first refused config are compared completely. From then on, the pools of the original are outdated. So
+  // our result is compared with our result for the input without the refused configs. The pools must report the refused
+  // configs.
   const without = fieldsOf(renderSync({ ...input, ...accepted(input) } as never));
   const names = refused.map(({ metadata }) => String(fieldsOf(metadata).name));
   const later = [without.steps ?? []]
@@ -169,7 +173,7 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
   };
 };
 
-/** The configs of an input that were not refused. */
+/** The configs of an input without the refused ones. */
 const accepted = ({ kubeletConfigs, containerRuntimeConfigs }: Fields): Fields => ({
   kubeletConfigs: [kubeletConfigs ?? []].flat().filter((one) => !isRefused(fieldsOf(one))),
   containerRuntimeConfigs: [containerRuntimeConfigs ?? []].flat().filter((one) => !isRefused(fieldsOf(one))),
@@ -177,7 +181,7 @@ const accepted = ({ kubeletConfigs, containerRuntimeConfigs }: Fields): Fields =
 
 const conditionsOf = (pool: unknown): readonly Fields[] => [fieldsOf(pool).conditions ?? []].flat().map(fieldsOf);
 
-/** Whether the pool of a step says which config was refused. */
+/** Whether the pool in a step reports which configs were refused. */
 const tellsOf = ({ sync, pools }: Fields, names: readonly string[]): boolean =>
   conditionsOf(fieldsOf(pools)[String(sync)]).some(
     ({ type, status, reason, message }) =>
@@ -205,10 +209,10 @@ const selectsPool = (selector: unknown, pool: unknown): boolean =>
   !isEmptySelector(selector) &&
   selectorMatches(selector, (fieldsOf(fieldsOf(pool).metadata).labels ?? {}) as Readonly<Record<string, string>>);
 
-/** The condition of the original for a pool with a refused config. */
+/** Matches the condition of the original for a pool with a refused config. */
 const STOPPED = /^(KubeletConfig|ContainerRuntimeConfig) has not completed$/;
 
-/** Another order of keys is not a change, so nothing is written. */
+/** A different order of keys is not a change for mcm, so it writes nothing. */
 const keyOrder: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'apply') return { expected, actual };
   const configOf = (one: unknown) => fieldsOf(fieldsOf(one).spec).config;
@@ -216,19 +220,19 @@ const keyOrder: Correction = ({ fn, input }, { expected, actual }) => {
   const reordered = isDeepStrictEqual(stored, wanted) && JSON.stringify(stored) !== JSON.stringify(wanted);
   const { metadata, spec } = fieldsOf(fieldsOf(expected).result);
   const was = fieldsOf(input.existing);
-  // Nothing else changed either.
+  // The other parts of the object are also equal.
   const same = differenceOf(parts(was.metadata, was.spec), parts(metadata, spec)) === undefined;
   return reordered && same ? { expected: { ...fieldsOf(expected), modified: false }, actual } : { expected, actual };
 };
 
-/** The compared form; Go also writes unset fields. */
+/** The compared parts of an object. Go also writes empty fields, which are removed. */
 function parts(metadata: unknown, spec: unknown): unknown {
   const { name, labels, annotations, ownerReferences } = fieldsOf(metadata);
   const zeros = { baseOSExtensionsContainerImage: '', fips: false, kernelType: '', osImageURL: '' };
   return { name, labels, annotations, ownerReferences, spec: { ...zeros, ...fieldsOf(spec) } };
 }
 
-/** A MachineConfig that changes its labels wakes the pool that it leaves as well. */
+/** If the labels of a MachineConfig change, mcm also enqueues the pools that selected it before. */
 const labelChanges: Correction = ({ fn, input }, { expected, actual }) => {
   const labelsOf = (one: unknown) => fieldsOf(fieldsOf(one).metadata).labels;
   if (fn !== 'render-event' || isDeepStrictEqual(labelsOf(input.old), labelsOf(input.machineConfig))) {
@@ -239,13 +243,14 @@ const labelChanges: Correction = ({ fn, input }, { expected, actual }) => {
     const selector = fieldsOf(fieldsOf(pool).spec).machineConfigSelector;
     return isRecord(selector) && selectorMatches(selector, labelsOf(input.old) as Record<string, string>);
   });
-  // The original wakes the pools for the current labels only. This project also wakes the pools for the previous labels. All other pools are compared.
+  // The original enqueues only the pools for the current labels, and mcm also those for the previous labels. All other pools
+  // are compared.
   const before = new Set(left.map((pool) => fieldsOf(fieldsOf(pool).metadata).name));
   const ours = [fieldsOf(actual).enqueued ?? []].flat().filter((name) => theirs.includes(name) || !before.has(name));
   return { expected: { enqueued: [...new Set(theirs)] }, actual: { enqueued: ours } };
 };
 
-/** The same for files of templates. */
+/** The same rule for the files of templates. */
 const templatesWithoutForcedOverwrite: Correction = ({ fn }, { expected, actual }) =>
   fn === 'template' ? { expected: withoutForced(expected), actual } : { expected, actual };
 
@@ -257,7 +262,7 @@ function withoutForced(value: unknown): unknown {
   return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, withoutForced(field)]));
 }
 
-/** A refused MachineConfig is named, in errors, conditions and events. */
+/** In errors, conditions and events, mcm names the refused MachineConfig. */
 const refusedIsNamed: Correction = ({ fn, input }, { expected, actual }) => {
   if (!fn.startsWith('render')) return { expected, actual };
   const given = [input.configs, input.machineConfigs, input.steps]
@@ -284,11 +289,11 @@ function withoutNames(value: unknown, names: readonly string[], key = ''): unkno
   return Object.fromEntries(Object.entries(value).map(([field, entry]) => [field, withoutNames(entry, names, field)]));
 }
 
-/** Conditions end with a hint. */
+/** mcm adds a hint to the texts of conditions. */
 const hints: Correction = ({ fn }, { expected, actual }) =>
   fn === 'render-sync' ? { expected: trimmed(expected), actual: withoutHints(actual) } : { expected, actual };
 
-/** Blanks at the end of a text say nothing. */
+/** Removes blanks at the end of texts, because they have no meaning. */
 function trimmed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(trimmed);
   if (typeof value === 'string') return value.trimEnd();
@@ -304,7 +309,7 @@ function withoutHints(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutHints(field)]));
 }
 
-/** A pool with an empty selector or failing templates also has a condition. */
+/** In mcm, a pool with an empty selector or with failing templates also gets a condition. */
 const reportedOfPools: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'render-sync') return { expected, actual };
   const failing = [fieldsOf(fieldsOf(input.controllerConfig).status).conditions ?? []]

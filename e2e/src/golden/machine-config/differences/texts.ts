@@ -1,16 +1,17 @@
 /**
- * The comparison of error texts for each function. Only the words of third-party parsers are ignored. The text before these words is always compared, as well as their subject.
+ * Defines how the error texts of a function are compared. Only the words of third-party parsers are ignored. The text before
+ * these words is always compared, and so is the subject of the error.
  */
 interface TextRule {
-  /** The parser with different messages. */
+  /** The parser whose messages differ. */
   readonly parser: string;
-  /** The compared part of a text of the original; undefined: the rule does not apply. */
+  /** The compared part of a text of the original. Undefined: the rule does not apply. */
   readonly theirs: (text: string) => string | undefined;
-  /** The same of our text. */
+  /** The compared part of our text. */
   readonly ours: (text: string) => string;
 }
 
-/** The text before the match of a pattern, without positions, with a mark for the match. */
+/** Returns the text before the match of a pattern, without positions. A mark replaces the match. */
 const before =
   (pattern: RegExp) =>
   (text: string): string | undefined => {
@@ -30,7 +31,7 @@ const rule = (parser: string, theirs: RegExp, ours: RegExp): TextRule => ({
 });
 
 const REPORT = /\nReport: /;
-/** Messages of a JSON decoder. Errors in a decoded config have a path and an exact text. */
+/** Matches messages of a JSON decoder. Errors in a decoded config have a path and an exact text. */
 const DECODER = /^(json: |invalid character |unexpected end of JSON)/;
 
 interface Entry {
@@ -38,7 +39,7 @@ interface Entry {
   readonly message: string;
 }
 
-/** Entries of a report of spec 3: `error at <path>, line 1 col 2: message`. */
+/** Parses a report of spec 3. Its entries are `error at <path>, line 1 col 2: message`. */
 function entriesOf(report: string): readonly Entry[] {
   return report
     .split(/^(?=(?:error|warning) at )/m)
@@ -74,7 +75,7 @@ const messagesOfV2 = (report: string): readonly string[] =>
 const isV2 = (text: string): boolean => /spec v2 failed/.test(text) && REPORT.test(text);
 const v2 = (text: string): string => JSON.stringify([headOf(text), messagesOfV2(reportOf(text))]);
 
-/** A config with JSON of wrong types has one entry: the error of the decoder. */
+/** If a config contains JSON with wrong types, there is one entry: the error of the decoder. */
 const isUndecoded = (text: string): boolean =>
   REPORT.test(text) && entriesOf(reportOf(text)).some(({ message }) => DECODER.test(message));
 const undecoded = (text: string): string => `${headOf(text)} with ${entriesOf(reportOf(text)).length} decoder error`;
@@ -119,7 +120,7 @@ function templateOf(text: string, pattern: RegExp): string | undefined {
   return match ? `${text.slice(0, match.index)}template ${match[1]}` : undefined;
 }
 
-/** Two error texts with what counts of each. */
+/** Two error texts, reduced to the parts that are compared. */
 export function comparableTexts(expected: string, actual: string): readonly [theirs: string, ours: string] {
   for (const { theirs, ours } of RULES) {
     const counts = theirs(expected);
@@ -128,7 +129,7 @@ export function comparableTexts(expected: string, actual: string): readonly [the
   return [withoutPositions(expected), withoutPositions(actual)];
 }
 
-/** Without positions in the source and without warnings. */
+/** Removes positions in the source and warnings. */
 const withoutPositions = (text: string): string =>
   text
     .replace(/, line \d+ col \d+/g, '')

@@ -3,17 +3,20 @@ import type { Pairing } from './match.ts';
 import type { Rule, Step } from './rules.ts';
 import { ABSENT, type Course, type Visit } from './sequences.ts';
 
-/** A recording has a state every 0.2 to 0.5 s, so shorter states may be missing. In seconds. */
+/** A recording contains a state every 0.2 to 0.5 s, so shorter states may be missing. The value is in seconds. */
 const BRIEF_S = 1;
-/** The weights of differences in steps: without a reason, with a reason, or possibly missed by the recording. */
+/**
+ * The weights of a difference between steps. `open`: no rule allows it. `excused`: a rule allows it. `free`: the recording
+ * may have missed the step.
+ */
 const WEIGHT = { open: 1_000, excused: 1, free: 0.01 };
 
 interface Ends {
-  /** The recording ends before its work is complete, so later states of ours are not a difference. */
+  /** Whether the recording ends before its work is complete. Later states of ours then count as no difference. */
   readonly openEnd: boolean;
 }
 
-/** Holds two courses against each other, lane by lane: the same values in the same order. */
+/** Compares two courses for each lane. They must have the same values in the same order. */
 export function align(ours: Course, theirs: Course, rules: readonly Rule[], ends: Ends): Pairing {
   const relevant = rules.filter((rule) => rule.kinds.includes(ours.kind));
   const lanes = [...new Set([...theirs.lanes.keys(), ...ours.lanes.keys()])];
@@ -32,7 +35,10 @@ interface LaneTask extends Ends {
   readonly rules: readonly Rule[];
 }
 
-/** The cheapest way to turn their steps into ours: both in order, a step of one side alone needs a reason. */
+/**
+ * Finds the alignment of their steps and our steps with the lowest cost. Both keep their order. A step that only one side
+ * has needs a rule.
+ */
 class LaneAlignment {
   readonly #task: LaneTask;
   readonly #mine: readonly Visit[];
@@ -45,7 +51,7 @@ class LaneAlignment {
     this.#wanted = task.theirs.lanes.get(task.lane) ?? [];
   }
 
-  /** The cheapest from a place on in their steps and in ours. */
+  /** The best alignment of the remaining steps, from a position in their steps and in ours. */
   best(row: number, column: number): Pairing {
     const key = `${row}/${column}`;
     const known = this.#known.get(key);
@@ -72,19 +78,22 @@ class LaneAlignment {
 
   #ourStep(have: Visit, row: number, rest: Pairing): Pairing {
     const isAfterTheEnd = this.#task.openEnd && this.#wanted[row] === undefined;
-    // Back after something brief: counts may waver, an object's own state may not.
+    // Whether a value returns after a brief change. This is allowed for counts, but not for the state of an object.
     const isBack =
       (have.value === ABSENT || this.#isCounted) && have.value === (this.#wanted[row - 1]?.value ?? ABSENT);
     if (isAfterTheEnd || isBack || this.#isBrief(have)) return { ...rest, cost: rest.cost + WEIGHT.free };
     return this.#alone(have.value, undefined, rest);
   }
 
-  /** Whether the object speaks for others, by counting them. */
+  /** Whether the object contains counts of other objects. */
   get #isCounted(): boolean {
     return ['MachineDeployment', 'MachineSet'].includes(this.#task.ours.kind);
   }
 
-  /** So short that the recording may have missed it, unless it recorded the same state elsewhere. */
+  /**
+   * Whether a state was so short that the recording may have missed it. This does not apply if the recording contains the
+   * same state elsewhere.
+   */
   #isBrief({ value, from, to }: Visit): boolean {
     return to - from < BRIEF_S && (this.#isCounted || !this.#wanted.some((visit) => visit.value === value));
   }

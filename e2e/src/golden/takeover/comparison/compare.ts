@@ -6,13 +6,13 @@ import type { Rule } from './rules.ts';
 
 /** The result of a comparison. */
 export interface Verdict {
-  /** Differences without a rule, at most one line for each object. */
+  /** Differences that no rule allows, with at most one line for each object. */
   readonly problems: readonly string[];
-  /** The rules without which there would be more. */
+  /** The rules that were needed. */
   readonly used: ReadonlySet<Rule>;
 }
 
-/** One side of a comparison. */
+/** The objects of one side of a comparison. */
 export interface Side {
   readonly objects: readonly KubeObject[];
   readonly names: Names;
@@ -20,10 +20,10 @@ export interface Side {
 
 /** Maximum number of reported differences of an object. */
 const TOLD = 4;
-/** The weight of a difference without a rule, relative to one with a rule. */
+/** The weight of a difference that no rule allows. A difference with a rule has the weight 1. */
 const OPEN = 1_000;
 
-/** Compares the result with the original by the contract, not by names. */
+/** Compares our result with the original. It compares the fields that other programs use, but not the names. */
 export function compare(ours: Side, theirs: Side, rules: readonly Rule[]): Verdict {
   const problems: string[] = [];
   const used = new Set<Rule>();

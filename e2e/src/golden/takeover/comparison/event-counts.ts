@@ -3,15 +3,15 @@ import { countOf, involvedOf } from '../recordings/deletions.ts';
 import type { Names } from '../recordings/names.ts';
 import type { Recorded } from '../recordings/recording.ts';
 
-/** A difference between the events of two histories that is meant, with its row in `docs/compatibility/differences.md`. */
+/** An intended difference between the events of two histories, with its row in `docs/compatibility/differences.md`. */
 export interface EventRule {
   readonly row: string;
-  /** The difference, and why it equals the row of the table. */
+  /** The difference, and why the row of the table describes it. */
   readonly what: string;
   excuses(difference: EventDifference): boolean;
 }
 
-/** How often an event of a kind of object was seen on either side. */
+/** The number of times that an event occurred on each side, for one kind of object. */
 interface EventDifference {
   readonly kind: string;
   readonly reason: string;
@@ -24,7 +24,7 @@ const SCALED = /Scaled (up|down) machine set (\S+) to (\d+)/;
 /** An event of mcm may contain the names of several machines. */
 const SEVERAL = /^(?:Created|Deleted) (\d+) [Mm]achines:/;
 
-/** Rules for events. They do not depend on a case, a name or a number. */
+/** Rules for events. They use no case, name or number. */
 export const EVENT_RULES: readonly EventRule[] = [
   {
     row: 'Events of a Machine',
@@ -43,7 +43,7 @@ interface EventSide {
   readonly names: Names;
 }
 
-/** Holds the events of two histories against each other: how often which reason, on which kind of object. */
+/** Compares the events of two histories: for each kind of object, how often each reason occurs. */
 export function compareEvents(
   ours: EventSide,
   theirs: EventSide,
@@ -76,8 +76,8 @@ function tally(events: readonly Recorded[]): ReadonlyMap<string, number> {
 }
 
 /**
- * The sizes at which each set stopped to grow or to shrink, by set. The number of steps is ignored, because it depends on the number of machines that
- * become ready at the same time.
+ * The sizes at which each set stopped growing or shrinking. The number of steps is ignored, because it depends on how many
+ * machines become ready at the same time.
  */
 function turnsOf({ events, names }: EventSide): ReadonlyMap<string, readonly number[]> {
   const sizes = new Map<string, number[]>();

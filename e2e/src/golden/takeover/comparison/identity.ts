@@ -15,20 +15,20 @@ interface Now {
   readonly uids: Uids;
 }
 
-/** Machines of a state that the original kept: there at its end, and not leaving. */
+/** The machines of a state that still existed at the end and were not being deleted. */
 const keptBy = (state: State, end: State): readonly Recorded[] =>
   machinesOf(state).filter(({ metadata: { name, uid } }) => {
     const last = end.objects.get(`Machine/${name}`)?.metadata;
     return last?.uid === uid && last.deletionTimestamp === undefined;
   });
 
-/** Where the original gave a machine up: the state before, and the first that shows it. */
+/** The time when the original decided to delete a machine: the state before, and the first state that shows the decision. */
 interface Farewell {
   readonly before: State;
   readonly shown: State;
 }
 
-/** @param states from the one that was loaded on */
+/** @param states The states from the loaded one on */
 function farewellTo({ metadata: { name, uid } }: Recorded, states: readonly State[]): Farewell | undefined {
   const index = states.findIndex(({ objects }) => {
     const now = objects.get(`Machine/${name}`)?.metadata;
@@ -44,7 +44,8 @@ const versionIn = ({ objects }: State, { metadata: { name, uid } }: Recorded): R
 };
 
 /**
- * The sort keys of the deletion order at the choice of the original. The choice between equal machines is free. Marks of users and sets may appear together with the choice. The phase is the phase before it.
+ * The sort keys of the deletion order when the original chose a machine. The choice between equal machines is free. The
+ * recording may show the marks of users and sets only together with the choice. The phase is the one before the choice.
  */
 function rankOf(machine: Recorded, { before, shown }: Farewell): string {
   const earlier = versionIn(before, machine) ?? machine;
@@ -65,10 +66,10 @@ function rankOf(machine: Recorded, { before, shown }: Farewell): string {
 }
 
 /**
- * Machines that the original kept and mcm deleted, with their VMs and nodes. If machines were equal in the deletion order of the
- * original, mcm may have kept another one of them.
+ * The machines that the original kept but mcm deleted, with their VMs and nodes. If several machines were equal in the
+ * deletion order of the original, mcm may keep any of them.
  *
- * @param states from the one that was loaded on
+ * @param states The states from the loaded one on
  */
 export function lost(states: readonly State[], { machines, objects, vms, uids }: Now): readonly string[] {
   const [state, end] = [states[0], states.at(-1)];
@@ -99,7 +100,7 @@ export function lost(states: readonly State[], { machines, objects, vms, uids }:
   return problems;
 }
 
-/** A machine that is still there, on another VM or with another node than before. */
+/** A machine that still exists, but with another VM or another node than before. */
 function changedUnder(
   recorded: Recorded,
   objects: readonly KubeObject[],

@@ -1,13 +1,13 @@
 import type { Difference } from '../recordings/picture.ts';
 import type { Rule } from './rules.ts';
 
-/** The result of a comparison of two values. */
+/** The result of comparing two values. */
 export interface Pairing {
-  /** A smaller value means that both are more similar. */
+  /** A smaller cost means that the values are more similar. */
   readonly cost: number;
-  /** Differences without a reason. */
+  /** Differences that no rule allows. */
   readonly open: readonly Difference[];
-  /** The reasons of the others. */
+  /** The rules for the other differences. */
   readonly rules: readonly Rule[];
 }
 
@@ -23,7 +23,7 @@ export interface Match<T> {
   readonly extra: readonly T[];
 }
 
-/** Pairs the things of two sides so that they differ as little as can be; which of several equals is which is free. */
+/** Pairs the items of two sides so that the total cost is as low as possible. Equal items may be paired in any way. */
 export function matchAll<T>(ours: readonly T[], theirs: readonly T[], hold: (ours: T, theirs: T) => Pairing): Match<T> {
   const table = theirs.map((wanted) => ours.map((mine) => hold(mine, wanted)));
   const chosen = improved(greedy(table), table);
@@ -39,12 +39,12 @@ export function matchAll<T>(ours: readonly T[], theirs: readonly T[], hold: (our
   };
 }
 
-/** Below this, sums of weights differ by rounding only. */
+/** Smaller differences between sums of weights are only rounding errors. */
 const LEAST_GAIN = 0.001;
 
 type Table = readonly (readonly Pairing[])[];
 
-/** The cheapest pair first. */
+/** Takes the pair with the lowest cost first. */
 function greedy(table: Table): Map<number, number> {
   const all = table.flatMap((line, row) => line.map(({ cost }, column) => ({ row, column, cost })));
   all.sort((one, other) => one.cost - other.cost);
@@ -58,7 +58,7 @@ function greedy(table: Table): Map<number, number> {
   return chosen;
 }
 
-/** Swaps partners as long as that makes two pairs cheaper. */
+/** Exchanges the partners of two pairs as long as this lowers the cost. */
 function improved(chosen: Map<number, number>, table: Table): ReadonlyMap<number, number> {
   const costOf = (row: number, column: number): number => table[row]?.[column]?.cost ?? 0;
   for (let changed = true; changed; ) {

@@ -1,26 +1,26 @@
 import type { Difference, Picture } from '../recordings/picture.ts';
 import { ABSENT, type Course } from './sequences.ts';
 
-/** A difference that is meant, with its row in `docs/compatibility/differences.md`. */
+/** An intended difference, with its row in `docs/compatibility/differences.md`. */
 export interface Rule {
-  /** First cell of its row. */
+  /** The first cell of the row. */
   readonly row: string;
-  /** The difference, and why it equals the row of the table. */
+  /** The difference, and why the row of the table describes it. */
   readonly what: string;
   readonly kinds: readonly string[];
-  /** Whether this difference between two objects is the one that the row describes. */
+  /** Whether the row describes this difference between two objects. */
   excuses?(difference: Difference, sides: Sides): boolean;
-  /** Whether this difference between two courses is. */
+  /** Whether the row describes this difference between two courses. */
   excusesStep?(step: Step, courses: Courses): boolean;
 }
 
-/** The two objects that differ. */
+/** The two objects that are compared. */
 interface Sides {
   readonly ours: Picture;
   readonly theirs: Picture;
 }
 
-/** A step that only one side took, or one that both took in other words. */
+/** A step that only one side has, or that has different texts on both sides. */
 export interface Step {
   readonly lane: string;
   readonly ours: string | undefined;
@@ -36,7 +36,10 @@ const PACE = 'Steps of a creation, a deletion, a drain';
 const NODE_FINALIZER = 'node.machine.sapcloud.io/machine-controller';
 const REVISION = '.metadata.annotations.deployment.kubernetes.io/revision';
 const SYNCED = '.metadata.annotations.node.machine.sapcloud.io/last-applied-anno-labels-taints';
-/** The labels and annotations that the controllers copy from a machine to its Node, and the record of them. */
+/**
+ * The labels, annotations and taints that the controllers copy from a machine to its Node, and the annotation that records
+ * them.
+ */
 const FROM_MACHINE = /^\.metadata\.(labels|annotations)\.|^\.spec\.taints/;
 const SELECTED_FOR = '.metadata.annotations.node.machine.sapcloud.io/selected-for-template';
 const CLASS_OF_NODE = '.metadata.annotations.node.machine.sapcloud.io/machine-class';
@@ -46,13 +49,13 @@ const NUMBERS = '.metadata.annotations.node.machine.sapcloud.io/next-machine-num
 const IN_PLACE = '.status.conditions[InPlaceUpdate]';
 const TERMINATING = '.status.conditions[Terminating]';
 const OPERATION = '.status.lastOperation';
-/** The reason for a wait that mcm writes before the text of a step. */
+/** Matches the reason for a wait, which mcm writes before the text of a step. */
 const WAITING = /^(\w+ \w+ )?Waiting: .*\. (?=[A-Z])/;
-/** Steps of a deletion that the original writes down one by one, and ours when they last. */
+/** Matches the steps of a deletion. The original writes each one, and mcm only those that take time. */
 const STEP_OF_DELETION =
   /^Delete Processing (Deleting machine from cloud provider$|.*(Now, getting VM Status|Initiate node drain|Delete Volume Attachments|Initiate VM deletion|Initiate node object deletion|Initiate machine object finalizer removal)$)/;
 const PHASE = '.status.currentStatus.phase';
-/** The writes when a machine becomes `Failed`. */
+/** Matches the operations that are written when a machine becomes `Failed`. */
 const FAILURE = /^(Create|HealthCheck|InPlaceUpdate) Failed /;
 const BIRTH = new Set(['Pending', 'Create Processing Creating machine on cloud provider']);
 
@@ -63,12 +66,12 @@ const isWaiting = (ours: string | undefined, theirs: string | undefined): boolea
   ours !== undefined && WAITING.test(ours) && withoutWaiting(ours) === theirs;
 const wasIn = ({ lanes }: Course, lane: string, value: string): boolean =>
   lanes.get(lane)?.some((visit) => visit.value === value) ?? false;
-/** Whether the original gave the machine up as well: as `Failed` for a moment, or by its deletion. */
+/** Whether the original also replaced the machine. The machine was `Failed` for a short time, or was deleted. */
 const wasReplaced = (course: Course): boolean =>
   wasIn(course, PHASE, 'Failed') || wasIn(course, PHASE, 'Terminating') || wasIn(course, 'presence', 'gone');
 const times = ({ lanes }: Course, lane: string): number => lanes.get(lane)?.length ?? 0;
 
-/** The intended differences. The rules do not depend on a case, a name or a number. */
+/** The intended differences. The rules use no case, name or number. */
 export const RULES: readonly Rule[] = [
   {
     row: "A blocked step's text",
@@ -201,7 +204,7 @@ export const RULES: readonly Rule[] = [
   },
 ];
 
-/** The former revisions in a history, each once and without the present one. */
+/** The earlier revisions in a history, without repetitions and without the current one. */
 function withoutRepeats(history: string | undefined, present: string | undefined): string {
   return [...new Set((history ?? '').split(',').filter((revision) => revision && revision !== present))].join(',');
 }

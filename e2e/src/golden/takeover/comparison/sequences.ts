@@ -3,7 +3,7 @@ import type { Life } from '../recordings/lives.ts';
 import type { Names } from '../recordings/names.ts';
 import { type Picture, pictureOf } from '../recordings/picture.ts';
 
-/** A value that something had, and for how long. */
+/** A value of a field, and the period in which it had this value. */
 export interface Visit {
   readonly value: string;
   /** Seconds since the start. */
@@ -11,7 +11,7 @@ export interface Visit {
   readonly to: number;
 }
 
-/** The values of one object over time, by lane. */
+/** The values of one object over time. Each field that is compared is a lane. */
 export interface Course {
   readonly name: string;
   readonly kind: string;
@@ -21,7 +21,10 @@ export interface Course {
 export const ABSENT = 'absent';
 const METADATA = /^\.metadata\.(labels|annotations|finalizers|ownerReferences\[.*\]\.name|deletionTimestamp)/;
 const CONDITION = /^(\.status\.conditions\[[^\]]+\])\.(status|reason)$/;
-/** The fields whose order other programs use, without metadata and conditions. Counts are compared in stable states. */
+/**
+ * The fields whose order of values matters to other programs, without metadata and conditions. Counts are compared when they
+ * are stable.
+ */
 const LANES: Readonly<Record<string, RegExp>> = {
   Machine: /^\.spec\.providerID$|^\.status\.currentStatus\.phase$/,
   Node: /^\.spec\.(taints\[.*\]\.effect|unschedulable)$/,
@@ -32,7 +35,9 @@ const LANES: Readonly<Record<string, RegExp>> = {
 const OPERATION = '.status.lastOperation';
 const PRESENCE = 'presence';
 
-/** The sequences of all objects of the controllers. A machine and its node differ by kind. */
+/**
+ * The courses of all objects of the controllers. A machine and its node have the same name, so the kind is part of the key.
+ */
 export function coursesOf(lives: readonly Life[], names: Names, until: number): readonly Course[] {
   return lives.filter(({ kind }) => kind in LANES).map((life) => courseOf(life, names, until));
 }

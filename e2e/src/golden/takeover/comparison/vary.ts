@@ -1,6 +1,6 @@
-/** Recordings as they could have been: for tests of the comparison itself. */
+/** Variations of recordings, for tests of the comparison itself. */
 
-/** A state as a recording's file has it. */
+/** A state in the format of a recording file. */
 export interface RawState {
   at: number;
   after: string;
@@ -11,7 +11,7 @@ export interface Raw {
   scenario: string;
   states: RawState[];
 }
-/** Turns a recording's text into another's. */
+/** Changes the text of a recording. */
 export type Change = (text: string) => string;
 
 export const changing =
@@ -22,7 +22,7 @@ export const changing =
     return JSON.stringify(raw);
   };
 
-/** Doubles all machines and counts, for histories in which all machines of a set behave in the same way. */
+/** Doubles all machines and counts. It is only for histories in which all machines of a set have the same states. */
 export const widened: Change = (text) => {
   const wide = text
     .replaceAll(

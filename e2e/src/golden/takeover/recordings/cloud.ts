@@ -3,7 +3,7 @@ import { type DriverDefinition, defineDriver, MachineError } from '@mcm/core';
 import { type Clock, type KubeClient, nodes, sleep } from '@mcm/kube';
 import { z } from 'zod';
 
-/** The scripted answers of the cloud for a class. Capitals in field names do not matter. */
+/** The scripted answers of the cloud for a class. Field names are case-insensitive. */
 const script = z
   .record(z.string(), z.unknown())
   .transform((spec) => Object.fromEntries(Object.entries(spec).map(([key, value]) => [key.toLowerCase(), value])))
@@ -19,14 +19,14 @@ const script = z
 type Script = z.infer<typeof script>;
 const credentials = z.looseObject({});
 
-/** How long things take, in milliseconds. */
+/** The durations of operations in milliseconds. */
 export interface Pace {
-  /** From the VM's creation until its node has joined. */
+  /** From the creation of the VM until its node has joined. */
   joinMs(machine: Machine): number;
-  /** From the machine's deletion until its VM is gone. */
+  /** From the deletion of the machine until its VM is deleted. */
   leaveMs(machine: Machine): number;
 }
-/** Everything at once. */
+/** All durations are 0. */
 export const INSTANT: Pace = { joinMs: () => 0, leaveMs: () => 0 };
 
 const fail = (code: string | undefined): void => {
@@ -42,9 +42,9 @@ interface Environment {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** The cloud of the recordings: it fails as the class of a machine says, and joins the nodes too. */
+/** The cloud of the recordings. The class of a machine determines its errors. It also creates the nodes. */
 export class ScriptedCloud {
-  /** Names of the machines that have a VM. */
+  /** The names of machines with a VM. */
   readonly vms = new Set<string>();
   readonly driver: DriverDefinition<Script, z.infer<typeof credentials>>;
   readonly #around: Environment;
@@ -91,7 +91,7 @@ export class ScriptedCloud {
     });
   }
 
-  /** The node of a machine's VM joins after that time. */
+  /** Starts a VM. The node of its machine joins after this time. */
   async boot(name: string, ms: number): Promise<void> {
     if (ms <= 0) await this.#join(name);
     else
@@ -100,7 +100,7 @@ export class ScriptedCloud {
       }, ms);
   }
 
-  /** The kubelet of a VM makes its Node, Ready at once, or finds it. */
+  /** Simulates the kubelet of a VM, which finds its Node or creates it as Ready. */
   async #join(name: string): Promise<void> {
     const resource = this.#around.admin.resource(nodes);
     if ((await resource.list()).items.some((node) => node.metadata.name === name)) return;

@@ -5,11 +5,14 @@ const OF_USERS = new Set(['MachineDeployment', 'MachineClass', 'Secret', 'PodDis
 
 /** The count of an event. */
 export const countOf = (event: Recorded): number => (typeof event.count === 'number' ? event.count : 1);
-/** The object that an event speaks of. */
+/** The object to which an event belongs. */
 export const involvedOf = (event: Recorded): { readonly kind?: string; readonly name?: string } =>
   (event.involvedObject ?? {}) as { readonly kind?: string; readonly name?: string };
 
-/** Names of the machines that a set said it deleted; all of a set's when its events were too many to name each. */
+/**
+ * The names of machines that their sets deleted, from the events of the sets. If the events of a set were too many to name
+ * each machine, all machines of the set.
+ */
 export function removedBySets(states: readonly State[]): ReadonlySet<string> {
   const deletions = (states.at(-1)?.events ?? []).filter(({ reason }) => reason === 'SuccessfulDelete');
   const leaving = new Map<string, Set<string>>();
@@ -31,7 +34,7 @@ export function removedBySets(states: readonly State[]): ReadonlySet<string> {
   return removed;
 }
 
-/** Whether only a user can have requested a deletion. */
+/** Whether a deletion can only be a user's request. */
 export function isByHand(
   object: Recorded,
   before: State | undefined,
@@ -53,7 +56,7 @@ const isStaying = (key: string, { objects }: State): boolean => {
   return object !== undefined && object.metadata.deletionTimestamp === undefined;
 };
 
-/** The controllers delete the Node of a machine that is going, and no other. */
+/** Whether a user deleted a Node. The controllers delete a Node only if its machine is being deleted. */
 function isNodeByHand({ metadata: { name } }: Recorded, before: State | undefined, state: State): boolean {
   const machine = machineOf(name, before);
   const isThere =
@@ -61,7 +64,7 @@ function isNodeByHand({ metadata: { name } }: Recorded, before: State | undefine
   return isThere === true && machine?.metadata.deletionTimestamp === undefined;
 }
 
-/** A machine whose Node was deleted is deleted by its controller. */
+/** Whether a machine's Node was deleted. The controller then deletes the machine. */
 function hasLostNode(machine: Recorded, before: State | undefined, state: State): boolean {
   const name = machine.metadata.labels?.node;
   if (!name || !before?.objects.has(`Node/${name}`)) return false;

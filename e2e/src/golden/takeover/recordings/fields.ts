@@ -16,7 +16,7 @@ export const operationOf = ({ status }: Recorded): Fields | undefined =>
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A thing said of a node or a machine. */
+/** A condition of a node or a machine. */
 export interface Condition {
   readonly type: string;
   readonly status: string;

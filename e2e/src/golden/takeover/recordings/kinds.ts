@@ -11,7 +11,7 @@ import {
 
 export type Definition = ResourceDefinition<KubeObject>;
 
-/** Kinds of the recordings, owners first. */
+/** The kinds in recordings. Owners come before their dependents. */
 export const KINDS = [
   secrets,
   machineClasses,
@@ -32,5 +32,5 @@ export function definitionOf(kind: string): Definition {
   return found;
 }
 
-/** Owners come before their dependents. */
+/** The position of a kind. Owners come before their dependents. */
 export const placeOf = (kind: string): number => KINDS.findIndex((definition) => definition.kind === kind);

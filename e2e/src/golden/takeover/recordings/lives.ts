@@ -9,23 +9,23 @@ import {
 } from '@mcm/kube';
 import type { State } from './recording.ts';
 
-/** An object as it was from an instant on. */
+/** An object, with the time since which it has this state. */
 export interface Version {
   /** Seconds since the start. */
   readonly at: number;
   readonly object: KubeObject;
 }
 
-/** All recorded states of one object. */
+/** All states of one object. */
 export interface Life {
   readonly kind: string;
   readonly uid: string;
   readonly versions: readonly Version[];
-  /** The time at which it no longer existed. */
+  /** The time of its deletion. */
   readonly goneAt: number | undefined;
 }
 
-/** The states in a recording. */
+/** The lives of all objects in a recording. */
 export function livesIn(states: readonly State[]): readonly Life[] {
   const lives = new Map<string, { kind: string; versions: Version[]; goneAt: number | undefined }>();
   for (const { at, objects } of states) {
@@ -46,19 +46,22 @@ export function livesIn(states: readonly State[]): readonly Life[] {
 export const objectsIn = (lives: readonly Life[]): readonly KubeObject[] =>
   lives.flatMap(({ versions }) => versions.at(-1)?.object ?? []);
 
-/** The visible form of an object. Undefined hides it. Tests use another lens to check that a difference is reported. */
+/**
+ * Returns the compared form of an object, or undefined to hide it. Tests use other lenses to verify that a difference is
+ * reported.
+ */
 export type Lens = (object: KubeObject) => KubeObject | undefined;
 export const PLAIN: Lens = (object) => object;
 
-/** Sees every state of every object as the API server stores it. */
+/** Records every state of every object, as the API server stores it. */
 export class Observer {
   readonly #lives = new Map<string, { kind: string; versions: Version[]; goneAt: number | undefined }>();
   readonly #seconds: () => number;
   readonly #lens: Lens;
 
   /**
-   * @param seconds seconds since the start
-   * @param lens how objects are seen
+   * @param seconds Returns the seconds since the start
+   * @param lens Returns the compared form of an object
    */
   constructor(seconds: () => number, lens: Lens) {
     this.#seconds = seconds;

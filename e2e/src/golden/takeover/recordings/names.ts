@@ -1,7 +1,7 @@
 import type { KubeObject } from '@mcm/kube';
 
 const HASH = 'machine-template-hash';
-/** The rest of a generated name. */
+/** Matches the random end of a generated name. */
 const SUFFIX = /-[a-z0-9]{5}(?![a-z0-9-])/;
 
 const ownerOf = (object: KubeObject, kind: string): string | undefined =>
@@ -9,15 +9,15 @@ const ownerOf = (object: KubeObject, kind: string): string | undefined =>
 const quoted = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /**
- * Neutral names for the names that controllers generated: a set is the n-th of its deployment, and a machine one of its set.
- * Names of users stay unchanged.
+ * Replaces generated names with neutral names. A set gets the number that it has in its deployment, and a machine the number
+ * in its set. Names from users stay unchanged.
  */
 export class Names {
   readonly #parts = new Map<string, string>();
   readonly #hashes = new Map<string, string>();
   readonly #pattern: RegExp | undefined;
 
-  /** From all objects, in the order of their appearance. */
+  /** @param objects All objects, in the order of their creation */
   constructor(objects: Iterable<KubeObject>) {
     const all = [...new Map([...objects].map((object) => [object.metadata.uid, object])).values()];
     const sets = all.filter(({ kind }) => kind === 'MachineSet').sort((one, other) => bornAt(one) - bornAt(other));
@@ -48,12 +48,12 @@ export class Names {
     if (node && !this.#parts.has(node)) this.#parts.set(node, `${this.#parts.get(set) ?? set}-<node>`);
   }
 
-  /** The neutral name of a generated name. The name itself when a user chose it. */
+  /** The neutral name of a generated name. A name from a user is returned unchanged. */
   part(name: string): string {
     return this.#parts.get(name) ?? name;
   }
 
-  /** A text in which each generated name is replaced by its neutral name. */
+  /** Replaces all generated names in a text with neutral names. */
   text(value: string): string {
     if (!this.#pattern) return value;
     return value.replace(
@@ -62,7 +62,7 @@ export class Names {
     );
   }
 
-  /** A template's hash, by the set that has it. */
+  /** Replaces the hash of a template with the neutral name of its set. */
   hash(value: string): string {
     return this.#hashes.get(value) ?? '<hash>';
   }

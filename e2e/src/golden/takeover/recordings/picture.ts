@@ -3,7 +3,7 @@ import type { Names } from './names.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Given by the server, or a time. */
+/** Fields that the server sets, and times. */
 const NOT_CONTRACT = new Set([
   'uid',
   'resourceVersion',
@@ -25,7 +25,7 @@ const NOT_CONTRACT = new Set([
   'capacity',
   'allocatable',
 ]);
-/** Lists without a meaningful order, and the fields that identify their items. */
+/** Lists whose order has no meaning, and the fields that identify their items. */
 const SETS: Readonly<Record<string, readonly string[]>> = {
   conditions: ['type'],
   taints: ['key', 'effect'],
@@ -34,13 +34,13 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   ownerReferences: ['kind', 'name'],
 };
 const TIME = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z| \+0000 UTC)/g;
-/** How long something took. */
+/** Matches durations. */
 const TOOK = /\b(\d+(?:\.\d+)?(?:h|m|µs|ms|s))+\b/g;
 
-/** One object's contract, flat: path to value. */
+/** The compared fields of one object: the value of each path. */
 export type Picture = ReadonlyMap<string, string>;
 
-/** The contract of an object: the fields that tools use, with neutral names instead of generated ones. */
+/** Returns the compared fields of an object, which other programs use. Neutral names replace generated ones. */
 export function pictureOf(object: KubeObject, names: Names): Picture {
   const picture = new Map<string, string>();
   const text = (value: unknown): string => names.text(String(value)).replace(TIME, '<time>');
@@ -80,7 +80,7 @@ export interface Difference {
   readonly theirs: string | undefined;
 }
 
-/** Where two pictures differ. */
+/** The differences between two pictures. */
 export function differences(ours: Picture, theirs: Picture): readonly Difference[] {
   return [...new Set([...ours.keys(), ...theirs.keys()])]
     .map((path) => ({ path, ours: ours.get(path), theirs: theirs.get(path) }))
@@ -90,7 +90,7 @@ export function differences(ours: Picture, theirs: Picture): readonly Difference
 export const inWords = ({ path, ours, theirs }: Difference): string =>
   `${path.slice(1)} is ${ours ?? 'absent'}, not ${theirs ?? 'absent'}`;
 
-/** JSON in an annotation: the order of its keys says nothing. */
+/** Parses JSON in an annotation, because the order of its keys has no meaning. */
 function canonical(value: unknown): unknown {
   if (typeof value !== 'string' || !value.startsWith('{')) return value;
   try {

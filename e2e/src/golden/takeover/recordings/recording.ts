@@ -23,10 +23,10 @@ const recording = z.object({
     .min(1),
 });
 
-/** An object as it was recorded. */
+/** An object from a recording. */
 export type Recorded = KubeObject & { readonly [field: string]: unknown };
 
-/** Everything there was at an instant, by `Kind/name`. */
+/** All objects at one time, by `Kind/name`. */
 export interface State {
   /** Seconds since the start. */
   readonly at: number;
@@ -39,11 +39,11 @@ export interface State {
 export interface History {
   readonly file: string;
   readonly states: readonly State[];
-  /** Where the machines' kinds live. */
+  /** The namespace of the machine objects. */
   readonly namespace: string;
 }
 
-/** The states between one of the user's actions and the next, as indexes of the history's states. */
+/** The states between two actions of the user, as indexes of the history's states. */
 export interface Section {
   readonly after: string;
   readonly first: number;
@@ -91,7 +91,7 @@ function namespaceOf(file: string, states: readonly State[]): string {
   return first;
 }
 
-/** A history cut where the user acted. */
+/** Splits a history into sections. Each action of the user starts a section. */
 export function sectionsOf(states: readonly State[]): readonly Section[] {
   const sections: Section[] = [];
   for (const [index, { after }] of states.entries()) {

@@ -6,16 +6,16 @@ import { millis, type Stage } from './stage.ts';
 const SERVER_SET = ['uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'];
 /** Kinds without a status to load. */
 const STATELESS = new Set(['Secret', 'MachineClass']);
-/** Steps of a deletion after which the VM is gone. */
+/** Matches the steps of a deletion after the VM was deleted. */
 const VM_GONE = /VM deletion was successful|[Nn]ode object deletion|finalizer removal/;
 
-/** UIDs of this run by the UIDs of the recording. */
+/** Maps UIDs of the recording to UIDs of this run. */
 export type Uids = Map<string, string>;
 
 const ownersHere = (owners: readonly OwnerReference[], uids: Uids): OwnerReference[] =>
   owners.map((owner) => ({ ...owner, uid: uids.get(owner.uid) ?? owner.uid }));
 
-/** Makes an object as it was recorded, with its owners' UIDs here. */
+/** Creates an object of the recording. Its owner references get the UIDs of this run. */
 export async function put(stage: Stage, object: Recorded, uids: Uids, withStatus: boolean): Promise<void> {
   const { namespace } = object.metadata;
   if (namespace) await stage.needNamespace(namespace);
@@ -30,7 +30,7 @@ export async function put(stage: Stage, object: Recorded, uids: Uids, withStatus
   await resource.patch(made.metadata.name, { type: 'merge', body }, { subresource: 'status' });
 }
 
-/** Puts everything there as it was recorded, at the recorded instants. Returns the UIDs. */
+/** Creates all objects of a recorded state at their recorded times. Returns the UIDs. */
 export async function load(stage: Stage, { objects, at }: State): Promise<Uids> {
   const uids: Uids = new Map();
   const inOrder = [...objects.values()].sort(
@@ -54,7 +54,10 @@ export async function load(stage: Stage, { objects, at }: State): Promise<Uids> 
   return uids;
 }
 
-/** A machine that moved to another set is older than its owner, whose UID did not exist at the creation of the machine. */
+/**
+ * Adds missing owner references. If a machine moved to another set, it is older than this set, whose UID did not exist when
+ * the machine was created.
+ */
 async function settleOwners(stage: Stage, objects: readonly Recorded[], uids: Uids): Promise<void> {
   for (const { kind, metadata } of objects) {
     const owners = metadata.ownerReferences ?? [];
@@ -68,7 +71,7 @@ async function settleOwners(stage: Stage, objects: readonly Recorded[], uids: Ui
   }
 }
 
-/** Whether the cloud held the VM of a machine in that state. */
+/** Whether the VM of a machine existed in the cloud in this state. */
 function hasVm(machine: Recorded, objects: State['objects']): boolean {
   const { spec, status } = machine as {
     spec?: { providerID?: string };

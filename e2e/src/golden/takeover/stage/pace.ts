@@ -10,30 +10,30 @@ import { millis, type Stage } from './stage.ts';
 const phaseOf = (object: KubeObject): string | undefined =>
   (object as { status?: { currentStatus?: { phase?: string } } }).status?.currentStatus?.phase;
 
-/** How long the machines of each set took, in the order in which they came and in which they left, in seconds. */
+/** The durations of the machines of each set in seconds, in the order of their creation and of their deletion. */
 interface Times {
   readonly join: number[];
   readonly leave: number[];
 }
 
-/** When a machine that was loaded joined and left, in seconds of the recording; undefined: it did not. */
+/** The times at which a loaded machine joined and was deleted, in seconds of the recording. Undefined if it did not. */
 interface LoadedTimes {
   readonly joinAt: number | undefined;
-  /** Whether its deletion had begun. */
+  /** Whether the deletion of the machine had begun. */
   readonly isLeaving: boolean;
   readonly goneAt: number | undefined;
 }
 
-/** The pace of a recorded cloud, from the first of its states on. */
+/** The durations of a recorded cloud, starting with the first state. */
 export interface RecordedPace extends Pace {
-  /** By name: the machines of the first state, when they were loaded. */
+  /** The times of the machines in the first state by name, if they were loaded. */
   readonly loaded: ReadonlyMap<string, LoadedTimes>;
 }
 
 /**
- * The cloud of a history. The n-th machine of a set joins as late as the recorded n-th one, and its n-th deletion takes as long.
- * Actions of users therefore occur in the same situation. A machine that was loaded during its creation or deletion completes it at the recorded
- * time.
+ * Returns the durations for the cloud of a history. The n-th machine of a set joins after the same time as the recorded n-th
+ * machine, and its n-th deletion takes as long. So user actions occur in the same situations. A machine that was loaded
+ * during its creation or deletion completes it at the recorded time.
  *
  * @param isLoaded Whether the machines of the first state are loaded instead of created.
  */
@@ -52,7 +52,7 @@ export function paceOf(states: readonly State[], stage: () => Stage | undefined,
     if (!seen.includes(machine.metadata.uid)) seen.push(machine.metadata.uid);
     return (times.get(part)?.[what][seen.indexOf(machine.metadata.uid)] ?? 0) * 1_000;
   };
-  /** From an instant until a second of the recording; undefined where the recording does not say. */
+  /** The time from `since` until a second of the recording. Undefined if the recording does not contain it. */
   const left = (since: number | undefined, at: number | undefined): number | undefined =>
     since === undefined || at === undefined ? undefined : (stage()?.instantOf(at) ?? since) - since;
   return {
@@ -77,7 +77,7 @@ const joinedAt = ({ versions }: Life): number | undefined =>
 const leavesSince = ({ versions }: Life): number | undefined =>
   versions.find(({ object }) => object.metadata.deletionTimestamp)?.at;
 
-/** Of a machine that was there already, what had begun: a birth, or a death. */
+/** The times of a loaded machine, whose creation or deletion had begun. */
 function loadedTimes(life: Life): LoadedTimes {
   const [version] = life.versions;
   const isLeaving = version?.object.metadata.deletionTimestamp !== undefined;

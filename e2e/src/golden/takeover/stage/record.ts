@@ -2,7 +2,7 @@ import type { KubeObject } from '@mcm/kube';
 import type { Recorded } from '../recordings/recording.ts';
 import type { Stage } from './stage.ts';
 
-/** An action of a user, and its record. */
+/** An action of a user, and its name in the recording. */
 export interface Deed {
   /** Seconds since the start. */
   readonly at: number;
@@ -10,12 +10,12 @@ export interface Deed {
   act(stage: Stage): Promise<void>;
 }
 
-/** How often the recorder looks, in seconds. */
+/** The interval between two recorded states, in seconds. */
 const LOOK_EVERY_S = 0.4;
 
 /**
- * Records histories of our own controllers in the form of the original's recordings. They contain actions that the recordings do not have, to test
- * that these are recognized.
+ * Records histories of our own controllers in the format of the original's recordings. They contain user actions that the
+ * recordings of the original do not contain. Tests verify that the replay detects these actions.
  */
 export async function record(stage: Stage, deeds: readonly Deed[], until: number): Promise<string> {
   const states: object[] = [];

@@ -4,7 +4,7 @@ import type { Recorded, State } from '../recordings/recording.ts';
 export const machinesOf = (state: State): readonly Recorded[] =>
   [...state.objects.values()].filter(({ kind }) => kind === 'Machine');
 
-/** Whether nothing was under way: every machine is there to stay, and its node is ready. */
+/** Whether nothing was in progress: no machine is being deleted, and every node is Ready. */
 export const isAtRest = (state: State): boolean =>
   machinesOf(state).every(
     (machine) =>
@@ -12,13 +12,19 @@ export const isAtRest = (state: State): boolean =>
       conditionsOf(machine).some(({ status, type }) => type === 'Ready' && status === 'True'),
   );
 
-/** The original reconciles again within this time in seconds. An object without a change for longer waits for an action. */
+/**
+ * The original reconciles again within this time. If an object has not changed for longer, it waits for an action. In
+ * seconds.
+ */
 const QUIET_S = 20;
 
-/** Reasons of `Progressing` that say that nothing is under way. */
+/** Reasons of the condition `Progressing` for a complete or paused rollout. */
 const ARRIVED = new Set(['NewMachineSetAvailable', 'DeploymentPaused']);
 
-/** Whether everything waited for the user's next action: idle, waiting for an agent, or without a change for long. */
+/**
+ * Whether everything waited for the next action of the user. It was idle, it waited for an agent, or it had not changed for
+ * a long time.
+ */
 export function isSettled(end: State, nextAt: number): boolean {
   if (nextAt - end.at >= QUIET_S) return true;
   const phases = machinesOf(end).map(phaseOf);
@@ -35,14 +41,17 @@ const reasonOf = (object: Recorded, type: string): string | undefined =>
 const phaseOf = ({ status }: Recorded): unknown =>
   isFields(status) && isFields(status.currentStatus) ? status.currentStatus.phase : undefined;
 
-/** The part of a history with a complete end. A history that was cut off during the work of its last action ends before that action. */
+/**
+ * The part of a history whose work is complete. If the recording ended during the work after the last action, the part ends
+ * before this action.
+ */
 export function complete(states: readonly State[]): readonly State[] {
   const last = states.at(-1);
   const before = states.at(-2);
   return last && before && before.after !== last.after && !isAtRest(last) ? states.slice(0, -1) : states;
 }
 
-/** Machines that were just leaving, when that is all that was under way; undefined otherwise. */
+/** The machines that were being deleted, if nothing else was in progress. Otherwise undefined. */
 export function lastLeaving(end: State): readonly Recorded[] | undefined {
   const leaving = machinesOf(end).filter(
     (machine) => machine.metadata.deletionTimestamp !== undefined && operationOf(machine)?.state === 'Processing',

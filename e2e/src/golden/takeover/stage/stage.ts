@@ -23,19 +23,19 @@ import type { History, Recorded, State } from '../recordings/recording.ts';
 
 type Plane = Pick<ControlPlane, 'transport' | 'close'>;
 
-/** Flags that the recorded processes had. */
+/** The flags of the recorded processes. */
 export const DEFAULTS = { ...MACHINE_DEFAULTS, healthTimeoutMs: 25_000, creationTimeoutMs: 45_000 };
 
-/** An instant of the API in milliseconds. */
+/** Converts a time of the API to milliseconds. */
 export const millis = (time: string | undefined): number => (time ? Date.parse(time) : 0);
 
-/** How fast the cloud is, and how what there is here is seen. */
+/** The durations of the cloud, and the lens for observed objects. */
 export interface StageOptions {
   readonly pace?: Pace;
   readonly lens?: Lens;
 }
 
-/** A new control plane on a virtual clock, the recordings' cloud, and our two controllers. */
+/** A new control plane with a virtual clock, the cloud of the recordings, and our two controllers. */
 export class Stage {
   readonly clock: VirtualClock;
   readonly log: MemoryLogger = createMemoryLogger();
@@ -43,13 +43,13 @@ export class Stage {
   readonly cloud: ScriptedCloud;
   readonly observer: Observer;
   readonly namespace: string;
-  /** Machines made since the controllers were started. */
+  /** Number of machines that were created since the start of the controllers. */
   made = 0;
   readonly failures: string[] = [];
   readonly #plane: Plane;
-  /** Instant of the recording's second 0. */
+  /** The time at the start of the recording. */
   readonly #zero: number;
-  /** Delay of our history behind the recording, because it waited for an action. */
+  /** The delay of the replay compared to the recording, because it had to wait for an action. */
   #lateMs = 0;
   readonly #random: Random = seededRandom(1);
   readonly #stop = new AbortController();
@@ -70,7 +70,7 @@ export class Stage {
     this.observer = new Observer(() => (clock.now().getTime() - zero) / 1_000, lens);
   }
 
-  /** An empty stage with the clock of the recording. */
+  /** Creates an empty stage. Its clock starts at the time of the recording. */
   static async open({ states, namespace }: History, options: StageOptions = {}): Promise<Stage> {
     const zero = beginningOf(states[0]);
     const clock = new VirtualClock({ start: new Date(zero - 1_000) });
@@ -114,35 +114,35 @@ export class Stage {
       await this.admin.resource(namespaces).create({ metadata: { name } });
   }
 
-  /** Where objects of a kind are read and written, by default in the controllers' namespace. */
+  /** The client for a kind, by default in the namespace of the controllers. */
   resource(kind: string, namespace: string = this.namespace) {
     const definition = definitionOf(kind);
     return definition.namespaced ? this.admin.resource(definition, namespace) : this.admin.resource(definition);
   }
 
-  /** The instant of a second of the recording, in milliseconds: as much later as ours is late. */
+  /** Converts a second of the recording to a time in milliseconds. It includes the delay of the replay. */
   instantOf(at: number): number {
     return this.#zero + at * 1_000 + this.#lateMs;
   }
 
-  /** Waits until a second of the recording. When ours is late, all that follows keeps its distance. */
+  /** Waits until a second of the recording. If the replay is late, all later times are delayed as well. */
   async reach(at: number): Promise<void> {
     this.#lateMs += Math.max(this.clock.now().getTime() - this.instantOf(at), 0);
     await this.until(this.instantOf(at));
   }
 
-  /** Waits until an instant, in milliseconds. */
+  /** Waits until a time in milliseconds. */
   async until(instant: number): Promise<void> {
     const ms = instant - this.clock.now().getTime();
     if (ms > 0) await this.clock.advance(ms);
   }
 
-  /** Seconds since the recording's start. */
+  /** Seconds since the start of the recording. */
   get seconds(): number {
     return (this.clock.now().getTime() - this.#zero) / 1_000;
   }
 
-  /** Starts both controllers, as after a change of the binaries. */
+  /** Starts both controllers, as after an upgrade of the binaries. */
   startControllers(): void {
     const { clock, log, namespace } = this;
     const client = (userAgent: string): KubeClient =>
@@ -180,7 +180,7 @@ export class Stage {
     return items.flatMap((event) => (this.#lens({ ...event, kind: 'Event' }) as EventObject | undefined) ?? []);
   }
 
-  /** All objects of the recordings' kinds. */
+  /** All objects of the kinds in recordings. */
   async objects(): Promise<KubeObject[]> {
     const lists = await Promise.all(
       KINDS.map(async (definition) => {
@@ -197,7 +197,7 @@ export class Stage {
   }
 }
 
-/** The instant of a recording's second 0; a Secret may have been there before. */
+/** The time at the start of a recording. A Secret may be older. */
 function beginningOf(first: State | undefined): number {
   const objects: readonly Recorded[] = [...(first?.objects.values() ?? [])];
   const made = objects.filter(({ kind }) => kind !== 'Secret');

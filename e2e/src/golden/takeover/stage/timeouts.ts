@@ -2,12 +2,12 @@ import { Annotations, type Machine, type MachineDeployment, parseDurationMs } fr
 import type { KubeObject } from '@mcm/kube';
 import { DEFAULTS, millis } from './stage.ts';
 
-/** The action is replayed shortly before its timeout, so that the timeout has no effect. In milliseconds. */
+/** A user action is replayed this long before a timeout, so that the timeout has no effect. In milliseconds. */
 const MARGIN_MS = 1_000;
 const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOff']);
 const IN_PLACE: ReadonlySet<string> = new Set(['InPlaceUpdating', 'InPlaceUpdateSuccessful']);
 
-/** How long one may wait from `now` on before a timeout that runs changes any of the objects, in milliseconds. */
+/** The time in milliseconds from `now` until a running timeout changes one of the objects. */
 export function untilTimeout(objects: readonly KubeObject[], now: Date): number {
   const instants = objects.flatMap((object) => {
     if (object.kind === 'Machine') return timeoutsOf(object as Machine);
@@ -35,7 +35,7 @@ function timeoutsOf({ metadata, spec, status }: Machine): readonly number[] {
   ];
 }
 
-/** The times at which a rollout without progress exceeds its deadline. */
+/** The time when a rollout without progress exceeds its deadline. */
 function deadlineOf({ spec, status }: MachineDeployment): readonly number[] {
   const { progressDeadlineSeconds } = spec;
   const progressing = status?.conditions?.find(({ type }) => type === 'Progressing');
