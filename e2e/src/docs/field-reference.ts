@@ -72,7 +72,19 @@ export function fieldReferenceFiles(): ReadonlyMap<string, string> {
         ].join('\n'),
       ),
     );
-    return [`docs/reference/${group}.md`, [GENERATED, `# Fields of ${group}\n`, ...sections].join('\n')];
+    return [
+      `docs/reference/${group}.md`,
+      [GENERATED, `# Fields of ${group}\n`, introOf(group), ...sections].join('\n'),
+    ];
   });
   return new Map(pages);
+}
+
+/** The topic and the readers of a page, with an example. Machine configs are not part of every cluster. */
+function introOf(group: string): string {
+  const [note, kind] = group.startsWith('machine.')
+    ? ['', 'machinedeployment.spec.strategy']
+    : ['<!-- not run: it needs the CRDs of machine configs -->\n', 'machineconfigpool.spec'];
+  const intro = `This page lists the fields of all kinds of ${group}. It is for operators who write these objects.`;
+  return `${intro}\n\n${note}\`\`\`sh\nkubectl explain ${kind}\n\`\`\`\n`;
 }

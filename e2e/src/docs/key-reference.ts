@@ -49,7 +49,8 @@ export function keyReferenceFiles(): ReadonlyMap<string, string> {
   const text = [
     GENERATED,
     '# Labels and annotations\n',
-    'Every key that the controllers read or write.\n',
+    'This page lists every label and annotation that the controllers read or write. It is for operators, and for authors of tools that read these keys.\n',
+    '```sh\nkubectl get machines -L node,name,machine-template-hash\n```\n',
     ...sections,
   ];
   return new Map([['docs/reference/keys.md', text.join('\n')]]);

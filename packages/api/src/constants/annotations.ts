@@ -4,163 +4,229 @@
  */
 export const Annotations = {
   /**
-   * Machine or MachineClass, `<RFC 3339 expiry> <reason>`: until then, mcm replaces machines although many became
-   * unreachable together. Only in mcm, not in the original.
+   * On a Machine or MachineClass, `<RFC 3339 expiry> <reason>`: until the expiry, mcm replaces machines although many
+   * became unreachable at the same time. Only in mcm, not in the original.
    */
   BreakerOverride: 'node.machine.sapcloud.io/replace-despite-common-silence',
   /**
-   * Machine, `True`: it was Failed when its deletion began. The deletion stops while many others are unreachable too.
-   * The phase no longer shows this during a deletion. Ours.
+   * On a Machine, `True`: the machine was `Failed` when its deletion began, and the phase no longer shows it. The
+   * deletion stops while many other machines are unreachable. Only in mcm.
    */
   DeletedForHealth: 'node.machine.sapcloud.io/deleted-for-health',
   /**
-   * MachineClass, provider IDs separated by commas: orphaned VMs in quarantine, until an operator decides.
-   * Many machines disappeared together, or the API server of the machines has an older state. Only mcm has this annotation and the next one.
+   * On a MachineClass, provider IDs separated by commas: orphaned VMs in quarantine, until an operator decides. Only
+   * in mcm.
    */
   QuarantinedVMs: 'orphan.machine.sapcloud.io/quarantined-vms',
-  /** MachineClass, provider IDs separated by commas: an operator releases these VMs from quarantine, for drain and deletion. */
+  /**
+   * On a MachineClass, provider IDs separated by commas: an operator releases these VMs from quarantine. The machine
+   * controller then drains and deletes them. Only in mcm.
+   */
   ReleaseVMs: 'orphan.machine.sapcloud.io/release-vms',
   /**
-   * Machine, `true`: no create call was sent, because its class was refused each time. Removed before the first create call. The deletion of a machine without a VM needs no class. Ours.
+   * On a Machine, `true`: no create call was sent, because the class was refused each time. Such a machine without a
+   * VM can be deleted without a class. Removed before the first create call. Only in mcm.
    */
   NoCreateCall: 'node.machine.sapcloud.io/no-create-call',
   /**
-   * Machine, `true`: it replaces a machine that failed or was deleted; it is not there because its set grew.
-   * It counts as a replacement in progress until it runs. Only in mcm, not in the original.
+   * On a Machine, `true`: the machine replaces one that failed or was deleted. It counts as a replacement in progress
+   * until it is `Running`. Only in mcm.
    */
   Replacement: 'node.machine.sapcloud.io/replacement',
   /**
-   * MachineSet, decimals: the number of its next machine, then lower numbers whose creation had no answer. The names of
-   * machines are derived from these numbers. Ours.
+   * On a MachineSet, decimals: the number of the next machine, then lower numbers whose creation had no answer. The
+   * names of machines are derived from these numbers. Only in mcm.
    */
   NextMachineNumbers: 'node.machine.sapcloud.io/next-machine-numbers',
-  /** MachineDeployment → MachineSet → Machine, a Go duration: beats `spec.creationTimeout`. */
+  /**
+   * On a MachineDeployment, its MachineSets and Machines, a Go duration: takes precedence over
+   * `spec.creationTimeout`.
+   */
   EffectiveCreationTimeout: 'node.machine.sapcloud.io/effective-creation-timeout',
   /**
-   * Machine and Node, JSON: the cloud ends or disturbs the VM at the deadline. The machine controller writes the one of the
-   * Machine, an agent the one of the Node. Ours.
+   * On a Machine or its Node, JSON: the cloud ends or disturbs the VM at the deadline. The machine controller writes
+   * it on the Machine, and an agent on the Node. Only in mcm.
    */
   Interruption: 'node.machine.sapcloud.io/interruption',
-  /** Machine, a Go duration: time from creation to first join. */
+  /** On a Machine, a Go duration: the time from its creation to its first join. */
   MachineJoinDuration: 'node.machine.sapcloud.io/machine-join-duration',
   /**
-   * Machine, RFC 3339, written by the machine-config-controller: the latest end of the update of its node. During the update it is
-   * unreachable on purpose.
+   * On a Machine, RFC 3339, written by the machine-config-controller: the latest end of the update of its node. Until
+   * then, an unhealthy machine does not become `Failed`.
    */
   UpdateInProgressUntil: 'machineconfiguration.openshift.io/update-in-progress-until',
-  /** Node: why an in-place update failed. */
+  /** On a Node: the reason why its update in place failed. */
   UpdateFailedReason: 'node.machine.sapcloud.io/update-failed-reason',
-  /** MachineDeployment, an int or percent: machines of a new template that come first. Only mcm has this annotation and the next five. */
+  /**
+   * On a MachineDeployment, an integer or percentage: the number of machines of a new template that are created
+   * first. Only in mcm.
+   */
   RolloutCanary: 'rollout.machine.sapcloud.io/canary',
-  /** MachineDeployment, a Go duration: how long the canaries must be available before others follow. */
+  /**
+   * On a MachineDeployment, a Go duration: how long the canaries must be available before the rollout continues. Only
+   * in mcm.
+   */
   RolloutCanarySoak: 'rollout.machine.sapcloud.io/canary-soak',
-  /** MachineDeployment, a Go duration: how long all new machines must be available before more follow. */
+  /**
+   * On a MachineDeployment, a Go duration: how long all new machines must be available before the next batch. Only in
+   * mcm.
+   */
   RolloutBatchPause: 'rollout.machine.sapcloud.io/pause-between-batches',
-  /** MachineDeployment, `true`: a machine of the new template that fails pauses the rollout (`spec.paused`). */
+  /**
+   * On a MachineDeployment, `true`: a failed machine of the new template pauses the rollout (`spec.paused`). Only in
+   * mcm.
+   */
   RolloutPauseOnFailure: 'rollout.machine.sapcloud.io/pause-on-failure',
-  /** MachineDeployment, `true`: a machine of the new template that fails undoes the rollout. Ours. */
+  /** On a MachineDeployment, `true`: a failed machine of the new template undoes the rollout. Only in mcm. */
   RolloutUndoOnFailure: 'rollout.machine.sapcloud.io/undo-on-failure',
-  /** MachineDeployment, `name~uid,…`: the failed machines that paused the rollout; they do not pause it again. */
+  /**
+   * On a MachineDeployment, `name~uid,…`: the failed machines that paused the rollout. They do not pause it again.
+   * Only in mcm.
+   */
   RolloutPausedBy: 'rollout.machine.sapcloud.io/paused-by',
   /**
-   * MachineDeployment, the name of a MachineSet: its template last carried the whole deployment, or a user went back to it.
-   * The manager writes it for deployments with one of the annotations above.
+   * On a MachineDeployment, the name of a MachineSet: the set that last had all machines of the deployment, or to
+   * which a user returned. Only in mcm.
    */
   RolloutLastGood: 'rollout.machine.sapcloud.io/last-good',
   /**
-   * MachineDeployment, MachineClass or pool, `<five cron fields> <time zone> <duration>; …`: only then a rollout replaces or
-   * updates machines. Only mcm has this annotation and the next two.
+   * On a MachineDeployment, MachineClass or MachineConfigPool, `<five cron fields> <time zone> <duration>; …`: the
+   * times in which a rollout may replace or update machines. Only in mcm.
    */
   RolloutWindows: 'rollout.machine.sapcloud.io/windows',
-  /** MachineDeployment, MachineClass or pool, `<from>/<until> <reason>; …` with RFC 3339 times: then no rollout acts. */
+  /**
+   * On a MachineDeployment, MachineClass or MachineConfigPool, `<from>/<until> <reason>; …` with RFC 3339 times: the
+   * times in which no rollout acts. Only in mcm.
+   */
   RolloutFreezes: 'rollout.machine.sapcloud.io/freezes',
-  /** MachineDeployment or pool, RFC 3339: until then its rollout ignores windows, freezes and postponing nodes. */
+  /**
+   * On a MachineDeployment or MachineConfigPool, RFC 3339: until then, its rollout ignores windows, freezes and nodes
+   * that postpone. Only in mcm.
+   */
   RolloutOpenUntil: 'rollout.machine.sapcloud.io/open-until',
-  /** MachineDeployment, `true` or `false`: machines that still terminate count towards the surge; beats the flag. Ours. */
+  /**
+   * On a MachineDeployment, `true` or `false`: terminating machines count towards the surge. Takes precedence over
+   * the flag. Only in mcm.
+   */
   CountTerminating: 'rollout.machine.sapcloud.io/count-terminating-towards-surge',
   /**
-   * Node, a template hash: the template of its in-place update. Empty: the last update has ended, and its template
-   * is obsolete. Ours. The original counts an update to a replaced template as one to the newest.
+   * On a Node, a template hash: the template of its update in place. Empty if the last update has ended and its
+   * template is obsolete. Only in mcm: the original counts that update for the newest template.
    */
   SelectedForTemplate: 'node.machine.sapcloud.io/selected-for-template',
-  /** Node, JSON of a NodeTemplateSpec: labels, annotations and taints as last synced. */
+  /**
+   * On a Node, JSON of a NodeTemplateSpec: the labels, annotations and taints that the machine controller applied
+   * last.
+   */
   LastAppliedNodeTemplate: 'node.machine.sapcloud.io/last-applied-anno-labels-taints',
-  /** Node, JSON of a resource list: virtual capacity as last synced. */
+  /** On a Node, JSON of a resource list: the virtual capacity that the machine controller applied last. */
   LastAppliedVirtualCapacity: 'node.machine.sapcloud.io/last-applied-virtual-capacity',
   /**
-   * Node, `<namespace>/<class>` of its machine, written when the Node joins. Once the machine is gone, it identifies the
-   * controller and the cloud of the Node. Only in mcm, not in the original.
+   * On a Node, `<namespace>/<class>` of its machine, written when the Node joins. After the deletion of the machine,
+   * it identifies the controller and the cloud of the Node. Only in mcm.
    */
   MachineClassOfNode: 'node.machine.sapcloud.io/machine-class',
-  /** Node (presence counts, written as `1`): the node belongs to no Machine and is left alone. */
+  /** On a Node (any value counts; `1` is written): the Node belongs to no Machine, and mcm does not change it. */
   NotManagedByMCM: 'node.machine.sapcloud.io/not-managed-by-mcm',
-  /** MachineDeployment, `m1~t1,m2` with RFC 3339 times: machines to delete at the next scale-down; no time means now. */
+  /**
+   * On a MachineDeployment, `m1~t1,m2` with RFC 3339 times: machines to delete at the next scale-in. A name without a
+   * time gets the current time.
+   */
   TriggerDeletion: 'node.machine.sapcloud.io/trigger-deletion-by-mcm',
   /**
-   * MachineDeployment, JSON `{"requestID", "machines", "from", "to"}`: scale-in of named machines, in the same write as
-   * `spec.replicas`. Only in mcm, not in the original.
+   * On a MachineDeployment, JSON `{"requestID", "machines", "from", "to"}`: a scale-in of named machines, in the same
+   * write as `spec.replicas`. Only in mcm.
    */
   ScaleIn: 'node.machine.sapcloud.io/scale-in',
-  /** MachineDeployment, JSON list of `{"requestID", "outcome", "message"}`, newest first: the results of scale-ins. */
+  /**
+   * On a MachineDeployment, a JSON list of `{"requestID", "outcome", "message"}`, newest first: the results of scale-
+   * ins. Only in mcm.
+   */
   ScaleInResults: 'node.machine.sapcloud.io/scale-in-results',
   /**
-   * MachineDeployment, RFC 3339: when the scaler last changed the replicas. MachineSet: its replicas have fallen for the
-   * machines that were named up to this time, and they are deleted.
+   * On a MachineDeployment, RFC 3339: the last change of the replicas by the autoscaler. On a MachineSet: machines
+   * that were named up to this time are deleted.
    */
   LastReplicaChangeByScaler: 'machine.sapcloud.io/last-deployment-replica-change-by-scaler-time',
-  /** Machine, RFC 3339: when the cluster autoscaler decided to remove this machine. */
+  /** On a Machine, RFC 3339: the time at which the cluster autoscaler decided to remove the machine. */
   MarkedForDeletionTime: 'machine.sapcloud.io/marked-for-deletion-time',
-  /** Machine, an integer, 3 if absent or unparseable: lower is deleted first. */
+  /**
+   * On a Machine, an integer: machines with a lower value are deleted first. An absent or invalid value counts as 3.
+   */
   Priority: 'machinepriority.machine.sapcloud.io',
-  /** Machine and Node, a {@link PreserveValue}: request to keep the machine. The Node's value wins. */
+  /**
+   * On a Machine or its Node, a {@link PreserveValue}: a request to keep the machine. The value of the Node takes
+   * precedence.
+   */
   Preserve: 'node.machine.sapcloud.io/preserve',
-  /** Machine: the Node's last preserve value, possibly empty; tells a removed annotation from one never set. */
+  /**
+   * On a Machine: the last preserve value of its Node, possibly empty. It shows whether the annotation was removed
+   * from the Node.
+   */
   LastAppliedNodePreserve: 'node.machine.sapcloud.io/last-applied-node-preserve-value',
-  /** Machine, or MachineClass for all its machines, `Force`, `Quarantine` or `Hold`: the policy if a drain exceeds its time. */
+  /**
+   * On a Machine, or on a MachineClass for all its machines, `Force`, `Quarantine` or `Hold`: what happens if a drain
+   * exceeds its time limit. Only in mcm.
+   */
   UndrainablePolicy: 'node.machine.sapcloud.io/undrainable-policy',
   /**
-   * Machine, `Quarantine` or `Hold`: the time to drain is over, pods are left, and this policy keeps the VM. The machine
-   * controller writes it; the deployment no longer counts the machine. Ours.
+   * On a Machine, `Quarantine` or `Hold`: the drain exceeded its time limit, pods are left, and this policy keeps the
+   * VM. The deployment no longer counts the machine. Only in mcm.
    */
   Undrained: 'node.machine.sapcloud.io/undrained',
-  /** Node, `true`: the cluster autoscaler leaves the node alone. */
+  /** On a Node, `true`: the cluster autoscaler does not remove the Node. */
   ScaleDownDisabled: 'cluster-autoscaler.kubernetes.io/scale-down-disabled',
-  /** Node, `true`: the annotation above is ours and may be removed by us. */
+  /** On a Node, `true`: mcm set `scale-down-disabled` and may remove it. */
   ScaleDownDisabledByMCM: 'cluster-autoscaler.kubernetes.io/scale-down-disabled-by-mcm',
-  /** Node, `true`, written by the machine-config-controller: the same of its own, as long as the node is updated. */
+  /**
+   * On a Node, `true`: the machine-config-controller set `scale-down-disabled` for the update of the Node, and
+   * removes it afterwards.
+   */
   ScaleDownDisabledByMCC: 'machineconfiguration.openshift.io/scale-down-disabled-by-mcc',
   /**
-   * Node, written by its daemon of machine configs: `drain-<config>` as long as it wants the node empty, then
-   * `uncordon-<config>`.
+   * On a Node, written by the machine-config-daemon: `drain-<config>` requests a drain, and `uncordon-<config>` its
+   * end.
    */
   ConfigDaemonDrain: 'machineconfiguration.openshift.io/desiredDrain',
-  /** Node, written by its daemon of machine configs: how it is, such as `Done` or `Degraded`. */
+  /** On a Node, written by the machine-config-daemon: the state of the Node, such as `Done` or `Degraded`. */
   ConfigDaemonState: 'machineconfiguration.openshift.io/state',
-  /** Node, written by its daemon of machine configs: why it is Degraded or Unreconcilable. */
+  /** On a Node, written by the machine-config-daemon: why the Node is `Degraded` or `Unreconcilable`. */
   ConfigDaemonReason: 'machineconfiguration.openshift.io/reason',
-  /** MachineDeployment, written by the machine-config-controller: the pool whose configuration new machines must apply. */
+  /**
+   * On a MachineDeployment, written by the machine-config-controller: its rollouts wait until new machines have
+   * applied the configuration of this pool.
+   */
   ConfigAwaitedByPool: 'machineconfiguration.openshift.io/awaited-by-pool',
-  /** Template of a MachineDeployment and its Machines, written by the machine-config-controller: their configuration. */
+  /**
+   * On the template of a MachineDeployment and on its Machines, written by the machine-config-controller: the
+   * rendered MachineConfig for new machines.
+   */
   TemplateConfig: 'machineconfiguration.openshift.io/config',
-  /** Machine, `true`, written by the machine-config-controller: its node has applied a configuration once. */
+  /**
+   * On a Machine, `true`, written by the machine-config-controller: the node has applied a configuration at least
+   * once.
+   */
   ConfigApplied: 'machineconfiguration.openshift.io/config-applied',
-  /** MachineClass, JSON: its provider spec when it last made sense, as long as it does not; by it its VMs are deleted. */
+  /**
+   * On a MachineClass, JSON: the last valid provider spec, while the present one is invalid. The machine controller
+   * uses it to delete VMs. Only in mcm.
+   */
   FormerProviderSpec: 'machine.sapcloud.io/former-provider-spec',
-  /** MachineDeployment and MachineSet, a decimal: rollout revision. */
+  /** On a MachineDeployment or MachineSet, a decimal: the revision of the rollout. */
   Revision: 'deployment.kubernetes.io/revision',
-  /** MachineSet, a comma list: former revisions of a set that came back into use. */
+  /** On a MachineSet, decimals separated by commas: former revisions of a set that is used again. */
   RevisionHistory: 'deployment.kubernetes.io/revision-history',
-  /** MachineSet, a decimal: the deployment's replicas when the set was last scaled. */
+  /** On a MachineSet, a decimal: the deployment's replicas at the last scaling of the set. */
   DesiredReplicas: 'deployment.kubernetes.io/desired-replicas',
-  /** MachineSet, a decimal: desired replicas plus maxSurge. */
+  /** On a MachineSet, a decimal: the desired replicas plus `maxSurge`. */
   MaxReplicas: 'deployment.kubernetes.io/max-replicas',
-  /** MachineSet, `True`: its nodes carry the prefer-no-schedule taint. */
+  /** On a MachineSet, `True`: its Nodes have the taint `PreferNoSchedule`. */
   PreferNoSchedule: 'deployment.machine.sapcloud.io/prefer-no-schedule',
-  /** MachineDeployment and MachineSet: asks the safety controller to thaw. */
+  /** On a MachineDeployment or MachineSet: a user requests the end of its freeze. */
   Unfreeze: 'safety.machine.sapcloud.io/unfreeze',
-  /** kubectl's own record; never copied from a MachineDeployment to its sets. */
+  /** kubectl's own record. mcm never copies it from a MachineDeployment to its sets. */
   LastAppliedConfiguration: 'kubectl.kubernetes.io/last-applied-configuration',
-  /** Pod: marks a static pod's mirror, which cannot be evicted. */
+  /** On a Pod: the pod mirrors a static pod, and cannot be evicted. */
   MirrorPod: 'kubernetes.io/config.mirror',
 } as const;
 

@@ -3,34 +3,40 @@
  * pkg/controller/deployment_util.go and pkg/util/provider/machineutils/utils.go.
  */
 export const Labels = {
-  /** On a Machine: name of its Node. Written once the VM is known; links Machine to Node. */
+  /** On a Machine: the name of its Node. The machine controller writes it when the VM is known. */
   Node: 'node',
-  /** On a Node: name of its Machine. The way back when the Machine lost (or never got) its `node` label. */
+  /** On a Node: the name of its Machine. It leads to the Machine also if the Machine has no label `node`. */
   MachineName: 'node.gardener.cloud/machine-name',
-  /** On Machines, through the template: name of the MachineDeployment. Metrics and the failure limit group by it. */
+  /** On a Machine, from the template: the name of the MachineDeployment. Metrics and the replacement limit use it. */
   DeploymentName: 'name',
-  /** On MachineSet, its selector, its template and its Machines: hash of the template, one per revision. */
+  /**
+   * On a MachineSet, its selector, its template and its Machines: the hash of the template. Each revision has its
+   * own.
+   */
   TemplateHash: 'machine-template-hash',
-  /** On MachineSet and MachineDeployment, exactly `True`: no machine is added while it is present. */
+  /** On a MachineSet or MachineDeployment, only `True` counts: no machine is created while the label exists. */
   Freeze: 'freeze',
-  /** On a Machine, a Go boolean: drain with a one-minute limit and ignore its errors. See {@link isForceDeletion}. */
+  /**
+   * On a Machine, a boolean such as `true` or `True`: its drain is forced, so pods are deleted without a grace
+   * period.
+   */
   ForceDeletion: 'force-deletion',
-  /** On a Machine, exactly `True`: an in-place or preservation drain is forced. */
+  /** On a Machine, only `True` counts: forces the drain for an update in place or a preservation. */
   ForceDrain: 'force-drain',
-  /** On a Node, `true`: waits for an in-place update. */
+  /** On a Node, `true`: the Node waits for an update in place. */
   CandidateForUpdate: 'node.machine.sapcloud.io/candidate-for-update',
-  /** On a Node (presence counts): chosen for an in-place update, by the controller (Auto) or a user (Manual). */
+  /** On a Node (any value counts): selected for an update in place, by the manager (`Auto`) or a user (`Manual`). */
   SelectedForUpdate: 'node.machine.sapcloud.io/selected-for-update',
   /**
-   * On a Node, `true` or a time in seconds since 1970. A rollout keeps this node until the label is removed or until this
-   * time, and continues with the others. Ours.
+   * On a Node, `true` or a time in seconds since 1970. A rollout keeps this Node until the label is removed or the
+   * time has come. It continues with the other Nodes. Only in mcm.
    */
   RolloutPostpone: 'rollout.machine.sapcloud.io/postpone',
-  /** On a Node `successful` or `failed`; on a Machine `successful` while it moves to the new MachineSet. */
+  /** On a Node, `successful` or `failed`. On a Machine, `successful` while it moves to the new MachineSet. */
   UpdateResult: 'node.machine.sapcloud.io/update-result',
-  /** On an old MachineSet of an in-place update (presence counts): it must not refill. */
+  /** On an old MachineSet during an update in place (any value counts): the set creates no machines. */
   ScaleUpDisabled: 'node.machine.sapcloud.io/scale-up-disabled',
-  /** Well-known topology label; read from `spec.nodeTemplate.metadata.labels` for metrics. */
+  /** The zone label of Kubernetes, read from `spec.nodeTemplate.metadata.labels` for metrics. */
   Zone: 'topology.kubernetes.io/zone',
 } as const;
 

@@ -44,7 +44,8 @@ interface Row {
 export function referenceText({ provider, providerSpec, secret }: DriverReference): string {
   return [
     `# Reference: provider \`${provider}\``,
-    'Generated from the schemas of the driver. The same as JSON Schema: `machine-controller schema`.',
+    'This page lists the fields of a MachineClass and of its Secrets for this provider. It is for operators, and generated from the schemas of the driver.',
+    `\`machine-controller-${provider} schema\` prints the same as JSON Schema.`,
     '## `providerSpec` of a MachineClass',
     table(['Field', 'Type', 'Meaning'], rowsOf(providerSpec)),
     '## Keys of its Secrets',
