@@ -3,7 +3,7 @@ import { isRule } from './rules.ts';
 
 type Crd = (typeof crds)[number];
 
-/** Fields of the wire that releases of the original did not have yet, by the release. */
+/** The fields that releases of the original did not have, by release. */
 export const LACKING: Readonly<Record<string, readonly string[]>> = {
   'v0.62': [],
   'v0.53': [
@@ -27,6 +27,6 @@ function stripFields(fields: unknown, lacked: ReadonlySet<string>): unknown {
   return Object.fromEntries(kept.map(([name, of]) => [name, strip(of, lacked)]));
 }
 
-/** Our CRDs in the form that a release of the original has them: types alone, no rule and no default, fewer fields. */
+/** Our CRDs as a release of the original has them: only types, without rules and defaults, and with fewer fields. */
 export const formOf = (release: string): readonly Crd[] =>
   crds.map((crd) => strip(JSON.parse(JSON.stringify(crd)), new Set(LACKING[release])) as Crd);

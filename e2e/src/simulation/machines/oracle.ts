@@ -6,7 +6,7 @@ import type { Reporter } from '../record/reporter.ts';
 import type { App } from './apps.ts';
 import type { Eyes } from './eyes.ts';
 
-/** Finalizer of another controller. */
+/** The finalizer of another controller. */
 export const OTHER_FINALIZER = 'example.com/other';
 export const hasOtherFinalizer = ({ metadata }: Machine): boolean =>
   metadata.finalizers?.includes(OTHER_FINALIZER) ?? false;
@@ -24,40 +24,40 @@ export interface OracleOptions {
   readonly apps: ReadonlyMap<string, App>;
   readonly drainTimeoutMs: number;
   readonly instances: () => Iterable<Instance>;
-  /** Nodes whose kubelet has mounted a volume, independent of the API server. */
+  /** The nodes whose kubelet has mounted a volume. It does not read the API server. */
   readonly usersOf: (volume: string) => readonly string[];
-  /** Maximum age of the controller's cached state of these kinds (plural names), in milliseconds. */
+  /** The maximum age of the controller's cached state of these kinds (plural names), in milliseconds. */
   readonly lagMs: (...kinds: readonly string[]) => number;
 }
 
 /**
- * Reports violations, from the state of the API server and of the cloud, and from the requests of the controllers.
- * It implements the rules separately and shares no code with the controllers.
+ * Reports violations. It reads the state of the API server and of the cloud, and the requests of the controllers. It
+ * implements the rules separately, so it shares no code with the controllers.
  */
 export class Oracle {
   readonly #o: OracleOptions;
-  /** When pods were bound, by uid. */
+  /** The times at which pods were bound, by UID. */
   readonly #boundAt = new Map<string, number>();
-  /** Time at which the last pod with volumes of a node ended, by node. */
+  /** The times at which the last pod with volumes ended, by node. */
   readonly #volumePodGoneAt = new Map<string, number>();
-  /** When the last attachment of a node appeared. */
+  /** The times at which the last attachment appeared, by node. */
   readonly #attachedAt = new Map<string, number>();
-  /** Times at which a node became unready and ready again. */
+  /** The times at which a node became NotReady and Ready again. */
   readonly #unready = new Map<string, { readonly since: number; readonly until: number }>();
-  /** Time since which pods can be bound to a Node, by name. */
+  /** The times since which pods can be bound to a Node, by name. */
   readonly #schedulableSince = new Map<string, number>();
-  /** Time at which the Node of a lost machine was cordoned, by name. The drain timeout starts then. */
+  /** The times at which the Node of a lost machine was cordoned, by name. The drain timeout starts at this time. */
   readonly #orphanCordonedAt = new Map<string, number>();
-  /** Time since which nothing prevented the drain of a machine, by UID. */
+  /** The times since which nothing prevents the drain of a machine, by UID. */
   readonly #drainableSince = new Map<string, number>();
-  /** Pods, by UID, with an eviction request of a controller. */
+  /** The UIDs of pods for which a controller has requested an eviction. */
   readonly #asked = new Set<string>();
-  /** Machines, by UID, whose objects were deleted without their VMs, and their Nodes. */
+  /** The UIDs of machines whose objects were deleted without their VMs, and their Nodes. */
   readonly #lost = new Set<string>();
-  /** Machines, by UID, whose other controller removes its finalizer. */
+  /** The UIDs of machines from which the other controller removes its finalizer. */
   readonly #released = new Set<string>();
   readonly #lostNodes = new Set<string>();
-  /** The maximum offset of a process's clock. */
+  /** The largest difference of a process's clock to the time of the test. */
   #aheadMs = 0;
 
   constructor(options: OracleOptions) {
@@ -79,18 +79,21 @@ export class Oracle {
     this.#o.reporter.violate(`(${rule}) ${text}`);
   }
 
-  /** Records that only the object of a machine is about to be deleted. Its VM may join later, as a Node with the name of the machine. */
+  /**
+   * Called before the object of a machine is deleted without its VM. The VM may join later, as a Node with the name of the
+   * machine.
+   */
   loses({ metadata: { name, uid, labels } }: Machine): void {
     this.#lost.add(uid);
     this.#lostNodes.add(labels?.node ?? name);
   }
 
-  /** Records that another controller is about to remove its finalizer from a machine. */
+  /** Called before another controller removes its finalizer from a machine. */
   otherFinalizerGoes(uid: string): void {
     this.#released.add(uid);
   }
 
-  /** (b): the finalizers of other controllers stay. */
+  /** Rule (b): the finalizers of other controllers stay. */
   #verifyFinalizers(before: Machine, now: Machine): void {
     const { uid, name } = now.metadata;
     if (!hasOtherFinalizer(before) || hasOtherFinalizer(now) || this.#released.has(uid)) return;
@@ -136,7 +139,10 @@ export class Oracle {
       reporter.note('state', `machine ${name} reports: ${said}`);
   }
 
-  /** Not while its VM is being created, and not while the circuit breaker delays its replacement. */
+  /**
+   * Records since when a machine can be drained. This does not include the time while its VM is being created, or while the
+   * circuit breaker delays its replacement.
+   */
   #noteDrainable({ metadata: { uid, deletionTimestamp }, spec, status }: Machine): void {
     const held = status?.lastOperation?.description?.includes('too many machines') ?? false;
     if (!deletionTimestamp || !spec.providerID || held) this.#drainableSince.delete(uid);
@@ -148,7 +154,7 @@ export class Oracle {
     this.#asked.add(pod.metadata.uid);
   }
 
-  /** (c): a pod that nothing kept must get an eviction request before it is deleted at the deadline. */
+  /** Rule (c): a pod that nothing protects must get an eviction request before it is deleted at the timeout. */
   #verifyNeverRequested(machine: Machine, pod: Pod): void {
     const { name, uid } = pod.metadata;
     const app = this.#o.apps.get(pod.metadata.labels?.app ?? '');
@@ -164,7 +170,7 @@ export class Oracle {
     }
   }
 
-  /** (b): a Machine may only be deleted after its VM. */
+  /** Rule (b): a Machine may only be deleted after its VM. */
   #gone(machine: Machine): void {
     const { name, uid } = machine.metadata;
     this.#o.reporter.note('state', `machine ${name} no longer exists`);
@@ -186,7 +192,7 @@ export class Oracle {
     if (change.type === 'updated' && isReady(object) && !isReady(change.old)) this.#startedHere(object, name);
   }
 
-  /** (e): a pod must not start while its volume is attached to two nodes, or mounted by another kubelet. */
+  /** Rule (e): a pod must not start while its volume is attached to two nodes, or mounted by another kubelet. */
   #startedHere(pod: Pod, name: string): void {
     for (const volume of this.#o.eyes.volumesOf(pod)) {
       const elsewhere = this.#o.eyes.attachments.store
@@ -199,8 +205,8 @@ export class Oracle {
   }
 
   /**
-   * (a): called after every answer of the cloud. It compares names, which are unique in a history, because the controller itself sets the idempotency
-   * token.
+   * Rule (a): no machine has two VMs. Called after every answer of the cloud. It compares names, which are unique in a
+   * history, because the controller itself sets the idempotency token.
    */
   countVms(): void {
     const living = new Map<string, string>();
@@ -223,21 +229,21 @@ export class Oracle {
     return nodes.store.get(node) === undefined || this.#isUnresponsive(node);
   }
 
-  /** The same for a Node whose machine was lost. */
+  /** Whether pods of a lost machine's Node may be deleted without an eviction. */
   #mayForceOrphan(node: string): boolean {
     const cordonedAt = this.#orphanCordonedAt.get(node) ?? Number.POSITIVE_INFINITY;
     const isOverdue = this.#now() + this.#aheadMs + BOUNDS.slack.ms >= cordonedAt + BOUNDS.orphanDrain.ms;
     return isOverdue || this.#isUnresponsive(node);
   }
 
-  /** A controller with an outdated cache of the Node still treats it as unreachable. */
+  /** If the controller has an outdated cache of the Node, it still treats the Node as unreachable. */
   #isUnresponsive(node: string): boolean {
     const { since, until } = this.#unready.get(node) ?? { since: Number.POSITIVE_INFINITY, until: 0 };
     const now = this.#now() + this.#aheadMs + BOUNDS.slack.ms;
     return until > this.#now() - this.#o.lagMs('nodes') && now >= since + BOUNDS.unresponsive.ms;
   }
 
-  /** (c) and (e): a VM is about to be deleted. */
+  /** Rules (c) and (e): called before a VM is deleted. */
   beforeVmDeletion(id: string): void {
     const instance = [...this.#o.instances()].find((each) => each.id === id);
     if (instance?.state !== 'running') return;
@@ -249,7 +255,7 @@ export class Oracle {
     }
     const { name, deletionTimestamp } = machine.metadata;
     if (!deletionTimestamp) {
-      // The VM of a machine in creation is not yet recorded.
+      // If the creation is in progress, the Machine does not contain the provider ID yet.
       const own = machine.spec.providerID === undefined || machine.spec.providerID.endsWith(`/${id}`);
       if (own) this.#violate('c', `the VM of ${name} is deleted without a deletion of the machine`);
       return;
@@ -275,7 +281,7 @@ export class Oracle {
     }
   }
 
-  /** (c): a VM without a Machine is also drained, until the deadline of its drain, unless its Node is gone or unready. */
+  /** Rule (c): a VM without a Machine is also drained until the drain timeout, unless its Node is deleted or NotReady. */
   #verifyOrphan({ name }: Instance): void {
     const { nodes, pods } = this.#o.eyes;
     const lagMs = this.#o.lagMs('pods', 'nodes', 'machines');
@@ -289,14 +295,14 @@ export class Oracle {
     if (left.length > 0) this.#violate('c', `the VM ${name}, which has no Machine, is deleted with pods ${left} on it`);
   }
 
-  /** (d): a Node is cordoned before its pods are evicted. Otherwise new pods can be bound to it. */
+  /** Rule (d): a Node is cordoned before its pods are evicted. Otherwise, new pods can be bound to it. */
   #verifyCordoned(node: string, { metadata: { name } }: Pod): void {
     const since = this.#schedulableSince.get(node) ?? Number.POSITIVE_INFINITY;
     if (this.#now() > since + this.#o.lagMs('nodes'))
       this.#violate('d', `pod ${name} is evicted from ${node}, which is not cordoned`);
   }
 
-  /** (d): a pod was evicted, or deleted, by a controller. */
+  /** Rule (d): called before a controller evicts or deletes a pod. */
   beforePodLeaves(pod: Pod, verb: 'evict' | 'delete'): void {
     const { eyes, apps } = this.#o;
     const node = pod.spec.nodeName ?? '';
@@ -308,7 +314,7 @@ export class Oracle {
     }
     if (verb === 'delete') {
       if (machine) this.#verifyNeverRequested(machine, pod);
-      // A pod that exceeds its grace period by half a minute is deleted without it.
+      // If a pod exceeds its grace period by half a minute, the controller deletes it without a grace period.
       const due = millis(pod.metadata.deletionTimestamp) + BOUNDS.overstay.ms;
       const mayForce = machine ? this.#mayForce(machine) : this.#mayForceOrphan(node);
       if (!mayForce && !(this.#now() + this.#aheadMs >= due)) {

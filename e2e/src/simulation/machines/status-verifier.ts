@@ -3,14 +3,14 @@ import type { Clock } from '@mcm/kube';
 import { BOUNDS } from '../record/bounds.ts';
 import type { Eyes } from './eyes.ts';
 
-/** The name of the object that the deletion waits for, a failure, or the start of the VM deletion. */
+/** Matches the status of a deletion: the name of the object that it waits for, an error, or the start of the VM deletion. */
 const SAYS = /Waiting: \S+ \S+|Drain failed due to - \S+|Initiate VM deletion/;
 
-/** (f): a machine in deletion reports what it waits for. */
+/** Rule (f): the status of a machine that is being deleted contains the object that it waits for. */
 export class StatusVerifier {
   readonly #clock: Clock;
   readonly #eyes: Eyes;
-  /** The last state of each machine, by UID, and the time of its change. */
+  /** The last state of each machine by UID, and the time of its change. */
   readonly #seen = new Map<string, { readonly state: string; readonly since: number; readonly reported: boolean }>();
 
   constructor(clock: Clock, eyes: Eyes) {
@@ -18,7 +18,7 @@ export class StatusVerifier {
     this.#eyes = eyes;
   }
 
-  /** Machines without a report for too long, each reported once. Call it often. */
+  /** The machines whose status has not contained a reason for too long. Each is reported once. Call it often. */
   look(): readonly string[] {
     const going = this.#eyes.machines.store.list().filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
     return going.flatMap((machine) => this.#verify(machine));

@@ -2,9 +2,9 @@ import type { FaultRule } from '@mcm/provider-local';
 import type { FailingOperation } from '../network/misfortunes.ts';
 import type { Mishap } from '../network/mishaps.ts';
 
-/** The fault with which a history begins. Further faults may follow. */
+/** The fault at the start of a history. Other faults may follow. */
 export type Storm =
-  /** A fault of the cloud. The history causes the call. */
+  /** A fault of the cloud. The history triggers the call that fails. */
   | { readonly cloud: FaultRule & { readonly operation: FailingOperation } }
   /** A fault of the connection to the API server, or with `toCloud` to the cloud. */
   | { readonly wire: Mishap; readonly toCloud?: true }

@@ -1,14 +1,14 @@
-/** One change of a safety-critical line that the simulation must notice. */
+/** A change of a safety-critical line that the simulation must detect. */
 export interface Mutant {
   readonly topic: Topic;
-  /** Path within the repository. */
+  /** The path in the repository. */
   readonly file: string;
-  /** Text that occurs once in the file. */
+  /** A text that occurs once in the file. */
   readonly find: string;
   readonly replace: string;
-  /** Suites that can detect it, in the order of the runs. */
+  /** The suites that can detect the change, in the order of their runs. */
   readonly suites: readonly string[];
-  /** The first seed to run, for a mutant that only rare histories detect. Default 1. */
+  /** The first seed to run, if only rare histories detect the change. Default 1. */
   readonly firstSeed?: number;
 }
 
@@ -33,9 +33,10 @@ const from = (firstSeed: number, mutants: readonly Mutant[]): readonly Mutant[] 
   mutants.map((mutant) => ({ ...mutant, firstSeed }));
 
 /**
- * All mutants. A test verifies that they match the code. The list leaves out changes that no history can show:
+ * All mutants. A test verifies that they match the code. The list does not contain changes that no history can show:
  * - Checks of a VM's node name. Local VMs have the names of their machines.
- * - Checks that another check repeats. A machine has one call at a time, and a missing finalizer causes a write without a change.
+ * - Checks that another check repeats. A machine has one call at a time, and a missing finalizer causes a write without a
+ *   change.
  * - The phases in `isOrphan`. The machine itself deletes a VM that the orphan collection deletes too early.
  * - Texts and times of a status.
  * - A larger growth of the current set than `maxUnavailable` in `rolling-update.ts`. The next line limits it again.

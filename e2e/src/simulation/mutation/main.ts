@@ -39,7 +39,7 @@ function positive(flag: 'seeds' | 'minutes' | 'workers'): number {
     : fail(`--${flag} must be a number of at least 1, not ${value}`);
 }
 
-/** The numbers of a list such as `1,4-6`. */
+/** Parses a list such as `1,4-6`. */
 function numbers(text: string): ReadonlySet<number> {
   const ranges = text.split(',').map((part) => {
     const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? [];

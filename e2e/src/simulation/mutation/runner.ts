@@ -4,35 +4,35 @@ import type { Case } from '../suites/suites.ts';
 import { Swarm } from '../swarm/swarm.ts';
 import type { Mutant } from './list.ts';
 
-/** A mutant for a thread. */
+/** The data of a mutant for a thread. */
 export interface LoadedMutant extends Pick<Mutant, 'find' | 'replace'> {
-  /** URL of the changed file. */
+  /** The URL of the changed file. */
   readonly url: string;
 }
 
 export interface RunOptions {
-  /** The repository. */
+  /** The path of the repository. */
   readonly root: string;
-  /** Maximum number of histories of each suite. */
+  /** The maximum number of histories of each suite. */
   readonly seeds: number;
-  /** Maximum real time, in milliseconds. */
+  /** The maximum real time in milliseconds. */
   readonly maxMs: number;
   readonly workers: number;
 }
 
 /** The result of a mutant. */
 export interface MutantResult {
-  /** The first violation, with the case that shows it. Undefined: the mutant survived. */
+  /** The first violation, with the case that shows it. Undefined: no history has detected the mutant. */
   readonly seen: string | undefined;
-  /** Number of histories. */
+  /** The number of histories. */
   readonly played: number;
-  /** Whether the time was over before all histories were run. */
+  /** Whether the time expired before all histories were run. */
   readonly isCut: boolean;
 }
 
 /** Each seed has another profile, because some mutants need a slow or faulty network. */
 const ORDER = ['none', 'lan', 'hostile', 'slow'] as const satisfies readonly ProfileName[];
-/** Real time of one history. A longer one has an endless loop. */
+/** The maximum real time of one history. A longer one has an endless loop. */
 const CASE_MS = 300_000;
 
 /** The cases that can detect a mutant, in the order of the runs. */

@@ -3,7 +3,7 @@ import type { Clock } from '@mcm/kube';
 /** The events that one process has received through its watches, by path. */
 export class Hearing {
   readonly #clock: Clock;
-  /** Time since which the process may lack events, by the path of the watch. */
+  /** The times since which the process may lack events, by the path of the watch. */
   readonly #since = new Map<string, number>();
 
   constructor(clock: Clock) {
@@ -14,12 +14,12 @@ export class Hearing {
     return this.#clock.monotonic();
   }
 
-  /** Records that the process may lack events from `at` on, default now. */
+  /** Records that the process may lack events since `at`; default: now. */
   lacks(path: string, at = this.#now()): void {
     this.#since.set(path, Math.min(at, this.#since.get(path) ?? at));
   }
 
-  /** Time since which the process may lack events. Undefined: it has received all. */
+  /** The time since which the process may lack events. Undefined: it has received all events. */
   since(path: string): number | undefined {
     return this.#since.get(path);
   }

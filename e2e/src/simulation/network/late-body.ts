@@ -4,9 +4,9 @@ export interface LateBodyOptions {
   readonly clock: Clock;
   /** Ends the body, including pending pieces. */
   readonly connection: AbortSignal;
-  /** When it aborts, nothing more is delivered, although the connection stays open. */
+  /** When it aborts, no more data is delivered, but the connection stays open. */
   readonly silent: AbortSignal;
-  /** Whether the piece is lost. After that nothing more is delivered. */
+  /** Whether a piece is lost. After a lost piece, no more data is delivered. */
   readonly isLost: () => boolean;
   /** The latency of a piece. Pieces keep their order. */
   readonly delayMs: () => number;
@@ -14,7 +14,7 @@ export interface LateBodyOptions {
   readonly onSent: () => void;
   /**
    * Called when a piece is delivered.
-   * @param nextSentAt Time at which the next piece left the server. Undefined: none is pending.
+   * @param nextSentAt The time at which the next piece left the server. Undefined: no piece is pending.
    */
   readonly onDelivered: (nextSentAt: number | undefined) => void;
   readonly onClose: () => void;
@@ -53,7 +53,7 @@ class Pipe {
     );
   }
 
-  /** Resolves at the next change. */
+  /** Resolves after the next change. */
   get changed(): Promise<void> {
     return this.#changed.promise;
   }
@@ -80,7 +80,7 @@ class Pipe {
   }
 }
 
-/** A body whose pieces have separate latencies. It breaks with its connection. */
+/** A body whose pieces have separate latencies. It ends with an error when its connection breaks. */
 export async function* lateBody(
   body: AsyncIterable<Uint8Array>,
   options: LateBodyOptions,

@@ -7,7 +7,7 @@ const MISHAPS: readonly Mishap[] = ['conflict', 'throttled', 'internal', 'lost',
 /** Operations of the cloud that may fail. */
 const OPERATIONS = ['instances.create', 'instances.delete', 'instances.get', 'instances.list', 'instances.*'] as const;
 export type FailingOperation = (typeof OPERATIONS)[number];
-/** Failures of an operation of the cloud. */
+/** Possible failures of an operation of the cloud. */
 const FAILURES: readonly Pick<FaultRule, 'error' | 'timeout' | 'effect' | 'stale' | 'latency' | 'zone'>[] = [
   { error: { code: 'InternalError' } },
   { error: { code: 'InternalError' }, effect: true },
@@ -19,14 +19,14 @@ const FAILURES: readonly Pick<FaultRule, 'error' | 'timeout' | 'effect' | 'stale
   { stale: 15_000 },
 ];
 
-/** Random source, target and log of a fault. */
+/** The random source, the target and the log of a fault. */
 export interface Draw {
   readonly dice: Dice;
   readonly cloud: Cloud;
   readonly note: (text: string) => void;
 }
 
-/** Lets a random operation of the cloud fail a few times. */
+/** Makes a random operation of the cloud fail several times. */
 export function faultyCloud({ dice, cloud, note }: Draw): OrderedFault {
   const operation = dice.one(OPERATIONS) ?? '*';
   const rule = { operation, ...dice.one(FAILURES), count: 1 + dice.number(4) };
@@ -42,7 +42,7 @@ export function lostVm({ dice, cloud, note }: Draw): void {
   cloud.instances.terminate(vm.id, 'by hand');
 }
 
-/** Probability and duration of one or two faults. */
+/** The probability and the duration of one or two faults. */
 export function danger({ dice, note }: Pick<Draw, 'dice' | 'note'>): {
   readonly chances: Chances;
   readonly ms: number;

@@ -1,17 +1,17 @@
 /** Faults of a request to the API server or the cloud. */
 export type Mishap =
-  /** Refused with 409 and without effect: another client wrote first. */
+  /** The request is refused with 409 and has no effect, as if another client had written first. */
   | 'conflict'
-  /** Refused with 429 and a Retry-After. */
+  /** The request is refused with 429 and a Retry-After. */
   | 'throttled'
-  /** Answered with 500 and without effect. */
+  /** The request is answered with 500 and has no effect. */
   | 'internal'
-  /** Executed, but the connection is lost before the answer. */
+  /** The request is carried out, but the connection is lost before the answer. */
   | 'lost'
-  /** The caller is killed before it sends the request. */
+  /** The client is killed before it sends the request. */
   | 'killed before'
-  /** The caller dies after the request was executed and before its answer. */
+  /** The client is killed after the request was carried out and before the answer. */
   | 'killed after';
 
-/** Probabilities of faults, each from 0 to 1 for one request. */
+/** The probability of each fault for one request, from 0 to 1. */
 export type Chances = Readonly<Partial<Record<Mishap, number>>>;

@@ -14,7 +14,7 @@ import type { Chances, Mishap } from './mishaps.ts';
 import { withShortcuts } from './shortcuts.ts';
 import { Fate, PROFILES, type Profile, type ProfileName, WATCH_MS } from './weather.ts';
 
-/** The sender of a request: one of the two controllers, or the simulated kubelets together. */
+/** The sender of a request: one of the two controllers, or all simulated kubelets. */
 export type Caller = 'manager' | 'machine-controller' | 'kubelets';
 
 export interface NetworkOptions {
@@ -23,11 +23,11 @@ export interface NetworkOptions {
   readonly random: Random;
   /** The weather profile until all faults are removed. Default `none`. */
   readonly profile?: ProfileName | undefined;
-  /** Ends the life of a caller that is a single process. */
+  /** Kills a caller that is a single process. */
   readonly kill: (caller: Caller) => void;
-  /** Gets every fault. */
+  /** Called for every fault. */
   readonly note: (text: string) => void;
-  /** Whether the history is over. No request is answered afterwards. */
+  /** Whether the history is over. After that, no request is answered. */
   readonly isOver?: () => boolean;
 }
 
@@ -35,56 +35,59 @@ const placeOf = (path: string): string => path.split('?')[0] ?? path;
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 const REFUSED = 'connect ECONNREFUSED';
 const RESET = 'read ECONNRESET';
-/** Writes with a version, or changes of an existing object, can conflict with the write of another client. */
+/**
+ * Methods that can cause a conflict with the write of another client. These are writes with a version, and changes of an
+ * existing object.
+ */
 const CAN_CONFLICT: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'GET']);
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-/** Header of a simulated refusal with 403, which distinguishes it from a missing permission. */
+/** The header of a simulated error 403. It distinguishes it from a missing permission. */
 export const FAULT_HEADER = 'x-simulated-fault';
 const RETRY_AFTER_SECONDS = 2;
-/** A request with a 429 is tried ten times, each after its Retry-After. */
+/** After an answer with 429, a client tries the request up to ten times, each after the Retry-After. */
 const THROTTLED_MS = 30_000;
-/** Duration of a pass of a controller in addition to its requests, including the wait in its queue. */
+/** The duration of a controller's pass without its requests. It includes the time in the queue. */
 const PASS_MS = 1_000;
-/** If kubelets are slower, each renewal of their Leases counts. */
+/** If the latency of kubelets is larger, the renewals of their Leases are not skipped. */
 const MAX_SPARED_KUBELET_MS = 1_000;
-/** Number of sequential requests of a pass, from its snapshot to its last write. */
+/** The number of sequential requests of a pass, from its snapshot to its last write. */
 const REQUESTS_A_PASS = 4;
 
 /** One of several processes of a caller. */
 export interface Peer {
   /** Aborts when the process ends. */
   readonly life: AbortSignal;
-  /** Ends the process. Absent: all processes of the caller end. */
+  /** Kills the process. If absent, all processes of the caller are killed. */
   readonly kill?: () => void;
 }
 
-/** One process and its connections. */
+/** A process with its connections. */
 interface End {
   readonly caller: Caller;
   readonly hearing: Hearing;
 }
 
 /**
- * The connections between the processes and the API server. They can be cut, watches can stop delivering, and single requests can fail.
- * All have the latencies of the weather profile.
+ * The connections between the processes and the API server. They can be cut, watches can stop delivering, and single
+ * requests can fail. All have the latencies of the network profile.
  */
 export class Network {
   readonly #options: NetworkOptions;
   readonly #fate: Fate;
   #weather: Profile;
-  /** The weather before the faults were removed. Messages from that time may still be pending. */
+  /** The network profile before the faults were removed. Messages from that time may still be pending. */
   readonly #worst: Profile;
-  /** Time of the last 429. */
+  /** The time of the last answer with 429. */
   #throttledAt = Number.NEGATIVE_INFINITY;
   readonly #cut = new Set<Caller>();
-  /** Connections that a cut breaks. */
+  /** The connections that a cut ends. */
   readonly #open = new Map<AbortController, Caller>();
   readonly #silent = new Map<Caller, AbortController>();
-  /** Paths whose answers do not reach a caller. */
+  /** The paths whose answers a caller does not receive. */
   readonly #unheard = new Map<Caller, RegExp>();
-  /** Paths that a caller may not read. */
+  /** The paths that a caller has no permission to read. */
   readonly #forbidden = new Map<Caller, RegExp>();
-  /** Watches of a caller that will be answered 410. */
+  /** The number of a caller's watches that will be answered with 410. */
   readonly #expired = new Map<Caller, number>();
   readonly #ends = new Set<End>();
   #chances: Chances = {};
@@ -98,17 +101,17 @@ export class Network {
     this.#worst = this.#weather;
   }
 
-  /** The number of watches so far, of all callers. */
+  /** The number of watches of all callers until now. */
   get watchesOpened(): number {
     return this.#watchesOpened;
   }
 
-  /** Whether the weather can stop the delivery of watches. A watch may then be affected even without an act. */
+  /** Whether the network profile can stop the delivery of watches. This can then happen without an act. */
   get silencesWatches(): boolean {
     return this.#worst.silentWatch > 0;
   }
 
-  /** Whether the weather loses answers of reads. A controller may then freeze, as in an outage of the API server. */
+  /** Whether the network profile loses answers of reads. A controller may then freeze, as in an outage of the API server. */
   get losesAnswers(): boolean {
     return (this.#worst.reads.lost ?? 0) > 0;
   }
@@ -150,14 +153,17 @@ export class Network {
   }
 
   /**
-   * The server carries out a caller's requests to these paths, reads and writes, and every answer is lost until `mend`.
-   * A watch that loses an event says nothing any more.
+   * The server carries out the requests of a caller to these paths, but all answers are lost until `mend`. A watch that
+   * loses an event delivers nothing any more.
    */
   loseAnswers(caller: Caller, paths: RegExp): void {
     this.#unheard.set(caller, paths);
   }
 
-  /** The server refuses the reads of a caller at these paths with 403 until `mend`, as after a change of its role. Its open watches break. */
+  /**
+   * The server refuses the reads of a caller at these paths with 403 until `mend`, as after a change of the caller's role.
+   * Its open watches end.
+   */
   forbid(caller: Caller, paths: RegExp): void {
     this.#forbidden.set(caller, paths);
     for (const [connection, owner] of this.#open) if (owner === caller) connection.abort(new Error(RESET));
@@ -169,7 +175,7 @@ export class Network {
     this.#silent.delete(caller);
   }
 
-  /** The open watches of a caller break, and the version of each is too old (410), so the caller lists again. */
+  /** The open watches of a caller end, and their resource versions have expired (410), so the caller lists again. */
   expire(caller: Caller): void {
     for (const [connection, owner] of this.#open) {
       if (owner !== caller) continue;
@@ -178,7 +184,7 @@ export class Network {
     }
   }
 
-  /** Sets the probabilities of faults for the writes of both controllers, and separately for those to the cloud. */
+  /** Sets the probabilities of faults for the writes of both controllers, and separately for their writes to the cloud. */
   endanger(chances: Chances, toCloud: Chances = chances): void {
     this.#chances = chances;
     this.#cloudChances = toCloud;
@@ -211,7 +217,7 @@ export class Network {
     };
   }
 
-  /** The connection of a caller to the cloud. It only has deaths and latencies, because the cloud has separate faults. */
+  /** The connection of a caller to the cloud. It has only kills and latencies, because the cloud has its own faults. */
   cloudWire(caller: Caller, transport: Transport, peer?: Peer): Transport {
     return async (request) => {
       await this.#travel(caller, request, 'to the cloud');
@@ -224,7 +230,7 @@ export class Network {
     };
   }
 
-  /** The clock of a caller's process, which can die at each timer. Its end cancels its timers. */
+  /** The clock of a caller's process. The process can be killed at each timer, which cancels its timers. */
   clock(caller: Caller, clock: Clock, peer: Peer): Clock {
     const setTimeout: Clock['setTimeout'] = (callback, ms) =>
       clock.setTimeout(() => {
@@ -292,7 +298,7 @@ export class Network {
     return answer;
   }
 
-  /** Draws the fault of one request. */
+  /** Draws a random fault for one request. */
   #draw(caller: Caller, { method, path }: TransportRequest, writes = this.#chances): Mishap | undefined {
     if (caller === 'kubelets') return undefined;
     const isWrite = WRITES.has(method);
@@ -307,7 +313,7 @@ export class Network {
     return undefined;
   }
 
-  /** Stops the delivery of a watch, or lets it expire, some time after its start. */
+  /** Some time after the start of a watch, stops its delivery or lets it expire. */
   #befalls(end: End, place: string, connection: AbortController, silent: AbortController): void {
     const { clock, note } = this.#options;
     const { silentWatch, expiredWatch } = this.#weather;
@@ -362,7 +368,7 @@ export class Network {
       this.#silent.set(caller, all);
       const own = new AbortController();
       this.#befalls(end, place, connection, own);
-      // The first events of a watch may be older than the watch.
+      // The first events of a watch may be older than the watch itself.
       const [openedAt, behindSince] = [clock.monotonic(), hearing.since(place)];
       hearing.heard(place, undefined);
       const body =

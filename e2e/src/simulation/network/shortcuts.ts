@@ -1,13 +1,16 @@
 import type { Clock, Transport, TransportResponse } from '@mcm/kube';
 import { answerOf } from './answer.ts';
 
-/** Object that the reachability probes request. It never exists. */
+/** The object that the reachability probes request. It never exists. */
 const PROBE = /\/dummy-name$/;
 const RENEWAL = /\/namespaces\/kube-node-lease\/leases\/[^/?]+$/;
-/** A renewal within this time after the last one in the server has no effect: a Node is unreachable after 50 s without one. */
+/**
+ * A renewal is not sent if the last one in the server is more recent than this. A Node is unreachable after 50 s without a
+ * renewal.
+ */
 const SPARED_MS = 35_000;
 
-/** A complete answer that can be sent again. */
+/** A complete answer that can be used again. */
 interface Kept {
   readonly status: number;
   readonly text: string;
@@ -21,9 +24,10 @@ async function keep(answer: TransportResponse, at: number): Promise<Kept> {
 const again = ({ status, text }: Kept): TransportResponse => answerOf(status, text);
 
 /**
- * Answers requests without the server if their answer and their effect are known. They are most of the requests of an idle world.
- * - A probe is answered like the first one: its object never exists.
- * - With `renewals`, a kubelet's renewal of its Lease is answered like the last one of the same Lease if that is recent.
+ * Answers requests without the server if their answer and their effect are known. Most requests of an idle world are of this
+ * kind.
+ * - A probe gets the answer of the first probe, because its object never exists.
+ * - With `renewals`, the renewal of a kubelet's Lease gets the answer of the last renewal, if that is recent.
  */
 export function withShortcuts(
   clock: Clock,

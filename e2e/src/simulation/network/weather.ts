@@ -1,33 +1,33 @@
 import { seededRandom } from '@mcm/kube';
 import type { Chances } from './mishaps.ts';
 
-/** Latencies and faults of requests and watches, in addition to those of acts. */
+/** The latencies and faults of requests and watches. Acts can add others. */
 export interface Profile {
-  /** Maximum latency of a request and of its answer. */
+  /** The maximum latency of a request and of its answer. */
   readonly wireMs: number;
-  /** Maximum latency of a watch event. */
+  /** The maximum latency of a watch event. */
   readonly eventMs: number;
-  /** Maximum latency of a kubelet's request to the API server and of its answer. */
+  /** The maximum latency of a request of a kubelet to the API server, and of its answer. */
   readonly kubeletMs: number;
-  /** Probabilities of faults of a read. */
+  /** The probabilities of faults for a read. */
   readonly reads: Chances;
-  /** Maximum number of objects in a page of a list. Undefined: the limit of the caller. */
+  /** The maximum number of objects in a page of a list. Undefined: the limit in the request. */
   readonly pageSize?: number;
-  /** Probability that a later page of a list has expired (410). */
+  /** The probability that a later page of a list has expired (410). */
   readonly expiredPage: number;
-  /** Probability that a watch stops delivering, or expires (410), within `WATCH_MS` after its start. */
+  /** The probability that a watch stops delivering, or expires (410), within `WATCH_MS` after its start. */
   readonly silentWatch: number;
   readonly expiredWatch: number;
-  /** Probability that a process dies at a timer, at a watch event, or at an answer. */
+  /** The probability that a process is killed at a timer, at a watch event, or at an answer. */
   readonly crash: number;
 }
 
-/** Time within which a watch stops delivering or expires. */
+/** The time within which a watch stops delivering or expires. */
 export const WATCH_MS = 240_000;
 
 const CALM = { reads: {}, expiredPage: 0, silentWatch: 0, expiredWatch: 0, crash: 0 } as const;
 
-/** Weather profiles. `none`: answers and events have no latency. */
+/** The network profiles. With `none`, answers and events have no latency. */
 export const PROFILES = {
   none: { ...CALM, wireMs: 0, eventMs: 0, kubeletMs: 0 },
   lan: { ...CALM, wireMs: 50, eventMs: 300, kubeletMs: 50 },
@@ -47,7 +47,7 @@ export const PROFILES = {
 
 export type ProfileName = keyof typeof PROFILES;
 
-/** A small hash (FNV-1a). */
+/** A hash with few bits (FNV-1a). */
 function hash(text: string, seed: number): number {
   let value = 2_166_136_261 ^ seed;
   for (let index = 0; index < text.length; index += 1) value = Math.imul(value ^ text.charCodeAt(index), 16_777_619);
@@ -55,8 +55,8 @@ function hash(text: string, seed: number): number {
 }
 
 /**
- * Random numbers by purpose: the n-th number of a purpose is independent of other purposes. A history without one of its acts therefore keeps the
- * latencies of the others.
+ * Random numbers by purpose. The n-th number of a purpose does not depend on other purposes. So if an act is removed from a
+ * history, the other acts keep their latencies.
  */
 export class Fate {
   readonly #seed: number;
@@ -73,7 +73,7 @@ export class Fate {
     return seededRandom(hash(`${purpose} ${count}`, this.#seed)).next();
   }
 
-  /** From 0 to `mostMs`, usually short and sometimes long. */
+  /** A random delay up to `mostMs`, usually short and sometimes long. */
   delay(purpose: string, mostMs: number): number {
     return mostMs === 0 ? 0 : Math.floor((mostMs + 1) * this.draw(purpose) ** 3);
   }

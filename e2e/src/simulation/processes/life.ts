@@ -1,7 +1,10 @@
 import type { Clock, Transport, TransportResponse } from '@mcm/kube';
 import { isWatch } from '@mcm/kube';
 
-/** The request at which a process dies: before it sends the n-th request, or after its effect and before its answer. */
+/**
+ * The request at which a process is killed: before it sends the n-th request, or after the effect of the request and before
+ * its answer.
+ */
 export interface Death {
   readonly request: number;
   readonly when: 'before' | 'after';
@@ -11,9 +14,10 @@ export interface Death {
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 /**
- * One life of a simulated process. All its requests and timers pass through it, so it can be killed or frozen at any time.
- * - After a kill nothing leaves it and nothing reaches it, as after SIGKILL.
- * - While frozen it does not run, as after SIGSTOP, and delayed inputs arrive at the end.
+ * A simulated process from its start to its end. All of its requests and timers pass through this class, so it can be killed
+ * or frozen at any time.
+ * - After a kill, it sends and receives nothing, as after SIGKILL.
+ * - While it is frozen, it does not run, as after SIGSTOP. Inputs arrive when it continues.
  */
 export class Life {
   #requests = 0;
@@ -27,7 +31,7 @@ export class Life {
     this.#onDeath = onDeath;
   }
 
-  /** The number of requests so far, without watches. */
+  /** The number of requests until now, without watches. */
   get requests(): number {
     return this.#requests;
   }
@@ -55,13 +59,13 @@ export class Life {
     this.#thawed = undefined;
   }
 
-  /** Passes on an input of the process: delayed while it is frozen, never after its death. */
+  /** Delivers an input to the process. While it is frozen, the input is delayed; after a kill, it is dropped. */
   async #reach<T>(value: T): Promise<T> {
     while (this.#thawed) await this.#thawed.promise;
     return this.#dead ? never() : value;
   }
 
-  /** A transport of this life. */
+  /** Wraps a transport for this process. */
   wrap(transport: Transport): Transport {
     return async (request) => {
       if (this.#dead) return never();
@@ -90,7 +94,7 @@ export class Life {
     for await (const bytes of body) yield await this.#reach(bytes);
   }
 
-  /** The clock of this life. Its timers are delayed by a freeze, and canceled by a kill. */
+  /** The clock of this process. A freeze delays its timers, and a kill cancels them. */
   clock(clock: Clock): Clock {
     const setTimeout: Clock['setTimeout'] = (callback, ms) => {
       let cancelled = false;

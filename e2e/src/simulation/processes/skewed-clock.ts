@@ -3,7 +3,7 @@ import type { Clock, Timer } from '@mcm/kube';
 /** The clock of one process: its timers are correct, but its time of day may jump. */
 export class SkewedClock implements Clock {
   readonly #base: Clock;
-  /** Offset in milliseconds. Negative: behind. */
+  /** The difference to the real time of day in milliseconds. Negative: the clock is behind. */
   skewMs = 0;
 
   constructor(base: Clock) {

@@ -2,13 +2,13 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** A rule of the simulation with its limit in virtual time. */
+/** A rule of the simulation, with its limit in virtual time. */
 export interface Bound {
   /** The rule that is violated after this time. */
   readonly rule: string;
-  /** The kinds of histories. */
+  /** The kinds of histories to which the rule applies. */
   readonly suites: string;
-  /** Milliseconds of virtual time. */
+  /** The limit in milliseconds of virtual time. */
   readonly ms: number;
 }
 
@@ -17,7 +17,7 @@ const MACHINES = '`machines`';
 const POOLS = '`pools`, `join`, `config-leases`';
 
 /**
- * All limits of the verifiers. A verifier has no other time limit, except the latencies and silences of the weather profile (`Network.lagMs`).
+ * All time limits of the verifiers, except the latencies and interruptions of the network profile (`Network.lagMs`).
  * `docs/contributing/simulation.md` lists them.
  */
 export const BOUNDS = {
@@ -120,7 +120,7 @@ const UNITS = [
   [SECOND, 's'],
 ] as const;
 
-/** The time as text, in the largest unit without a remainder. */
+/** The limit as text, in the largest unit without a remainder. */
 export function boundText({ ms }: Bound): string {
   const [size, unit] = UNITS.find(([length]) => ms % length === 0) ?? [1, 'ms'];
   return `${ms / size} ${unit}`;

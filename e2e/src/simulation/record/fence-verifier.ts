@@ -12,17 +12,19 @@ interface LeaseBody {
 interface Candidate {
   readonly identity: string;
   readonly life: Life;
-  /** Name of its Lease. */
+  /** The name of its Lease. */
   readonly lease: string;
 }
 
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const LEASES = /\/leases(\/|\?|$)/;
 
-/** Records the holder of each Lease in the API server, and reports each write of a process while another one holds its Lease. */
+/**
+ * Records the holder of each Lease in the API server. Reports each write of a process while another process holds its Lease.
+ */
 export class FenceVerifier {
   readonly #reporter: Reporter;
-  /** The holders by name of the Lease. */
+  /** The holders, by the name of the Lease. */
   readonly #holders = new Map<string, string>();
   readonly #identities = new Map<Life, string>();
 
@@ -36,7 +38,7 @@ export class FenceVerifier {
     return identity !== undefined && [...this.#holders.values()].includes(identity);
   }
 
-  /** Passes on requests to the API server, and records written Leases. */
+  /** Wraps a transport to the API server, to record written Leases. */
   sees(transport: Transport): Transport {
     return async (request) => {
       const answer = await transport(request);
@@ -52,7 +54,8 @@ export class FenceVerifier {
   }
 
   /**
-   * Checks a request when it leaves its process. Leadership may change before the request arrives, which no process can prevent.
+   * Wraps a transport, to verify requests when they leave their process. The holder may change before the request arrives,
+   * which no process can prevent.
    */
   wrap({ identity, life, lease }: Candidate, transport: Transport): Transport {
     this.#identities.set(life, identity);

@@ -9,9 +9,9 @@ export interface Wish {
   readonly maxUnavailable: number;
 }
 
-/** A node that was selected for an in-place update. */
+/** A node that is selected for an in-place update. */
 interface Selection {
-  /** The set of its machine at that time. */
+  /** The set of its machine at the time of the selection. */
   readonly set: string | undefined;
   /** Virtual milliseconds since 1970. */
   readonly selectedAt: number;
@@ -21,13 +21,16 @@ export interface FleetVerifierOptions {
   readonly clock: Clock;
   /** The size of a set, by its UID. */
   readonly replicasOf: (setUid: string) => number;
-  /** The largest size of a set since a time, by its UID. */
+  /** The largest size of a set since a time, by the UID of the set. */
   readonly largestSince: (setUid: string, since: number) => number;
-  /** Time at which the size of a set was last reduced, by its UID, in virtual milliseconds since 1970. Undefined: never. */
+  /**
+   * The time at which the size of a set was last reduced, by the UID of the set. It is in virtual milliseconds since 1970.
+   * Undefined: never.
+   */
   readonly reducedAt: (setUid: string) => number | undefined;
-  /** `--max-unhealthy-replacements`. */
+  /** The value of `--max-unhealthy-replacements`. */
   readonly limit: number;
-  /** Maximum age of the cached state on which an arriving write is based. */
+  /** The maximum age of the cached state on which a write is based when it arrives. */
   readonly lagMs: () => number;
   readonly violate: (text: string) => void;
 }
@@ -36,13 +39,13 @@ export const phaseOf = (machine: Machine): string => machine.status?.currentStat
 const isAvailable = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && phaseOf(machine) === 'Running';
 
-/** Checks the machines of one deployment against the requests of its user. */
+/** Verifies the machines of one deployment against the requests of its user. */
 export class FleetVerifier {
   readonly #o: FleetVerifierOptions;
   readonly #machines = new Map<string, Machine>();
-  /** Nodes (with the names of their machines) that are selected for an in-place update. */
+  /** The nodes that are selected for an in-place update, by the names of their machines. */
   readonly #selected = new Map<string, Selection>();
-  /** Times at which machines, by UID, became unavailable without a decision of mcm. */
+  /** The times at which machines became unavailable without a decision of mcm, by UID. */
   readonly #lostAt = new Map<string, number>();
   #wishes: { readonly since: number; readonly wish: Wish }[] = [];
   readonly #repairs: RepairVerifier;
@@ -62,7 +65,7 @@ export class FleetVerifier {
   }
 
   /**
-   * Records that a node is selected for an update, or no longer. It has the name of its machine.
+   * Records that a node was selected for an update, or is no longer selected. It has the name of its machine.
    * @param byHand Whether the user selected it. Users have no limit.
    * @returns Whether it was not selected before.
    */
@@ -75,13 +78,13 @@ export class FleetVerifier {
     return true;
   }
 
-  /** A machine that was updated in place belongs to its new set, although its node keeps the mark for a moment. */
+  /** After an in-place update, the machine belongs to its new set, although its node keeps the label for a short time. */
   #isSelected(machine: Machine): boolean {
     const selection = this.#selected.get(machine.metadata.name);
     return selection !== undefined && selection.set === controllerOf(machine)?.uid;
   }
 
-  /** Machines, by UID, whose selection the controllers must know. */
+  /** The UIDs of machines whose selection the controllers must already see. */
   #knownSelections(): ReadonlySet<string> {
     const now = this.#now;
     const lagMs = this.#o.lagMs();
@@ -92,7 +95,7 @@ export class FleetVerifier {
     return new Set(known.map(({ metadata }) => metadata.uid));
   }
 
-  /** The server was restored and shows an older state, so there is nothing to check. */
+  /** Called when the server was restored and shows an older state. Nothing is verified. */
   relearns(machine: Machine, isGone: boolean): void {
     if (isGone) this.#machines.delete(machine.metadata.name);
     else this.#machines.set(machine.metadata.name, machine);
@@ -114,12 +117,15 @@ export class FleetVerifier {
     }
   }
 
-  /** The maximum number of machines on which a current decision may be based. */
+  /** The maximum number of machines that a current decision may assume. */
   #most(): number {
     return Math.max(...this.#recentWishes().map(({ replicas, maxSurge }) => replicas + maxSurge));
   }
 
-  /** A set creates its missing machines, as a ReplicaSet does, also if the user scaled in and its deployment has not yet made it smaller. */
+  /**
+   * Whether a set may create its missing machines, as a ReplicaSet does. It may do so even if the user scaled in and the
+   * deployment has not yet reduced the size of the set.
+   */
   #isOfSet(machine: Machine, alive: readonly Machine[]): boolean {
     const set = controllerOf(machine)?.uid;
     if (set === undefined) return false;
@@ -127,7 +133,7 @@ export class FleetVerifier {
     return own <= this.#o.largestSince(set, this.#now - this.#o.lagMs());
   }
 
-  /** A set grew. @param total The sizes of all sets together. */
+  /** Records that a set grew. @param total The total size of all sets. */
   grows(name: string, total: number): void {
     const most = this.#most();
     if (total > most) this.#o.violate(`set ${name} grew to ${total} machines in all sets, at most ${most} are allowed`);
@@ -145,7 +151,10 @@ export class FleetVerifier {
     else this.#lostAt.set(uid, this.#now);
   }
 
-  /** At most `--max-unhealthy-replacements`, and together with a rollout at most what the deployment allows. */
+  /**
+   * Verifies a repair. The limit is `--max-unhealthy-replacements`, and together with a rollout also the disruption budget
+   * of the deployment.
+   */
   #verifyRepair(before: Machine, machine: Machine, byHand: boolean): void {
     const wishes = this.#recentWishes();
     const wrong = this.#repairs.changed(before, machine, {
@@ -159,9 +168,9 @@ export class FleetVerifier {
   }
 
   /**
-   * mcm makes an available machine unavailable, so enough others must be available. A machine that was lost just now may be unknown to mcm.
-   * A set with too many machines deletes them as a ReplicaSet does, also if a user deletes another machine in the meantime. The decision is then the
-   * reduction of its size.
+   * Verifies that enough other machines are available when mcm makes an available machine unavailable. mcm may not yet know
+   * that a machine was just lost. A set with too many machines deletes them as a ReplicaSet does, even if a user deletes
+   * another machine in the meantime. Then the decision was the reduction of its size.
    */
   #decided(name: string, how: string): void {
     const since = Math.min(this.#now, this.#reducedAt(name)) - this.#o.lagMs();
@@ -176,7 +185,7 @@ export class FleetVerifier {
     }
   }
 
-  /** The time of the decision that the set of a deleted machine has too many machines. Default: now. */
+  /** The time at which the size of the deleted machine's set was reduced below its number of machines. Default: now. */
   #reducedAt(name: string): number {
     const machine = this.#machines.get(name);
     const set = machine && controllerOf(machine)?.uid;
@@ -186,7 +195,7 @@ export class FleetVerifier {
     return own >= this.#o.replicasOf(set) ? (this.#o.reducedAt(set) ?? this.#now) : this.#now;
   }
 
-  /** The requested sizes on which a current decision may still be based. */
+  /** The sizes that a current decision may still use. */
   #recentWishes(): Wish[] {
     const since = this.#now - this.#o.lagMs();
     const last = this.#wishes.findLastIndex((entry) => entry.since <= since);

@@ -2,25 +2,28 @@ import { isReadyPhase, type Machine, parseDurationMs, phaseOf } from '@mcm/api';
 import { type Clock, controllerOf } from '@mcm/kube';
 import { BOUNDS } from './bounds.ts';
 
-/** One failed machine that was deleted and must be replaced. */
+/** A failed machine that was deleted and must be replaced. */
 interface Repair {
   readonly set: string;
   readonly failed: string;
   readonly uid: string;
-  /** It failed before it joined, without a rollout. The replacement ends when it is deleted and another machine is created. */
+  /**
+   * Whether the machine failed before it joined, without a rollout. Then the replacement ends when the machine is deleted
+   * and another machine is created.
+   */
   readonly idle: boolean;
-  /** UID of the replacement. */
+  /** The UID of the replacement. */
   successor: string | undefined;
 }
 
-/** The current limits of the deployment. */
+/** The current limits of a deployment. */
 export interface Allowance {
-  /** The size of a set, by its UID. */
+  /** The size of a set, by the UID of the set. */
   readonly replicasOf: (setUid: string) => number;
-  /** The sizes of the deployment on which a current decision may be based. */
+  /** The sizes of the deployment that a current decision may use. */
   readonly replicas: readonly number[];
   readonly maxUnavailable: number;
-  /** UIDs of machines whose nodes are selected for an in-place update. */
+  /** The UIDs of machines whose nodes are selected for an in-place update. */
   readonly selected: ReadonlySet<string>;
   /** Whether the user deleted the machine. */
   readonly byHand: boolean;
@@ -31,7 +34,7 @@ const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !
 const isAvailable = (machine: Machine): boolean => !isGoing(machine) && isReadyPhase(phaseOf(machine));
 const patienceOf = ({ spec }: Machine): number => parseDurationMs(spec.creationTimeout ?? '') ?? BOUNDS.patience.ms;
 
-/** The time after which nothing waits for the machine. Its creation time has a precision of seconds. */
+/** The time until which a creation may wait for the machine. It includes the rounding of its creation time to seconds. */
 const lateAt = (machine: Machine): number => Date.parse(machine.metadata.creationTimestamp) + patienceOf(machine);
 
 /** Whether the machine joined before it failed. */
@@ -40,20 +43,21 @@ const served = ({ status }: Machine): boolean =>
 
 /**
  * Counts the machines that use the disruption budget of a deployment, from the stored objects:
- * - failed machines in replacement, from the deletion until the new machine runs, fails, or exceeds its creation timeout,
- * - the machines that the rollout made unavailable.
+ * - failed machines that are being replaced: from the deletion until the new machine runs, fails, or exceeds its creation
+ *   timeout
+ * - machines that the rollout made unavailable
  */
 export class RepairVerifier {
   readonly #clock: Clock;
   readonly #machines = new Map<string, Machine>();
   #repairs: Repair[] = [];
-  /** Machines that were deleted for machines of another set, while places have no available machine. */
+  /** The number of machines that were deleted so that another set can grow, while there are missing machines. */
   #given = 0;
-  /** UIDs of machines whose in-place update has ended, while their nodes are still selected. */
+  /** The UIDs of machines whose in-place update has ended, while their nodes are still selected. */
   readonly #updatedUids = new Set<string>();
   readonly #limit: number;
 
-  /** @param limit `--max-unhealthy-replacements`. */
+  /** @param limit The value of `--max-unhealthy-replacements`. */
   constructor(clock: Clock, limit = 1) {
     this.#clock = clock;
     this.#limit = limit;
@@ -77,7 +81,7 @@ export class RepairVerifier {
 
   /**
    * Records a changed machine.
-   * @returns A sentence if the change exceeds the limits of the deployment.
+   * @returns A sentence if the change exceeds a limit of the deployment.
    */
   changed(before: Machine, machine: Machine, allowance: Allowance): string | undefined {
     const { replicasOf, byHand } = allowance;
@@ -86,9 +90,9 @@ export class RepairVerifier {
     const set = setOf(machine);
     const decided = !isGoing(before) && isGoing(machine) && !byHand;
     const refills = this.#alive(set) < replicasOf(set);
-    // A set with the whole size of the deployment gives no place to another set. It only becomes smaller.
+    // If a set already has the whole size of the deployment, it does not make room for another set. It only becomes smaller.
     const carries = replicasOf(set) >= Math.min(...allowance.replicas);
-    // The place of a machine that has not yet joined had no available machine before.
+    // A machine that has not joined yet was not available before, so its deletion does not count.
     if (decided && !refills && !carries && !this.#isJoining(before)) this.#given++;
     const repaired = decided && refills && phaseOf(before) === 'Failed';
     if (repaired) {
@@ -104,14 +108,15 @@ export class RepairVerifier {
   #verdict({ replicas, maxUnavailable, selected }: Allowance, repaired: boolean): string | undefined {
     const names = this.#repairs.map(({ failed }) => failed);
     if (names.length > this.#limit) return `${names.join(' and ')} were being replaced at the same time`;
-    // In-place updates use the same budget as replacements, as far as no other machine fills their places.
+    // In-place updates use the same disruption budget as replacements, unless another machine already replaces them.
     const updated = repaired ? this.#updated(selected) : new Set<Machine>();
     const short = Math.min(...replicas.map((count) => this.#short(count, updated)));
     const unavailable = Math.min(this.#given + updated.size, short);
-    // Without a rollout, only the limit applies.
+    // Without a rollout, only `--max-unhealthy-replacements` applies.
     if (unavailable === 0 && !this.#rolls()) return undefined;
     const largest = Math.max(...replicas);
-    // A scale-in makes machines superfluous, and failed ones are deleted first. Sets get their smaller size afterwards.
+    // After a scale-in there are too many machines, and failed ones are deleted first. The sizes of the sets are reduced
+    // later.
     const allowed = Math.max(...replicas.map((count) => Math.min(maxUnavailable, count) + largest - count), 1);
     if (names.length + unavailable <= allowed) return undefined;
     const where = updated.size > 0 ? ` (${Math.min(updated.size, unavailable)} of them updated in place)` : '';
@@ -131,7 +136,7 @@ export class RepairVerifier {
     if (phaseOf(before) === 'InPlaceUpdateSuccessful' && isAvailable(machine)) this.#updatedUids.add(uid);
   }
 
-  /** Machines in an in-place update. A failed update no longer uses the budget. */
+  /** The machines in an in-place update. A failed update no longer uses the disruption budget. */
   #updated(selected: ReadonlySet<string>): ReadonlySet<Machine> {
     const updated = [...this.#machines.values()].filter(
       (machine) =>
@@ -174,7 +179,7 @@ export class RepairVerifier {
     this.#repairs = this.#repairs.filter((repair) => {
       if (!repair.successor) return true;
       const successor = this.#machines.get(repair.successor);
-      // If the replacement was deleted too, the place is still empty.
+      // If the replacement was deleted too, the machine is still missing.
       if (!successor || isGoing(successor)) return false;
       const over = isReadyPhase(phaseOf(successor)) || phaseOf(successor) === 'Failed';
       return !over && lateAt(successor) > now;

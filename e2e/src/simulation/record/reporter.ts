@@ -3,9 +3,9 @@ import type { Change, Clock } from '@mcm/kube';
 import { FleetVerifier, type FleetVerifierOptions, phaseOf, type Wish } from './fleet-verifier.ts';
 
 export interface HistoryEntry {
-  /** Virtual milliseconds since the beginning. */
+  /** The virtual milliseconds since the start. */
   readonly at: number;
-  /** `request`: an answer of a server; `state`: a change of a machine; `act`: an action of a user, or a fault. */
+  /** `request`: an answer of a server. `state`: a change of a machine. `act`: an action of a user, or a fault. */
   readonly kind: 'request' | 'state' | 'act';
   readonly text: string;
 }
@@ -19,12 +19,12 @@ export class Reporter {
   readonly #machines = new Map<string, Machine>();
   readonly #byHand = new Set<string>();
   readonly #foreign = new Set<string>();
-  /** By name of the deployment. */
+  /** The verifiers by the name of the deployment. */
   readonly #fleets = new Map<string, FleetVerifier>();
   readonly #makeFleet: () => FleetVerifier;
   #selections = 0;
 
-  /** @param rules Limits of the fleets. Default: no fleet has a limit. */
+  /** @param rules The limits of the fleets. Default: no limits. */
   constructor(clock: Clock, rules: Partial<Omit<FleetVerifierOptions, 'clock' | 'violate'>> = {}) {
     this.#clock = clock;
     const {
@@ -59,19 +59,19 @@ export class Reporter {
     return fleet;
   }
 
-  /** The fleet of a machine, from its label. Other machines belong to the first fleet. */
+  /** The fleet of a machine, by its label. Machines without the label belong to the first fleet. */
   #fleetOf(machine: Machine | undefined): FleetVerifier {
     const [first = ''] = this.#fleets.keys();
     const name = machine?.metadata.labels?.name ?? first;
     return this.#fleet(this.#fleets.has(name) ? name : first);
   }
 
-  /** Records that the user deletes the machine with this UID. Another machine may have its name later. */
+  /** Records that the user deletes the machine with this UID. A later machine may have the same name. */
   deletesByHand(uid: string): void {
     this.#byHand.add(uid);
   }
 
-  /** Records that a set grew. @param total The sizes of all sets of its deployment together. */
+  /** Records that a set grew. @param total The total size of all sets of its deployment. */
   grows({ metadata: { name, labels } }: MachineSet, total: number): void {
     this.#fleets.get(labels?.name ?? '')?.grows(name, total);
   }
@@ -87,7 +87,7 @@ export class Reporter {
   }
 
   /**
-   * Records that a node is selected for an update, or no longer. It has the name of its machine.
+   * Records that a node was selected for an update, or is no longer selected. It has the name of its machine.
    * @param byHand Whether the user selected it. Users have no limit.
    */
   selects(name: string, on: boolean, byHand: boolean): void {
@@ -102,7 +102,7 @@ export class Reporter {
     return this.#selections;
   }
 
-  /** The server was restored and shows an older state, so there is nothing to check. */
+  /** Called when the server was restored and shows an older state. Nothing is verified. */
   relearns({ type, object }: Change<Machine>): void {
     if (type === 'deleted') this.#machines.delete(object.metadata.name);
     else this.#machines.set(object.metadata.name, object);
@@ -133,7 +133,7 @@ export class Reporter {
     fleet?.changed(before, object, byHand);
   };
 
-  /** The history for users, without reads and renewals of Leases. */
+  /** The history as readable text, without reads and renewals of Leases. */
   tell(most = 250): string {
     const lines = this.history
       .filter(

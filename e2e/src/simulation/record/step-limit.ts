@@ -1,15 +1,15 @@
 import type { Clock } from '@mcm/kube';
 import type { Reporter } from './reporter.ts';
 
-/** Maximum number of writes of an object within a minute of virtual time. */
+/** The maximum number of writes of an object in one minute of virtual time. */
 const WRITES_A_MINUTE = 200;
-/** Maximum number of requests of the controllers in a history. */
+/** The maximum number of the controllers' requests in a history. */
 const REQUESTS = 300_000;
 const MINUTE = 60_000;
 
 /**
- * Ends a history in which the controllers do not become idle, and names the object that they write.
- * It counts the answered requests. After the limit no request is answered, so the virtual time can continue.
+ * Ends a history in which the controllers do not become idle, and reports the object that they write. It counts the answered
+ * requests. After the limit, no request is answered, so that the virtual time can continue.
  */
 export class StepLimit {
   readonly #clock: Clock;

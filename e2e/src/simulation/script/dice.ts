@@ -11,7 +11,7 @@ export class Dice {
     this.#random = seededRandom(seed);
   }
 
-  /** The number of random numbers so far. */
+  /** The number of random numbers until now. */
   get drawn(): number {
     return this.#drawn;
   }
@@ -27,7 +27,7 @@ export class Dice {
     return this.#random.next();
   }
 
-  /** From 0 to `below` - 1. */
+  /** A number from 0 to `below` - 1. */
   number(below: number): number {
     return Math.floor(this.#next() * below);
   }

@@ -3,27 +3,27 @@ import type { Dice } from './dice.ts';
 /** One act of a history. */
 export interface Step {
   readonly act: string;
-  /** Pause before the act. */
+  /** The pause before the act. */
   readonly pauseMs: number;
-  /** The number of random numbers before the act, so that a replay uses the same numbers. */
+  /** The number of random numbers that were drawn before the act, so that a replay draws the same numbers. */
   readonly drawn: number;
 }
 
 /** The acts of a history, for a replay of the whole history or of a part. */
 export interface Plan {
   readonly steps: readonly Step[];
-  /** Pause after the last act. */
+  /** The pause after the last act. */
   readonly lastPauseMs: number;
-  /** The number of random numbers at the end. */
+  /** The number of random numbers that were drawn at the end. */
   readonly drawn: number;
 }
 
 export interface ScriptOptions {
   readonly dice: Dice;
-  /** Names of acts. Likely acts occur more often in the list. */
+  /** The names of acts. Likely acts occur several times in the list. */
   readonly acts: readonly string[];
   readonly maxPauseMs: number;
-  /** The first act starts immediately. */
+  /** Whether the first act starts immediately. */
   readonly beginsAtOnce?: boolean;
   readonly wait: (ms: number) => Promise<void>;
   readonly act: (name: string) => Promise<void>;
@@ -31,7 +31,7 @@ export interface ScriptOptions {
   readonly plan?: Plan | undefined;
 }
 
-/** Runs random acts or those of a plan, and records the plan for a replay. */
+/** Runs random acts or the acts of a plan, and records the plan for a replay. */
 export class Script {
   readonly #options: ScriptOptions;
   readonly #steps: Step[] = [];
@@ -41,12 +41,12 @@ export class Script {
     this.#options = options;
   }
 
-  /** The acts so far. */
+  /** The acts until now. */
   get plan(): Plan {
     return { steps: [...this.#steps], lastPauseMs: this.#lastPauseMs, drawn: this.#options.dice.drawn };
   }
 
-  /** @param count Number of acts. A plan takes precedence. */
+  /** @param count The number of acts. A plan takes precedence. */
   async play(count: number): Promise<void> {
     const { dice, acts, maxPauseMs, beginsAtOnce = false, wait, plan } = this.#options;
     if (plan) return this.#replay(plan);

@@ -5,10 +5,10 @@ import type { Case } from './suites.ts';
  * `MCM_SEEDS=1000` runs this number of histories of each suite. `pnpm simulate` runs any seed.
  */
 const { MCM_SEEDS } = process.env;
-/** A thorough run plays so many times the histories of a plain run. */
+/** A thorough run plays this many times the histories of a plain run. */
 const THOROUGH_FACTOR = 5;
 
-/** The cases of a suite in tests: the first `count` seeds, of which a plain run plays a fifth, and selected ones. */
+/** The cases of a suite in tests: the seeds up to `count`, and selected ones. A plain run plays a fifth of the seeds. */
 export function seedsOf(suite: string, count: number, more: readonly number[] = []): readonly Case[] {
   const first = Array.from(
     { length: Number(MCM_SEEDS ?? thoroughly(count, Math.ceil(count / THOROUGH_FACTOR))) },

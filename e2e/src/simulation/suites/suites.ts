@@ -7,7 +7,7 @@ import { playMachines } from '../machines/machine-history.ts';
 
 type Play = (options: HistoryOptions) => Promise<Outcome>;
 
-/** Kinds of histories, by name. */
+/** The kinds of histories, by name. */
 export const SUITES: ReadonlyMap<string, Play> = new Map<string, Play>([
   ['machines', playMachines],
   ...FLEET_MODES.map((mode): [string, Play] => [mode, (options) => play(mode, options)]),

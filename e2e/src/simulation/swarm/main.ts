@@ -30,7 +30,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-/** Shrinking runs a history many times, and each may be long. */
+/** The time limit of a case. It is long, because shrinking runs a history many times. */
 const CASE_MS = 900_000;
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
@@ -85,7 +85,7 @@ function* cases(first: number, last: number): Generator<Case> {
     for (const suite of suites) for (const profile of profiles) yield { suite, seed, profile };
 }
 
-/** Each swarm starts with another seed: seconds since 2026. */
+/** A new seed for each swarm: the seconds since 2026. */
 const newSeed = (): number => Math.floor((Date.now() - Date.UTC(2026, 0, 1)) / 1_000);
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -115,7 +115,7 @@ function tell(failure: Failure): void {
   print(`${suite} ${seed} ${profile}: ${failure.violations[0]?.split('\n')[0] ?? 'no violation in the second run'}`);
   print(`  ${plan?.steps.map(({ act }) => act).join(', ') ?? 'not shrunk'}`);
   print(`  pnpm simulate --replay ${writeReplay(flags.out, failure)}`);
-  // Histories on other threads may take long.
+  // Other threads may still run long histories, so the process exits at once.
   if (flags.first) process.exit(1);
 }
 

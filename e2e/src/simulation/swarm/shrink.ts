@@ -1,11 +1,11 @@
 import type { Plan, Step } from '../script/script.ts';
 
-/** Whether a part of a failing history still fails. */
+/** Whether a part of a failed history still fails. */
 export type StillFails = (plan: Plan) => Promise<boolean>;
 
 /**
- * Shrinks a failing history by delta debugging: leaves out halves, quarters and so on, then single acts, then pauses.
- * @param most Maximum number of histories to run.
+ * Shrinks a failed history by delta debugging: it leaves out halves, quarters and so on, then single acts, then pauses.
+ * @param most The maximum number of histories to run.
  */
 export async function shrink(plan: Plan, stillFails: StillFails, most = 200): Promise<Plan> {
   let played = 0;

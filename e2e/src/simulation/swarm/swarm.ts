@@ -6,25 +6,25 @@ import type { Verdict } from './work.ts';
 
 export interface SwarmOptions {
   readonly workers: number;
-  /** The cases, in their order; may be endless. */
+  /** The cases in the order of their runs. The number may be infinite. */
   readonly cases: Iterable<Case>;
   /** No case starts after this time. Undefined: no limit. */
   readonly forMs: number | undefined;
-  /** Maximum real time of a case. A longer case has an endless loop. */
+  /** The maximum real time of a case. A longer case has an endless loop. */
   readonly caseMs: number;
-  /** Stops after the first failure, without shrinking it. */
+  /** Whether the swarm stops after the first failure, without shrinking it. */
   readonly endsAtFailure: boolean;
   /** The program of each thread. Default: it runs and verifies the cases. */
   readonly worker?: URL;
   /** Data for the program of each thread. */
   readonly workerData?: object;
-  /** Interval in which idle threads are detected, in milliseconds of real time. */
+  /** The interval in which idle threads are detected, in milliseconds of real time. */
   readonly idleMs?: number;
   readonly onFailure: (failure: Failure) => void;
   readonly onProgress: (tally: Tally) => void;
 }
 
-/** Numbers of histories by suite and profile. */
+/** The number of histories, by suite and profile. */
 export interface Tally {
   readonly played: ReadonlyMap<string, number>;
   readonly failed: ReadonlyMap<string, number>;
@@ -32,10 +32,10 @@ export interface Tally {
 }
 
 const PROGRESS_MS = 60_000;
-/** A worker that is idle for this time waits for a missing event, because histories do not wait for real time. */
+/** If a worker is idle for this time, it waits for an event that never occurs. Histories do not wait for real time. */
 const IDLE_MS = 10_000;
 const IDLE_UTILIZATION = 0.001;
-/** Number of cases of a worker. A new worker with an empty heap then replaces it. */
+/** The number of cases of a worker. Then a new worker with an empty heap replaces it. */
 const CASES_A_WORKER = 500;
 
 const add = (counts: Map<string, number>, { suite, profile = 'none' }: Case): void => {
@@ -43,7 +43,7 @@ const add = (counts: Map<string, number>, { suite, profile = 'none' }: Case): vo
   counts.set(name, (counts.get(name) ?? 0) + 1);
 };
 
-/** Runs cases on several threads until the time is over or no case is left. */
+/** Runs cases on several threads until the time expires or no case is left. */
 export class Swarm {
   readonly #options: SwarmOptions;
   readonly #cases: Iterator<Case>;
@@ -97,7 +97,7 @@ export class Swarm {
     await worker?.terminate();
   }
 
-  /** The verdict of a worker about a case. A worker that does not answer in time, or ends, is a failure. */
+  /** The result of a worker for a case. If a worker does not answer in time, or ends, the case has failed. */
   #verify(worker: Worker, one: Case): Promise<Verdict & { readonly ended?: true }> {
     return new Promise((resolve) => {
       const fail = (why: string): void => {
@@ -117,7 +117,7 @@ export class Swarm {
       const idle = setInterval(() => {
         const now = worker.performance.eventLoopUtilization();
         const { idle: waitedMs, utilization } = worker.performance.eventLoopUtilization(now, before);
-        // A thread that still loads its program, or gets no processor time, has not waited.
+        // A thread that still loads its program, or that gets no processor time, does not count as idle.
         if (waitedMs > idleMs / 2 && utilization < IDLE_UTILIZATION) fail('the simulation waits for a missing event');
         before = now;
       }, idleMs);

@@ -3,14 +3,14 @@ import { type Case, playCase } from '../suites/suites.ts';
 import type { Failure } from './replay.ts';
 import { shrink } from './shrink.ts';
 
-/** The verdict of a worker about a case. */
+/** The result of a worker for a case. */
 export interface Verdict {
   readonly one: Case;
-  /** Present after a violation: the fewest acts with the same violation. */
+  /** Set after a violation: the smallest number of acts with the same violation. */
   readonly failure?: Failure;
 }
 
-/** The text of a violation without names, numbers and times. A shrunk history must have the same violation. */
+/** The text of a violation without names, numbers and times. A shrunk history must have a violation with the same text. */
 const kindOf = (violation: string): string =>
   violation
     .replace(/[a-z0-9]+(-[a-z0-9]+)+/g, '_')
@@ -18,8 +18,8 @@ const kindOf = (violation: string): string =>
     .slice(0, 60);
 
 /**
- * Runs a case, and shrinks a failing history.
- * @param most Maximum number of histories to run for shrinking.
+ * Runs a case. Shrinks the history if it fails.
+ * @param most The maximum number of histories for shrinking.
  */
 export async function verify(
   one: Case,

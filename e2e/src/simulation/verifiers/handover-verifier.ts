@@ -15,7 +15,7 @@ const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 /** A machine, and the time of its last change. */
 interface Seen {
   machine: Machine;
-  /** Milliseconds since 1970 at which it stopped being ready. */
+  /** The time at which it stopped being ready, in milliseconds since 1970. */
   lostAt: number;
 }
 
@@ -23,21 +23,22 @@ const isThere = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && phaseOf(machine) === 'Running';
 
 /**
- * Checks rollouts that a pool started: enough other machines must be ready before a ready machine is removed.
- * A machine of a configuration is ready when its node has applied one. The Node is the source, not the marks of this project.
+ * Verifies rollouts that a pool started: before a ready machine is removed, enough other machines must be ready. A machine
+ * with a configuration is ready when its node has applied one. The verifier reads this from the Node and not from
+ * annotations of this project.
  */
 export class HandoverVerifier {
   readonly #world: World;
   readonly #lagMs: () => number;
   readonly #machines = new Map<string, Seen>();
-  /** Names of nodes that were Done once, by their UID. */
+  /** The names of nodes that were once Done, by UID. */
   readonly #configured = new Map<string, string>();
   readonly #sizes: { readonly at: number; readonly least: number }[] = [];
   #isHandedOver = false;
   #template = '';
   #pools = new Set<string>();
 
-  /** @param lagMs Maximum age of the cached state on which a deletion is based. */
+  /** @param lagMs Returns the maximum age of the cached state on which a deletion is based. */
   constructor(world: World, lagMs: () => number) {
     [this.#world, this.#lagMs] = [world, lagMs];
   }
@@ -98,7 +99,7 @@ export class HandoverVerifier {
     this.#machines.set(uid, { machine, lostAt: isLost ? this.#now : (before?.lostAt ?? Number.NEGATIVE_INFINITY) });
   }
 
-  /** A machine without a configuration existed before the pool. */
+  /** If a machine has no configuration, it existed before the pool. */
   #serves({ metadata }: Machine): boolean {
     const isMade = metadata.annotations?.[TemplateConfig] !== undefined;
     return !isMade || [...this.#configured.values()].includes(metadata.labels?.[Labels.Node] ?? '');
@@ -113,7 +114,7 @@ export class HandoverVerifier {
       ({ machine, lostAt }) =>
         machine.metadata.uid !== given.metadata.uid &&
         this.#serves(machine) &&
-        // A machine that was lost just now may still have counted.
+        // A machine that was just lost may still count as ready.
         (isThere(machine) || (lostAt >= since && !reporter.isDeletedByHand(machine.metadata.uid))),
     );
     const recent = this.#sizes.filter(({ at }, index) => at >= since || index === this.#sizes.length - 1);

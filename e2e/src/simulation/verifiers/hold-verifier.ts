@@ -16,11 +16,12 @@ const sizeOf = ({ spec }: MachineSet): number => spec.replicas ?? 0;
 
 /**
  * Reports changes by a rollout that must not act, from the stored objects:
- * - The size of a set changes only with the scaling of the user.
+ * - The size of a set changes only when the user scales.
  * - A set creates and deletes machines only to reach its size, or because they failed.
- * - If only one set has machines, it may grow to the size of the deployment. A rollout that was stopped after its first deletion
- *   leaves a gap.
- * - At any time, a machine whose node postpones is deleted only after a scale-down, by the user, or when it is not Running.
+ * - If only one set has machines, it may grow to the size of the deployment, because a rollout may have stopped after its
+ *   first deletion.
+ * - A machine whose node postpones is deleted only after a scale-in, by the user, or when it is not Running. This rule
+ *   applies at any time.
  */
 export class HoldVerifier {
   readonly #world: World;
@@ -29,11 +30,11 @@ export class HoldVerifier {
   readonly #hold: Hold;
   #deployment: MachineDeployment | undefined;
   #replicas: number | undefined;
-  /** Virtual milliseconds since 1970 at which nodes got the label that postpones, by name. */
+  /** The times at which nodes got the label that postpones, by name. They are in virtual milliseconds since 1970. */
   readonly #postponed = new Map<string, number>();
-  /** The beginning of the last hold that was counted. */
+  /** The start of the last hold that was counted. */
   #counted: number | undefined;
-  /** Changes that the user requested since the sizes were last stable. */
+  /** Whether the user has requested changes since the sizes were last stable. */
   #more = false;
   #fewer = false;
   #verified = 0;
@@ -43,7 +44,7 @@ export class HoldVerifier {
     this.#hold = hold;
   }
 
-  /** Checks a world until `signal` aborts. */
+  /** Verifies a world until `signal` aborts. */
   static watch(world: World, hold: Hold, signal: AbortSignal): HoldVerifier {
     const verifier = new HoldVerifier(world, hold);
     const { admin, clock, log } = world;
@@ -62,7 +63,7 @@ export class HoldVerifier {
     return verifier;
   }
 
-  /** The number of checked holds: they began while sets of several templates had machines. */
+  /** The number of verified holds. They started while sets of several templates had machines. */
   get verified(): number {
     return this.#verified;
   }
@@ -85,7 +86,7 @@ export class HoldVerifier {
     else if (!this.#postponed.has(metadata.name)) this.#postponed.set(metadata.name, this.#now());
   }
 
-  /** The beginning of the current hold. A new one is counted. */
+  /** The start of the current hold. Counts it if it is new. */
   #heldSince(): number | undefined {
     const since = this.#deployment && this.#hold.since(this.#deployment, this.#now());
     if (since === undefined || since === this.#counted || this.#active().length <= 1) return since;
@@ -94,7 +95,7 @@ export class HoldVerifier {
     return since;
   }
 
-  /** Only one set has machines, so no earlier request is in progress. */
+  /** Called when only one set has machines, so that no earlier request is in progress. */
   #rest(): void {
     const [only, ...others] = this.#active();
     if (this.#heldSince() !== undefined || !only || others.length > 0 || sizeOf(only) !== this.#replicas) return;
@@ -140,7 +141,7 @@ export class HoldVerifier {
     return status?.currentStatus?.phase !== 'Failed' && !this.#world.reporter.isDeletedByHand(metadata.uid);
   }
 
-  /** Whether the machine has been Running, and its node has had the label, for longer than caches lag. */
+  /** Whether the machine has been Running, and its node has had the label, for longer than the maximum age of caches. */
   #keeps({ metadata, status }: Machine): boolean {
     const lag = this.#world.lagMs();
     const { phase, lastUpdateTime = '' } = status?.currentStatus ?? {};
@@ -150,7 +151,7 @@ export class HoldVerifier {
     return this.#now() > Math.max(labelled, Date.parse(lastUpdateTime)) + lag;
   }
 
-  /** Replicas of all sets. */
+  /** The replicas of all sets together. */
   #total(): number {
     return [...this.#sets.values()].reduce((total, set) => total + sizeOf(set), 0);
   }

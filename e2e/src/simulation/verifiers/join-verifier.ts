@@ -10,13 +10,16 @@ const LEFT_ALONE = new Set(['Terminating', 'Failed', 'InPlaceUpdating']);
 
 /** The limits of pools, by the `name` label of their machines. Machines without a pool are ignored. */
 export interface JoinRules {
-  /** The pool of a deployment's machines. Absent: no pool. */
+  /** The pool for the machines of a deployment. Absent: none. */
   readonly poolOf: (deployment: string) => string | undefined;
-  /** The number of unavailable machines of a pool from which on it must not update another one. Undefined: no limit. */
+  /**
+   * The maximum number of unavailable machines in a pool. When it is reached, the pool must not update another machine.
+   * Undefined: no limit.
+   */
   readonly limitOf: (pool: string) => number | undefined;
   /** Whether nodes in use are protected from the autoscaler. Default: yes. Nodes of other pools are not protected. */
   readonly protects?: boolean;
-  /** Maximum age of the state on which a decision is based, in milliseconds. Default: 1 s. */
+  /** The maximum age of the state on which a decision is based, in milliseconds. Default: 1 s. */
   readonly lagMs?: () => number;
 }
 
@@ -29,17 +32,18 @@ const isAtWork = (node: Node): boolean => ['Working', 'Rebooting'].includes(anno
 const isSelected = ({ metadata }: Node): boolean => metadata.labels?.[Labels.SelectedForUpdate] !== undefined;
 
 /**
- * Reads Machines and Nodes from the API server and reports conflicts between the machine controller and the configuration controller:
- * - a pool updates a node although its limit is reached, or although the machine is being deleted or changed,
- * - one controller makes a node schedulable that the other keeps unschedulable,
- * - the autoscaler may remove a node in use.
+ * Reads Machines and Nodes from the API server. Reports conflicts between the machine controller and the
+ * machine-config-controller:
+ * - A pool updates a node although the limit of the pool is reached, or although the machine is being deleted or changed.
+ * - One controller makes a node schedulable that the other one keeps unschedulable.
+ * - The autoscaler may remove a node that is in use.
  */
 export class JoinVerifier {
   readonly #world: World;
   readonly #rules: JoinRules;
   readonly #machines = new Map<string, Machine>();
   readonly #nodes = new Map<string, Node>();
-  /** The start time of each current condition. */
+  /** The start time of each condition that currently applies. */
   readonly #since = new Map<string, number>();
   /** Nodes that got a target. */
   reported: string[] = [];
@@ -145,7 +149,7 @@ export class JoinVerifier {
     if (this.#holds(`busy ${machine.metadata.uid}`)) {
       reporter.violate(`${name} gets ${desired} although its machine is ${phaseOf(machine) || 'new'} or MCM's now`);
     }
-    // A machine that is already unavailable uses no further slot.
+    // A machine that is already unavailable does not count again.
     if (this.#isAway(machine)) return;
     const others = [...this.#machines.values()].filter(
       (one) => one !== machine && this.#poolOf(one) === pool && this.#holds(`away ${one.metadata.uid}`),

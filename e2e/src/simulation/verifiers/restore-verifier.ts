@@ -1,13 +1,16 @@
 import { nodes, type Transport } from '@mcm/kube';
 import type { World } from '../world/world.ts';
 
-/** Verifies the VMs in a restored cluster: each is drained before its deletion, and no two have the same name at the same time. */
+/** Verifies the VMs of a restored cluster: each is drained before its deletion, and two VMs never have the same name. */
 export class RestoreVerifier {
   #world: World | undefined;
-  /** Names of running VMs that the restored server may not know. They may be deleted on request of a user, or after a drain. */
+  /**
+   * The names of running VMs that the restored server may not contain. They may be deleted on request of a user, or after a
+   * drain.
+   */
   readonly #forgotten = new Set<string>();
 
-  /** For `WorldOptions.wrapCloud`. */
+  /** A wrapper for `WorldOptions.wrapCloud`. */
   readonly wrap =
     (transport: Transport): Transport =>
     async (request) => {
@@ -21,7 +24,7 @@ export class RestoreVerifier {
     this.#world = world;
   }
 
-  /** Records the VMs that a restored server does not know. */
+  /** Records the VMs that the restored server does not contain. */
   forgets(names: readonly string[]): void {
     for (const name of names) this.#forgotten.add(name);
   }

@@ -3,20 +3,20 @@ import { createInformer, seededRandom } from '@mcm/kube';
 import type { World } from '../world/world.ts';
 
 /**
- * Reports the additional effects of a scale-in by the autoscaler, from the stored objects. These are deleted machines that were not named, and
- * created machines without an increase of the count.
+ * Reports wrong effects of a scale-in by the autoscaler, from the stored objects. These are deleted machines that were not
+ * named, and created machines without an increase of the count.
  */
 export class ScalerVerifier {
   readonly #world: World;
   readonly #named = new Set<string>();
   readonly #known = new Map<string, Machine>();
-  /** The number of requested machines: the first ones, and each increase of the count. */
+  /** The number of requested machines: the first machines, plus each increase of the count. */
   #asked: number;
   #made = 0;
-  /** UIDs of machines that failed: each may be replaced. */
+  /** The UIDs of machines that failed. Each may be replaced. */
   readonly #failed = new Set<string>();
 
-  /** Time of the last name, in virtual milliseconds since 1970. */
+  /** The time at which the last machine was named, in virtual milliseconds since 1970. */
   #namedAt = Number.NEGATIVE_INFINITY;
   readonly #namesArriveLate: boolean;
 
@@ -27,8 +27,9 @@ export class ScalerVerifier {
   }
 
   /**
-   * Checks a world whose deployment is created with `replicas`, until `signal` aborts.
-   * @param namesArriveLate Whether names and the count are in two objects with separate latencies. A decision may then know only the count.
+   * Verifies a world until `signal` aborts. The deployment starts with `replicas` machines.
+   * @param namesArriveLate Whether names and the count are in two objects with separate latencies. A decision may then be
+   * based on the count only.
    */
   static watch(world: World, replicas: number, signal: AbortSignal, namesArriveLate = false): ScalerVerifier {
     const verifier = new ScalerVerifier(world, replicas, namesArriveLate);
@@ -45,7 +46,7 @@ export class ScalerVerifier {
     this.#namedAt = this.#world.clock.now().getTime();
   }
 
-  /** Whether a decision may be based on a state before the last name. */
+  /** Whether a decision may be based on a state from before the last named machine. */
   #isLate(): boolean {
     return this.#namesArriveLate && this.#world.clock.now().getTime() - this.#namedAt <= this.#world.lagMs();
   }
@@ -64,7 +65,7 @@ export class ScalerVerifier {
     const { name, uid } = machine.metadata;
     const before = this.#known.get(uid);
     this.#known.set(uid, machine);
-    // A new machine may have the name of a deleted one.
+    // A new machine may have the name of a deleted machine.
     if (before === undefined) this.#created(name);
     if (machine.status?.currentStatus?.phase === 'Failed') this.#failed.add(uid);
     const goes = machine.metadata.deletionTimestamp !== undefined;

@@ -16,17 +16,17 @@ export interface CloudProcessOptions {
   readonly reporter: Reporter;
   /** The API server of the simulated kubelets. */
   readonly apiServer: Transport;
-  /** Behavior of all simulated kubelets. */
+  /** The behavior of all simulated kubelets. */
   readonly kubelets: KubeletBehaviour;
-  /** The files of its store. Absent: its store is in memory, and no restart loses a write. */
+  /** The files of its store. If absent, the store is in memory, and restarts lose no writes. */
   readonly disk?: Disk | undefined;
 }
 
-/** The local cloud with its simulated kubelets, as a process that can stop and start again with its stored state. */
+/** The local cloud with its simulated kubelets. Like a process, it can stop and start again with its stored state. */
 export class CloudProcess {
   readonly #options: CloudProcessOptions;
   #store: CloudStore;
-  /** IDs of all VMs so far, by the UID of their machine. */
+  /** The IDs of all VMs until now, by the UID of their machine. */
   readonly #made = new Map<string, Set<string>>();
   #cloud: LocalCloud;
   #life = new AbortController();
@@ -47,7 +47,7 @@ export class CloudProcess {
     return !this.#life.signal.aborted;
   }
 
-  /** The number of VMs so far. */
+  /** The number of VMs until now. */
   get vmsMade(): number {
     return [...this.#made.values()].reduce((sum, ids) => sum + ids.size, 0);
   }
@@ -68,8 +68,8 @@ export class CloudProcess {
   }
 
   /**
-   * Restarts the process: its connections break, and it starts again with its stored state. A stopped process stays stopped.
-   * It starts again only after the pending requests of its kubelets have ended, which takes virtual time.
+   * Restarts the process: its connections end, and it starts again with its stored state. A stopped process stays stopped.
+   * The start waits until the pending requests of its kubelets have ended, which takes virtual time.
    */
   restart(downMs: number): void {
     if (this.#life.signal.aborted) return;
@@ -86,7 +86,7 @@ export class CloudProcess {
     clock.setTimeout(() => void closed.then(start).catch(fail), downMs);
   }
 
-  /** A connection to the cloud. Every answer checks that no machine has two VMs. */
+  /** A connection to the cloud. After every answer, it verifies that no machine has two VMs. */
   transport(): Transport {
     return async (request) => {
       const { signal } = this.#life;

@@ -22,7 +22,7 @@ import { NAMESPACE } from './world-options.ts';
 
 const NAME = 'machine-config-controller';
 const RESTART_MS = 1_000;
-/** Maximum time until all processes have ended. */
+/** The maximum time until all processes have ended. */
 const CLOSE_MS = 60_000;
 const TREE = new Map([
   ['worker/00-worker/_base/files/motd.yaml', 'mode: 0644\npath: /etc/motd\ncontents:\n  inline: hello\n'],
@@ -30,13 +30,13 @@ const TREE = new Map([
 
 /** Options of the machine-config-controllers in a world. */
 export interface ConfigControllersOptions {
-  /** Number of degraded nodes from which on the controller halts. */
+  /** The number of degraded nodes at which the controller stops rollouts. */
   readonly haltDegraded?: number;
-  /** Two processes take part in the election, and the leader works with its fence. */
+  /** Whether two processes take part in the leader election. The leader then uses its fence. */
   readonly elections?: boolean;
-  /** Elections without a fence, to verify that the missing fence is detected. */
+  /** Whether the leader works without a fence, to verify that this is detected. */
   readonly unfenced?: boolean;
-  /** Offset of the time of day of each process to that of the world, in milliseconds. Negative: behind. */
+  /** The difference of each process's time of day to the time of the world, in milliseconds. Negative: behind. */
   readonly skewMs?: readonly number[];
 }
 
@@ -53,7 +53,7 @@ interface Running {
   ended: Promise<void>;
 }
 
-/** The machine-config-controllers of a world. Each can be killed or frozen, and is then started again. */
+/** The machine-config-controllers of a world. Each can be killed or frozen. A killed one is started again. */
 export class ConfigControllers {
   readonly #parts: Parts;
   readonly #options: ConfigControllersOptions;
@@ -69,7 +69,7 @@ export class ConfigControllers {
     for (const slot of options.elections ? [0, 1] : [0]) this.#start(slot);
   }
 
-  /** The active process: it holds the Lease, or is the only one. */
+  /** The active process: the holder of the Lease, or the only process. */
   get #worker(): Running | undefined {
     const living = this.#running.filter(({ life }) => !life.dead);
     return living.find(({ life }) => this.#fences.holds(life)) ?? living[0];
@@ -83,13 +83,13 @@ export class ConfigControllers {
     worker.life.kill();
   }
 
-  /** Kills the process now, and again at a request of its next life. */
+  /** Kills the process now, and its next run at a request. */
   killTwice(death: Death): void {
     this.#death = death;
     this.kill();
   }
 
-  /** Stops the active process as SIGSTOP does, and continues it after `ms`. */
+  /** Stops the active process like SIGSTOP, and continues it after `ms`. */
   freeze(ms: number): void {
     const worker = this.#worker;
     if (!worker || worker.life.frozen) return;
@@ -101,7 +101,7 @@ export class ConfigControllers {
   async close(): Promise<void> {
     this.#closed = true;
     for (const { stop } of this.#running) stop.abort(new Error('closed'));
-    // A frozen process ends with the world.
+    // A frozen process counts as ended at the end of the world.
     const ends = this.#running.flatMap(({ life, ended }) => (life.dead || life.frozen ? [] : [ended]));
     await this.#parts.clock.ended(Promise.all(ends), { maxMs: CLOSE_MS });
   }
@@ -141,7 +141,7 @@ export class ConfigControllers {
     });
   }
 
-  /** Works while it holds the Lease. After a loss it ends, and is started again. */
+  /** Runs the controllers while the process holds the Lease. When it loses the Lease, it ends and is started again. */
   async #elected(
     client: KubeClient,
     identity: string,
@@ -150,7 +150,7 @@ export class ConfigControllers {
     work: (client: KubeClient, signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
     const lease = { namespace: NAMESPACE, name: NAME };
-    // A longer retry period saves requests in long histories.
+    // A longer retry period reduces the number of requests in long histories.
     const timings = { ...DEFAULT_ELECTION_TIMINGS, retryMs: 5_000 };
     const options = { client, lease, identity, ...runtime, signal: stop.signal, follow: true, timings };
     const end = await runElected(options, (term, fence) => {

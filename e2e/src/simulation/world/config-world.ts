@@ -14,16 +14,16 @@ import { Network } from '../network/network.ts';
 import { ConfigControllers, type ConfigControllersOptions } from './config-controllers.ts';
 import { NAMESPACE, World, type WorldOptions } from './world.ts';
 
-/** The kinds of an Ignition file. */
+/** The storage section of an Ignition config with one file. */
 export const fileOf = (path: string, text: string) => ({
   path,
   overwrite: true,
   contents: { source: encodeDataUrl(text) },
 });
 
-/** Time for which the controller collects changes before it reconciles a pool. */
+/** The time for which the controller collects changes before it reconciles a pool. */
 const GATHER_MS = 1_000;
-/** The kinds on which its decisions are based. */
+/** The kinds on which the controller bases its decisions. */
 const DECIDED_BY = ['nodes', 'machines', 'machinesets', 'machinedeployments', 'machineconfigpools', 'machineconfigs'];
 
 /** Options of a world with machine configurations. */
@@ -32,7 +32,7 @@ export interface ConfigWorldOptions extends WorldOptions {
   readonly configControllers?: ConfigControllersOptions;
 }
 
-/** Machines with their configurations: MCM, the machine-config-controller, and simulated machines. */
+/** Machines with their configurations: the machine controllers, the machine-config-controller, and simulated machines. */
 export class ConfigWorld {
   readonly world: World;
   /** The connection between the machine-config-controller and the API server. */
@@ -79,7 +79,7 @@ export class ConfigWorld {
     );
   }
 
-  /** Maximum age of the cached state on which a write of the machine-config-controller is based, in milliseconds. */
+  /** The maximum age of the cached state on which a write of the machine-config-controller is based, in milliseconds. */
   lagMs(): number {
     return GATHER_MS + this.network.lagMs('manager', ...DECIDED_BY);
   }
@@ -103,7 +103,7 @@ export class ConfigWorld {
     await this.world.admin.resource(machineConfigs).patch('50-user', { type: 'merge', body: { spec: { config } } });
   }
 
-  /** Waits until all of this number of nodes have a target with the MachineConfig of the user, and the status shows it. */
+  /** Waits until `count` nodes have a target with the user's MachineConfig, and the status of the pool shows it. */
   async untilUpdated(count: number, target?: (name: string) => boolean): Promise<string> {
     await this.world.until(async () => {
       const { spec, status } = await this.pool();

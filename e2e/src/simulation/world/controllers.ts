@@ -30,16 +30,16 @@ const USER_AGENTS: Readonly<Record<ProcessName, string>> = {
 export interface ControllersParts {
   readonly clock: VirtualClock;
   readonly log: Logger;
-  /** A random source for all lives of a process, so that two lives never create the same IDs. */
+  /** A random source for all runs of a process, so that two runs never create the same IDs. */
   readonly random: Random;
   readonly network: Network;
   readonly reporter: Reporter;
-  /** The API server, as each process may use it. */
+  /** The transport of each process to the API server. */
   readonly apiServer: Readonly<Record<ProcessName, Transport>>;
   readonly cloud: Transport;
 }
 
-/** Processes of each name: one that works, and with elections one that stands by. */
+/** The slots of the processes with one name: one works, and with leader election another one is the standby. */
 const SLOTS = [0, 1] as const;
 
 interface Running {
@@ -47,13 +47,13 @@ interface Running {
   readonly stop: AbortController;
 }
 
-/** The default Lease, renewed less often: a renewal is a request, and histories are long. */
+/** The default Lease with fewer renewals. A renewal is a request, and histories are long. */
 const ELECTION = { follow: true, timings: { ...DEFAULT_ELECTION_TIMINGS, retryMs: 5_000 } } as const;
 
 /** The state of one run of a process. */
 interface Self {
   readonly name: ProcessName;
-  /** Of this life, in elections. */
+  /** The identity of this run in the leader election. */
   readonly identity: string;
   readonly life: Life;
   readonly stop: AbortSignal;
@@ -61,11 +61,11 @@ interface Self {
   readonly peer: Peer;
 }
 
-/** Both controllers, each of which can be killed or frozen between any two of its requests, and is started again. */
+/** Both controllers. Each can be killed or frozen between two requests. A killed one is started again. */
 export class Controllers {
   readonly #parts: ControllersParts;
   readonly #options: WorldOptions;
-  /** By name and slot. */
+  /** The running processes, by name and slot. */
   readonly #running = new Map<string, Running>();
   readonly #deathsLeft: Map<ProcessName, Death>;
   readonly #fences: FenceVerifier;
@@ -78,19 +78,19 @@ export class Controllers {
     this.#fences = new FenceVerifier(parts.reporter);
   }
 
-  /** Requests that a process has sent in its present life. */
+  /** The number of requests of a process since its last start. */
   requests(name: ProcessName): number {
     return this.#running.get(`${name} 0`)?.life.requests ?? 0;
   }
 
-  /** The process of a name that works: it holds the Lease, or is the only one. */
+  /** The active process with this name: the holder of the Lease, or the only process. */
   #worker(name: ProcessName): Running | undefined {
     const all = SLOTS.map((slot) => this.#running.get(`${name} ${slot}`)).filter((one) => one !== undefined);
     const living = all.filter(({ life }) => !life.dead);
     return living.find(({ life }) => this.#fences.holds(life)) ?? living[0];
   }
 
-  /** Ends a process as SIGKILL does. */
+  /** Kills a process like SIGKILL. */
   kill(name: ProcessName): void {
     const worker = this.#worker(name);
     if (!worker) return;
@@ -98,7 +98,7 @@ export class Controllers {
     worker.life.kill();
   }
 
-  /** Stops a process as SIGSTOP does, and continues it after `ms`. */
+  /** Stops a process like SIGSTOP, and continues it after `ms`. */
   freeze(name: ProcessName, ms: number): void {
     const worker = this.#worker(name);
     if (!worker || worker.life.frozen) return;
@@ -113,12 +113,12 @@ export class Controllers {
     for (const { stop } of this.#running.values()) stop.abort(new Error('closed'));
   }
 
-  /** Restarts a process, and with elections also a standby. */
+  /** Starts a process, and with leader election also a standby. */
   start(name: ProcessName): void {
     for (const slot of this.#options.elections ? SLOTS : [0]) this.#start(name, slot);
   }
 
-  /** Restarts a process. The new process reads its state from the API and the cloud. */
+  /** Starts a process. It reads its state from the API server and from the cloud. */
   #start(name: ProcessName, slot: number): void {
     const { clock, reporter, network } = this.#parts;
     const { elections } = this.#options;
@@ -150,7 +150,7 @@ export class Controllers {
     });
   }
 
-  /** Works while it holds the Lease; one that lost it ends, and is started again. */
+  /** Runs the controller while the process holds the Lease. When it loses the Lease, it ends and is started again. */
   async #elected(
     client: KubeClient,
     self: Self,

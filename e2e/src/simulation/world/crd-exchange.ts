@@ -1,7 +1,7 @@
 import { crds } from '@mcm/api';
 import { isNotFound, type KubeClient, type KubeObject, type ResourceDefinition } from '@mcm/kube';
 
-/** A kind of the API, as the API server stores it. */
+/** A CRD in the API server. */
 interface Definition extends KubeObject {
   spec: {
     readonly versions: readonly { readonly name: string; readonly served: boolean; readonly storage: boolean }[];
@@ -16,13 +16,13 @@ const definitions: ResourceDefinition<Definition> = {
   namespaced: false,
 };
 
-/** Names of the CRDs whose exchange keeps all objects. */
+/** The names of CRDs that can get and lose a version. Their objects stay. */
 export const EXCHANGED = crds
   .map(({ metadata }) => metadata.name)
   .filter((name) => name.endsWith('.machine.sapcloud.io'));
 const OTHER_VERSION = 'v1alpha2';
 
-/** Adds another served version to a CRD, or removes it. The stored version is not changed. The watches of the kind break. */
+/** Adds another served version to a CRD, or removes it. The stored version is not changed. The watches of the kind end. */
 export async function exchangeVersion(admin: KubeClient, name: string): Promise<void> {
   const all = admin.resource(definitions);
   const { spec } = await all.get(name);

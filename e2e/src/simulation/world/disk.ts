@@ -13,7 +13,8 @@ const CLOUD_FILES = ['cloud.sqlite'];
 const PLANE_FILES = ['store.sqlite'];
 
 /**
- * The files of the local cloud and of the control plane. A crash leaves them as they are at that time, with an incomplete write at the end of the log.
+ * The files of the local cloud and of the control plane. After a crash, the files contain an incomplete write at the end of
+ * the log.
  */
 export class Disk {
   readonly #base = mkdtempSync(join(tmpdir(), 'mcm-simulation-'));
@@ -25,7 +26,7 @@ export class Disk {
     this.#random = random;
   }
 
-  /** Folder of the control plane. */
+  /** The folder of the control plane. */
   get plane(): string {
     return join(this.#base, 'plane');
   }
@@ -35,12 +36,15 @@ export class Disk {
     return openSqliteStore(this.#cloud);
   }
 
-  /** The local cloud dies. Its next process opens the files of this time, because the dying process may still write. */
+  /**
+   * The local cloud crashes. Its next process opens a copy of the files from this time, because the crashed process may
+   * still write.
+   */
   crashCloud(): void {
     this.#cloud = this.#torn(this.#cloud, CLOUD_FILES);
   }
 
-  /** Sentences about objects of the control plane that a process after a crash would find lost, changed or in addition. */
+  /** Sentences about differences after a crash: objects of the control plane that would be lost, changed or additional. */
   planeLosses({ objects }: ReturnType<ControlPlane['snapshot']>): readonly string[] {
     const database = new DatabaseSync(join(this.#torn(this.plane, PLANE_FILES), 'store.sqlite'));
     const stored = new Map(
@@ -58,7 +62,7 @@ export class Disk {
       .map((key) => `after a crash of the control plane, ${key} would be ${stored.has(key) ? 'wrong' : 'lost'}`);
   }
 
-  /** A copy of the files in a new folder. The next frame of the log is only partly written. */
+  /** Copies the files to a new folder. The next frame of the log is only partly written. */
   #torn(folder: string, files: readonly string[]): string {
     this.#crashes += 1;
     const copy = join(this.#base, `crash-${this.#crashes}`);

@@ -10,10 +10,10 @@ import { type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
 import type { Reporter } from '../record/reporter.ts';
 import { NAMESPACE, type WorldOptions } from './world-options.ts';
 
-/** Name of the first deployment. */
+/** The name of the first deployment. */
 export const DEPLOYMENT = 'workers';
 
-/** One deployment and its machines from the view of the user. The verifier gets each request. */
+/** A deployment and its machines, from the view of the user. Each request of the user is recorded in the verifier. */
 export class Fleet {
   readonly clock: VirtualClock;
   readonly admin: KubeClient;
@@ -68,12 +68,12 @@ export class Fleet {
     this.reporter.wishes(name, { replicas, maxSurge, maxUnavailable });
   }
 
-  /** Another client is about to change the size. */
+  /** Records that another client will change the size. */
   expects(replicas: number): void {
     this.#wish(replicas);
   }
 
-  /** A deployment is about to be deleted. */
+  /** Records that a deployment will be deleted. */
   expectsNone(name: string): void {
     this.#wish(0, name);
   }
@@ -105,7 +105,7 @@ export class Fleet {
       .patch(name, { type: 'merge', body: { spec } });
   }
 
-  /** A machine that no set owns. */
+  /** Creates a machine without a set. */
   async createMachine(name: string, settings: object = {}): Promise<void> {
     this.reporter.allows(name);
     await this.admin.resource<Machine>(machines, NAMESPACE).create({

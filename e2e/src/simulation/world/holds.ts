@@ -3,17 +3,17 @@ import { Annotations, type MachineDeployment } from '@mcm/api';
 const isSeen = ({ metadata, status }: MachineDeployment): boolean =>
   (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
 
-/** What forbids a rollout to act. */
+/** A reason why a rollout must not act. */
 export interface Hold {
-  /** For violations: "paused" or "outside of its windows". */
+  /** The text in violations: "paused" or "outside of its windows". */
   readonly text: string;
-  /** Virtual milliseconds since 1970 at which the hold began that applies at `now`; undefined: the rollout may act. */
+  /** The start of the hold that applies at `now`, in virtual milliseconds since 1970. Undefined: the rollout may act. */
   readonly since: (deployment: MachineDeployment, now: number) => number | undefined;
-  /** Whether sets may grow up to the replicas of the deployment, to complete what began before the hold. */
+  /** Whether sets may grow to the replicas of the deployment, to complete a step from before the hold. */
   readonly completes: boolean;
 }
 
-/** A pause by the user, which applies once the manager has observed it. */
+/** A pause by the user. It applies when the manager has observed it. */
 export function pauseHold(): Hold {
   let seenAt: number | undefined;
   const since: Hold['since'] = (deployment, now) => {
@@ -24,7 +24,7 @@ export function pauseHold(): Hold {
   return { text: 'paused', since, completes: false };
 }
 
-/** Windows that open for a minute, at each minute of the hour that is a multiple of `minutes`. */
+/** Windows that open for one minute, at each minute of the hour that is a multiple of `minutes`. */
 export const windowHold = (minutes: number): Hold & { readonly annotation: string } => ({
   annotation: `*/${minutes} * * * * UTC 1m`,
   text: 'outside of its windows',

@@ -1,7 +1,7 @@
 import { DEFAULT_INSTALL, installSections, separated } from '@mcm/cli';
 import type { KubeClient, Transport } from '@mcm/kube';
 
-/** The namespace of an installation as `mcm install` makes it. */
+/** The namespace of an installation by `mcm install`. */
 const { namespace } = DEFAULT_INSTALL;
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
@@ -16,7 +16,7 @@ const isRbac = (object: object): object is RbacObject =>
 const SHARED = ['rbac', 'target-rbac'];
 const SEPARATE = [...SHARED, 'separate-controller'];
 
-/** Roles and bindings of both controllers, as they are installed. */
+/** The roles and bindings of both controllers, as `mcm install` creates them. */
 const rolesOf = (isSeparate: boolean): readonly RbacObject[] =>
   installSections(isSeparate ? separated(DEFAULT_INSTALL) : DEFAULT_INSTALL)
     .filter(({ name }) => (isSeparate ? SEPARATE : SHARED).includes(name))
@@ -34,7 +34,7 @@ export async function makeRoles(admin: KubeClient, isSeparate = false): Promise<
   );
 }
 
-/** Sends requests as a ServiceAccount of the installation, so that the server's RBAC applies to the controller. */
+/** Sends requests as a ServiceAccount of the installation. So the roles of the installation apply to the controller. */
 export function asInstalled(transport: Transport, account = DEFAULT_INSTALL.accounts.manager): Transport {
   const user = `system:serviceaccount:${namespace}:${account}`;
   return async function ask(request) {

@@ -29,7 +29,7 @@ const CONTAINERS = [{ name: 'main', image: 'pause' }];
 export interface WorkloadOptions {
   readonly replicas: number;
   readonly minAvailable: number;
-  /** Time until a pod is ready. */
+  /** The time until a pod is ready. */
   readonly readyAfter?: string;
 }
 
@@ -37,15 +37,17 @@ const isReady = ({ metadata, status }: Pod): boolean =>
   metadata.deletionTimestamp === undefined &&
   (status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false);
 
-/** Pods of a ReplicaSet with a PodDisruptionBudget, run by the controllers of the control plane and the simulated kubelets. */
+/**
+ * Pods of a ReplicaSet with a PodDisruptionBudget. The controllers of the control plane and the simulated kubelets run them.
+ */
 export class Workload {
   readonly budget = `${NAMESPACE}/web`;
-  /** The minimum number of ready pods since the budget was met for the first time. */
+  /** The minimum number of ready pods, since the budget was met for the first time. */
   fewest = Number.POSITIVE_INFINITY;
   readonly #world: World;
   readonly #stop = new AbortController();
   readonly #pods = new Map<string, Pod>();
-  /** Times of evictions, in virtual milliseconds. */
+  /** The times of evictions in virtual milliseconds. */
   readonly evictions: number[] = [];
 
   private constructor(world: World) {
@@ -92,12 +94,12 @@ export class Workload {
     void informer.run(this.#stop.signal).catch((error: unknown) => this.#world.reporter.violate(String(error)));
   }
 
-  /** Pods that are ready and not being deleted. */
+  /** The number of pods that are ready and not being deleted. */
   get ready(): number {
     return [...this.#pods.values()].filter(isReady).length;
   }
 
-  /** Nodes with pods. */
+  /** The nodes with pods. */
   get nodeNames(): string[] {
     return [...new Set([...this.#pods.values()].flatMap(({ spec }) => spec.nodeName ?? []))].sort();
   }
@@ -113,7 +115,7 @@ export class Workload {
   }
 }
 
-/** Creates a pod on a node that each budget with the selector `app: held` blocks. */
+/** Creates a pod on a node. Budgets with the selector `app: held` block its eviction. */
 export async function holdNode(world: World, nodeName: string): Promise<void> {
   await world.admin.resource<Pod>(pods, NAMESPACE).create({
     metadata: { name: `held-${nodeName}`, namespace: NAMESPACE, labels: { app: 'held' } },

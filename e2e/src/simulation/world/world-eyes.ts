@@ -12,7 +12,7 @@ import {
 } from '@mcm/kube';
 import type { Reporter } from '../record/reporter.ts';
 
-/** A size of a set, and the time of its write in virtual milliseconds since 1970. */
+/** A size of a set, with the time of its write in virtual milliseconds since 1970. */
 interface Size {
   readonly at: number;
   readonly replicas: number;
@@ -20,7 +20,7 @@ interface Size {
 
 /** The sizes of the sets in the API server, by UID. */
 export class WorldEyes {
-  /** All sizes of each set, the last one at the end. */
+  /** All sizes of each set. The newest one is the last. */
   readonly #sizes = new Map<string, Size[]>();
   readonly #reducedAt = new Map<string, number>();
   /** Sets that were not deleted. */
@@ -56,12 +56,12 @@ export class WorldEyes {
     if (size > before && !isOld) reporter.grows(object, this.#total(controllerOf(object)?.uid));
   }
 
-  /** Time at which the size of a set was last reduced, in virtual milliseconds since 1970. */
+  /** The time at which the size of a set was last reduced, in virtual milliseconds since 1970. */
   reducedAt(setUid: string): number | undefined {
     return this.#reducedAt.get(setUid);
   }
 
-  /** Name of the class of a set's template. */
+  /** The name of the class in a set's template. */
   classOf(setUid: string): string | undefined {
     return this.#classes.get(setUid);
   }
@@ -80,7 +80,7 @@ export class WorldEyes {
     const setInformer = createInformer<MachineSet>(admin, machineSets, options);
     setInformer.onChange((change) => this.#setChanged(change, clock.now().getTime(), reporter, setInformer.doubted));
     const machineInformer = createInformer<Machine>(admin, machines, options);
-    // Older objects that a restored server shows again are not new actions.
+    // A restored server shows older objects again. These are not new actions.
     machineInformer.onChange((change) =>
       machineInformer.doubted ? reporter.relearns(change) : reporter.onChange(change),
     );

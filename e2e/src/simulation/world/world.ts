@@ -32,20 +32,20 @@ import { ENDPOINT, NAMESPACE, type ProcessName, type WorldOptions } from './worl
 
 export { NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
 
-/** Interval of checks while waiting. */
+/** The interval of the checks during a wait. */
 const LOOK_EVERY_MS = 250;
-/** Maximum time until the cloud has stopped. */
+/** The maximum time until the cloud has stopped. */
 const CLOSE_MS = 60_000;
 
 /** The desired state of one deployment. */
 export interface Wanted {
-  /** Name of the deployment. Absent: the only one. */
+  /** The name of the deployment. If absent, the first deployment. */
   readonly name?: string;
   readonly replicas: number;
   readonly machineClass: string;
 }
 
-/** Plural names of the kinds on which decisions of the manager are based. */
+/** The plural names of the kinds on which the manager bases its decisions. */
 const DECIDED_BY = ['machinedeployments', 'machinesets', 'machines', 'nodes'] as const;
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
 
@@ -55,19 +55,19 @@ type Plane = Pick<ControlPlane, 'fetch' | 'transport' | 'close' | 'kubeconfig'> 
 type RequestLog = NonNullable<ControlPlaneOptions['requestLog']>;
 
 /**
- * The whole system in one process on a virtual clock: the embedded control plane, the local cloud with simulated kubelets, and both controllers. Each
- * controller can be killed between two requests and started again.
+ * The whole system in one process with a virtual clock: the embedded control plane, the local cloud with simulated kubelets,
+ * and both controllers. Each controller can be killed between two requests and is started again.
  */
 export class World extends Fleet {
   readonly log: MemoryLogger;
   readonly network: Network;
-  /** Maximum age of the manager's cached state on which an arriving write is based, in milliseconds. */
+  /** The maximum age of the manager's cached state on which a write is based when it arrives, in milliseconds. */
   readonly lagMs: () => number;
-  /** Ends histories that do not become idle. */
+  /** Ends a history that does not become idle. */
   readonly steps: StepLimit;
   /** Writes of the controllers that the server answered, as `verb resource name`. */
   readonly writes: string[] = [];
-  /** Machines that controllers deleted, with the times in RFC 3339. */
+  /** The machines that controllers deleted, with the times as RFC 3339. */
   readonly goings: { readonly at: string; readonly name: string }[] = [];
   readonly #options: WorldOptions;
   readonly #plane: Plane;
@@ -205,7 +205,7 @@ export class World extends Fleet {
     this.#eyes.watch(this.admin, { clock, log, reporter, byHand }, this.#end.signal);
   }
 
-  /** The violations so far. */
+  /** The violations until now. */
   get violations(): readonly string[] {
     return this.reporter.violations;
   }
@@ -244,17 +244,20 @@ export class World extends Fleet {
     return this.#cloud.runs;
   }
 
-  /** The number of VMs so far. */
+  /** The number of VMs until now. */
   get vmsMade(): number {
     return this.#cloud.vmsMade;
   }
 
-  /** Restarts the process of the cloud. Its connections break, and it starts again with its stored state. A stopped process stays stopped. */
+  /**
+   * Restarts the process of the cloud. Its connections end, and it starts again with its stored state. A stopped process
+   * stays stopped.
+   */
   restartCloud(downMs: number): void {
     this.#cloud.restart(downMs);
   }
 
-  /** Checks that the files of the control plane contain everything that it acknowledged. */
+  /** Verifies that the files of the control plane contain every change that it has confirmed. */
   async verifyDisk(): Promise<void> {
     if (!this.#disk) return;
     await this.clock.settle();
@@ -266,22 +269,22 @@ export class World extends Fleet {
     this.#controllers.kill(name);
   }
 
-  /** Stops a process as SIGSTOP does, and continues it after `ms`. */
+  /** Stops a process like SIGSTOP, and continues it after `ms`. */
   freeze(name: ProcessName, ms: number): void {
     this.#controllers.freeze(name, ms);
   }
 
-  /** Starts a new process, in addition to a running one. */
+  /** Starts a new process in addition to the running one. */
   startProcess(name: ProcessName): void {
     this.#controllers.start(name);
   }
 
-  /** The number of requests of a process in its current life. */
+  /** The number of requests of a process since its last start. */
   requests(name: ProcessName): number {
     return this.#controllers.requests(name);
   }
 
-  /** Names of the VMs in the cloud, without terminated ones. */
+  /** The names of the VMs in the cloud, without terminated ones. */
   vms(): string[] {
     return [...this.cloud.instances.list()]
       .filter((instance) => instance.state !== 'terminated')
@@ -289,7 +292,7 @@ export class World extends Fleet {
       .sort();
   }
 
-  /** Waits until `done` is true, and checks it at intervals of virtual time. */
+  /** Waits until `done` returns true. Checks it at intervals of virtual time. */
   async until(done: () => Promise<boolean>, maxMs = 3_600_000): Promise<number> {
     let nextLook = 0;
     let due = false;
@@ -299,7 +302,7 @@ export class World extends Fleet {
         nextLook = now + LOOK_EVERY_MS;
         return done();
       }
-      // A recent change is checked even if nothing else happens.
+      // After a recent change, the check runs even if nothing else happens.
       if (!due) {
         due = true;
         this.clock.setTimeout(() => {
@@ -311,17 +314,17 @@ export class World extends Fleet {
     return this.clock.runUntil(look, { maxMs });
   }
 
-  /** Whether the fleet has the desired state, without other objects. */
+  /** Whether the fleet has its desired state, and no other objects exist. */
   async isSettled(replicas: number, machineClass: string): Promise<boolean> {
     return (await this.#mismatch([{ replicas, machineClass }])) === undefined;
   }
 
-  /** Runs until the fleet has `replicas` machines of a class, all Running, without other objects. */
+  /** Runs until the fleet has `replicas` machines of a class, all of them are Running, and no other objects exist. */
   async untilSettled(replicas: number, machineClass: string, maxMs = 3_600_000): Promise<number> {
     return this.untilAllSettled([{ replicas, machineClass }], maxMs);
   }
 
-  /** Runs until each deployment has its machines, all Running, without other objects. */
+  /** Runs until each deployment has its machines, all of them are Running, and no other objects exist. */
   async untilAllSettled(wanted: readonly Wanted[], maxMs: number): Promise<number> {
     try {
       return await this.until(async () => (await this.#mismatch(wanted)) === undefined, maxMs);
@@ -330,7 +333,10 @@ export class World extends Fleet {
     }
   }
 
-  /** The class of a machine. For in-place updates it is the class of its set, because the machine keeps the name of its first class. */
+  /**
+   * The class of a machine. After an in-place update, the machine still contains the name of its first class, so the class
+   * of its set is used.
+   */
   #classOf(machine: Machine): string | undefined {
     const owner = this.#options.inPlace && controllerOf(machine);
     return owner ? this.#eyes.classOf(owner.uid) : machine.spec.class?.name;
@@ -357,7 +363,7 @@ export class World extends Fleet {
     const all = (await this.admin.resource(nodes).list()).items;
     const nodeNames = all.map(({ metadata }) => metadata.name).sort();
     if (String(nodeNames) !== String(names)) return `nodes ${nodeNames} are not the machines ${names}`;
-    // A node with an update to a template that the user reverted is updated again.
+    // If the user reverted a template during an update of a node, the node is updated again.
     const candidate = all.find(({ metadata }) => metadata.labels?.[Labels.CandidateForUpdate] !== undefined);
     if (candidate) return `node ${candidate.metadata.name} is a candidate for an update`;
     const tokens = (await this.admin.resource(secrets, 'kube-system').list()).items.filter(
@@ -366,7 +372,7 @@ export class World extends Fleet {
     return tokens.length > 0 ? `bootstrap tokens left: ${tokens.map((secret) => secret.metadata.name)}` : undefined;
   }
 
-  /** The last log lines, for a failure's message. */
+  /** The last log lines, for the message of a failure. */
   describe(): string {
     return this.log.lines
       .slice(-25)
