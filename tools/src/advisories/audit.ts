@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { ROOT } from '../root.ts';
 
-/** A known vulnerability of a shipped package. */
+/** A known vulnerability of a published package. */
 interface Advisory {
   readonly package: string;
   readonly versions: string;
@@ -10,13 +10,13 @@ interface Advisory {
   readonly url: string;
 }
 
-/** The result of an audit of all shipped packages. */
+/** The result of an audit of all published packages. */
 export type Audit =
   | { readonly outcome: 'clean'; readonly packages: number }
   | { readonly outcome: 'found'; readonly advisories: readonly Advisory[] }
   | { readonly outcome: 'unanswered'; readonly because: string };
 
-/** The fields of `pnpm audit --json` that are used. */
+/** The fields of `pnpm audit --json` that this script reads. */
 interface Report {
   readonly advisories: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly metadata?: { readonly totalDependencies?: number };
@@ -49,18 +49,20 @@ export function readAudit(printed: string, said: string): Audit {
   return { outcome: 'clean', packages: report.metadata?.totalDependencies ?? 0 };
 }
 
-/** Requests the advisories of all packages that the published ones depend on. @param more arguments of `pnpm audit` */
+/** Requests the advisories for all dependencies of published packages. @param more Additional arguments of `pnpm audit` */
 export function audit(more: readonly string[] = []): Promise<Audit> {
   const args = ['-y', 'pnpm@12.21.0', 'audit', '--prod', '--json', ...more];
   return new Promise((resolve) => {
-    // The exit code is 1 for a finding and also for a registry that does not answer, so the output decides.
+    // The exit code is 1 for a vulnerability, and also if the registry does not answer. So the output is parsed instead.
     execFile('npx', args, { cwd: ROOT, maxBuffer: 1 << 26 }, (_error, printed, said) =>
       resolve(readAudit(printed, said)),
     );
   });
 }
 
-/** The text for an audit, and the exit code: 1 for a finding, and with `strict` also without a result. */
+/**
+ * The text for an audit, and the exit code. It is 1 for a vulnerability. With `strict`, it is also 1 if there is no result.
+ */
 export function verdict(audit: Audit, strict: boolean): { readonly text: string; readonly code: 0 | 1 } {
   if (audit.outcome === 'clean') return { text: `no advisory exists for the ${audit.packages} packages`, code: 0 };
   if (audit.outcome === 'unanswered') {

@@ -1,20 +1,20 @@
-/** A program that is shipped: where it starts, and the files it reads next to its code. */
+/** A published program: its start module, and the files that it reads. */
 export interface Binary {
-  /** Name of the command, and of the image if the program runs in a cluster. */
+  /** The name of the command. If the program runs in a cluster, it is also the name of the image. */
   readonly name: string;
-  /** Folder of the package, from the repository's root. */
+  /** The folder of the package, relative to the root of the repository. */
   readonly folder: string;
-  /** Module whose start is the program, from the package's folder. */
+  /** The start module of the program, relative to the folder of the package. */
   readonly entry: string;
-  /** How other programs find it: `import.meta.resolve`. */
+  /** The specifier with which other programs find it: `import.meta.resolve`. */
   readonly specifier: string;
-  /** Folders of the package that it reads at run time. */
+  /** Folders of the package that the program reads at run time. */
   readonly assets: readonly string[];
-  /** Whether it runs in a cluster, and so has an image. */
+  /** Whether the program runs in a cluster, so that it needs an image. */
   readonly image: boolean;
-  /** Whether it has the flags of `@mcm/kube`'s binaries. */
+  /** Whether the program has the common flags of `@mcm/kube`. */
   readonly controller: boolean;
-  /** A command line that runs most of the code, needs no environment, and ends with the same output. Absent for controllers. */
+  /** A command line that runs most of the code, needs no environment, and always prints the same. Absent for controllers. */
   readonly sample: readonly string[];
 }
 
@@ -30,7 +30,7 @@ const binary = (name: string, folder: string, specifier: string, more: Partial<B
   ...more,
 });
 
-/** All programs but `mcm-conformance`, which runs an author's modules and must share its packages with them. */
+/** All programs except `mcm-conformance`. It runs the modules of driver authors, and must share its packages with them. */
 export const BINARIES: readonly Binary[] = [
   binary('machine-controller-manager', 'apps/machine-controller-manager', '@mcm/machine-controller-manager/main', {
     image: true,
@@ -50,16 +50,16 @@ export const BINARIES: readonly Binary[] = [
   binary('cloud-emulator', 'apps/cloud-emulators', '@mcm/cloud-emulators/main'),
   binary('control-plane', 'packages/control-plane', '@mcm/control-plane/main'),
   binary('mcm', 'apps/mcm', '@mcm/cli', {
-    // For the dashboard in a cluster.
+    // The dashboard runs in a cluster.
     image: true,
     controller: false,
     assets: ['../../packages/conformance/examples', '../machine-config-controller/templates'],
-    // With --help it would load words and flags alone.
+    // With --help, it would load only the commands and flags.
     sample: ['config', 'render', '.'],
   }),
 ];
 
-/** The binary of a name. Throws an error that lists those there are. */
+/** The program with this name. Throws an error with the known names if it does not exist. */
 export function binaryNamed(name: string): Binary {
   const found = BINARIES.find((each) => each.name === name);
   if (found) return found;

@@ -2,7 +2,7 @@ import { builtinModules, isBuiltin } from 'node:module';
 import type { Plugin } from 'esbuild';
 
 const NAMESPACE = 'builtin';
-/** The expression for a module of Node.js in bundled code. */
+/** The expression that loads a module of Node.js in bundled code. */
 const ASKED = 'process.getBuiltinModule';
 
 /** The exported names of a module. */
@@ -11,7 +11,7 @@ const named = (module: string): readonly string[] =>
     (name) => /^[A-Za-z_$][\w$]*$/.test(name) && name !== 'default',
   );
 
-/** A Node.js module as a module of the bundle. The bundler drops the names that are not imported. */
+/** The code for a module of Node.js in the bundle. The bundler removes the names that are not imported. */
 const contentsOf = (module: string): string =>
   [
     `const all = ${ASKED}('${module}');`,
@@ -21,8 +21,8 @@ const contentsOf = (module: string): string =>
   ].join('\n');
 
 /**
- * Imports only the used names of Node.js modules. An import reads every name of a module. For `node:http` this loads the clients of WebSocket
- * and EventSource, which no program uses, and takes a tenth of the start of a controller.
+ * Reads only the used names of Node.js modules, because an import reads every name of a module. For `node:http`, this loads
+ * the clients of WebSocket and EventSource, which no program uses. It takes a tenth of the start of a controller.
  */
 export const builtins: Plugin = {
   name: 'builtins',

@@ -14,12 +14,12 @@ import { billOfMaterials, componentsOf } from './sbom/sbom.ts';
 import { slimSdks } from './slim-sdks.ts';
 import { commandOf, startApart } from './start-apart.ts';
 
-/** A program as a bundle. */
+/** A bundled program. */
 export interface Bundle {
   readonly binary: Binary;
   readonly version: string;
   readonly license: string;
-  /** Contains `package.json`, `dist`, `sbom.cdx.json`, the licenses and the assets. */
+  /** The folder with `package.json`, `dist`, `sbom.cdx.json`, the licenses and the assets. */
   readonly folder: string;
   /** `dist/main.js`, the file to run. */
   readonly file: string;
@@ -27,11 +27,14 @@ export interface Bundle {
   readonly program: string;
   /** The size of the program in bytes. */
   readonly bytes: number;
-  /** Packages of other authors in the bundle, as paths below `node_modules`. */
+  /** Third-party packages in the bundle, as paths below `node_modules`. */
   readonly packages: readonly PackageIn[];
 }
 
-/** Programs find each other and their assets relative to themselves: `<name>/dist/main.js`. A URL, as of the program of another author, remains. */
+/**
+ * The code with which programs find each other and their assets by relative paths: `<name>/dist/main.js`. A URL is returned
+ * unchanged, such as that of a third-party program.
+ */
 function resolver(): string {
   const programs = Object.fromEntries(BINARIES.map(({ specifier, name }) => [specifier, `../../${name}/dist/main.js`]));
   return [
@@ -43,7 +46,7 @@ function resolver(): string {
 
 const inNodeModules = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//;
 
-/** The generated script of the dashboard, which contains packages without importing them. */
+/** The generated script of the dashboard. It contains packages, but does not import them. */
 const PAGE = 'apps/dashboard/src/generated/page.ts';
 
 function packagesOf({ inputs }: Metafile): readonly PackageIn[] {
@@ -59,7 +62,10 @@ function packagesOf({ inputs }: Metafile): readonly PackageIn[] {
   return [...found.values()].toSorted((a, b) => (a.folder < b.folder ? -1 : 1));
 }
 
-/** The folder of a package of the dashboard's page. A dependency of its dependency is next to that. */
+/**
+ * The folder of a package in the page of the dashboard. An indirect dependency is in the same `node_modules` as the package
+ * that needs it.
+ */
 function packageFolder(name: string): string {
   const own = join(ROOT, 'apps/dashboard/node_modules');
   const places = [
@@ -98,8 +104,8 @@ const SETTINGS = {
 } as const satisfies BuildOptions;
 
 /**
- * Writes the output of esbuild for `given` into a folder. The build uses the same output path on all machines, because source maps contain
- * the paths of the sources relative to it.
+ * Writes the output of esbuild for `given` into a folder. The build uses the same output path on all machines, because
+ * source maps contain relative paths.
  */
 async function write(into: string, given: BuildOptions & { readonly outfile: string }): Promise<Metafile> {
   const outfile = join('dist/bundle', given.outfile);
@@ -109,9 +115,9 @@ async function write(into: string, given: BuildOptions & { readonly outfile: str
 }
 
 /**
- * Bundles a program with all its packages into `<into>/<name>/dist`: `main.js`, which sets V8 up, and `program.js` with its compile cache.
- * The same sources and the same Node.js give the same bytes on every machine. Identifiers keep their names, so that stacks are readable
- * without the source map.
+ * Bundles a program with all its packages into `<into>/<name>/dist`. `main.js` sets the options of V8, and `program.js` has
+ * a compile cache. The same sources and the same Node.js give the same bytes on every machine. Identifiers keep their names,
+ * so that stacks are readable without the source map.
  */
 export async function bundle(binary: Binary, into: string): Promise<Bundle> {
   const folder = join(into, binary.name);
@@ -135,7 +141,7 @@ export async function bundle(binary: Binary, into: string): Promise<Bundle> {
     define: {
       'import.meta.url': 'mcmUrl',
       'import.meta.resolve': 'mcmResolve',
-      // Leaves out undici's experimental HTTP parser.
+      // Removes the experimental HTTP parser of undici.
       esbuildDetection: 'true',
     },
     // A script instead of a module, because V8 can only cache the code of a script.

@@ -9,15 +9,15 @@ import type { Binary } from './binaries.ts';
 const COMPILED = `program.${process.version}-${process.arch}.cache`;
 
 /**
- * Flags that make the output reproducible: fixed seeds, no code aging, a single thread, and enough memory. V8 writes the gaps between its
- * fields with old content of the memory, so memory must not be reused.
+ * Flags that make the output reproducible: fixed seeds, no code aging, a single thread, and enough memory. V8 writes unused
+ * bytes between its fields with old content of the memory, so memory must not be reused.
  */
 const STEADY = [
   ...['--hash-seed=1', '--random-seed=1', '--no-flush-bytecode', '--single-threaded'],
   ...['--min-semi-space-size=256', '--max-semi-space-size=256', '--initial-old-space-size=2000'],
 ];
 
-/** The position of the flags of V8 in the cache, four bytes. V8 only accepts a cache with its own flags. */
+/** The position in the cache of V8's flags, which are four bytes. V8 accepts a cache only if its flags are the same. */
 const NOTED_FLAGS = 12;
 
 /** Runs before the program, and stores the compiled code when it ends. */
@@ -34,7 +34,7 @@ const KEEPER = `
   syncBuiltinESMExports();
 `;
 
-/** No server listens at this address. */
+/** A kubeconfig with an address without a server. */
 const KUBECONFIG = JSON.stringify({
   apiVersion: 'v1',
   kind: 'Config',
@@ -44,16 +44,16 @@ const KUBECONFIG = JSON.stringify({
   contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
 });
 
-/** A start that ends by itself at the same point every time: the kubeconfig of the second cluster is missing. */
+/** The arguments of a start that always ends at the same point: the kubeconfig of the second cluster is missing. */
 const FLAGS = ['--target-kubeconfig=target', '--control-kubeconfig=not-there', '--namespace=default'];
 
-/** The compiled code of a program after a run with these arguments. Throws when the program never ran. */
+/** The compiled code of a program after a run with these arguments. Throws an error if the program did not run. */
 async function compiledBy(args: readonly string[], cwd: string): Promise<Buffer> {
   const kept = join(cwd, 'kept');
   await rm(kept, { force: true });
   const keeper = `--import=data:text/javascript,${encodeURIComponent(KEEPER)}`;
   const options = { cwd, env: { PATH: process.env.PATH, MCM_KEEP_COMPILED: kept }, maxBuffer: 1 << 24 };
-  // The exit code is ignored, because one of the two runs ends with an error.
+  // The exit code is ignored, because one of the two runs always ends with an error.
   const said = await new Promise<string>((done) =>
     execFile(process.execPath, [keeper, ...args], options, (_error, _out, log) => done(log)),
   );
@@ -61,7 +61,10 @@ async function compiledBy(args: readonly string[], cwd: string): Promise<Buffer>
   return readFile(kept);
 }
 
-/** Writes the compile cache of a bundle next to it: for a controller up to its clusters, for another program with its sample. */
+/**
+ * Writes the compile cache of a bundle next to it. A controller runs until it would connect to its clusters, and another
+ * program runs its sample.
+ */
 export async function compile({ controller, sample }: Binary, dist: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'mcm-compile-'));
   const main = resolve(dist, 'main.js');

@@ -8,8 +8,8 @@ const LAZY = /\b(?:load|createRequire\(import\.meta\.url\))\((['"][^'"]+['"])\)/
 const BLIND = /\b(?:load|createRequire\(import\.meta\.url\))\((?!['"])[^)]*\)(?= as )/;
 
 /**
- * Converts lazy loads to `require(…)`, which the bundler follows, and which still runs at its first use.
- * @throws Error for a name that is not known, because the bundle would not contain it
+ * Converts lazy loads to `require(…)`. The bundler follows it, and it still runs at the first use.
+ * @throws Error if the name is only known at run time, because the bundle would not contain the module
  */
 export function requireLazily(source: string): string {
   const [blind] = BLIND.exec(source) ?? [];
@@ -17,11 +17,13 @@ export function requireLazily(source: string): string {
   return source.replaceAll(LAZY, 'require($1)');
 }
 
-/** Escapes characters beyond ASCII. With one of them, Node.js needs two bytes per character for the whole file. */
+/**
+ * Escapes characters outside of ASCII. With one such character, Node.js needs two bytes per character for the whole file.
+ */
 export const toAscii = (source: string): string =>
   source.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** `const { KubeConfig } = await import('…')`: imports named parts of a large package. */
+/** Matches an import of some names of a large package: `const { KubeConfig } = await import('…')`. */
 const PARTS = /\bconst \{ ([\w, ]+) \} = await import\('([^'.][^']*)'\)/g;
 const PART_PREFIX = 'parts-of:';
 
@@ -32,12 +34,12 @@ export const importParts = (source: string): string =>
     return `const { ${names} } = await import('${PART_PREFIX}${list.join(',')}:${from}')`;
   });
 
-/** The modules of parts of a large package. Its main module would include everything: 5 MB of models. */
+/** The modules with parts of a large package. Its main module would include all models, which are 5 MB. */
 const SIDE_DOORS: Readonly<Record<string, string>> = {
   'KubeConfig:@kubernetes/client-node': '@kubernetes/client-node/dist/config.js',
 };
 
-/** The client of EC2 has one file for each command. Its main file holds all commands, which are over 700. */
+/** The client of EC2. Each command is in its own file, and the main file contains all of them, which are over 700. */
 const EC2 = '@aws-sdk/client-ec2';
 
 function exportsOf(names: readonly string[], from: string): string {
@@ -48,15 +50,17 @@ function exportsOf(names: readonly string[], from: string): string {
   return `export { ${names.join(', ')} } from '${SIDE_DOORS[`${names.join(',')}:${from}`] ?? from}';`;
 }
 
-/** The generated client of the Kubernetes API. A kubeconfig needs only its connection, and no models. */
+/** The generated client of the Kubernetes API. A kubeconfig needs only its connection, but no models. */
 const GENERATED_CLIENT = /\/@kubernetes\/client-node\/dist\/gen\/index\.js$/;
 const CONNECTION_ONLY =
   "export * from './configuration.js'; export * from './servers.js'; export * from './http/http.js';";
 
-/** The only third-party package with these characters in patterns, which the bundler does not escape. */
+/**
+ * The only third-party package whose regular expressions contain such characters. The bundler does not escape them there.
+ */
 const BEYOND_ASCII = /\/node_modules\/liquidjs\/.*\.m?js$/;
 
-/** Makes the bundler follow lazy loads of the workspace, and omit the parts that are not named. */
+/** A plugin with which the bundler follows the lazy loads of the workspace, and omits unused parts. */
 export const lazyLoads: Plugin = {
   name: 'lazy-loads',
   setup(build) {

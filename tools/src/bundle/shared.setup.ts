@@ -10,24 +10,25 @@ import { ROOT } from '../root.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The address that returns the folder of all programs; see `shared.ts`. */
+    /** The URL that returns the folder of all programs; see `shared.ts`. */
     bundles: string;
   }
 }
 
-/** The output of the task `programs`, on which turbo's tasks with programs depend. */
+/** The output of the task `programs`. Tasks of turbo that need the programs depend on it. */
 const BUILT = join(ROOT, 'tools/node_modules/.cache/programs');
 
 /**
- * Runs once in addition to all test files. It bundles every program at the first request, and returns the same folder to all files.
- * Otherwise each file that starts programs would build them again. In a task of turbo, it copies the programs that another task has built.
+ * Runs once for all test files. At the first request, it bundles every program, and it returns the same folder to all files.
+ * Otherwise, each file that starts programs would build them again. In a task of turbo, it copies the programs that another
+ * task has built.
  */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   let folder: string | undefined;
   let made: Promise<string> | undefined;
   const ended = new AbortController();
   const make = async (): Promise<string> => {
-    // Outside of any node_modules, so that a bundle must be complete.
+    // The folder is outside of any node_modules, so that a bundle must contain all packages.
     folder = await mkdtemp(join(tmpdir(), 'mcm bundles '));
     if (process.env.TURBO_HASH !== undefined) {
       await cp(BUILT, folder, { recursive: true });

@@ -5,7 +5,7 @@ import { BINARIES, binaryNamed } from './binaries.ts';
 
 export { BINARIES };
 
-/** The folder of all shipped programs, bundled once for all test files. Tests must not change its content. */
+/** The folder of all bundled programs. They are bundled once for all test files. Tests must not change them. */
 export async function sharedBundles(): Promise<string> {
   const answer = await fetch(inject('bundles'));
   const text = await answer.text();
@@ -13,13 +13,13 @@ export async function sharedBundles(): Promise<string> {
   return text;
 }
 
-/** The file of a shipped program, which starts four times as fast as its sources. */
+/** The file of a bundled program, which starts four times as fast as its source files. */
 export const sharedBundle = async (name: string): Promise<string> =>
   join(await sharedBundles(), binaryNamed(name).name, 'dist/main.js');
 
 /**
- * Resolves the specifiers of programs to bundles: `resolve('@mcm/provider-local/main')` is the URL of its bundle. It replaces
- * `import.meta.resolve`, which finds the sources.
+ * Returns a function that resolves the specifiers of programs to bundles: `resolve('@mcm/provider-local/main')` is the URL
+ * of its bundle. It replaces `import.meta.resolve`, which would find the source files.
  */
 export async function sharedResolver(): Promise<(module: string) => string> {
   const folder = await sharedBundles();

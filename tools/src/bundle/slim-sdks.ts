@@ -3,13 +3,13 @@ import { OPERATION_GROUPS } from '@mcm/provider-azure';
 import { type Description, slimDescriptions } from '@mcm/provider-gcp';
 import type { Plugin } from 'esbuild';
 
-/** A client of Azure's SDK makes every group of its operations in its constructor, so that the bundler can leave out none. */
+/** The constructor of an Azure client uses all groups of operations, so the bundler cannot omit any. */
 const AZURE_CLIENT = /\/@azure\/arm-(compute|network)\/dist\/esm\/\w+ManagementClient\.js$/;
 const GROUP = /this\.(\w+)\s*=\s*_get\w+Operations\(this\._client\);/g;
 
 /**
- * Takes the groups of operations that no driver uses out of the source of a client.
- * @throws Error for a group to keep that the client does not have: the program would fail at its first call
+ * Removes the groups of operations that no driver uses from the source of a client.
+ * @throws Error if a used group does not exist in the client, because the program would fail at its first call
  */
 export function slimAzure(source: string, kept: readonly string[]): string {
   const known = new Set([...source.matchAll(GROUP)].map(([, name]) => name));
@@ -18,10 +18,10 @@ export function slimAzure(source: string, kept: readonly string[]): string {
   return source.replaceAll(GROUP, (all, name: string) => (kept.includes(name) ? all : ''));
 }
 
-/** Descriptions of all messages of Compute Engine: 12 MB. */
+/** The descriptions of all messages of Compute Engine, which are 12 MB. */
 const GCE_DESCRIPTIONS = /\/@google-cloud\/compute\/build\/protos\/protos\.json$/;
 
-/** The runtime of Google's SDK without gRPC: the part that carries JSON. */
+/** The runtime of Google's SDK. Only its part for JSON is bundled, without gRPC. */
 const GAX = /\/google-gax\/build\/src\/index\.js$/;
 const GAX_WITHOUT_GRPC = [
   "exports.fallback = require('./fallback.js');",
@@ -29,27 +29,30 @@ const GAX_WITHOUT_GRPC = [
   'exports.decodeAnyProtosInArray = (all) => all;',
 ].join('\n');
 
-/** The driver gets its tokens by itself; nothing in the program can ask for one in another way. */
+/** The login library of Google. The driver requests its tokens without it. */
 const GOOGLE_LOGINS = /\/google-auth-library\/build\/src\/index\.js$/;
 const NO_LOGINS =
   "exports.GoogleAuth = class { constructor() { throw new Error('this program has no logins of Google'); } };";
 
-/** The login chain of the driver uses the transport of the driver. The chain of the SDK would open other sockets. */
+/**
+ * The login chain of the AWS SDK. The driver has its own chain, which uses its transport. The chain of the SDK would open
+ * other sockets.
+ */
 const AWS_LOGINS = /\/@aws-sdk\/credential-provider-node\/dist-(cjs|es)\/index\.js$/;
 const NO_AWS_LOGINS =
   "exports.defaultProvider = () => async () => { throw new Error('this program has no logins of the AWS SDK'); };";
 
-/** Messages of gRPC services that the driver does not call. The library reads them only when one of these is called. */
+/** Messages of gRPC services that the driver does not call. The library only reads them for a call of these services. */
 const GAX_PROTOS = /\/google-gax\/build\/protos\/(iam_service|locations|operations)\.js$/;
 
-/** Descriptions of all messages of EC2: 1.3 MB, one statement for each. */
+/** The descriptions of all messages of EC2: 1.3 MB, with one statement for each message. */
 const EC2_DESCRIPTIONS = /\/@aws-sdk\/client-ec2\/dist-es\/schemas\/schemas_0\.js$/;
 const DESCRIPTION = /^((?:export )?var [\w$]+ = )(\[.*?\]);$/gms;
 
 /**
- * Marks the descriptions of messages as free of side effects, so that the bundler omits unused descriptions. By
- * itself the bundler keeps them all, because their keys are computed.
- * @throws Error if the source has another form: the program would hold all descriptions
+ * Marks the descriptions of messages as free of side effects, so that the bundler omits unused ones. Otherwise it keeps them
+ * all, because their keys are computed.
+ * @throws Error if the source has another form, because the program would contain all descriptions
  */
 export function slimAws(source: string): string {
   const slim = source.replaceAll(DESCRIPTION, '$1/* @__PURE__ */ (() => $2)();');
@@ -57,18 +60,21 @@ export function slimAws(source: string): string {
   return slim;
 }
 
-/** Texts of errors in all languages: 300 kB. Errors of this product are in English. */
+/** The error texts in all languages, which are 300 kB. The errors of this product are in English. */
 const ZOD_LOCALES = /\/zod\/v4\/locales\/index\.js$/;
 const ENGLISH_ONLY = "export { default as en } from './en.js';";
 
-/** The parts of undici that `undiciParts` of `@mcm/kube` uses. The rest (fetch, WebSocket, mocks, caches) is 500 kB. */
+/**
+ * The main module of undici. Only the parts in `undiciParts` of `@mcm/kube` are bundled. The others (fetch, WebSocket,
+ * mocks, caches) are 500 kB.
+ */
 const UNDICI = /\/undici\/index\.js$/;
 const CONNECTIONS_ONLY = [
   "exports.Pool = require('./lib/dispatcher/pool.js');",
   "exports.ProxyAgent = require('./lib/dispatcher/proxy-agent.js');",
 ].join('\n');
 
-/** Leaves out the parts of the clouds' SDKs and of other large libraries that the programs do not use. */
+/** A plugin that omits unused parts of the clouds' SDKs and of other large libraries. */
 export const slimSdks: Plugin = {
   name: 'slim-sdks',
   setup(build) {

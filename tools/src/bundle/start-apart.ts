@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import type { Plugin } from 'esbuild';
 
-/** The module that `main.ts` of every program loads after the setup of V8. */
+/** The module that `main.ts` of every program loads after it has set the options of V8. */
 const COMMAND = './command.ts';
 
-/** The module that is all of a program but its start. */
+/** The module with the whole program except its start. */
 export const commandOf = (entry: string): string => entry.replace(/main\.ts$/, 'command.ts');
 
-/** Leaves the start of a program alone in its file, and has it run the file with the rest. */
+/** A plugin that bundles only the start of a program in one file. The start then loads a second file with the rest. */
 export const startApart: Plugin = {
   name: 'start-apart',
   setup(build) {

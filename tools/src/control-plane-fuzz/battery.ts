@@ -6,7 +6,7 @@ import type { Answer, Step } from './requests/step.ts';
 export interface Case {
   readonly name: string;
   readonly cleanup?: readonly string[];
-  /** Why the recording ended before its time. */
+  /** The reason why the recording ended early. */
   readonly broken?: string;
   readonly steps: readonly Step[];
 }
@@ -17,11 +17,11 @@ export interface Fixture {
   readonly ready: string;
 }
 
-/** Where an answer differs: path, recorded value, value of the plane. */
+/** A difference between answers: path, recorded value, value of the control plane. */
 type Diff = readonly [path: string, expected: unknown, actual: unknown];
 
 export interface Failure {
-  /** Counted from 1; 0 for the set-up of a case. */
+  /** The number of the step. The first is 1; 0 is the set-up of a case. */
   readonly step: number;
   readonly what: string;
   readonly diffs: readonly Diff[];
@@ -32,7 +32,7 @@ interface Report {
   readonly results: readonly { readonly name: string; readonly failures?: readonly Failure[] }[];
 }
 
-/** The functions of the runner of the battery (`replay.mjs`) that the fuzzer uses: send, normalize, compare. */
+/** The functions of the battery's runner (`replay.mjs`) that the fuzzer uses: send, normalize, compare. */
 export interface Runner {
   runBattery(options: Record<string, unknown>): Promise<Report>;
   handlerTransport(handler: (request: Request) => Promise<Response>, options: { token: string }): unknown;
@@ -45,13 +45,16 @@ const BATTERY = new URL('../../../packages/control-plane/testdata/battery/', imp
 export const loadRunner = async (): Promise<Runner> =>
   (await import(/* @vite-ignore */ new URL('replay.mjs', BATTERY).href)) as Runner;
 
-/** The custom kinds of the battery. */
+/** The custom resource kinds of the battery. */
 export function batteryFixtures(): readonly Fixture[] {
   const file = readFileSync(new URL('cases/custom-resources.json', BATTERY), 'utf8');
   return (JSON.parse(file) as { readonly fixtures: readonly Fixture[] }).fixtures;
 }
 
-/** Ends a case before the request that broke the connection: a server that panics gives no answer. @throws Error when it was the first */
+/**
+ * Ends a case before the request that broke the connection. A server that panics gives no answer. @throws Error if this was
+ * the first request
+ */
 function cutAt(whole: Case, failure: Failure | undefined): Case {
   if (failure === undefined) return whole;
   const why = String(failure.diffs[0]?.[2]);
@@ -60,15 +63,17 @@ function cutAt(whole: Case, failure: Failure | undefined): Case {
   return { ...whole, steps, broken: why };
 }
 
-/** A server that plays cases. */
+/** A server to which cases are sent. */
 export interface Player {
-  /** Sends the requests of the cases and returns the cases with their answers. */
+  /** Sends the requests of the cases. Returns the cases with their answers. */
   record(cases: readonly Case[]): Promise<readonly Case[]>;
-  /** Sends the requests of recorded cases and returns what differs, by the name of the case. */
+  /** Sends the requests of recorded cases. Returns the differences, by the name of the case. */
   compare(cases: readonly Case[]): Promise<ReadonlyMap<string, readonly Failure[]>>;
 }
 
-/** Plays cases through `transport`, `jobs` at once. Fixtures are installed once and stay. */
+/**
+ * Sends cases through `transport`, with at most `jobs` of them at the same time. The fixtures are installed once and stay.
+ */
 export function createPlayer(
   runner: Runner,
   transport: unknown,
@@ -99,7 +104,8 @@ export function createPlayer(
       return new Map(
         results.map(({ name, failures = [] }) => [
           name,
-          // A value to keep that an answer lacks is missing on both sides, or the answer differs as well.
+          // If an answer lacks a value that later steps need, the answer of the other server lacks it too, or there is
+          // another difference.
           failures.filter(({ diffs }) => !diffs[0]?.[0].startsWith('capture ')),
         ]),
       );

@@ -6,23 +6,29 @@ import type { Schemas } from './requests/schema.ts';
 import type { Step } from './requests/step.ts';
 import { createValid, isGuarded, nextSteps, review, type Source } from './requests/steps.ts';
 
-/** Requests of a case: enough for objects to meet, few enough that one difference hides little. */
+/**
+ * The number of requests in a case. It is large enough that objects affect each other, and small enough that a difference
+ * hides few others.
+ */
 const STEPS = 20;
-/** Distance between the seeds of two runs: no run has as many cases. */
+/** The distance between the seeds of two runs. It is larger than the number of cases in a run. */
 const STRIDE = 1_000_003;
-/** Kinds whose admission reads a cache of the real server: only next to themselves, or answers depend on its delay. */
+/**
+ * Kinds whose admission reads a cache of the real server. A case with such a kind has no other kind, because answers would
+ * depend on the delay of the cache.
+ */
 const ALONE = new Set(['LimitRange', 'ResourceQuota']);
 
 const isStep = (step: Step): boolean => step.request !== undefined;
 
-/** The requests of a case. */
+/** The number of requests in a case. */
 export const requestsOf = ({ steps }: Case): number => steps.filter(isStep).length;
 
-/** The case `index` of `seed`: always the same. */
+/** Creates the case `index` of `seed`. The result is always the same. */
 export function caseOf(seed: number, index: number, all: readonly Kind[], schemas: Schemas, samples: Samples): Case {
   const draw = createDraw(seededRandom(seed * STRIDE + index));
   const source: Source = { draw, schemas, samples };
-  // Every kind has its turn; a second one meets it in a third of the cases.
+  // Each kind is used in turn. In a third of the cases, there is also a second kind.
   const first = all[index % all.length] as Kind;
   const second = draw.pick(all);
   const kinds = draw.chance(0.3) && !ALONE.has(first.kind) && !ALONE.has(second.kind) ? [first, second] : [first];
@@ -38,7 +44,7 @@ export function caseOf(seed: number, index: number, all: readonly Kind[], schema
     else steps.push(...nextSteps(source, draw.pick(kinds)));
   }
   if (watched) steps.push({ events: 'w' });
-  // No controller empties namespaces: ports and addresses of Services must be free for the next case.
+  // No controller deletes the objects of a namespace. The ports and addresses of Services must be free for the next case.
   const cleanup = kinds
     .filter(({ resource }) => resource === 'services')
     .map(({ collection }) => `DELETE ${collection}`);

@@ -117,5 +117,5 @@ try {
   await real.close();
   await plane.close();
 }
-// Connections that are kept open would hold the process.
+// Open keep-alive connections would keep the process running.
 process.exit();

@@ -2,14 +2,14 @@ import type { Case, Fixture, Runner } from './battery.ts';
 import type { Outcome } from './run.ts';
 import type { Difference } from './verdict.ts';
 
-/** Longer values of an answer are cut in a report. */
+/** Maximum length of a value in a report. */
 const SHOWN = 500;
 
 const cut = (value: unknown): string => (JSON.stringify(value) ?? '(absent)').slice(0, SHOWN);
 
 const numberOf = ({ case: { name } }: Difference): string => /case (\d+)/.exec(name)?.[1] ?? '';
 
-/** The differences by class, the most frequent first. */
+/** The differences by class, with the most frequent first. */
 export const classesOf = (found: readonly Difference[]): readonly (readonly [string, readonly Difference[]])[] =>
   [...Map.groupBy(found, (difference) => difference.class)].toSorted(([, a], [, b]) => b.length - a.length);
 
@@ -22,7 +22,7 @@ const diffLines = ({ failure }: Difference, indent: string): readonly string[] =
       `${indent}  + ${cut(actual)}`,
     ]);
 
-/** The request of a difference and where the answers differ. */
+/** The request of a difference, and the paths at which the answers differ. */
 function detailLines(difference: Difference): readonly string[] {
   const { body, text, headers } = difference.case.steps[difference.step] ?? {};
   const sent = text ?? (body === undefined ? '' : JSON.stringify(body));
@@ -32,7 +32,7 @@ function detailLines(difference: Difference): readonly string[] {
   ];
 }
 
-/** One line a class, and one of the whole seed at the end. */
+/** One line for each class, and a last line for the whole seed. */
 export function reportLines(seed: number, outcome: Outcome, details: boolean): readonly string[] {
   const classes = classesOf(outcome.found);
   const { requests, compared, broken, found, unsteady, excused, next } = outcome;
@@ -58,6 +58,6 @@ export const shrunkLines = (difference: Difference, runner: Runner): readonly st
   runner.pretty(difference.case),
 ];
 
-/** A file of the battery that holds the cases. */
+/** The text of a battery file with the cases. */
 export const batteryFile = (runner: Runner, fixtures: readonly Fixture[], cases: readonly Case[]): string =>
   `${runner.pretty({ category: 'fuzz', about: 'Cases that the fuzzer found.', server: 'kube-apiserver v1.36.3', fixtures, cases })}\n`;

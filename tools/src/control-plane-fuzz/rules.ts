@@ -3,19 +3,19 @@ import type { Difference } from './verdict.ts';
 /** An intended difference. */
 export interface Rule {
   readonly name: string;
-  /** Why the answers differ. */
+  /** The reason for the difference. */
   readonly reason: string;
   matches(difference: Difference): boolean;
 }
 
-/** The cell of a Table that lists the ports of a Service, with a node port that the server has picked. */
+/** Matches a node port that the server has chosen, in the table cell with the ports of a Service. */
 const PICKED = /:3[0-2]\d{3}(?=\/)/g;
 const withoutPicked = (value: unknown): unknown => (typeof value === 'string' ? value.replace(PICKED, ':0') : value);
 
-/** The largest difference of time between two answers to one request. */
+/** The largest time difference between the two answers to a request. */
 const CLOCKS_MS = 60_000;
 
-/** The rules, each as narrow as its reason. */
+/** The rules. Each one covers only what its reason explains. */
 const rules: readonly Rule[] = [
   {
     name: 'node ports in Tables',

@@ -6,18 +6,18 @@ import { ruleOf } from './rules.ts';
 import { type Try, tryWith } from './shrink.ts';
 import { type Difference, firstDifference } from './verdict.ts';
 
-/** Cases that are sent together. */
+/** The number of cases that are sent together. */
 const BATCH = 24;
-/** How often a case with a difference is played again. */
+/** The number of times that a case with a difference is sent again. */
 const REPLAYS = 2;
 
 export interface Run {
   readonly seed: number;
-  /** Requests to send at least; the last case is played to its end. */
+  /** The minimum number of requests. The last case is always completed. */
   readonly requests: number;
-  /** Number of the first case. */
+  /** The number of the first case. */
   readonly from?: number;
-  /** Play this case alone. */
+  /** If set, only this case is sent. */
   readonly only?: number | undefined;
   readonly kinds: readonly Kind[];
   readonly schemas: Schemas;
@@ -28,23 +28,27 @@ export interface Run {
 
 export interface Outcome {
   readonly requests: number;
-  /** Requests up to the first difference of their case. Later requests start from different states. */
+  /**
+   * The number of requests up to the first difference of their case. Later requests are not compared, because the servers
+   * then have different states.
+   */
   readonly compared: number;
-  /** Cases in which the real server broke the connection. */
+  /** Cases during which the real server closed the connection. */
   readonly broken: readonly Case[];
   readonly found: readonly Difference[];
   /**
-   * Differences that did not repeat. The times of managers are whole seconds, and managers are sorted by them. If a write changes only
-   * this order, it makes a new version. The answers of one server therefore depend on the moment of the requests.
+   * Differences that did not occur again. The times of field managers are in seconds, and the managers are sorted by them. A
+   * write that only changes this order creates a new version. So the answers of one server depend on the time of the
+   * requests.
    */
   readonly unsteady: readonly Difference[];
-  /** How many differences each rule explains. */
+  /** The number of differences that each rule explains. */
   readonly excused: ReadonlyMap<string, number>;
-  /** Number of the case after the last one. */
+  /** The number of the next case. */
   readonly next: number;
 }
 
-/** Plays the cases of one seed on both servers. */
+/** Sends the cases of one seed to both servers. */
 export async function playSeed(run: Run): Promise<Outcome> {
   const { seed, kinds, schemas, samples, real, plane } = run;
   const found: Difference[] = [];
@@ -81,7 +85,7 @@ export async function playSeed(run: Run): Promise<Outcome> {
 
 const upTo = (whole: Case, step: number): Case => ({ ...whole, steps: whole.steps.slice(0, step + 1) });
 
-/** Whether a difference also occurs when its case is played again. */
+/** Whether a difference occurs again when its case is sent again. */
 async function repeats(difference: Difference, attempt: Try): Promise<boolean> {
   for (let replay = 0; replay < REPLAYS; replay += 1)
     if ((await attempt(difference.case))?.class === difference.class) return true;

@@ -7,15 +7,15 @@ import { batteryFixtures, createPlayer, type Fixture, type Player, type Runner }
 import { type Kind, readResources, readSamples, type Samples, sharedKinds } from './requests/kinds.ts';
 import { readSchemas, type Schemas } from './requests/schema.ts';
 
-/** The number of cases that a server runs concurrently. */
+/** The number of cases that a server runs at the same time. */
 const JOBS = 4;
-/** The number of retries for a document that a server is still composing. */
+/** The number of attempts to read a document that a server is still generating. */
 const ATTEMPTS = 40;
 const AGAIN_MS = 250;
 
 const again = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, AGAIN_MS));
 
-/** The custom kinds of the battery and of this project. */
+/** The custom resource kinds of the battery and of this project. */
 export const fixtures: readonly Fixture[] = [
   ...batteryFixtures(),
   ...[...crds, ...machineConfigCrds].map((crd) => ({
@@ -32,10 +32,10 @@ type Transport = (request: {
   readonly credential: 'admin';
 }) => Promise<{ readonly status: number; readonly stream: AsyncIterable<Uint8Array> }>;
 
-/** A server under comparison. */
+/** A server that is compared. */
 export interface Server {
   readonly player: Player;
-  /** Answers a GET with its JSON. */
+  /** Sends a GET, and returns the JSON of the answer. */
   get(path: string): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -66,25 +66,25 @@ export function serverOf(runner: Runner, transport: unknown, stop: () => Promise
   };
 }
 
-/** The embedded plane without its controllers. */
+/** The embedded control plane without its controllers. */
 export async function startPlane(runner: Runner): Promise<Server> {
   const plane = await startControlPlane({ controllers: false, adminToken: 'fuzz', trustInProcess: false });
   const transport = runner.handlerTransport((request) => plane.fetch(request), { token: plane.adminToken });
   return serverOf(runner, transport, () => plane.close());
 }
 
-/** A real kube-apiserver of the folder `assets`, with the plane's range of addresses for Services. */
+/** A real kube-apiserver from the folder `assets`. Its address range for Services is that of the embedded control plane. */
 export async function startReal(runner: Runner, assets: string): Promise<Server> {
   const real = await startRealApiServer(assets, { controllers: false, serviceCidr: '10.96.0.0/16' });
   const { users } = parse(real.kubeconfig) as {
     readonly users: readonly { readonly user: { readonly token: string } }[];
   };
   const token = users[0]?.user.token ?? '';
-  // The certificate of the server is new and self-signed.
+  // The certificate is self-signed and new at each start, so it is not verified.
   return serverOf(runner, runner.httpTransport({ server: real.url, insecure: true, token }), () => real.stop());
 }
 
-/** The schemas of all samples. Schemas of custom kinds are published some time after the kind is served. */
+/** The schemas of all samples. The server publishes the schema of a custom kind some time after it serves the kind. */
 async function schemasOf({ samples }: Samples, real: Server): Promise<Schemas> {
   for (let attempt = 1; ; attempt += 1) {
     const schemas = await readSchemas((path) => real.get(path));
@@ -97,14 +97,14 @@ async function schemasOf({ samples }: Samples, real: Server): Promise<Schemas> {
   }
 }
 
-/** The parts of a case. */
+/** The inputs that all cases share. */
 export interface Ground {
   readonly kinds: readonly Kind[];
   readonly schemas: Schemas;
   readonly samples: Samples;
 }
 
-/** Installs the custom kinds on both servers and reads the kinds of the real server. */
+/** Installs the custom kinds on both servers, and reads the kinds of the real server. */
 export async function prepare(real: Server, plane: Server): Promise<Ground> {
   const recorded = await real.player.record([{ name: 'custom kinds', steps: [] }]);
   await plane.player.compare(recorded);

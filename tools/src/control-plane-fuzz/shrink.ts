@@ -3,10 +3,10 @@ import { isJsonObject } from './requests/json.ts';
 import type { Step } from './requests/step.ts';
 import { type Difference, firstDifference } from './verdict.ts';
 
-/** The maximum number of smaller cases that are sent to the servers. */
+/** The maximum number of smaller cases that are tried. */
 const TRIALS = 150;
 
-/** Whether a case still shows the difference, at its last step. */
+/** Returns the difference if it still occurs at the last step of the case. */
 export type Try = (smaller: Case) => Promise<Difference | undefined>;
 
 export const tryWith =
@@ -18,7 +18,7 @@ export const tryWith =
     return firstDifference(recorded, failures);
   };
 
-/** Copies of a value that lack one of its parts, larger parts first. */
+/** Copies of a value that each lack one part. Copies without a large part come first. */
 function smaller(value: unknown): readonly unknown[] {
   if (Array.isArray(value))
     return [
@@ -34,7 +34,7 @@ function smaller(value: unknown): readonly unknown[] {
 
 const bare = ({ answer: _, ...step }: Step): Step => step;
 
-/** The smallest case that was found to show the same class of difference. */
+/** The smallest case with a difference of the same class. */
 export async function shrink(difference: Difference, attempt: Try): Promise<Difference> {
   let trials = 0;
   let best = difference;
@@ -47,7 +47,7 @@ export async function shrink(difference: Difference, attempt: Try): Promise<Diff
     return true;
   };
   await keep(difference.case.steps.slice(0, difference.step + 1));
-  // First removes runs of steps, then parts of the steps.
+  // Removes groups of consecutive steps first, and then parts of steps.
   for (let size = Math.max(1, best.step >> 1); size >= 1; size = size === 1 ? 0 : size >> 1)
     for (let at = 0; at + size < best.case.steps.length; )
       if (!(await keep(best.case.steps.toSpliced(at, size)))) at += size;

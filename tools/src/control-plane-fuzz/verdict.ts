@@ -5,13 +5,13 @@ import type { Answer, Step } from './requests/step.ts';
 /** The first difference of a case. */
 export interface Difference {
   readonly case: Case;
-  /** Index of the step, from 0. */
+  /** The index of the step. The first is 0. */
   readonly step: number;
   readonly request: string;
   readonly failure: Failure;
   readonly expected: Answer;
   readonly actual: Answer;
-  /** The class of the difference: the form of the request and the place of the difference. */
+  /** The class of the difference: the form of the request, and the path of the difference. */
   readonly class: string;
 }
 
@@ -28,12 +28,13 @@ const reasonOf = ({ body }: Answer): string => (isJsonObject(body) ? String(body
 const isRefusal = ({ status = 200, body }: Answer): boolean =>
   status >= 400 || (isJsonObject(body) && body['kind'] === 'Status' && body['status'] === 'Failure');
 
-/** Without indexes and keys, which differ from case to case. */
+/** Removes indexes and keys from a path, because they differ from case to case. */
 const general = (path: string): string =>
   path.replace(/\[[^\]]*\]/g, '[]').replaceAll(/[a-z]{0,2}-?\$\{id\}[\w.]*/g, 'ID');
 
 /**
- * The differences of two answers that matter to clients: status code, reason, the fields of the causes, and the object. Messages, headers and warnings are compared by the battery itself, one case at a time. Undefined: nothing.
+ * The differences between two answers that affect clients: the status code, the reason, the fields of the causes, and the
+ * object. The battery itself compares messages, headers and warnings, one case at a time. Undefined if there are none.
  */
 export function essenceOf({ diffs, answer }: Failure, expected: Answer): string | undefined {
   const actual = answer ?? {};
@@ -60,7 +61,7 @@ const formOf = ({ request = '', headers }: Step): string => {
   return [method, type, short].filter((each) => each !== '').join(' ');
 };
 
-/** The first step of a case with a significant difference, or undefined. */
+/** The first step of a case whose difference affects clients, or undefined. */
 export function firstDifference(recorded: Case, failures: readonly Failure[]): Difference | undefined {
   for (const failure of failures) {
     const index = failure.step - 1;

@@ -1,14 +1,14 @@
 /** The dependencies of a program or library. */
 export interface ElfNeeds {
-  /** Names of shared libraries, e.g. `libc.so.6`. */
+  /** The names of shared libraries, such as `libc.so.6`. */
   readonly libraries: readonly string[];
-  /** Path of the dynamic loader; undefined for a library. */
+  /** The path of the dynamic loader; undefined for a library. */
   readonly loader: string | undefined;
-  /** The name in OCI platforms. */
+  /** The name of the architecture in OCI platforms. */
   readonly architecture: string;
 }
 
-/** Numbers of machines (`e_machine`), and how OCI platforms name them. */
+/** The names in OCI platforms by the machine number (`e_machine`). */
 const ARCHITECTURES: Readonly<Record<number, string>> = { 21: 'ppc64le', 22: 's390x', 62: 'amd64', 183: 'arm64' };
 
 const LOAD = 1;
@@ -24,7 +24,7 @@ interface Segment {
   readonly size: number;
 }
 
-/** Numbers as the file's machine writes them: only s390x puts the big end first. */
+/** Reads numbers in the byte order of the file's machine. Only s390x is big-endian. */
 interface Numbers {
   u16(at: number): number;
   u32(at: number): number;
@@ -59,7 +59,7 @@ function segments({ u16, u32, u64 }: Numbers): readonly Segment[] {
 
 const textAt = (file: Buffer, at: number): string => file.toString('latin1', at, file.indexOf(0, at));
 
-/** Reads an executable or shared library of 64 bits (System V ABI). Throws for anything else. */
+/** Reads a 64-bit executable or shared library (System V ABI). Throws an error for any other file. */
 export function readElf(file: Buffer): ElfNeeds {
   if (file.toString('latin1', 0, 5) !== '\x7fELF\x02') throw new Error('not a 64-bit ELF file');
   const numbers = numbersOf(file);

@@ -5,20 +5,20 @@ import { type Config, type Descriptor, type Layer, Layout, type Manifest, MEDIA 
 import { NODE_PATH, NONROOT, nodeAlone, runtime } from './runtime.ts';
 import { archive, type Entry } from './tar.ts';
 
-/** The input of an image. */
+/** The inputs of an image. */
 export interface ImageSettings {
-  /** Node binaries, one for each architecture. */
+  /** The Node.js binaries, one for each architecture. */
   readonly nodes: readonly string[];
-  /** Folder of an OCI layout with a C library to build on; absent: the libraries of this machine. */
+  /** The folder of an OCI layout, whose image contains a C library. If absent, the libraries of this machine are used. */
   readonly base?: string | undefined;
-  /** Seconds since the epoch: the time of every file and of the image. */
+  /** Unix time in seconds. It is the time of every file and of the image. */
   readonly seconds: number;
 }
 
-/** Folder of the program in the image. */
+/** The folder of the program in the image. */
 const HOME = 'app';
 
-/** All files of a bundle except its source map, which is only needed to read stacks. */
+/** All files of a bundle, except its source map, which is only needed to read stacks. */
 async function programFiles({ folder }: Bundle): Promise<Entry[]> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = found.filter((each) => each.isFile() && !each.name.endsWith('.map'));
@@ -30,7 +30,7 @@ async function programFiles({ folder }: Bundle): Promise<Entry[]> {
   );
 }
 
-/** Copies the layers of a base for an architecture to another layout. */
+/** Copies the layers of a base image for one architecture to another layout. */
 async function baseLayers(folder: string, architecture: string, into: Layout): Promise<readonly Layer[]> {
   const base = new Layout(folder);
   for (const { digest } of await base.manifests()) {
@@ -47,7 +47,7 @@ async function baseLayers(folder: string, architecture: string, into: Layout): P
   throw new Error(`the base in ${folder} has no image for ${architecture}`);
 }
 
-/** The layers below the program: the base and Node.js. */
+/** The layers below the program: the base image and Node.js. */
 interface Below {
   readonly architecture: string;
   readonly layers: readonly Layer[];
@@ -60,9 +60,9 @@ async function putBelow(layout: Layout, node: string, { base, seconds }: ImageSe
 }
 
 /**
- * Writes an OCI image layout with an image of each program for each Node: its layers are the base, Node, and the program.
- * No container engine is needed, and the same inputs give the same bytes. Returns the manifests, which name program,
- * version and architecture.
+ * Writes an OCI image layout with an image for each program and each Node.js binary. The layers are the base image, Node.js
+ * and the program. It needs no container engine, and the same inputs give the same bytes. Returns the manifests with
+ * program, version and architecture.
  */
 export async function writeImages(
   bundles: readonly Bundle[],
@@ -84,7 +84,7 @@ export async function writeImages(
   return manifests;
 }
 
-/** Writes the content of an image without a base as plain files, for other tools that build images. */
+/** Writes the content of an image without a base image as files, for other tools that build images. */
 export async function writeRoot(bundle: Bundle, into: string, node: string): Promise<void> {
   const { entries } = await runtime(node);
   for (const { path, mode, data } of [...entries, ...(await programFiles(bundle))]) {
@@ -116,7 +116,7 @@ async function putManifest(
       User: `${NONROOT}:${NONROOT}`,
       Entrypoint: [`/${NODE_PATH}`, `/${HOME}/dist/main.js`],
       WorkingDir: '/',
-      // Two memory pools of the C library instead of one per thread: saves 5 MB.
+      // Two memory pools of the C library instead of one per thread. This saves 5 MB.
       Env: ['PATH=/usr/local/bin', 'NODE_ENV=production', 'MALLOC_ARENA_MAX=2'],
       Labels: labels,
     },

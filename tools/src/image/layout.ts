@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-/** Content of a layout, by its digest (OCI image spec, `descriptor`). */
+/** A reference to content of a layout by its digest (OCI image spec, `descriptor`). */
 export interface Descriptor {
   readonly mediaType: string;
   readonly digest: string;
@@ -17,19 +17,19 @@ interface Platform {
   readonly os: string;
 }
 
-/** A layer, and the digest of its archive before it was compressed. */
+/** A layer, and the digest of its uncompressed archive. */
 export interface Layer {
   readonly descriptor: Descriptor;
   readonly diffId: string;
 }
 
-/** An image manifest, as far as it is read here. */
+/** An image manifest, with the fields that are read here. */
 export interface Manifest {
   readonly config: Descriptor;
   readonly layers: readonly Descriptor[];
 }
 
-/** An image configuration, as far as it is read here. */
+/** An image configuration, with the fields that are read here. */
 export interface Config {
   readonly architecture: string;
   readonly rootfs: { readonly diff_ids: readonly string[] };
@@ -45,7 +45,7 @@ export const MEDIA = {
 
 const digestOf = (data: Uint8Array): string => `sha256:${createHash('sha256').update(data).digest('hex')}`;
 
-/** A folder in the form of the OCI image layout, version 1.0.0. */
+/** A folder in the OCI image layout, version 1.0.0. */
 export class Layout {
   readonly #folder: string;
 
@@ -57,7 +57,7 @@ export class Layout {
     return join(this.#folder, 'blobs', ...digest.split(':'));
   }
 
-  /** Reads content and holds it against its digest. */
+  /** Reads content and verifies its digest. */
   async read(digest: string): Promise<Buffer> {
     const data = await readFile(this.#path(digest));
     if (digestOf(data) !== digest) throw new Error(`${this.#path(digest)} does not match the digest in its name`);
@@ -68,7 +68,7 @@ export class Layout {
     return JSON.parse((await this.read(digest)).toString()) as T;
   }
 
-  /** The manifests of its index, including nested indexes. */
+  /** The manifests in the index of the layout, including nested indexes. */
   async manifests(): Promise<readonly Descriptor[]> {
     const top = JSON.parse(await readFile(join(this.#folder, 'index.json'), 'utf8')) as { manifests: Descriptor[] };
     const open = async (descriptor: Descriptor): Promise<readonly Descriptor[]> => {
@@ -90,13 +90,13 @@ export class Layout {
     return this.put(mediaType, Buffer.from(JSON.stringify(value)));
   }
 
-  /** Compresses an archive (no time and no name in the header) and keeps it. */
+  /** Compresses an archive and stores it. The header contains no time and no name. */
   async putLayer(archive: Buffer): Promise<Layer> {
     const descriptor = await this.put(MEDIA.layer, gzipSync(archive, { level: 6 }));
     return { descriptor, diffId: digestOf(archive) };
   }
 
-  /** Writes what makes the folder a layout. */
+  /** Writes the index, which makes the folder a layout. */
   async finish(manifests: readonly Descriptor[]): Promise<void> {
     const index = { schemaVersion: 2, mediaType: MEDIA.index, manifests };
     await writeFile(join(this.#folder, 'index.json'), JSON.stringify(index));

@@ -8,7 +8,7 @@ import type { Entry } from './tar.ts';
 /** The path of Node.js in an image. */
 export const NODE_PATH = 'usr/local/bin/node';
 
-/** The Node.js of the lock file, for the machine that builds. */
+/** The Node.js binary of the lock file, for the machine of the build. */
 export const PINNED_NODE = join(ROOT, 'node_modules/node/bin/node');
 
 const TRIPLES: Readonly<Record<string, string>> = {
@@ -23,7 +23,7 @@ export const NONROOT = 65_532;
 
 const text = (path: string, content: string): Entry => ({ path, mode: 0o644, data: Buffer.from(content) });
 
-/** Files that the C library and Node.js need in an empty root. */
+/** Files that the C library and Node.js need in an empty root file system. */
 const FILES: readonly Entry[] = [
   text('etc/passwd', `root:x:0:0:root:/:/sbin/nologin\nnonroot:x:${NONROOT}:${NONROOT}:nonroot:/:/sbin/nologin\n`),
   text('etc/group', `root:x:0:\nnonroot:x:${NONROOT}:\n`),
@@ -31,15 +31,15 @@ const FILES: readonly Entry[] = [
   { path: 'tmp', mode: 0o1777 },
 ];
 
-/** Only the Node.js binary, for an image with a base that has a C library. */
+/** Only the Node.js binary, for a base image that contains a C library. */
 export async function nodeAlone(node: string): Promise<{ entries: Entry[]; architecture: string }> {
   const data = await readFile(node);
   return { entries: [{ path: NODE_PATH, mode: 0o755, data }], architecture: readElf(data).architecture };
 }
 
 /**
- * A root with Node.js and the shared libraries that it needs, from the building machine. It has no shell and no package manager. Throws when a
- * library is not found.
+ * A root file system with Node.js and the shared libraries that it needs, from the machine of the build. It has no shell and
+ * no package manager. Throws an error if a library is not found.
  */
 export async function runtime(node: string): Promise<{ entries: Entry[]; architecture: string }> {
   const { entries, architecture } = await nodeAlone(node);

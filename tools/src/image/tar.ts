@@ -1,10 +1,10 @@
-/** A file or folder of an archive; all belong to root. */
+/** A file or a folder of an archive. All of them belong to root. */
 export interface Entry {
-  /** From the root, without a slash at its beginning or end. */
+  /** The path relative to the root, without a slash at its start or end. */
   readonly path: string;
-  /** Permission bits. */
+  /** The permission bits. */
   readonly mode: number;
-  /** Absent: a folder. */
+  /** The content of the file. Absent for a folder. */
   readonly data?: Uint8Array;
 }
 
@@ -12,7 +12,7 @@ const BLOCK = 512;
 const NAME_LENGTH = 100;
 const PREFIX_LENGTH = 155;
 
-/** Splits a path where the format can hold it. Throws where it cannot. */
+/** Splits a long path into the two fields of the format. Throws an error if it does not fit. */
 function splitPath(path: string): readonly [prefix: string, name: string] {
   if (Buffer.byteLength(path) <= NAME_LENGTH) return ['', path];
   for (let slash = path.indexOf('/'); slash > 0; slash = path.indexOf('/', slash + 1)) {
@@ -24,7 +24,7 @@ function splitPath(path: string): readonly [prefix: string, name: string] {
 
 const octal = (value: number, length: number): string => `${value.toString(8).padStart(length - 1, '0')}\0`;
 
-/** A header of POSIX.1-1988 (ustar). */
+/** Creates a header of POSIX.1-1988 (ustar). */
 function header({ path, mode, data }: Entry, seconds: number): Buffer {
   const [prefix, name] = splitPath(data ? path : `${path}/`);
   const block = Buffer.alloc(BLOCK);
@@ -45,13 +45,14 @@ function header({ path, mode, data }: Entry, seconds: number): Buffer {
   return block;
 }
 
-/** Every folder above a path, outermost first. */
+/** All parent folders of a path, with the outermost first. */
 const foldersAbove = (path: string): string[] =>
   path.split('/').flatMap((_part, index, parts) => (index === 0 ? [] : [parts.slice(0, index).join('/')]));
 
 /**
- * An archive whose bytes depend on the entries alone: sorted by path, folders above them added, all of one time.
- * @param seconds Since the epoch.
+ * Creates an archive whose bytes depend only on the entries. They are sorted by path and have the same time, and their
+ * parent folders are added.
+ * @param seconds Unix time.
  */
 export function archive(entries: readonly Entry[], seconds: number): Buffer {
   const all = new Map<string, Entry>();

@@ -6,7 +6,7 @@ import { ROOT } from '../root.ts';
 
 const run = promisify(execFile);
 
-/** Fields of a package.json that matter for its installation. */
+/** The fields of a package.json that affect its installation. */
 export interface Manifest {
   readonly name: string;
   readonly version: string;
@@ -22,7 +22,7 @@ export interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;
 }
 
-/** A package of this repository that is published. */
+/** A published package of this repository. */
 export interface PublicPackage {
   readonly folder: string;
   readonly manifest: Manifest;
@@ -31,7 +31,7 @@ export interface PublicPackage {
 export const readManifest = async (folder: string): Promise<Manifest> =>
   JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
 
-/** All published packages. Dependencies come first. */
+/** All published packages. A package comes after its dependencies. */
 export async function publicPackages(): Promise<readonly PublicPackage[]> {
   const found: PublicPackage[] = [];
   for (const room of ['packages', 'providers', 'apps']) {
@@ -61,16 +61,16 @@ function inOrder(all: readonly PublicPackage[]): readonly PublicPackage[] {
   return [...done];
 }
 
-/** Builds packages from nothing, as a release does. */
+/** Builds packages without earlier output, as a release does. */
 export async function buildPackages(packages: readonly PublicPackage[]): Promise<void> {
   for (const { folder } of packages) await rm(join(folder, 'dist'), { recursive: true, force: true });
   for (const { folder } of packages) {
-    // Use one checker: several would duplicate work on a machine with few cores.
+    // Only one checker is used, because several would duplicate work on a machine with few cores.
     await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json', '--checkers', '1'], { cwd: folder });
   }
 }
 
-/** Packs all packages as a release does, and returns their tarballs by name. */
+/** Packs all packages as a release does. Returns their tarballs by name. */
 export async function packAll(packages: readonly PublicPackage[], into: string): Promise<ReadonlyMap<string, string>> {
   await run('npx', ['-y', 'pnpm@12.21.0', '-r', 'pack', '--pack-destination', into], { cwd: ROOT, maxBuffer: 1 << 26 });
   const fileOf = ({ name, version }: Manifest): string => `${name.replace('@', '').replace('/', '-')}-${version}.tgz`;

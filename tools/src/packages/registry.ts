@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Manifest, readManifest } from './packages.ts';
 
-/** A package that can be had from a registry: the package.json and the bytes of its tarball. */
+/** A package in a registry: its package.json, and the bytes of its tarball. */
 interface Release {
   readonly manifest: Manifest;
   readonly tarball: Buffer;
@@ -16,10 +16,10 @@ export interface Registry {
 }
 
 /**
- * A package registry on loopback with only these tarballs, as after a release.
+ * Starts a package registry on loopback that has only these tarballs, as after a release.
  *
- * @param tarballs files by the name of their package
- * @param homes where each tarball was unpacked
+ * @param tarballs The files by the name of their package
+ * @param homes The folder of each unpacked tarball
  */
 export async function serveRegistry(
   tarballs: ReadonlyMap<string, string>,

@@ -8,8 +8,8 @@ export const PAGE_FILE = join(ROOT, 'apps/dashboard/src/generated/page.ts');
 const PACKAGE_IN_PATH = /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules)/;
 
 /**
- * The text of the generated module. The page must work offline and under a strict content security policy, so its
- * libraries are part of its one script. The same sources give the same text on every machine.
+ * The text of the generated module. The page must work offline and with a strict content security policy, so its single
+ * script contains all libraries. The same sources give the same text on every machine.
  */
 export async function pageModule(): Promise<string> {
   const { outputFiles, metafile } = await build({

@@ -1,6 +1,6 @@
 import type { Rule, Violation } from './rules.ts';
 
-/** How many violations each file has, by rule. Zero is left out. */
+/** The number of violations of each file, by rule. Zero is left out. */
 export type Counts = Readonly<Record<string, Partial<Record<Rule, number>>>>;
 
 export interface Excess {
@@ -21,7 +21,10 @@ export function countsOf(found: ReadonlyMap<string, readonly Violation[]>): Coun
   return counts;
 }
 
-/** The files that have more violations of a rule than the baseline allows. A file that the baseline does not list may have none. */
+/**
+ * The files with more violations of a rule than the baseline allows. If the baseline does not list a file, the file may have
+ * none.
+ */
 export function excesses(found: ReadonlyMap<string, readonly Violation[]>, baseline: Counts): Excess[] {
   const counts = countsOf(found);
   return Object.entries(counts).flatMap(([path, own]) =>
@@ -37,9 +40,9 @@ export function excesses(found: ReadonlyMap<string, readonly Violation[]>, basel
 }
 
 /**
- * The new baseline, which is never larger than the old one.
- * - A text may move from one file to another: then the sum over all files stays, and the counts follow.
- * - Otherwise a file keeps the smaller one of its two counts.
+ * The new baseline. No count is larger than before, with one exception:
+ * - A text may move to another file. Then the sum over all files stays, and the counts move with the text.
+ * - Otherwise, a file gets the smaller one of its old and its new count.
  */
 export function shrink(counts: Counts, baseline: Counts): Counts {
   const shrunk: Record<string, Partial<Record<Rule, number>>> = {};
@@ -55,7 +58,7 @@ export function shrink(counts: Counts, baseline: Counts): Counts {
   return shrunk;
 }
 
-/** One line for each file, so that two changes to different files merge. */
+/** Prints one line for each file, so that changes of different files can be merged. */
 export function printed(counts: Counts): string {
   const lines = Object.keys(counts)
     .sort()

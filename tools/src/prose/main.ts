@@ -6,8 +6,9 @@ import { readPhrases, textsByFile } from './repository.ts';
 import { check, type Violation } from './rules.ts';
 
 // usage: pnpm prose [--update] [--list] [file…]
-//   Reports each file with more violations against docs/contributing/writing.md than baseline.gen.json allows. Exit status 1 for one.
-//   --update  shrinks the baseline to what is left, and follows texts that moved to another file
+//   Reports each file with more violations against docs/contributing/writing.md than baseline.gen.json allows. The exit
+//   status is 1 if there is one.
+//   --update  lowers the counts of the baseline, and follows texts that moved to another file
 //   --list    prints all violations of the files, or of all files
 const { values, positionals } = parseArgs({
   options: { update: { type: 'boolean', default: false }, list: { type: 'boolean', default: false } },

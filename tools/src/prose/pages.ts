@@ -41,7 +41,7 @@ function badExamples(tree: Nodes): ReadonlySet<Nodes> {
   return found;
 }
 
-/** The headings of the column and of the row of each table cell, without those of the first row and column. */
+/** For each table cell, the headings of its column and of its row. The first row and the first column have none. */
 function headingsOf(tree: Nodes): ReadonlyMap<Nodes, readonly string[]> {
   const found = new Map<Nodes, readonly string[]>();
   visit(tree, 'table', ({ children: [head, ...rows] }) => {
@@ -64,13 +64,13 @@ function codeOf(node: Nodes): string[] {
   return 'children' in node ? node.children.flatMap(codeOf) : [];
 }
 
-/** The text as a reader sees it, with its code. */
+/** The visible text including code. */
 function shown(node: Nodes): string {
   if (node.type === 'inlineCode' || node.type === 'text') return node.value;
   return 'children' in node ? node.children.map(shown).join('') : '';
 }
 
-/** The text for the search of phrases. Code is one word, because names are not searched. */
+/** The text in which phrases are searched. A placeholder replaces code, because names are not searched. */
 function plain(node: Nodes): string {
   if (node.type === 'inlineCode') return CODE;
   if (node.type === 'text') return node.value;
@@ -78,7 +78,7 @@ function plain(node: Nodes): string {
   return 'children' in node ? node.children.map(plain).join('') : '';
 }
 
-/** Changesets start with the packages that they release. Blank lines keep the numbers of the lines. */
+/** Removes the front matter, with the packages of a changeset. Blank lines replace it, so that line numbers stay correct. */
 function withoutFrontMatter(markdown: string): string {
   return markdown.replace(/^---\n[\s\S]*?\n---\n/, (front) => front.replace(/[^\n]+/g, ''));
 }

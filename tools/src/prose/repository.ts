@@ -8,17 +8,17 @@ import { textsOfPage } from './pages.ts';
 import type { Phrases } from './rules.ts';
 import { type Text, textsOf, textsOfYaml } from './texts.ts';
 
-/** Recordings of other programs, and files that a generator writes from sources that are checked. */
+/** Recordings of other programs, and generated files whose sources are checked. */
 const SKIPPED = /(^|\/)(generated|testdata|crds)\/|(CHANGELOG\.md|crds\.yaml)$/;
 
 /**
- * Folders with the messages of kube-apiserver, word for word. `pnpm battery` compares them with recordings, so this check
- * ignores them. Comments and titles in these folders are checked.
+ * Folders that contain messages of kube-apiserver word for word. `pnpm battery` compares them with recordings, so this check
+ * ignores them. It still checks comments and titles in these folders.
  */
 const VERBATIM =
   /^packages\/control-plane\/src\/(admission|apimachinery|auth|controllers|crd|kinds|patch|registry|resources|schema|table)\//;
 
-/** The prose of each file that git tracks below `root`: pages, TypeScript, and manifests of deploy/. */
+/** The prose of each file in git below `root`: Markdown pages, TypeScript files, and manifests of deploy/. */
 export function textsByFile(root: string): Map<string, Text[]> {
   const texts = new Map<string, Text[]>();
   for (const source of readSources(root)) {
@@ -32,7 +32,7 @@ export function textsByFile(root: string): Map<string, Text[]> {
   return texts;
 }
 
-/** The list of removed phrases. Throws an Error when the file is not a map of phrases to advice. */
+/** The list of removed phrases. Throws an Error if the file is not a map from phrases to advice. */
 export function readPhrases(): Phrases {
   return z.record(z.string(), z.string()).parse(parse(readFileSync(new URL('words.yaml', import.meta.url), 'utf8')));
 }

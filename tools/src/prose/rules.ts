@@ -17,10 +17,10 @@ export interface Violation {
 export type Phrases = Readonly<Record<string, string>>;
 
 const MAX_CELL = 200;
-/** The longest sentence in words. Titles and table cells are not full sentences. */
+/** The maximum number of words in a sentence. Titles and table cells are not full sentences, so they have no limit. */
 const MAX_WORDS: Partial<Record<Kind, number>> = { doc: 25, comment: 25, message: 20 };
 
-/** Nouns for persons. After these, `who` is right. */
+/** Nouns for persons. After one of them, `who` is correct. */
 const PERSONS = new Set(
   `administrator administrators author authors contributor contributors developer developers everyone engineer engineers maintainer maintainers operator
   operators people person persons reader readers researcher researchers team teams those user users`.split(/\s+/),
@@ -28,12 +28,12 @@ const PERSONS = new Set(
 
 const english = new ParseEnglish();
 
-/** Checks one text against the rules of docs/contributing/writing.md that a program can decide. */
+/** Checks a text against those rules of docs/contributing/writing.md that a program can decide. */
 export function check({ kind, line, text, shown = text.length }: Text, phrases: Phrases): Violation[] {
-  // The options of a command are a table, not sentences.
+  // The help of a command contains a table of options, which is no sentence.
   const most = /^usage:/im.test(text) ? Number.POSITIVE_INFINITY : (MAX_WORDS[kind] ?? Number.POSITIVE_INFINITY);
   const searched = mayContain(phrases, text);
-  // Parsing takes most of the time, and most texts are short and clean.
+  // Parsing takes most of the time. A short text without phrases is not parsed.
   if (!searched && !/\bwho\b/i.test(text) && text.split(/[\s/–—-]+/).length <= most && kind !== 'cell') return [];
   const tree = parsed(text);
   const found: Violation[] = [];
@@ -59,9 +59,9 @@ export function check({ kind, line, text, shown = text.length }: Text, phrases: 
 }
 
 /**
- * The text as a tree, with the offsets of the text.
- * - The parser joins a sentence that starts with a small letter to the one before it, and the name `mcm` starts with one.
- * - An item of a list is a paragraph of its own.
+ * Parses the text as a tree. Offsets are those of the text.
+ * - The parser joins a sentence with the one before if it starts with a small letter, like the name `mcm`.
+ * - Each item of a list becomes a paragraph.
  */
 function parsed(text: string): Root {
   return english.parse(text.replace(/(?<=[.!?:]\s)mcm\b/g, 'Mcm').replace(/\n[-*] /g, '\n\n '));
@@ -69,7 +69,10 @@ function parsed(text: string): Root {
 
 const patterns = new WeakMap<Phrases, RegExp>();
 
-/** Whether a text has a phrase, or characters that hide one from this look: the exact search compares words without accents and apostrophes. */
+/**
+ * Whether a text may contain a phrase. The exact search ignores accents and apostrophes, so texts with such characters are
+ * always searched.
+ */
 function mayContain(phrases: Phrases, text: string): boolean {
   let pattern = patterns.get(phrases);
   if (pattern === undefined) {

@@ -5,8 +5,8 @@ import { readPhrases, textsByFile } from './repository.ts';
 import { drawSample, figuresOf } from './sample.ts';
 
 // usage: pnpm prose:sample [--seed N]
-//   Prints 100 sentences for a reader who does not know the code, then how often removed phrases occur.
-//   The same seed draws the same sentences from the same files.
+//   Prints 100 sentences for a reader who does not know the code, and then the frequency of removed phrases.
+//   With the same files, the same seed draws the same sentences.
 const { values } = parseArgs({ options: { seed: { type: 'string', default: '1' } } });
 const seed = Number(values.seed);
 if (!Number.isSafeInteger(seed) || seed < 0) throw new Error('--seed must be a whole number of at least 0');

@@ -10,14 +10,14 @@ export interface Sentence {
 
 const CODES = new RegExp(CODE, 'g');
 
-/** The groups of a sample: their texts and how many sentences of each are drawn. */
+/** The groups of a sample: their kinds of text, and the number of sentences from each group. */
 const GROUPS: readonly { name: string; kinds: readonly Kind[]; count: number }[] = [
   { name: 'docs', kinds: ['doc', 'cell'], count: 30 },
   { name: 'comments', kinds: ['comment'], count: 30 },
   { name: 'messages', kinds: ['message'], count: 40 },
 ];
 
-/** Draws sentences for a reader, each at most once. A group with fewer sentences gives all of them. */
+/** Draws random sentences for a reader. No sentence is drawn twice. If a group has fewer sentences, all of them are used. */
 export function drawSample(
   texts: ReadonlyMap<string, readonly Text[]>,
   random: Random,
@@ -36,7 +36,7 @@ export function drawSample(
   });
 }
 
-/** The sentences of at least four words, with their code, and with the headings of the table in front of a cell. */
+/** The sentences with at least four words, including their code. A table cell starts with its headings. */
 function sentencesForReader({ text, code = [], headings = [] }: Text): string[] {
   const rest = [...code];
   const place = headings.length > 0 ? `[${headings.join(' · ')}] ` : '';
@@ -51,11 +51,11 @@ function sentencesForReader({ text, code = [], headings = [] }: Text): string[] 
 export interface Figures {
   name: string;
   words: number;
-  /** Removed phrases and programs called `who`, for 10,000 words. */
+  /** The number of removed phrases, and of `who` for programs, per 10,000 words. */
   phrases: number;
 }
 
-/** How often removed phrases occur in each kind of text. */
+/** The frequency of removed phrases in each kind of text. */
 export function figuresOf(texts: ReadonlyMap<string, readonly Text[]>, phrases: Phrases): Figures[] {
   const groups = [...GROUPS, { name: 'test titles', kinds: ['title'] as readonly Kind[] }];
   return groups.map(({ name, kinds }) => {

@@ -3,32 +3,35 @@ import { isTest, type Source } from '../structure/sources.ts';
 
 export type Kind = 'doc' | 'cell' | 'comment' | 'message' | 'title';
 
-/** A piece of prose: a paragraph or table cell of a page, a comment, a message, or the title of a test. */
+/** A text in prose: a paragraph or table cell of a page, a comment, a message, or a test title. */
 export interface Text {
   kind: Kind;
-  /** The line on which it starts. */
+  /** The first line of the text. */
   line: number;
   text: string;
-  /** Length of a table cell with its code, in characters. */
+  /** The length of a table cell with its code, in characters. */
   shown?: number;
-  /** The pieces of code that `CODE` replaces, in their order. */
+  /** The code that `CODE` replaces, in the order of the text. */
   code?: readonly string[] | undefined;
   /** The headings of the column and of the row of a table cell. */
   headings?: readonly string[];
 }
 
-/** Replaces a piece of code. The parser takes a single letter for an abbreviation, and a small letter for the middle of a sentence. */
+/**
+ * The placeholder for code. The parser would treat a single letter as an abbreviation, and a small letter as the middle of a
+ * sentence.
+ */
 export const CODE = 'CODE';
 
 const TITLED = new Set(['describe', 'it', 'test', 'beforeAll', 'suite']);
-/** A tool reads these comments, not a person. */
+/** Comments for tools, which are not prose. */
 const DIRECTIVE = /^\s*(biome-ignore|@ts-|#|v8 ignore|eslint|[*!]?\s*@vitest)/;
 
 /**
  * The prose of a TypeScript file.
  * - Line comments on adjacent lines are one text.
- * - A message is a string of at least three words.
- * - Strings of tests are data, except the titles.
+ * - A message is a string with at least three words.
+ * - Strings in tests are data, except for titles.
  */
 export function textsOf(source: Source): Text[] {
   const lineOf = lineIndex(source.text);
@@ -91,7 +94,7 @@ function stringsOf({ path, text: file, parsed }: Source, lineOf: (offset: number
   return found;
 }
 
-/** The function that a call starts with: `test` of `test.each(rows)('…')`. */
+/** The first name of a call: `test` for `test.each(rows)('…')`. */
 function calleeName(callee: Expression): string | undefined {
   if (callee.type === 'Identifier') return callee.name;
   if (callee.type === 'MemberExpression') return calleeName(callee.object);
@@ -99,7 +102,7 @@ function calleeName(callee: Expression): string | undefined {
   return undefined;
 }
 
-/** The text with one word for each piece of code, so that names count as words and are not searched. */
+/** Replaces code with placeholders, so that each name counts as one word and is not searched. */
 function withoutCode(value: string): Pick<Text, 'text' | 'code'> {
   const code: string[] = [];
   const text = value
@@ -116,22 +119,22 @@ function withoutCode(value: string): Pick<Text, 'text' | 'code'> {
   return code.length === 0 ? { text } : { text, code };
 }
 
-/** A name for the value of an expression in a message: the name of a variable or property, or `value`. */
+/** A word for an expression in a message: the name of the variable or property, or `value`. */
 function valueName(expression: string): string {
   return /^(?:[\w?!]+\.)*(\w+)$/.exec(expression)?.[1] ?? 'value';
 }
 
 const TAG = /<\/?[a-z][^<>]*>/g;
-/** Lines of scripts, style sheets, JSON, YAML and Markdown tables. */
+/** Matches lines of scripts, style sheets, JSON, YAML and Markdown tables. */
 const CODE_LINE =
   /^.*(?:[{}();,[\]\\>]|; do|; then|\bdone|\besac)$|^.*(?:=["$]|;;).*$|^[ \t]*(?:[|}:]|case ).*$|^[ \t]*(?:- )?["\w.-]+:(?: \S+){0,3}$/gm;
 
-/** The prose of a generated file: the lines that are not code, and the text between the tags of HTML. */
+/** The prose of a generated file: lines that are not code, and the text between HTML tags. */
 function withoutCodeLines(text: string): string {
   return text.replace(TAG, '. ').replace(CODE_LINE, '');
 }
 
-/** Strings that are code of TypeScript, Go templates, Markdown tables, shells, SQL or PromQL. */
+/** Matches strings that are code: of TypeScript, Go templates, Markdown tables, shells, SQL or PromQL. */
 const CODE_STRING =
   /&&|\|\||=>|===|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
 

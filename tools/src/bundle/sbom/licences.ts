@@ -17,7 +17,7 @@ async function textOf({ folder }: PackageIn): Promise<readonly [name: string, te
   return [heading, [heading, '='.repeat(heading.length), ...texts.map((text) => text.trim())].join('\n\n')];
 }
 
-/** The licenses of all third-party packages in a program, which go with every copy of it. Sorted by name. */
+/** The licenses of all third-party packages in a program, sorted by name. Each copy of the program must contain them. */
 export async function licenceTexts(packages: readonly PackageIn[]): Promise<string> {
   const texts = new Map(await Promise.all(packages.map(textOf)));
   return `${[...texts.keys()]

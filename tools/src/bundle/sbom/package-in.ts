@@ -1,6 +1,6 @@
-/** A package of another author in a bundle. */
+/** A third-party package in a bundle. */
 export interface PackageIn {
   readonly name: string;
-  /** Folder of its package.json. */
+  /** The folder of its package.json. */
   readonly folder: string;
 }

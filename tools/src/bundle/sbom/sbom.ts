@@ -8,7 +8,7 @@ interface PackageJson {
   readonly license?: string;
 }
 
-/** A package as a bill of materials names it (CycloneDX 1.6, `component`). */
+/** A package in a bill of materials (CycloneDX 1.6, `component`). */
 export interface Component {
   readonly type: 'library' | 'application';
   readonly 'bom-ref': string;
@@ -18,7 +18,7 @@ export interface Component {
   readonly licenses?: readonly { readonly expression: string }[] | undefined;
 }
 
-/** The name of a package for tools (purl-spec, type npm): the @ of a scope is encoded. */
+/** The package URL (purl-spec, type npm). The @ of a scope is encoded. */
 const purl = (name: string, version: string): string => `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
 const component = (type: Component['type'], { name, version, license }: PackageJson): Component => ({
@@ -30,7 +30,7 @@ const component = (type: Component['type'], { name, version, license }: PackageJ
   licenses: license === undefined ? undefined : [{ expression: license }],
 });
 
-/** Reads the packages in a program. One component for each name and version, sorted. */
+/** Reads the packages of a program. Returns one component for each name and version, sorted. */
 export async function componentsOf(packages: readonly PackageIn[]): Promise<readonly Component[]> {
   const all = new Map<string, Component>();
   for (const { folder } of packages) {
@@ -40,7 +40,10 @@ export async function componentsOf(packages: readonly PackageIn[]): Promise<read
   return [...all.values()].toSorted((a, b) => (a.purl < b.purl ? -1 : 1));
 }
 
-/** A bill of materials of a program in CycloneDX 1.6. It holds no time and no random number, so that it can be compared. */
+/**
+ * The bill of materials of a program in CycloneDX 1.6. It contains no time and no random number, so that two of them can be
+ * compared.
+ */
 export const billOfMaterials = (program: PackageJson, components: readonly Component[]): object => ({
   $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
   bomFormat: 'CycloneDX',

@@ -6,11 +6,11 @@ import { stringify } from 'yaml';
 const ARCHIVE = /^mcm-v(?<version>[^-]+(?:-[a-z0-9.]+)?)-(?<os>linux|darwin|windows)-(?<arch>[a-z0-9]+)\.tar\.gz$/;
 
 /**
- * Writes `mcm.yaml`, the manifest of the kubectl plugin for krew, with the checksums of all archives in a folder.
+ * Writes `mcm.yaml`, the krew manifest of the kubectl plugin, with the checksums of all archives in a folder.
  *
- * @param url The address of the folder of a release, without the names of files.
+ * @param url The URL of the folder of a release.
  * @returns The path of the manifest.
- * @throws Error if there is no archive, or archives of several versions.
+ * @throws Error if there is no archive, or if the archives have several versions.
  */
 export async function krewManifest(folder: string, url: string): Promise<string> {
   const found = (await readdir(folder)).toSorted().flatMap((name) => {

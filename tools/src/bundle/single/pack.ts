@@ -1,11 +1,13 @@
-/** A file of a pack. */
+/** A file in a pack. */
 export interface PackedFile {
-  /** With slashes, from the root of the pack. */
+  /** The path relative to the root of the pack, with slashes. */
   readonly path: string;
   readonly data: Uint8Array;
 }
 
-/** Several files as one: the length of the index in 4 bytes, the index as JSON, and the contents in its order. */
+/**
+ * Joins several files: the length of the index in 4 bytes, the index as JSON, and the contents in the order of the index.
+ */
 export function packFiles(files: readonly PackedFile[]): Buffer {
   const index = Buffer.from(JSON.stringify(files.map(({ path, data }) => [path, data.length])));
   const length = Buffer.alloc(4);
@@ -13,7 +15,7 @@ export function packFiles(files: readonly PackedFile[]): Buffer {
   return Buffer.concat([length, index, ...files.map(({ data }) => data)]);
 }
 
-/** The files of {@link packFiles}. */
+/** Returns the files of a text from {@link packFiles}. */
 export function unpackFiles(packed: Buffer): readonly PackedFile[] {
   const end = 4 + packed.readUInt32BE(0);
   const index = JSON.parse(packed.subarray(4, end).toString('utf8')) as readonly (readonly [string, number])[];

@@ -12,7 +12,7 @@ import { packFiles } from './pack.ts';
 
 const run = promisify(execFile);
 
-/** The marker in every Node.js binary that the injection flips. */
+/** The marker in every Node.js binary that the injection changes. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
 /** A platform in the terms of Go, which krew uses. */
@@ -24,13 +24,13 @@ export interface Platform {
 const GO_OS: Readonly<Record<string, string>> = { win32: 'windows' };
 const GO_ARCH: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
 
-/** The platform of a Node.js. */
+/** The platform of a Node.js binary. */
 export const platformOf = (os: string, arch: string): Platform => ({
   os: GO_OS[os] ?? os,
   arch: GO_ARCH[arch] ?? arch,
 });
 
-/** All files of the bundles without source maps, which are as large as the programs. */
+/** All files of the bundles, except source maps, which are as large as the programs. */
 async function filesOf(bundles: string): Promise<readonly { readonly path: string; readonly data: Buffer }[]> {
   const entries = await readdir(bundles, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile() && !entry.name.endsWith('.map'));
@@ -44,9 +44,9 @@ async function filesOf(bundles: string): Promise<readonly { readonly path: strin
 }
 
 /**
- * Writes `mcm` with Node.js and all its programs as one executable file.
- * @param bundles the folder of all bundled programs
- * @param node the Node.js binary to use, of this platform
+ * Writes `mcm`, Node.js and all programs as one executable file.
+ * @param bundles The folder of all bundled programs
+ * @param node The Node.js binary for this platform
  * @returns the path of the file
  */
 export async function writeSingleFile(bundles: string, into: string, node: string): Promise<string> {
@@ -101,7 +101,7 @@ async function inject(file: string, blob: string): Promise<void> {
   if (isMac) await run('codesign', ['--sign', '-', file]);
 }
 
-/** Writes the archive of the file that krew downloads, with the license. Returns its path. */
+/** Writes the archive for krew with the file and the license. Returns its path. */
 export async function writeArchive(file: string, into: string, { os, arch }: Platform): Promise<string> {
   const { version } = JSON.parse(await readFile(join(ROOT, 'apps/mcm/package.json'), 'utf8')) as { version: string };
   const path = join(into, `mcm-v${version}-${os}-${arch}.tar.gz`);

@@ -1,12 +1,12 @@
 import type { Random } from '@mcm/kube';
 
-/** Choices of one case, made of one seeded sequence. */
+/** The random choices of one case, from a seeded sequence. */
 export interface Draw {
-  /** A whole number from 0 up to, and without, `below`. */
+  /** A random integer from 0 to `below` - 1. */
   int(below: number): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly T[]): T;
-  /** Picks by weight. */
+  /** Chooses a value. A higher weight makes it more likely. */
   weigh<T>(list: readonly (readonly [weight: number, value: T])[]): T;
 }
 

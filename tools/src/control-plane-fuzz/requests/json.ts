@@ -6,10 +6,10 @@ export interface JsonObject {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A number that no value of JavaScript holds, as a mark in a string. */
+/** Marks a number in a string, if JavaScript cannot represent it exactly. */
 export const raw = (token: string): string => `@raw:${token}@`;
 
-/** The body of a step: a value, or a text where the value holds raw numbers or a key twice. */
+/** The body of a step. It is a value, or a text if it contains marked numbers or a key twice. */
 export function bodyOf(value: Json): { readonly body: Json } | { readonly text: string } {
   const text = JSON.stringify(value);
   return /@raw:|@twice@/.test(text)

@@ -2,19 +2,19 @@ import { readFileSync } from 'node:fs';
 import type { JsonObject } from './json.ts';
 import type { Schema, Schemas } from './schema.ts';
 
-/** A kind that both servers serve, with valid objects of it. */
+/** A kind that both servers have, with valid objects of it. */
 export interface Kind {
   readonly apiVersion: string;
   readonly kind: string;
   readonly resource: string;
   readonly namespaced: boolean;
-  /** Built into kube-apiserver: takes strategic merge patches. */
+  /** Whether kube-apiserver implements the kind. Then it supports strategic merge patches. */
   readonly builtIn: boolean;
   readonly verbs: readonly string[];
   readonly subresources: readonly string[];
   readonly samples: readonly JsonObject[];
   readonly schema: Schema;
-  /** Path of the collection, with `${ns}`. */
+  /** The path of the collection, with `${ns}` for the namespace. */
   readonly collection: string;
 }
 
@@ -26,7 +26,7 @@ interface Review {
 export interface Samples {
   readonly samples: readonly JsonObject[];
   readonly reviews: readonly Review[];
-  /** Bodies of subresources, by `apiVersion/resource/subresource`. */
+  /** The bodies of subresources, by `apiVersion/resource/subresource`. */
   readonly subresources: Readonly<Record<string, JsonObject>>;
 }
 
@@ -42,7 +42,7 @@ interface Resource {
   readonly verbs: readonly string[];
 }
 
-/** The resources of a server, by `apiVersion/resource`, subresources included. */
+/** The resources of a server by `apiVersion/resource`, including subresources. */
 export async function readResources(get: (path: string) => Promise<unknown>): Promise<ReadonlyMap<string, Resource>> {
   const { groups } = (await get('/apis')) as {
     readonly groups: readonly { readonly versions: readonly { readonly groupVersion: string }[] }[];
@@ -58,7 +58,7 @@ export async function readResources(get: (path: string) => Promise<unknown>): Pr
 
 const prefixOf = (apiVersion: string): string => (apiVersion === 'v1' ? '/api/v1' : `/apis/${apiVersion}`);
 
-/** The kinds of the samples that both servers serve; a sample of a kind that one lacks is an error of the samples. */
+/** The kinds of the samples that both servers have. If one server lacks the kind of a sample, the sample is wrong. */
 export function sharedKinds(
   { samples }: Samples,
   schemas: Schemas,

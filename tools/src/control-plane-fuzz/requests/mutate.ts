@@ -7,11 +7,11 @@ interface Place {
   readonly holder: JsonObject | Json[];
   readonly key: string | number;
   readonly schema: Schema;
-  /** The name of the field, or of the list. */
+  /** The name of the field. For an item of a list, it is the name of the list. */
   readonly field: string;
 }
 
-/** All places of a value with their schemas, without identities of the object. */
+/** All positions in a value with their schemas. Fields that identify the object are left out. */
 function placesOf(schemas: Schemas, value: Json, given: Schema, field: string, places: Place[] = []): Place[] {
   const { schema } = schemas.resolve(given);
   if (Array.isArray(value))
@@ -153,7 +153,7 @@ const METADATA: readonly JsonObject[] = [
   { bogus: 1 },
 ]; // prettier-ignore
 
-/** Changes `object` in place, once: in its metadata, at a random place, or by a field more. */
+/** Changes `object` once in place: in its metadata, at a random position, or by an additional field. */
 export function mutateOnce(draw: Draw, schemas: Schemas, object: JsonObject, schema: Schema): void {
   draw.weigh<() => void>([
     [5, () => Object.assign(metadataOf(object), structuredClone(draw.pick(METADATA)))],
@@ -173,7 +173,7 @@ function metadataOf(object: JsonObject): JsonObject {
   return object['metadata'] as JsonObject;
 }
 
-/** A field of the schema that the object lacks, at a random place; sometimes an unknown field. */
+/** Adds a field of the schema that the object lacks, at a random position. Sometimes it adds an unknown field. */
 function addField(draw: Draw, schemas: Schemas, object: JsonObject, schema: Schema): void {
   const holders = [
     { value: object as Json, schema },

@@ -2,7 +2,7 @@ import type { Draw } from './draw.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
 import type { Kind } from './kinds.ts';
 
-/** A part of a value: a few keys of each object, some of the items of lists. */
+/** A random part of a value: a few keys of each object, and some items of lists. */
 function sprout(draw: Draw, value: Json, items: boolean, depth = 0): Json {
   if (Array.isArray(value))
     return items ? value.filter(() => draw.chance(0.6)).map((item) => sprout(draw, item, items, depth + 1)) : value;
@@ -22,7 +22,7 @@ function holdersOf(value: Json, found: JsonObject[] = []): readonly JsonObject[]
   return found;
 }
 
-/** Puts null in the place of some values: a merge deletes them. */
+/** Replaces some values with null, so that a merge patch deletes them. */
 function withNulls(draw: Draw, value: Json): Json {
   for (const holder of holdersOf(value))
     for (const key of Object.keys(holder)) if (draw.chance(0.06)) holder[key] = null;
@@ -36,7 +36,7 @@ export function mergePatchOf(draw: Draw, object: JsonObject): Json {
   return withNulls(draw, sprout(draw, draw.chance(0.15) ? object : withoutType(object), false));
 }
 
-/** Directives of strategic merge patches, at a random object. */
+/** Directives of strategic merge patches, which are added to a random object. */
 const DIRECTIVES: readonly JsonObject[] = [
   { $patch: 'delete' },
   { $patch: 'replace' },

@@ -1,4 +1,4 @@
-/** A schema of OpenAPI v3, as far as the fuzzer reads it. */
+/** A schema of OpenAPI v3, with the fields that the fuzzer reads. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string;
@@ -22,9 +22,9 @@ export interface Schema {
 }
 
 export interface Schemas {
-  /** The schema of a kind; empty where the documents have none. */
+  /** The schema of a kind; empty if the documents contain none. */
   of(apiVersion: string, kind: string): Schema;
-  /** Follows references; `name` is the name of the last reference. */
+  /** Follows references. `name` is the name of the last reference. */
   resolve(schema: Schema): { readonly schema: Schema; readonly name: string };
 }
 
@@ -32,7 +32,7 @@ interface Document {
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
 
-/** Reads all OpenAPI v3 documents of a server through `get`, which answers a path with its JSON. */
+/** Reads all OpenAPI v3 documents of a server. `get` returns the JSON for a path. */
 export async function readSchemas(get: (path: string) => Promise<unknown>): Promise<Schemas> {
   const index = (await get('/openapi/v3')) as {
     readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>>;
@@ -40,12 +40,12 @@ export async function readSchemas(get: (path: string) => Promise<unknown>): Prom
   const all = new Map<string, Schema>();
   const kinds = new Map<string, Schema>();
   for (const { serverRelativeURL } of Object.values(index.paths)) {
-    // The hash in the URL changes with each new kind.
+    // The query is removed, because its hash changes with each new kind.
     const document = (await get(serverRelativeURL.replace(/\?.*/, ''))) as Document;
     for (const [name, schema] of Object.entries(document.components?.schemas ?? {})) {
       all.set(`#/components/schemas/${name}`, schema);
       const types = schema['x-kubernetes-group-version-kind'] ?? [];
-      // Options belong to every group.
+      // Schemas of options belong to every API group.
       const [only, second] = types;
       if (only === undefined || second !== undefined) continue;
       const apiVersion = only.group === '' ? only.version : `${only.group}/${only.version}`;

@@ -1,4 +1,4 @@
-/** One step of a battery case; the battery's README describes the fields. */
+/** A step in a case of the battery. The README of the battery describes the fields. */
 export interface Step {
   readonly request?: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -12,7 +12,7 @@ export interface Step {
   readonly answer?: Answer;
 }
 
-/** A normalized answer, as the battery stores it. */
+/** A normalized answer in the format of the battery. */
 export interface Answer {
   readonly status?: number;
   readonly contentType?: string;

@@ -8,7 +8,7 @@ import type { Schemas } from './schema.ts';
 import type { Step } from './step.ts';
 import { makeValue } from './values.ts';
 
-/** The inputs for the steps of a case. */
+/** The inputs from which the steps of a case are generated. */
 export interface Source {
   readonly draw: Draw;
   readonly schemas: Schemas;
@@ -16,12 +16,13 @@ export interface Source {
 }
 
 /**
- * Kinds that change the behavior for all other objects, or whose objects the real server rewrites at any time. Their requests say `dryRun=All`, so that cases stay independent.
+ * Kinds that change the behavior of all other objects, or whose objects the real server writes at any time. Their requests
+ * contain `dryRun=All`, so that cases do not affect each other.
  */
 const GUARDED = /^(admissionregistration|apiregistration|apiextensions|flowcontrol)\.|\/(ServiceCIDR|IPAddress)$/;
 export const isGuarded = ({ apiVersion, kind }: Kind): boolean => GUARDED.test(`${apiVersion}/${kind}`);
 
-/** A default for all objects of the cluster would change other cases. */
+/** Whether an object sets a default for the whole cluster, which would affect other cases. */
 const changesDefaults = (text: string): boolean => /is-default-class|globalDefault|default-class/.test(text);
 
 const nameOf = (draw: Draw, kind: Kind): string => {
@@ -37,7 +38,7 @@ const nameOf = (draw: Draw, kind: Kind): string => {
   return kind.namespaced || own !== 'a' ? name : `${name}-\${id}`;
 };
 
-/** A valid object of the kind under `name`, with the label that lists of the case select. */
+/** A valid object of the kind with this name. It has the label that lists of the case select. */
 function sampleOf(draw: Draw, kind: Kind, name: string): JsonObject {
   const object = structuredClone(draw.pick(kind.samples)) as JsonObject;
   const metadata = object['metadata'] as JsonObject;
@@ -46,7 +47,7 @@ function sampleOf(draw: Draw, kind: Kind, name: string): JsonObject {
   return object;
 }
 
-/** Zero to three changes: most refusals have one cause, so that they compare in full. */
+/** Changes an object zero to three times. Most errors then have a single cause, so that they can be compared completely. */
 function mutated({ draw, schemas }: Source, kind: Kind, object: JsonObject): JsonObject {
   for (
     let count = draw.weigh([
@@ -72,7 +73,7 @@ function target(path: string, query: readonly string[]): string {
   return query.length === 0 ? path : `${path}?${query.join('&')}`;
 }
 
-/** A step with a body; guarded where the kind or the body asks for it. */
+/** A step with a body. It is a dry run if the kind or the body requires that. */
 function send(kind: Kind, request: string, query: readonly string[], value: Json, type?: string): Step {
   const body = bodyOf(value);
   const guarded = isGuarded(kind) || changesDefaults(JSON.stringify(value));
@@ -90,7 +91,7 @@ const create = (source: Source, kind: Kind): readonly Step[] => {
   return [send(kind, `POST ${kind.collection}`, write(draw), object)];
 };
 
-/** Creates an object that all later steps can meet. */
+/** Creates an object that later steps can use. */
 export const createValid = ({ draw }: Source, kind: Kind): Step =>
   send(kind, `POST ${kind.collection}`, [], sampleOf(draw, kind, nameOf(draw, kind)));
 
@@ -106,7 +107,7 @@ const update = (source: Source, kind: Kind): readonly Step[] => {
   return [get, send(kind, `PUT ${path}`, write(draw), mutated(source, kind, object))];
 };
 
-/** A body of one of the patch types, made of `object`. */
+/** A patch of a random type, generated from `object`. */
 function patchOf(source: Source, kind: Kind, object: JsonObject, path: string): Step {
   const { draw } = source;
   const query = write(draw);
@@ -287,7 +288,7 @@ const ACCEPTS = [
   'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io',
 ];
 
-/** The label of the case for objects of the cluster; all of a namespace. */
+/** The query of a list: the label of the case for cluster-wide objects, and everything for a namespace. */
 const own = (kind: Kind, more?: string): string[] => {
   const all = [...(kind.namespaced ? [] : ['fuzz=${id}']), ...(more === undefined ? [] : [more])];
   return all.length === 0
@@ -342,7 +343,7 @@ const removeAll = ({ draw }: Source, kind: Kind): readonly Step[] => {
   return [{ request: target(`DELETE ${kind.collection}`, query) }];
 };
 
-/** A part of an object that has a body and rules of its own. */
+/** Steps for a subresource, which has its own body and rules. */
 const part = (source: Source, kind: Kind, subresource: string): readonly Step[] => {
   const { draw, schemas, samples } = source;
   const name = nameOf(draw, kind);
@@ -370,7 +371,7 @@ export const review = ({ draw, schemas, samples }: Source, kind: Kind): readonly
   return [send({ ...kind, apiVersion: 'v1' }, `POST ${collection}`, write(draw), body)];
 };
 
-/** The next steps of a case: one request, or two where the second uses an answer of the first. */
+/** The next steps of a case: one request, or two requests if the second one uses the answer of the first one. */
 export function nextSteps(source: Source, kind: Kind): readonly Step[] {
   const { draw } = source;
   const others = kind.subresources.filter(

@@ -2,7 +2,7 @@ import type { Draw } from './draw.ts';
 import { type Json, raw } from './json.ts';
 import type { Schema, Schemas } from './schema.ts';
 
-/** Deeper than this only required fields are generated. */
+/** At greater depths, only required fields are generated. */
 const DEEP = 6;
 
 const NAMES = ['a', 'b', 'x', 'c-1', 'a.b'];
@@ -43,7 +43,7 @@ export const QUANTITIES = [
   '0.0001',
   '12345678901234567890',
 ];
-/** A valid value for a field of this name, because an arbitrary text would be refused. */
+/** Valid values for a field with this name, because the server would refuse an arbitrary text. */
 const BY_NAME: Readonly<Record<string, readonly string[]>> = {
   apiVersion: ['v1', 'apps/v1', 'example.dev/v1'],
   kind: ['Pod', 'Deployment', 'Node', 'Widget'],
@@ -131,7 +131,7 @@ function objectOf(draw: Draw, schemas: Schemas, schema: Schema, depth: number): 
   const { properties, additionalProperties, required = [] } = schema;
   const result: Record<string, Json> = {};
   if (properties !== undefined) {
-    // Of large types few fields are taken, so that a value stays readable and most are accepted.
+    // Only a few fields of large types are set, so that values stay readable and the server accepts most of them.
     const share = depth >= DEEP ? 0 : Math.min(0.5, 2 / Math.max(1, Object.keys(properties).length));
     for (const [key, property] of Object.entries(properties))
       if (required.includes(key) ? draw.chance(0.97) : draw.chance(share))
