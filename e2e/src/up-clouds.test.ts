@@ -28,8 +28,9 @@ const KINDS = {
 };
 
 /**
- * Secrets that log in to a cloud in another way than the first. The tests of the drivers verify every login in every run. Here, each is a machine
- * of the whole product: a sample in a plain run, and only a thorough run has those of other partitions.
+ * Secrets with another login than the first Secret. The tests of the drivers verify every login in every run. Here, each
+ * login creates a machine with the whole product. A plain run uses a sample, and only a thorough run includes sovereign
+ * clouds.
  */
 const LOGINS = {
   aws: sampled(['aws-workload', 'aws-controller'], 2),
@@ -37,26 +38,26 @@ const LOGINS = {
   gcp: sampled(['gcp-workload-file', 'gcp-workload-url', 'gcp-workload-aws', 'gcp-host', 'gcp-impersonation'], 4),
 };
 
-/** Classes of sovereign clouds, by `cloudConfiguration.name`. */
+/** The regions of classes in sovereign clouds, by `cloudConfiguration.name`. */
 const SOVEREIGN = { AzureChina: 'chinaeast2', AzureGovernment: 'usgovvirginia' };
 
 const ROLE_ARN = 'arn:aws:iam::111122223333:role/emulated-role';
 const ROLE = `role_arn = ${ROLE_ARN}`;
 const TEMPORARY = { id: 'ASIAEMULATED00000001', secret: 'emulated', session: 'emulated-session' };
-/** Requests for keys of the controller: of its container, and of its instance. */
+/** The paths of requests for keys of the controller: from its container, and from its instance. */
 const CONTAINER = '/v1/credentials';
 const INSTANCE = '/latest/meta-data/iam/security-credentials/emulated-role';
 const KEY_REQUESTS = ['AssumeRole', 'AssumeRoleWithWebIdentity', CONTAINER, INSTANCE];
 
 interface OwnLogin {
-  /** In the data directory: `aws-config` or `aws-environment`. */
+  /** The file in the data directory: `aws-config` or `aws-environment`. */
   readonly file: string;
   readonly text: string;
-  /** Those of `KEY_REQUESTS` that the login needs. */
+  /** The entries of `KEY_REQUESTS` that the login needs. */
   readonly asks: readonly string[];
 }
 
-/** The ways in which the controller gets keys of its own. */
+/** The sources of the controller's own keys. */
 function ownLogins(cwd: string): readonly OwnLogin[] {
   const token = join(cwd, '.mcm', 'workload-token');
   const profile = (text: string, ...asks: string[]) => ({ file: 'aws-config', text: `[default]\n${text}\n`, asks });
@@ -76,7 +77,7 @@ function ownLogins(cwd: string): readonly OwnLogin[] {
 
 type InCloud = readonly { readonly kind: string; readonly name: string }[];
 
-/** A folder with the fleet of one cloud in it, and the commands as people give them there. */
+/** A folder with the fleet of one cloud, and the commands of users in this folder. */
 function inFolder(context: TestContext, env: Readonly<Record<string, string>> = {}) {
   const { onTestFinished, expect } = context;
   const cwd = mkdtempSync(join(tmpdir(), 'mcm clouds '));
@@ -95,7 +96,7 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
   };
   const run = (...args: string[]) => mcm(args, { cwd, program }).ended;
 
-  /** Kinds and names in the cloud, by its own listing. */
+  /** The kinds and names of all resources in the cloud, from the listing of the cloud. */
   const inCloud = async (): Promise<InCloud> => {
     const { stdout } = await run('cloud', 'list');
     return stdout
@@ -106,7 +107,7 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
       .map(([kind = '', name = '']) => ({ kind, name }))
       .toSorted((a, b) => `${a.kind} ${a.name}`.localeCompare(`${b.kind} ${b.name}`));
   };
-  /** Each look is a process of its own: not more often than people would. */
+  /** Each poll starts a process, so the interval is long. */
   const untilInCloud = <T>(reported: (all: InCloud) => T) =>
     expect.poll(async () => reported(await inCloud()), { timeout: PATIENCE_MS, interval: 2_000 });
 
@@ -120,7 +121,7 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
       const resource = client.resource<MachineDeployment>(machineDeployments, 'default');
       await resource.patch(name, { type: 'merge', body: { spec: { replicas } } });
     });
-  /** The class and the deployment of an example, as they stand there. */
+  /** Applies the class and the deployment of an example without changes. */
   const applyExample = (provider: string): Promise<void> =>
     withClient(async (client) => {
       const [machineClass, deployment] = parseAllDocuments(
@@ -145,7 +146,10 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
     await untilInCloud((all) => instancesOf(all).filter((name) => old.has(name))).toEqual([]);
     expect(instancesOf(await inCloud())).toHaveLength(5);
   };
-  /** A machine of a class with each other way to log in, made and deleted. @param more Fields of the provider spec, and a prefix of the names. */
+  /**
+   * Creates and deletes a machine of a class with each other login. @param more Additional fields of the provider spec, and
+   * a prefix of the names.
+   */
   const liveWithEachLogin = (
     provider: keyof typeof LOGINS,
     secrets: readonly string[] = LOGINS[provider],
@@ -159,7 +163,7 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
       for (const [at, name] of logins.entries()) {
         const metadata = { name, namespace: 'default' };
         const secretRef = { ...metadata, name: secrets[at] ?? '' };
-        // An earlier run of the same folder has created the class.
+        // If an earlier run used the same folder, the class already exists.
         await classes
           .create({ ...first, providerSpec: { ...providerSpec, ...more }, metadata, secretRef })
           .catch((error: unknown) => {
@@ -173,7 +177,7 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
       for (const name of logins) await resource.delete(name);
       await untilInCloud((all) => instancesOf(all).filter((name) => logins.includes(name))).toEqual([]);
     });
-  /** Requests that the cloud has seen since its start, by action. */
+  /** The number of requests to the cloud since its start, by action. */
   const counts = async (): Promise<Readonly<Record<string, number>>> => {
     const { cloudAddress }: { cloudAddress: string } = JSON.parse(readFileSync(join(cwd, '.mcm', 'mcm.json'), 'utf8'));
     const ca = join(cwd, '.mcm', 'cloud', 'ca.crt');
@@ -184,7 +188,7 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
     await transport.close();
     return reported;
   };
-  /** Both deployments go; then the cloud's own listing is empty. */
+  /** Deletes both deployments, and waits until the listing of the cloud is empty. */
   const untilNothingIsLeft = async (provider: string): Promise<void> => {
     await scale('workers', 0);
     await scale(`${provider}-large`, 0);
@@ -198,7 +202,7 @@ const instancesOf = (all: InCloud): readonly string[] =>
 
 const kindsOf = (all: InCloud): readonly string[] => [...new Set(all.map(({ kind }) => kind))].toSorted();
 
-/** At once: each waits most of the time, for machines that boot and processes that start. */
+/** The tests run concurrently, because they mostly wait for machines and processes that start. */
 const clouds = test.concurrent;
 
 clouds(

@@ -21,7 +21,7 @@ const program = await sharedBundle('mcm');
 const PATIENCE_MS = 300_000;
 const EXAMPLES = join(ROOT, 'packages/conformance/examples');
 
-/** The package of another author, with the example of an asynchronous cloud. Its creations take up to two seconds. */
+/** The package of a third-party driver, with the example of an asynchronous cloud. Its creations take up to two seconds. */
 function authorsPackage() {
   const cwd = mkdtempSync(join(tmpdir(), 'mcm driver '));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
@@ -57,7 +57,7 @@ test(
     const client = createClient({ transport, userAgent: 'test', clock: realClock });
     const listed = async (): Promise<number> =>
       (await run('cloud', 'list')).stdout.split('\n').filter((line) => line.startsWith('resource')).length;
-    // Each machine has a server and a disk.
+    // Each machine has a server and a disk in the cloud.
     expect(await listed()).toBe(6);
     const nodes = await client.request<{ items: { spec: { providerID: string } }[] }>('GET', '/api/v1/nodes');
     expect(nodes.items.map(({ spec }) => spec.providerID)).toEqual(
@@ -70,7 +70,7 @@ test(
     await transport.close();
     up.child.kill('SIGTERM');
     expect(await up.ended).toMatchObject({ code: 0 });
-    // The folder remembers the driver.
+    // The data directory contains the name of the driver.
     const other = await run('up', '--provider', 'aws');
     expect(other).toMatchObject({
       code: 1,

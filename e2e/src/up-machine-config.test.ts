@@ -26,7 +26,10 @@ import { mcm } from './harness/mcm.ts';
 
 const program = await sharedBundle('mcm');
 
-/** `mcm up --machine-config` in separate processes, from the view of a user: changes a file, writes an invalid one, and reverts it. */
+/**
+ * Runs `mcm up --machine-config` in separate processes, from the view of a user. The test changes a file, writes an invalid
+ * one, and reverts it.
+ */
 
 let cwd: string;
 beforeEach(() => {
@@ -36,7 +39,7 @@ afterEach(() => rmSync(cwd, { recursive: true, force: true }));
 
 const PATIENCE_MS = 240_000;
 
-/** Pools and nodes as they are now; `until` waits for events. */
+/** The current pools and nodes. `until` waits for events. */
 async function follow(dataDir: string) {
   const transport = undiciTransport(await loadKubeconfig(join(dataDir, 'kubeconfig')));
   const client = createClient({ transport, userAgent: 'mcm-e2e', clock: realClock });
@@ -70,7 +73,7 @@ async function follow(dataDir: string) {
     nodesOf,
     said,
     until,
-    /** All nodes of a deployment have the target of the pool, and its status shows it. */
+    /** Whether all nodes of a deployment have the target of the pool, and the status of the pool shows it. */
     isAt: (name: string, prefix: string, count: number) => {
       const { status } = pool(name) ?? {};
       const own = nodesOf(prefix);
@@ -104,7 +107,7 @@ test('two pools: machines boot into their target; a changed file rolls out, a br
       'both pools are at their first target',
       () => isAt('infra', 'infra', 2) && isAt('worker', 'workers', 1),
     );
-    // Over TLS, with its own token: each machine had the files before its node was there.
+    // Each machine got its files over TLS with its own token, before its Node existed.
     const log = readFileSync(join(cwd, '.mcm', 'logs', 'machine-config-controller.log'), 'utf8');
     const booted = log.split('\n').filter((line) => line.includes('Served the configuration to a machine'));
     const wanted = [targetOf('infra'), targetOf('infra'), targetOf('worker')];
@@ -121,7 +124,7 @@ test('two pools: machines boot into their target; a changed file rolls out, a br
 
     const change = (path: string, text: string) =>
       client.resource(machineConfigs).patch('60-motd', { type: 'merge', body: file(path, text) });
-    // A path below a file: no machine can write it.
+    // The path is below a file, so no machine can write it.
     await change('/etc/hostname/x', 'broken');
     await until('one node is degraded', () => (world.pool('infra')?.status?.degradedMachineCount ?? 0) > 0);
     const states = nodesOf('infra').map((node) => [

@@ -11,7 +11,7 @@ import { mcm } from './harness/mcm.ts';
 const program = await sharedBundle('mcm');
 const NAME = 'machine-controller-manager';
 
-/** The process ID of the manager that an instance of `mcm up` runs. */
+/** The process ID of the manager of a running `mcm up`. */
 function managerOf(supervisor: number): number {
   const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n');
   const [, pid] =
@@ -41,7 +41,7 @@ test('a stopped manager of mcm up is reported by all commands, and its next step
   await client
     .resource<MachineDeployment>(machineDeployments, 'default')
     .patch('workers', { type: 'merge', body: { spec: { replicas: 5 } } });
-  // The Lease of the manager expires now, not after 15 s.
+  // The Lease of the manager expires now instead of after 15 s.
   await client.resource(leases, 'default').patch(NAME, { type: 'merge', body: { spec: { leaseDurationSeconds: 1 } } });
   await transport.close();
   await up.line(/^machine-controller-manager is not working since /);

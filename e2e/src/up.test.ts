@@ -25,7 +25,10 @@ const LOGS = {
   'machine-controller': 'machine-controller-local.log',
 };
 
-/** Names and types of the original's metrics that the running binaries do not show; except the metrics of Go libraries. */
+/**
+ * The metrics of the original that the running binaries do not have, with names and types. Metrics of Go libraries are left
+ * out.
+ */
 async function missingMetrics(logs: string): Promise<string[]> {
   const missing: string[] = [];
   for (const [binary, log] of Object.entries(LOGS)) {
@@ -41,7 +44,7 @@ async function missingMetrics(logs: string): Promise<string[]> {
   return missing;
 }
 
-/** Machine name → provider ID and uid, as the running instance tells it. */
+/** The provider ID and the UID of each machine by its name, from the running instance. */
 async function fleetOf(dataDir: string): Promise<Record<string, string>> {
   const transport = undiciTransport(await loadKubeconfig(join(dataDir, 'kubeconfig')));
   const client = createClient({ transport, userAgent: 'mcm-e2e', clock: realClock });
@@ -53,7 +56,7 @@ async function fleetOf(dataDir: string): Promise<Record<string, string>> {
 }
 
 describe('mcm up', () => {
-  /** The directory of the first tests: each finds it as the test before has left it. */
+  /** The directory of the first tests. Each test continues with the state after the previous one. */
   const used = mkdtempSync(join(tmpdir(), 'mcm e2e '));
   afterAll(() => rmSync(used, { recursive: true, force: true }));
   let fleet: Record<string, string> = {};
@@ -61,7 +64,7 @@ describe('mcm up', () => {
   test('brings up three machines and ends, and finds the same fleet at every later start', {
     timeout: PATIENCE_MS,
   }, async () => {
-    // As `pnpm start` does: from the sources. All others are bundles, which start in a third of the time.
+    // This start uses the source files, like `pnpm start`. All other starts use bundles, which start three times as fast.
     const first = await mcm(['up', '--exit-when-ready', '--no-tty'], { cwd: used }).ended;
     expect(first).toMatchObject({ code: 0, stderr: '' });
     expect(first.stdout).toContain('ready: 3 machines Running');
@@ -69,7 +72,7 @@ describe('mcm up', () => {
     const second = mcm(['up', '--no-tty'], { cwd: used, program });
     await second.line(/^ready: 3 machines Running/);
     fleet = await fleetOf(join(used, '.mcm'));
-    // The fleet exists from the start. A controller reports it as leader.
+    // The fleet exists from the start. A controller reports it when it is the leader.
     await expect.poll(() => missingMetrics(join(used, '.mcm', 'logs')), { timeout: PATIENCE_MS }).toEqual([]);
     expect(Object.keys(fleet)).toHaveLength(3);
     second.child.kill('SIGKILL');

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { ROOT } from './root.ts';
 
-/** Commands that install, check and pack in automation. */
+/** Files with commands that install, check and pack in automation. */
 const FILES = [
   '.ci/run',
   'deploy/Dockerfile',

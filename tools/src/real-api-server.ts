@@ -8,19 +8,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { realClock, sleep } from '@mcm/kube';
 
-/** A kube-apiserver with its etcd and, if available, a kube-controller-manager, for one test or run. */
+/** A kube-apiserver with its etcd and, if available, a kube-controller-manager. One test or one run uses it. */
 export interface RealApiServer {
   readonly url: string;
   /** The kubeconfig of an administrator. */
   readonly kubeconfig: string;
-  /** The audit log: one JSON object per line for each answered request. */
+  /** The audit log with one JSON object per line for each answered request. */
   readonly auditLog: string;
   stop(): Promise<void>;
 }
 
-/** Shorter than the timeout of a test hook, so that a failed start reports the end of the log. */
+/** This is shorter than the timeout of a test hook. So after a failed start, the test reports the end of the log. */
 const START_MS = 150_000;
-/** The number of attempts, because another program may take a port after it was found free. */
+/** The number of attempts, because another program may use a port after it was found free. */
 const STARTS = 3;
 const LOOK_EVERY_MS = 200;
 const AUDIT_POLICY = [
@@ -49,7 +49,7 @@ async function freePorts(count: number): Promise<readonly number[]> {
 const isReady = (url: string, token: string): Promise<boolean> =>
   new Promise((resolve) => {
     const headers = { authorization: `Bearer ${token}` };
-    // The CA is not known yet, and only the status matters.
+    // The CA is not known yet, so the certificate is not verified. Only the status matters.
     const request = get(`${url}/readyz`, { headers, rejectUnauthorized: false }, (answer) => {
       answer.resume();
       resolve(answer.statusCode === 200);
@@ -59,15 +59,15 @@ const isReady = (url: string, token: string): Promise<boolean> =>
 
 /** The options of a real API server. */
 export interface RealApiServerOptions {
-  /** Whether `kube-controller-manager` runs too, if the folder has it; default: true. */
+  /** Whether `kube-controller-manager` also runs, if the folder contains it; default: true. */
   readonly controllers?: boolean;
-  /** Addresses of Services, as a CIDR; default: 10.0.0.0/24. */
+  /** The address range of Services as a CIDR; default: 10.0.0.0/24. */
   readonly serviceCidr?: string;
 }
 
 /**
- * Starts the programs of a folder with the layout of `KUBEBUILDER_ASSETS`: `etcd`, `kube-apiserver` and, if it is
- * there, `kube-controller-manager`. Rejects with the end of a program's log when it ends at once.
+ * Starts the programs in a folder with the layout of `KUBEBUILDER_ASSETS`: `etcd`, `kube-apiserver` and, if it exists,
+ * `kube-controller-manager`. If a program ends at once, it rejects with the end of the program's log.
  */
 export async function startRealApiServer(assets: string, options: RealApiServerOptions = {}): Promise<RealApiServer> {
   const end = Date.now() + START_MS;
@@ -79,7 +79,7 @@ export async function startRealApiServer(assets: string, options: RealApiServerO
     }
 }
 
-/** A program of the API server. */
+/** A running program of the API server. */
 interface Child {
   readonly name: string;
   readonly child: ChildProcess;
@@ -95,7 +95,7 @@ const etcdFlags = (dir: string, etcd: string, peer: string): readonly string[] =
   '--unsafe-no-fsync',
 ];
 
-/** Files and addresses of the API server. */
+/** The files and addresses of the API server. */
 interface ApiServerFiles {
   readonly dir: string;
   readonly etcd: string;
@@ -133,7 +133,7 @@ const apiServerFlags = ({
   `--audit-log-path=${auditLog}`,
 ];
 
-/** Waits for the API server. @throws Error with the end of the log of a program that ended, or of one that is too slow */
+/** Waits until the API server is ready. @throws Error with the end of the log, if a program ended or is too slow */
 async function untilReady(
   assets: string,
   dir: string,
@@ -155,7 +155,7 @@ async function untilReady(
 
 /** The kubeconfig of the administrator. */
 function kubeconfigOf(dir: string, url: string, token: string): string {
-  // The certificate is self-signed, and the file contains its CA.
+  // The certificate is self-signed, so its file contains its CA.
   const authority = readFileSync(join(dir, 'certs', 'apiserver.crt')).toString('base64');
   return `apiVersion: v1
 kind: Config
@@ -193,7 +193,7 @@ async function startOnce(
   const stop = async (): Promise<void> => {
     for (const { child } of children.toReversed()) {
       if (child.exitCode !== null || child.signalCode !== null) continue;
-      // The data is thrown away, so the programs can be killed.
+      // The data is deleted afterwards, so the programs can be killed.
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
       await ended;

@@ -1,4 +1,4 @@
 import { fileURLToPath } from 'node:url';
 
-/** The repository's root. */
+/** The path of the repository. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -2,7 +2,7 @@ import { type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { Ec2Endpoint, GceEndpoint } from './index.ts';
 
-/** The texts that VMs write, as clouds answer them. */
+/** Tests that consoles return the texts of VMs in the formats of the clouds. */
 
 const clock = new VirtualClock();
 const TEXT = 'Booting\nregistered node é\n';

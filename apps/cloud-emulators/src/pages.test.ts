@@ -2,7 +2,10 @@ import { type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { ArmEndpoint, Ec2Endpoint, GceEndpoint } from './index.ts';
 
-/** A listing over several pages while items are added and deleted: existing items are neither skipped nor returned twice. */
+/**
+ * Tests of listings over several pages, while items are added and deleted: existing items are neither skipped nor returned
+ * twice.
+ */
 
 const ask = async (transport: Transport, method: string, path: string, body?: string): Promise<string> =>
   (await transport({ method, path, headers: {}, ...(body === undefined ? {} : { body }) })).text();
@@ -13,7 +16,10 @@ const NAMES = ['a', 'b', 'c', 'd', 'e'];
 const [GONE, NEW] = ['a', 'f'];
 const STAYED = ['b', 'c', 'd', 'e'];
 
-/** @param page Names on the page of a token, and the next token @param change Between the first page and the second */
+/**
+ * Lists all pages. @param page Returns the names on the page of a token, and the next token @param change Called between the
+ * first and the second page
+ */
 async function listed(
   page: (token: string | undefined) => Promise<{ names: readonly string[]; next: string | undefined }>,
   change: () => unknown,

@@ -60,7 +60,7 @@ async function serve(store = new MemoryStore()) {
     const operation = String(answer?.headers['azure-asyncoperation'] ?? '');
     return { status: answer?.statusCode, json: content.startsWith('{') ? JSON.parse(content) : {}, operation };
   };
-  /** The status of `CONNECT`, and the connection. */
+  /** Sends `CONNECT`. Returns the status and the connection. */
   const tunnel = async (to: string): Promise<readonly [status: string, socket: TLSSocket]> => {
     const socket = await toServer();
     socket.write(`CONNECT ${to} HTTP/1.1\r\nhost: ${to}\r\n\r\n`);
@@ -92,7 +92,7 @@ test('each sovereign cloud takes its own audience and tokens, and keeps its own 
   for (const audience of [PUBLIC, CHINA])
     expect((await login('login.microsoftonline.us', audience)).json).toMatchObject({ error: 'invalid_resource' });
 
-  // As Microsoft's library for Go writes it.
+  // The scope as Microsoft's library for Go writes it.
   const library = await login('login.microsoftonline.us', `${GOVERNMENT}/`, ' openid offline_access profile');
   expect(library.status).toBe(200);
 
@@ -111,7 +111,7 @@ test('each sovereign cloud takes its own audience and tokens, and keeps its own 
   const listed = [expect.objectContaining({ id: `https://${at}${VM.replace(/\?.*/, '')}` })];
   expect(emulator.resources()).toEqual(listed);
   expect([...emulator.counts.keys()]).toContain('AzureGovernment PUT virtualMachines');
-  // A new process finds them again, in the same cloud.
+  // After a restart, the resources exist in the same cloud.
   expect((await serve(store)).emulator.resources()).toEqual(listed);
 });
 

@@ -23,7 +23,7 @@ const ROLES = ['master', 'worker'];
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Fields of the ControllerConfig with certificates, CA bundles and pull secrets. */
+/** The fields of the ControllerConfig with certificates, CA bundles and pull secrets. */
 const ROTATING = {
   kubeAPIServerServingCAData: base64,
   rootCAData: base64,
@@ -37,7 +37,7 @@ const ROTATING = {
 type Field = keyof typeof ROTATING;
 const FIELDS = Object.keys(ROTATING) as Field[];
 
-/** The rendered configuration of a pool with the built-in templates. All fields have version 1, except the given ones. */
+/** The rendered configuration of a pool with the built-in templates. All fields have version 1, except those in `second`. */
 function rendered(platform: string, role: string, second: readonly Field[] = []) {
   const versionOf = (field: Field) => ROTATING[field](second.includes(field) ? '2' : '1');
   const { pullSecret, ...bytes } = Object.fromEntries(FIELDS.map((field) => [field, versionOf(field)]));
@@ -68,7 +68,7 @@ test.each(cases)(
       expect(diff.files.filter((path) => !isCertificatePath(path))).toEqual([]);
       const actions = postActions(diff, DEFAULT_POLICY);
       expect([actions.some(({ type }) => type === 'Reboot'), needsDrain(actions, () => false)]).toEqual([false, false]);
-      // Nodes get every change outside of a rollout too.
+      // Nodes get all of these changes without a rollout.
       const rotated = diffConfigs(before.certificates, after.certificates).files;
       expect(rotated).toEqual(expect.arrayContaining([...diff.files]));
       expect(rotated.length).toBeGreaterThan(0);

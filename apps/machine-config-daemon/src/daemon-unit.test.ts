@@ -27,17 +27,19 @@ import { machineHost } from './machine-host.ts';
 import { RootDisk } from './root-disk.ts';
 import { rootFolder } from './root-folder.testing.ts';
 
-/** Tests of the daemon's loop with changes of its Node and its disk. A folder is the root directory of the machine. */
+/** Tests of the daemon's loop with changes of its Node and of its disk. A folder is the root directory of the machine. */
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain, PostConfigAction } =
   NodeAnnotations;
-/** A daemon that cannot write or reboot retries within this time. */
+/** If a daemon cannot write or reboot, it retries within this time. */
 const RETRIED_MS = 70_000;
 
 interface Fault {
-  /** Number of writing requests and programs before the process dies. For writes to the disk, see machine.test.ts. */
+  /**
+   * The number of writing requests and programs until the process is killed. For writes to the disk, see machine.test.ts.
+   */
   left: number;
-  /** Whether the last one still has its effect. */
+  /** Whether the last request still has its effect. */
   readonly done: boolean;
 }
 
@@ -48,13 +50,13 @@ class Machine implements AsyncDisposable {
   readonly root: string;
   readonly programs: string[] = [];
   boots = 1;
-  /** Number of writes before the disk is full. */
+  /** The number of writes until the disk is full. */
   room = Number.POSITIVE_INFINITY;
-  /** The error of all programs. */
+  /** The error that all programs return. Undefined: they succeed. */
   broken: string | undefined;
   fault: Fault | undefined;
   died = 0;
-  /** Whether the system has reported a change of the disk. */
+  /** Resolves when the system has reported a change of the disk. */
   changed = Promise.withResolvers<void>();
   readonly #plane: Awaited<ReturnType<typeof startControlPlane>>;
   #stop = new AbortController();
@@ -115,7 +117,7 @@ class Machine implements AsyncDisposable {
     await this.changed.promise;
   };
 
-  /** Advances the clock, and answers as the drain controller. */
+  /** Advances the clock, and drains the node like the drain controller. */
   async pass(ms = 5_000): Promise<void> {
     for (let round = 0; round < 4; round += 1) {
       await this.clock.advance(ms / 4);
@@ -129,7 +131,7 @@ class Machine implements AsyncDisposable {
   run(): void {
     const stop = new AbortController();
     this.#stop = stop;
-    /** A dead process gets no result of its last step, and starts no other step. */
+    /** A killed process gets no result of its last step, and starts no other step. */
     const alive = <T>(work: () => Promise<T>): Promise<T> =>
       stop.signal.aborted ? new Promise(() => undefined) : work();
     const step = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -174,7 +176,7 @@ class Machine implements AsyncDisposable {
     this.#running = [informer.run(stop.signal), unit.run(stop.signal)];
   }
 
-  /** Ends the process as SIGTERM does. */
+  /** Ends the process like SIGTERM. */
   async end(): Promise<void> {
     this.#stop.abort(new Error('the process stops'));
     await Promise.allSettled(this.#running);
@@ -251,7 +253,7 @@ test('the daemon applies the target with a drain and a reboot, or only with a re
 test('a daemon that dies at any request or program, before or after its effect, reaches the same state after a restart', async () => {
   await using machine = await withOne();
   let ended = false;
-  // Repeats until an update ends before the fault occurs.
+  // The fault occurs one step later each time, until the update ends before the fault.
   for (let left = 0; !ended; left += 1) {
     for (const carriedOut of [false, true]) {
       const name = carriedOut ? 'one' : 'two';
@@ -278,7 +280,7 @@ test.each([0, 2, 4])(
   'a disk that is full after %i writes is reported, and with free space the update continues or is reverted automatically',
   async (room) => {
     await using machine = await withOne();
-    // With free space, the target is first the old config, and then the new one.
+    // When the disk has free space again, the target is first the old config, and then the new one.
     for (const name of ['one', 'two']) {
       machine.room = room;
       await machine.tell({ [DesiredConfig]: 'two' });

@@ -20,12 +20,12 @@ import { rootFolder } from './root-folder.testing.ts';
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const CMDLINE = 'etc/kernel/cmdline';
 
-/** A folder as the root directory of a node, its Node, and daemons that can die between any two writes. */
+/** A folder that is the root directory of a node, its Node, and daemons that can be killed between two writes. */
 class Machine implements AsyncDisposable {
   readonly root: string;
   readonly programs: string[] = [];
   boots = 1;
-  /** Number of writes to the disk before the process dies. */
+  /** The number of writes to the disk until the process is killed. */
   left = Number.POSITIVE_INFINITY;
   readonly #plane: Awaited<ReturnType<typeof startControlPlane>>;
   readonly #clock = new VirtualClock();

@@ -7,12 +7,15 @@ import { type Clock, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { DiskWatch } from './watch-disk.ts';
 
-/** A watch of a folder with its reports, and a promise for the next change that the system reports. */
+/**
+ * Runs a test with a watch of a folder. `seen` contains its reports, and a promise for the next change that the system
+ * reports.
+ */
 async function watched(work: (root: string, watch: DiskWatch, seen: Seen) => Promise<void>): Promise<void> {
   const root = await mkdtemp(join(tmpdir(), 'watch-'));
   const virtual = new VirtualClock();
   const seen: Seen = { reported: 0, next: Promise.withResolvers<void>(), clock: virtual };
-  // The watch has just received a change from the system.
+  // This timer shows that the watch has just received a change from the system.
   const clock = {
     now: () => virtual.now(),
     setTimeout: (run: () => void, ms: number) => {

@@ -73,7 +73,7 @@ test.each(['--safety-up=-1', '--safety-down=x', '--machine-safety-overshooting-p
 );
 
 test('the Lease is machine-controller-manager, the original’s: the two never work at once [§1.1]', () => {
-  // A binary without a name for its Lease takes its own.
+  // If a binary has no name for its Lease, the Lease has the name of the binary.
   const { name, leaseName = name } = machineControllerManager;
   expect(leaseName).toBe('machine-controller-manager');
 });

@@ -37,7 +37,7 @@ afterAll(() => {
 
 test.for([
   ['rollout status workers', 130, null],
-  // Commands that only read do not handle the signal, so the shell returns 130. The test checks the signal itself.
+  // Commands that only read do not handle the signal, so a shell would return 130. The test verifies the signal itself.
   ['explain machinedeployment/workers', null, 'SIGINT'],
   ['logs --follow', 0, null],
 ] as const)(

@@ -6,7 +6,7 @@ import { test } from 'vitest';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 
-/** Prints the loaded sources and packages at the end of a process. */
+/** Prints the loaded source files and packages at the end of a process. */
 const HOOK = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module';
   const loaded = [];

@@ -44,7 +44,7 @@ const server = createServer(async (incoming, outgoing) => {
 });
 
 const nameOf = ({ kind }: ResourceDefinition<KubeObject>, index: number): string => `${kind.toLowerCase()}-${index}`;
-/** One case for a missing value and one for a wrong type of each field. Every command runs for every object. */
+/** For each field, one object without it and one with a wrong type. Every command runs with every object. */
 const casesOf = ({ shape = {} }: ResourceDefinition<KubeObject>) => {
   const all = [...malformations(shape)].filter(({ field }) => field.split('.').length <= 2);
   const kept = Map.groupBy(all, ({ field }) => field);
@@ -100,7 +100,7 @@ async function run(...words: string[]): Promise<string> {
       from: 'user',
     });
   } catch (error) {
-    // These errors are defects of the program, whose messages users should not see.
+    // These errors are bugs of the program. Users should not see their messages.
     if (error instanceof TypeError || error instanceof RangeError) throw error;
     lines.push(String(error));
   }
@@ -124,7 +124,7 @@ test('the live screen and its start show a fleet with malformed objects', async 
 });
 
 test('the dashboard shows a fleet with malformed objects', async () => {
-  // The same clients as in the command.
+  // These are the clients that the command uses.
   const own = conformingClient(client, () => undefined);
   const clients = { client: own, target: own, namespace: NAMESPACE, close: async () => undefined };
   const dashboard = await serveDashboard(clients, { random: seededRandom(1), signal: end.signal, port: 0 });
@@ -161,7 +161,7 @@ test.each([[['tree']], [['events']], [['plan', '-f', 'FILE']], [['debug', 'bundl
 );
 
 test('explain, plan and rollout of each malformed object succeed or return a user error', async () => {
-  // One object in ten, because each one causes a dozen requests.
+  // Only one in ten objects is tested, because each one causes a dozen requests.
   const some = (definition: ResourceDefinition<KubeObject>): readonly number[] =>
     casesOf(definition).flatMap((_, index) => (index % 10 === 0 ? [index] : []));
   for (const index of some(machineDeployments)) {

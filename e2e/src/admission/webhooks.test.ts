@@ -16,12 +16,15 @@ import { parseAllDocuments } from 'yaml';
 import { ROOT } from '../harness/mcm.ts';
 import { NAMESPACE, startStack } from '../harness/stack.ts';
 
-/** The webhooks of the real manager, called over TLS by the real control plane, with certificates that the manager created. */
+/**
+ * Tests the webhooks of the real manager. The real control plane calls them over TLS, with certificates that the manager
+ * created.
+ */
 
 const PATIENCE_MS = 120_000;
 const LOOK_EVERY_MS = 100;
 
-/** A port that was free a moment ago: the flag takes no 0, and the configurations must name it. */
+/** Finds a free port. The flag does not accept 0 here, because the webhook configurations must contain the port. */
 const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer().once('error', reject);
@@ -31,7 +34,7 @@ const freePort = (): Promise<number> =>
     });
   });
 
-/** The webhooks of `deploy/`, called by URL, with failure policy Fail. */
+/** The webhook configurations of `deploy/`, with URLs and the failure policy Fail. */
 const configurations = (port: number): WebhookConfiguration[] =>
   parseAllDocuments(readFileSync(join(ROOT, 'deploy', 'kustomize', 'base', 'webhooks.yaml'), 'utf8'))
     .map((document) => document.toJS())
@@ -77,7 +80,7 @@ test('self-made certificates: the API server trusts them without anybody’s hel
     }
     const deployments = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);
     const create = (draft: Draft<MachineDeployment>) => deployments.create(draft).catch((error: unknown) => error);
-    // Without the manager, the webhook does not answer.
+    // The manager does not run, so the webhook does not answer.
     expect(await create(pool('early', { type: 'Recreate' }))).toMatchObject({ code: 500 });
 
     await stack.manager.start();
@@ -103,7 +106,7 @@ test('self-made certificates: the API server trusts them without anybody’s hel
     expect(String(surge)).toContain('spec.strategy.rollingUpdate.maxSurge');
     expect(surge).toMatchObject({ code: 422 });
 
-    // A block that no CRD can add: it comes from the mutating webhook.
+    // A CRD cannot add this block, so the mutating webhook has added it.
     const good = (await create(pool('good', { type: 'RollingUpdate' }))) as MachineDeployment;
     expect(good.spec.strategy).toEqual({ type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } });
     expect((await deployments.list()).items.map(({ metadata }) => metadata.name)).toEqual(['good']);

@@ -7,14 +7,15 @@ import type { Case } from './sample.ts';
 import { TwoClasses } from './two-classes.ts';
 
 /**
- * Invalid input with the real drivers and clouds that check credentials. The problem is reported on the class and on its machines with field and
- * hint. Machines of other classes do not wait, requests are not repeated constantly, and no secret is printed.
+ * Tests invalid input with the real drivers, and with clouds that verify credentials. The class and its machines report the
+ * problem with the field and a hint. Machines of other classes are not delayed, requests are not repeated constantly, and no
+ * secret is printed.
  */
 
 let back: () => void;
 beforeAll(async () => {
   back = await inAwsEnvironment();
-  // The hosts are those of the real cloud.
+  // Without the variable, requests go to the hosts of the real cloud.
   delete process.env.AWS_ENDPOINT_URL;
 });
 afterAll(() => back());
@@ -25,9 +26,12 @@ afterEach(async () => {
 });
 
 const MINUTE = 60_000;
-/** So long the odd class is watched. */
+/** The invalid class is observed for this time. */
 const WATCHED_MS = 50 * MINUTE;
-/** Of two machines: a status and a creation each three minutes, with a login, and some listings. */
+/**
+ * The requests of two machines: one for the status and one for the creation every three minutes, each with a login, and some
+ * listings.
+ */
 const MOST_CALLS = 160;
 
 async function expectReported(two: TwoClasses, { event, says }: Case): Promise<void> {

@@ -27,7 +27,7 @@ const NAMESPACE = 'default';
 const OPEN = crds.map(({ spec, ...crd }) => {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   const versions = spec.versions.map(({ subresources, ...version }) => {
-    // The API server itself wants integers where a scale subresource looks.
+    // The API server itself requires integers in the fields of the scale subresource.
     const { scale: _, ...rest } = subresources ?? {};
     return { ...version, schema, subresources: rest };
   });
@@ -51,7 +51,7 @@ test('objects of all kinds with any field missing, null or of another type keep 
   );
   const held: string[] = [];
   for (const definition of kinds) {
-    // Deeper fields are of caches only: their own test has them.
+    // Deeper fields are only used by caches, which have their own test.
     const all = [...malformations(definition.shape ?? {})].filter(
       ({ field }) => field.split('.').length <= 2 && !field.startsWith('status'),
     );

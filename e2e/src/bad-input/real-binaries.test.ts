@@ -18,7 +18,7 @@ import { sharedResolver } from '@mcm/tools/bundles';
 import { type ExpectStatic, type TestContext, test } from 'vitest';
 import { startApiServer } from '../harness/api-server.ts';
 
-/** The machine controllers as they are shipped, each a process, on the emulator, a process too. */
+/** Tests the bundled machine controllers and the emulators, each in a separate process. */
 
 const NAMESPACE = 'default';
 const PATIENCE_MS = 90_000;
@@ -31,7 +31,7 @@ const nothing = (): void => undefined;
 const newKey = (): string =>
   generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
-/** The same credentials with an invalid secret. */
+/** Replaces the secret in valid credentials with an invalid one. */
 const REFUSED: Readonly<Record<(typeof PROVIDERS)[number], (data: Record<string, string>) => Record<string, string>>> =
   {
     aws: (data) => ({ ...data, providerSecretAccessKey: 'canary/secret+access/key+of/nobody+0123' }),
@@ -41,7 +41,7 @@ const REFUSED: Readonly<Record<(typeof PROVIDERS)[number], (data: Record<string,
     }),
   };
 
-/** Lines and base64 of secret data. Of a key file, only its key. */
+/** The lines of secret data, plain and as base64. In a key file, only the key is secret. */
 const mustNotBeRead = (data: Readonly<Record<string, string>>): readonly string[] =>
   Object.entries(data)
     .filter(([key]) => /secret|serviceAccountJSON|userData/i.test(key))
@@ -85,7 +85,10 @@ async function open(name: (typeof PROVIDERS)[number], { onTestFinished }: TestCo
 
 const machineNames = (name: string): readonly string[] => [`${name}-0`, `${name}-1`];
 
-/** Creates a class with its Secret, and two of its machines. One failed connection does not prove a problem of the class. */
+/**
+ * Creates a class with its Secret and two machines. There are two, because a single failed connection does not prove a
+ * problem of the class.
+ */
 async function make(client: KubeClient, name: string, cloudsOwn: object, data: Record<string, string>): Promise<void> {
   const metadata = { name, namespace: NAMESPACE };
   const encoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
@@ -120,7 +123,7 @@ async function expectReported(
       .toMatch(hint);
 }
 
-// At once: each waits most of the time, for retries of its machines and for its cloud.
+// The tests run concurrently, because they mostly wait for retries of machines and for their cloud.
 test.concurrent.for(PROVIDERS)(
   'the machine controller of %s: credentials refused, endpoint unreachable',
   LIMIT,

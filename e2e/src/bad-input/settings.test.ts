@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
 
-/** Invalid settings of a machine controller's process: the real binaries report them with their names at the start. */
+/** Tests invalid settings of machine controllers: at the start, the real binaries report the name of each setting. */
 
 interface Ended {
   readonly code: number;
   readonly said: string;
 }
 
-/** @param until Text after which the process is stopped. Absent: it ends without a stop. */
+/** @param until Text after which the process is stopped. If absent, it must end without a stop. */
 async function run(
   provider: string,
   variables: Readonly<Record<string, string>>,
@@ -70,7 +70,7 @@ test.each([
   },
 );
 
-/** An unreachable API server, for which a machine controller waits. */
+/** The kubeconfig of an API server that does not answer. A machine controller waits for it. */
 const KUBECONFIG = `
 apiVersion: v1
 kind: Config

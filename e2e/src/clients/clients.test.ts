@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-/** A program of a suite, as a shell script. */
+/** Writes a program of a suite as a shell script. */
 function fake(path: string, script: string): void {
   mkdirSync(dirname(join(dir, path)), { recursive: true });
   writeFileSync(join(dir, path), `#!/bin/sh\n${script}\n`);

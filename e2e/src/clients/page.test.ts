@@ -11,7 +11,7 @@ import { ROOT } from '../docs/sources.ts';
 const page = readFileSync(join(ROOT, 'docs/control-plane.md'), 'utf8');
 const MANIFEST = join(ROOT, 'packages/control-plane/package.json');
 
-/** The text of the block of the page in a language. */
+/** The content of the page's code block in this language. */
 const block = (language: string): string => new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(page)?.[1] ?? '';
 
 test('the TypeScript program of the page is compiled, and prints what the page says', async () => {
@@ -27,7 +27,7 @@ test('the TypeScript program of the page is compiled, and prints what the page s
 test('the command of the page writes a kubeconfig with which a client with only a certificate can work', async () => {
   const [npx, name, ...args] = block('sh').trim().split(' ');
   expect([npx, name]).toEqual(['npx', '@mcm/control-plane']);
-  // npx runs the only program of a package, independent of its name.
+  // npx runs the only program of a package, even if it has another name.
   const { bin } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { bin: Readonly<Record<string, string>> };
   const [program = '', ...others] = Object.values(bin);
   expect(others).toEqual([]);

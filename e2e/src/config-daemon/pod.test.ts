@@ -20,8 +20,8 @@ import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
 
 /**
- * The binary of the daemon as in the pod of the installed DaemonSet. It has the same arguments, environment, ServiceAccounts and roles.
- * A temporary folder replaces the mounted root directory of the machine.
+ * Runs the daemon like in the pod of the installed DaemonSet: with the same arguments, environment, ServiceAccounts and
+ * roles. A temporary folder replaces the mounted root directory of the machine.
  */
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain, PostConfigAction } =
@@ -34,7 +34,7 @@ const sections = installSections(DEFAULT_INSTALL);
 const objectsOf = (...names: readonly string[]) =>
   sections.filter(({ name }) => names.includes(name)).flatMap(({ objects }) => objects);
 
-/** The container of the DaemonSet. */
+/** The arguments and mounts of the container in the DaemonSet. */
 function container(): { readonly args: readonly string[]; readonly mount: string } {
   const set = JSON.parse(JSON.stringify(objectsOf('machine-config-daemon').at(-1)));
   const [{ args, env, volumeMounts }] = set.spec.template.spec.containers;
@@ -122,7 +122,7 @@ test.each<[topology: string, start: () => Promise<readonly [configs: Cluster, no
           args: [
             ...flags,
             ...[`--control-kubeconfig=${join(folder, 'control')}`, `--target-kubeconfig=${join(folder, 'target')}`],
-            // The test must not reboot its machine.
+            // The machine of the test must not be rebooted.
             ...['--port=0', '--reboot-command=none', `--boot-id-file=${join(folder, 'boot')}`],
           ],
           env: { NODE_NAME: 'n' },

@@ -25,7 +25,7 @@ import { controllerConfigs, machineConfigCrds, machineConfigPools, machineConfig
 import { type ConfigServer, type ConfigServerSettings, startConfigServer } from '@mcm/machine-config-controller';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-/** Connects as a booting machine: over TLS, with the CA of its user data and its own bootstrap token. */
+/** Connects like a machine at its first boot: over TLS, with the CA of its user data and its own bootstrap token. */
 
 const HOST = '127.0.0.1';
 async function signed(): Promise<{ readonly ca: string; readonly pair: ServingPair }> {
@@ -50,9 +50,9 @@ let log: MemoryLogger;
 let onInfo: (message: string) => void = () => undefined;
 let directory: string;
 let ca: string;
-/** Requests of the server to the API server. */
+/** The requests of the config server to the API server. */
 let asked: string[];
-/** Certificates that were registered for expiry monitoring. */
+/** Certificates whose expiry is monitored. */
 let watched: string[];
 let clock: VirtualClock;
 const metrics = () => createMetrics({ prefix: 'mcc_' });
@@ -100,7 +100,7 @@ async function pool(name: string, deployment?: string): Promise<void> {
   });
 }
 
-/** A machine of a deployment with the token that the machine controller makes for it. */
+/** Creates a machine of a deployment, and a token as the machine controller does. */
 async function machineToken(deployment: string): Promise<string> {
   const owner = (kind: string, name: string, uid: string) => ({
     apiVersion: 'machine.sapcloud.io/v1alpha1',
@@ -229,7 +229,7 @@ test('a machine gets only the configuration of its pool, and a client without a 
   expect((await ask('/config/worker')).headers['www-authenticate']).toBe('Bearer');
   for (const other of [undefined, 'abcdef.0123456789abcdef', 'x'])
     expect(await statusOf('/config/worker', other)).toBe(401);
-  // A valid token of the cluster that belongs to no machine.
+  // A valid token of the cluster, which belongs to no machine.
   expect(await statusOf('/config/worker', await bootstrapToken('zzzzzz'))).toBe(403);
 });
 
@@ -358,10 +358,10 @@ test('machines of tokens are found in a cache, so a request causes no list', asy
     return { status: await statusOf(...given), lists: lists() - before };
   };
   expect(await reads('/config/worker', token)).toMatchObject({ status: 200 });
-  // Until the cache is complete, a refused token causes a list request.
+  // Until the cache is complete, an unknown token causes a list request.
   for (let turn = 0; turn < 200; turn++) if ((await reads('/config/infra', token)).lists === 0) break;
   expect(await reads('/config/worker', token)).toEqual({ status: 200, lists: 0 });
   expect(await reads('/config/infra', token)).toEqual({ status: 403, lists: 0 });
-  // The machine of a token that is not known may have been made just now.
+  // If a token is unknown, its machine may be new, so the server reads the machines again.
   expect(await reads('/config/worker', await bootstrapToken('zzzzzz'))).toEqual({ status: 403, lists: 2 });
 });

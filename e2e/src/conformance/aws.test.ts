@@ -51,7 +51,7 @@ test.each([
   'many machines at once',
 ])('the AWS driver conforms although new VMs show late: %s', (name) => proves(target(4_000), name));
 
-/** A moto server as the EC2 API: `MCM_MOTO_URL=http://127.0.0.1:5000`; see `providers/aws/README.md`. */
+/** Uses a moto server as the EC2 API: `MCM_MOTO_URL=http://127.0.0.1:5000`; see `providers/aws/README.md`. */
 const { MCM_MOTO_URL: server } = process.env;
 
 describe.skipIf(!server)('on moto', () => {
@@ -60,18 +60,19 @@ describe.skipIf(!server)('on moto', () => {
       { ...(await targetOnMoto(server ?? '')), ...driver },
       {
         otherwise: [
-          // moto knows no client token: a launch that is repeated is a second VM.
+          // moto ignores client tokens, so a repeated launch creates a second VM.
           'repeated creation finds the same VM',
           'a crash between any two requests of a creation',
           'lost answers of a creation',
-          // It refuses to terminate an instance a second time: its network interface is not there any more.
+          // moto refuses to terminate an instance again, because its network interface no longer exists.
           'deletion of a deleted VM',
           'deletion of an orphan',
           'lost answers of a deletion',
-          // Of several filters of one name it takes the last: the listing asks for `tag-key` of the cluster and of the role.
+          // Of several filters with the same name, moto uses only the last. A listing has two `tag-key` filters, for the
+          // cluster and for the role.
           'the listing excludes VMs of other clusters',
         ],
-        // Its listing has only one page.
+        // A listing of moto has only one page.
         skipped: ['listing over all pages'],
       },
     );

@@ -5,7 +5,7 @@ import { createAzureDriver, loadSdk } from '@mcm/provider-azure';
 import { test } from 'vitest';
 import { configOf, proves } from './proof.ts';
 
-// Modules load in real time, which a virtual clock does not see.
+// The SDK is loaded first, because loading takes real time and the test uses a virtual clock.
 await loadSdk();
 
 const target: ConformanceTarget = {

@@ -35,7 +35,9 @@ test.each(SCENARIOS.map(({ name }) => name))('the GCP driver conforms: %s', (nam
   proves(target, name, ['initialize']),
 );
 
-/** A gcplocal server as the Compute Engine API: `MCM_GCPLOCAL_URL=http://127.0.0.1:8400`; see `providers/gcp/README.md`. */
+/**
+ * Uses a gcplocal server as the Compute Engine API: `MCM_GCPLOCAL_URL=http://127.0.0.1:8400`; see `providers/gcp/README.md`.
+ */
 const { MCM_GCPLOCAL_URL: server } = process.env;
 
 describe.skipIf(!server)('on gcplocal', () => {
@@ -52,7 +54,7 @@ describe.skipIf(!server)('on gcplocal', () => {
         machines: 3,
         listed: 3,
       },
-      // The driver has no initialize; gcplocal tells all on one page.
+      // The driver has no `initialize`, and gcplocal returns all instances on one page.
       { skipped: ['initialize', 'listing over all pages'] },
     ),
   );

@@ -9,11 +9,14 @@ import { type DashboardStage, HOSTILE, NAMESPACE, startStage } from './stage.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-/** Runs in the page: the violations that axe finds, with the first elements of each. */
+/** This script runs in the page. It returns the violations that axe finds, with the first elements of each. */
 const VIOLATIONS = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] })
   .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map((n) => n.html).join(' ')))`;
 
-/** Runs in the page: elements that are wider than the window, and texts that are cut without an ellipsis. */
+/**
+ * This script runs in the page. It returns elements that are wider than the window, and texts that are cut without an
+ * ellipsis.
+ */
 const TOO_WIDE = 'document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth';
 
 const ALL_PAGES = [
@@ -28,7 +31,7 @@ const ALL_PAGES = [
   '/yaml/machine/default/workers-1',
 ];
 
-/** The dashboard in a real browser; skipped without Chromium. */
+/** Tests the dashboard in a real browser. Without Chromium, they are skipped. */
 describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => {
   let stage: DashboardStage;
   let browser: Awaited<ReturnType<typeof startBrowser>>;
@@ -201,7 +204,7 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
         for (const path of ALL_PAGES) {
           await open(path);
           await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' });
-          // The pages of objects load their details.
+          // The page of an object loads its details after it was opened.
           if (path.split('/').length > 2) await page.locator('pre').waitFor();
           expect([path, width, await page.evaluate(TOO_WIDE)]).toEqual([path, width, 0]);
           await page.evaluate(axe);

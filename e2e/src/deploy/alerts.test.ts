@@ -6,7 +6,10 @@ import { DEFAULT_INSTALL, installSections } from '@mcm/cli';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 
-/** Tests each alert with Prometheus' rule tests where promtool is installed: it fires in its situation, and not in similar ones. */
+/**
+ * Tests each alert with the rule tests of Prometheus, if promtool is installed. The alert must fire in its situation, but
+ * not in similar ones.
+ */
 
 interface Rule {
   readonly alert: string;
@@ -26,16 +29,16 @@ const [spec] = installSections(DEFAULT_INSTALL)
   );
 const rules = new Map((spec?.groups ?? []).flatMap((group) => group.rules).map((rule) => [rule.alert, rule]));
 
-/** Series by minute, in promtool's short form. */
+/** The values of series for each minute, in the short form of promtool. */
 type Series = Readonly<Record<string, string>>;
 
 interface Situation {
-  /** With these it fires with the labels, once it has lasted. */
+  /** With these series, the alert must fire with the labels after its `for` time. */
   readonly fires: Series;
   readonly labels: Series;
-  /** With each of these metrics the alert does not fire. */
+  /** With each of these groups of series, the alert must not fire. */
   readonly quiet: readonly Series[];
-  /** Minutes until it must fire, where that is more than the rule's own `for`. */
+  /** The minutes until the alert must fire, if they are more than the `for` of its rule. */
   readonly after?: number;
 }
 
@@ -108,25 +111,25 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
     quiet: [{ [phase]: always(-3) }, { [phase]: '-4x100 1x300' }],
   },
   McmMachinesDoNotJoin: {
-    // The first failure of a zone makes its series: nothing rises.
+    // The first failure in a zone creates its series, so its value does not increase.
     fires: { [join_('a')]: '_x20 1x400', [join_('b')]: '_x21 1x400' },
     labels: { namespace: 'n', machine_deployment: 'w' },
     quiet: [{ [join_('a')]: '_x20 1x400' }, { [join_('a')]: always(7), [join_('b')]: always(3) }],
     after: 30,
   },
   McmCloudCallsFail: {
-    // One machine that cannot be made: a call in ten minutes.
+    // A single machine cannot be created: there is one call every ten minutes.
     fires: {
       [failed('create_machine', 16)]: '_x3 1x9 2x9 3x9 4x9 5x9 6x9 7x9 8x9 9x9',
       [worked('get_machine_status')]: '0+1x100',
     },
     labels: { provider: 'AWS', operation: 'create_machine', error_code: '16' },
     quiet: [
-      // Nothing of a VM that is about to be made is an answer.
+      // NotFound for the VM of a new machine is a normal answer, not a failure.
       { [failed('get_machine_status', 5)]: '0+30x400' },
-      // Once in a while, among many that work.
+      // There are rare failures among many successes.
       { [failed('create_machine', 14)]: '0x10 1x9 2x9 3x9 4x300', [worked('create_machine')]: '0+2x400' },
-      // The problem is repaired.
+      // The problem was repaired.
       { [failed('create_machine', 16)]: '0+1x5 6x400', [worked('create_machine')]: '_x10 1x400' },
     ],
     after: 60,
@@ -176,7 +179,7 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const minutes = (text: string): number => Number.parseInt(text, 10) * (text.endsWith('h') ? 60 : 1);
 
-/** One test of promtool: what fires of an alert at a minute with these series. */
+/** A test for promtool: the alert's expected instances with these series at a minute. */
 const oneTest = (alert: string, series: Series, at: number, expected: readonly object[]): object => ({
   interval: '1m',
   input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),

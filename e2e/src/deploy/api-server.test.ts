@@ -9,8 +9,8 @@ import { ROOT } from '../docs/sources.ts';
 import { type ApiServer, startApiServer } from '../harness/api-server.ts';
 
 /**
- * The objects of each installation method, applied to an API server over HTTPS: the embedded control plane, or a real one if requested.
- * All methods contain the same objects, so the second and third change nothing.
+ * Applies the objects of each installation method to an API server over HTTPS: the embedded control plane, or a real one if
+ * it is selected. All methods contain the same objects, so the second and the third change nothing.
  */
 
 const isThere = (command: string): boolean => spawnSync(command, ['version'], { stdio: 'ignore' }).error === undefined;
@@ -30,7 +30,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Server-side apply by the real kubectl, with the field manager of `mcm install`; returns its output. */
+/** Applies objects server-side with the real kubectl and the field manager of `mcm install`. Returns the output. */
 const apply = (args: readonly string[], input = ''): Promise<string> =>
   new Promise((resolve, reject) => {
     const flags = ['--kubeconfig', kubeconfig, 'apply', '--server-side', '--field-manager=mcm-install', ...args];
@@ -38,7 +38,7 @@ const apply = (args: readonly string[], input = ''): Promise<string> =>
     child.stdin?.end(input);
   });
 
-/** All objects except those of the Prometheus operator, whose kinds a plain cluster does not have. */
+/** All objects except those of the Prometheus operator, because a cluster without it does not have their kinds. */
 const objects = installSections(DEFAULT_INSTALL)
   .filter(({ name }) => name !== 'monitoring')
   .flatMap((section) => section.objects);

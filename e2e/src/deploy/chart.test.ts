@@ -9,7 +9,9 @@ import { parseAllDocuments } from 'yaml';
 import { ROOT } from '../docs/sources.ts';
 import { type ApiServer, startApiServer } from '../harness/api-server.ts';
 
-/** The Helm chart, with the real program where it is installed: its lint rules, its values, and a release on an API server. */
+/**
+ * Tests the Helm chart with the real Helm, if it is installed: its lint rules, its values, and a release on an API server.
+ */
 
 const hasHelm = spawnSync('helm', ['version'], { stdio: 'ignore' }).error === undefined;
 const CHART = join(ROOT, 'deploy/helm/machine-controller-manager');
@@ -49,7 +51,7 @@ const imagesOf = (objects: readonly Rendered[]): readonly string[] =>
   JSON.stringify(objects).match(/(?<="image":")[^"]+/g) ?? [];
 
 describe.runIf(hasHelm)('the chart', () => {
-  /** Every switch in both positions, and the forms of each value that a template treats in different ways. */
+  /** Each switch in both positions, and for each value all forms that a template handles differently. */
   const MATRIX: readonly (readonly string[])[] = [
     ['provider=local'],
     ['provider=aws', 'replicas=1', 'kubeconfigs.target=none', 'targetRbac.enabled=false'],
@@ -128,7 +130,7 @@ describe.runIf(hasHelm)('the chart', () => {
     expect(text).toContain('"serviceAccountName":"other"');
     expect(text).toContain('--webhook-configurations=other.here');
     expect(text).toContain('system:serviceaccount:here:other');
-    // The Leases and the Secrets with kubeconfigs keep their names, and so does the container.
+    // The names of the Leases, of the Secrets with kubeconfigs, and of the container do not change.
     const left: readonly string[] =
       text.replaceAll(/"helm.sh\/chart":"[^"]*"/g, '').match(/[^"\\']*machine-controller-manager[^"\\']*/g) ?? [];
     expect([...new Set(left)].toSorted()).toEqual([
@@ -192,7 +194,7 @@ describe.runIf(hasHelm)('the chart', () => {
     test('install, upgrade, rollback and uninstall: CRDs stay, everything else is gone', LIMIT, async () => {
       const kubeconfig = join(dir, 'kubeconfig');
       const env = { ...process.env, HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir };
-      // Not synchronous, because the API server may run in this process.
+      // This call is asynchronous, because the API server may run in this process.
       const helm = async (...args: string[]): Promise<string> => {
         const { stdout } = await run('helm', [...args, '--namespace', 'mcm', '--kubeconfig', kubeconfig], { env });
         return stdout;
@@ -242,7 +244,7 @@ describe.runIf(hasHelm)('the chart', () => {
         await expect(replicas()).rejects.toThrow(/not found/);
         const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machines.machine.sapcloud.io';
         await expect(client.request('GET', crds)).resolves.toMatchObject({ kind: 'CustomResourceDefinition' });
-        // The next release owns the CRDs that the first one left.
+        // The second release takes over the CRDs of the first one.
         await helm('install', 'mcm', CHART, '--set', 'provider=local', '--take-ownership');
         expect(await replicas()).toBe(2);
       } finally {

@@ -32,7 +32,10 @@ import { createConfigControllers, TEMPLATES } from '@mcm/machine-config-controll
 import { expect, test } from 'vitest';
 import { allowedBy, askedFor, type RoleObject } from './asked.ts';
 
-/** The machine-config-controller as the ServiceAccount of the installation: nothing is refused, all that is granted is used. */
+/**
+ * Runs the machine-config-controller with the ServiceAccount of the installation. No request is refused, and every
+ * permission is used.
+ */
 
 const USER = 'system:serviceaccount:default:machine-config-controller';
 const objects = installSections(DEFAULT_INSTALL)
@@ -42,14 +45,14 @@ const isRole = (object: object): object is RoleObject => 'rules' in object;
 const roles = objects.filter(isRole).filter(({ metadata }) => metadata.name.startsWith('machine-config-controller'));
 const installed = objects.filter((object) => 'kind' in object && /Role|ServiceAccount/.test(String(object.kind)));
 
-/** Permissions that the script does not use, and the reason why they are necessary. */
+/** Permissions that the script does not use, with the reasons why they are necessary. */
 const JUSTIFIED: Readonly<Record<string, string>> = {
   'default /secrets get': 'of two replicas that make certificates at once one is late, and takes the other’s',
   'default /secrets update': 'certificates that are renewed',
   '* /pods delete': 'a drain at an API server without an eviction API',
 };
 
-/** Of clusters that tell the TLS profile of their API server. */
+/** The permissions for clusters that contain the TLS profile of their API server. */
 const API_SERVERS = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -69,7 +72,10 @@ const API_SERVERS = {
   },
 };
 
-/** Additional permissions of a request, in clusters with the admission plugin OwnerReferencesPermissionEnforcement. */
+/**
+ * The additional permissions that a request needs in clusters with the admission plugin
+ * OwnerReferencesPermissionEnforcement.
+ */
 async function finalizersOf(request: Request): Promise<readonly string[]> {
   if (request.method === 'GET' || request.body === null) return [];
   const { metadata } = (await request.clone().json()) as { metadata?: KubeObject['metadata'] };
@@ -185,7 +191,8 @@ test('nothing is refused to the machine-config-controller, and all that it may d
       spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] },
     } as never);
     await clock.advance(60_000);
-    // Reverts edits of generated MachineConfigs, creates and deletes configs of nodes, and prunes old rendered MachineConfigs.
+    // The controller reverts changes of generated MachineConfigs, creates and deletes configs of nodes, and deletes old
+    // rendered MachineConfigs.
     await admin.resource(machineConfigs).patch('00-worker', { type: 'merge', body: { spec: { config: null } } });
     const spec = { machineConfigPoolSelector: { matchLabels: { of: 'workers' } } };
     await admin
@@ -200,7 +207,7 @@ test('nothing is refused to the machine-config-controller, and all that it may d
     await clock.advance(60_000);
     const drain = { metadata: { annotations: { [DesiredDrain]: 'drain-x' } } };
     await admin.resource(nodes).patch('n', { type: 'merge', body: drain });
-    // A node without pods is drained immediately, and read again before the result is written.
+    // A node without pods is drained at once. The controller reads it again before it writes the result.
     await admin.resource(nodes).create({ metadata: { name: 'm', ...drain.metadata }, spec: {} });
     await clock.advance(120_000);
     const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -241,7 +248,7 @@ test('nothing is refused to the machine-config-controller, and all that it may d
     expect(await access({ ...asked, path: '/metrics', verb: 'get' })).toMatchObject({ status: 403 });
   }
 
-  /** A pool whose machine is updated, and then replaced with another strategy. Each event occurs twice. */
+  /** The machine of a pool is updated, and then replaced with another strategy. Each event occurs twice. */
   async function ofMachines(): Promise<void> {
     const owner = (kind: string, { name, uid }: KubeObject['metadata']) => ({
       apiVersion: 'machine.sapcloud.io/v1alpha1',

@@ -8,11 +8,11 @@ import { asInstalled, makeRoles } from '../simulation/world/installed-roles.ts';
 import { allowedBy, askedFor, type RoleObject } from './asked.ts';
 
 /**
- * Runs the machine controller with the ServiceAccount and the RBAC of the installation through histories with pods, budgets, volumes, faults and
- * deaths. No request is refused. Every permission is used, or a reason is listed here.
+ * Runs the machine controller with the ServiceAccount and the roles of the installation, in histories with pods, budgets,
+ * volumes, faults and kills. No request is refused. Every permission is used, or a reason for it is listed here.
  */
 
-/** Permissions that no history uses, and the reason why they are necessary. */
+/** Permissions that no history uses, with the reasons why they are necessary. */
 const EVIDENCE = 'what is kept of a machine that failed is asked of a VM whose driver tells its console';
 const ELECTION = 'at the start of the binary, as e2e/src/hand-over does';
 const JUSTIFIED: Readonly<Record<string, string>> = {
@@ -32,7 +32,7 @@ const JUSTIFIED: Readonly<Record<string, string>> = {
   'kube-system coordination.k8s.io/leases update': ELECTION,
 };
 
-/** The controller dies after it created a bootstrap token, and the next process reads the token. */
+/** The controller is killed after it has created a bootstrap token, and the next process reads the token. */
 const KILLED_AFTER_TOKEN: Plan = {
   steps: [
     { act: 'create', pauseMs: 20_000, drawn: 3 },

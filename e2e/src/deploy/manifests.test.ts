@@ -42,7 +42,7 @@ function withoutChart(objects: Map<string, unknown>): Map<string, unknown> {
   return objects;
 }
 
-/** Objects by kind, namespace and name. */
+/** The objects of a YAML text, by kind, namespace and name. */
 function byName(yaml: string): Map<string, unknown> {
   const objects = parseAllDocuments(yaml).map((document): Named => document.toJS());
   return new Map(
@@ -118,7 +118,7 @@ test.runIf(isThere('helm') && isThere('kubectl'))(
     const args = ['template', 'mcm', chart, '--namespace', 'default', '--kube-version', 'v1.36.0', '--set', set];
     const made = byName(execFileSync('helm', [...args, ...shown], { encoding: 'utf8', maxBuffer: 1e8 }));
     const files = chosen.map((name) => readFileSync(join(ROOT, `deploy/kustomize/${name}/${name}.yaml`), 'utf8'));
-    // Helm keeps CRDs of templates at an uninstallation: with them would go every object.
+    // Without the annotation, an uninstallation would delete the CRDs, and with them every object.
     for (const [name, object] of made) {
       if (!name.startsWith('CustomResourceDefinition')) continue;
       const { metadata } = object as { metadata: { annotations?: Record<string, string> } };

@@ -4,7 +4,7 @@ import { DEFAULT_INSTALL, installSections } from '@mcm/cli';
 import { expect, test } from 'vitest';
 import { ROOT } from '../harness/mcm.ts';
 
-/** A rule of RBAC, of resources or of paths. */
+/** A rule of RBAC for resources or for paths. */
 interface Rule {
   readonly apiGroups?: readonly string[];
   readonly resources?: readonly string[];
@@ -23,7 +23,7 @@ const roles = installSections(DEFAULT_INSTALL)
 
 const list = (text: string): readonly string[] => text.split(',').map((each) => each.trim());
 
-/** `role group/resource verb`, sorted. The name of a ClusterRole ends with its namespace. */
+/** The permissions as `role group/resource verb`, sorted. The name of a ClusterRole ends with its namespace. */
 const granted = roles
   .flatMap(({ metadata, rules }) =>
     rules.flatMap(({ apiGroups = [''], resources, nonResourceURLs = [], verbs }) =>
@@ -36,7 +36,7 @@ const granted = roles
   )
   .toSorted();
 
-/** The rows of a section of the page, in the same form. */
+/** The rows in a section of the page, in the same format. */
 function documented(section: string): readonly string[] {
   const page = readFileSync(join(ROOT, 'docs/permissions.md'), 'utf8');
   const text = page.split(`\n## ${section}\n`)[1]?.split('\n## ')[0] ?? '';

@@ -15,8 +15,8 @@ import { NAMESPACE, type ProcessName, World, type WorldOptions } from '../simula
 import { allowedBy, askedFor, type RoleObject } from './asked.ts';
 
 /**
- * Runs both controllers with the ServiceAccount and the RBAC of the installation.
- * No request is refused. Each container only needs its own roles, and all permissions of the manager are used.
+ * Runs both controllers with the ServiceAccount and the roles of the installation. No request is refused. Each container
+ * needs only its own roles, and the manager uses all of its permissions.
  */
 
 const MINUTE = 60_000;
@@ -36,7 +36,7 @@ const isRole = (object: object): object is RoleObject => 'rules' in object;
 const roles = installed.filter(isRole);
 const isManagers = ({ metadata: { name } }: RoleObject): boolean => name.startsWith('machine-controller-manager');
 
-/** The permissions of each container. Both have the permission to review access to metrics. */
+/** The permissions of each container. Both may review access to metrics. */
 const allowed: Readonly<Record<ProcessName, ReadonlySet<string>>> = {
   manager: allowedBy(roles.filter(isManagers)),
   'machine-controller': allowedBy(
@@ -46,7 +46,7 @@ const allowed: Readonly<Record<ProcessName, ReadonlySet<string>>> = {
   ),
 };
 
-/** Permissions that the script of one process does not use, and the reason why they are necessary. */
+/** Permissions that the script of one process does not use, with the reasons why they are necessary. */
 const JUSTIFIED: Readonly<Record<string, string>> = {
   'default machine.sapcloud.io/machinedeployments get':
     'read live before an orphan set is claimed and before a selection is taken off a node',
@@ -100,7 +100,7 @@ test('deployments roll, scale and go, sets are made and deleted, machines fail',
     await world.failMachine(victim?.metadata.name ?? '');
     await world.clock.advance(MINUTE);
     await world.untilSettled(2, 'green');
-    // Back to where it was, as the original's rollbackTo asks for.
+    // Rolls back to the earlier template, as requested with rollbackTo of the original.
     const deployment = world.admin.resource(machineDeployments, NAMESPACE);
     await deployment.patch('workers', { type: 'merge', body: { spec: { rollbackTo: { revision: 1 } } } });
     await world.until(async () => (await world.deployment()).spec.template.spec.class.name === 'blue');
@@ -110,7 +110,7 @@ test('deployments roll, scale and go, sets are made and deleted, machines fail',
     await world.clock.advance(MINUTE);
     await roll(world);
     await world.untilSettled(2, 'green');
-    // Old sets beyond the limit of the history go.
+    // Old sets above the history limit are deleted.
     await deployment.patch('workers', { type: 'merge', body: { spec: { revisionHistoryLimit: 0 } } });
     await world.clock.advance(MINUTE);
     await world.change({ replicas: 1 });
@@ -181,7 +181,7 @@ test('election, certificates of webhooks, and access to metrics', async () => {
       );
     const kept = keep('one.default.svc');
     await world.until(() => Promise.resolve(pairs > 0));
-    // The certificate for another name is issued again, as after its expiry: an update of the Secret.
+    // The certificate is valid for another name, so it is issued again, as after its expiry. This updates the Secret.
     const keptAgain = keep('two.default.svc');
     await clock.advance(MINUTE);
     expect(pairs).toBeGreaterThan(1);
@@ -216,7 +216,7 @@ test('with separate pods, each program has a ServiceAccount with only its own ro
   expect(forbidden).toEqual(
     expect.arrayContaining(['* /pods/eviction create', 'kube-system /secrets get', '* /nodes delete']),
   );
-  // The roles are enough for the life of a fleet.
+  // These roles are sufficient for the whole life of a fleet.
   await inWorld({ maxSurge: 1, isSeparate: true }, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');
@@ -232,6 +232,6 @@ test('no request was refused or outside of the roles of its container, and all p
   expect([...beyond]).toEqual([]);
   const unused = [...allowed.manager].filter((each) => !used.manager.has(each) && JUSTIFIED[each] === undefined);
   expect(unused).toEqual([]);
-  // A justification is outdated if the permission is used or does not exist.
+  // A justification is outdated if its permission is used or does not exist.
   expect(Object.keys(JUSTIFIED).filter((each) => used.manager.has(each) || !allowed.manager.has(each))).toEqual([]);
 });

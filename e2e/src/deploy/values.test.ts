@@ -7,7 +7,10 @@ import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { ROOT } from '../docs/sources.ts';
 
-/** The settings of the machine controller in an installation by chart or kustomize: its Lease in the target cluster, its flags. */
+/**
+ * Tests the settings of the machine controller in an installation with the chart or kustomize: its Lease in the target
+ * cluster, and its flags.
+ */
 
 const hasHelm = spawnSync('helm', ['version'], { stdio: 'ignore' }).error === undefined;
 
@@ -47,7 +50,7 @@ const rendered = (template: string, namespace: string, ...more: string[]): Insta
   return objectsOf(execFileSync('helm', [...args, ...shown], { encoding: 'utf8', maxBuffer: 1e8 }));
 };
 
-/** The permissions for Leases in addition to bootstrap tokens, which locks between control clusters need. */
+/** The permissions for Leases, in addition to those for bootstrap tokens. The lock between control clusters needs them. */
 const leaseRules = (objects: readonly Installed[]) =>
   objects
     .filter(({ kind, metadata }) => kind === 'Role' && metadata.namespace === 'kube-system')
@@ -124,7 +127,7 @@ test.runIf(hasHelm)(
       team: 'infra',
       'app.kubernetes.io/name': 'machine-controller-manager',
     });
-    // Only the SDK of AWS requests the metadata service of the VM.
+    // Egress to the metadata service of the VM is only allowed for AWS, whose SDK uses it.
     const letOut = (provider: string) =>
       JSON.stringify(rendered('network-policy', 'here', '--set', `provider=${provider}`));
     expect(letOut('aws')).toContain('169.254.0.0/16');

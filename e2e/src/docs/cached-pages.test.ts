@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ROOT } from './sources.ts';
 
-/** A page that a file reads: from the root, from the folder of the file, or by its name in a constant. */
+/** Matches a page that a file reads: relative to the root, relative to the file, or by its name in a constant. */
 const READ = /(?:join\((?:ROOT|SIMULATION), |new URL\(|page = )'(?:\.\.\/)*(docs\/[\w/-]+\.md)'/g;
 
 interface Tasks {

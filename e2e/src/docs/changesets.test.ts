@@ -7,7 +7,7 @@ import { ROOT } from '../harness/mcm.ts';
 const FOLDER = join(ROOT, '.changeset');
 const changesets = readdirSync(FOLDER).filter((name) => name.endsWith('.md') && name !== 'README.md');
 
-/** Names of the packages that are published. */
+/** The names of the published packages. */
 const published = ['packages', 'providers', 'apps'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -37,6 +37,6 @@ test.each(changesets)('changeset %s names published packages, how far they move,
 test('all published packages have one version, as the set-up of changesets says', () => {
   const { fixed } = JSON.parse(readFileSync(join(FOLDER, 'config.json'), 'utf8')) as { readonly fixed: string[][] };
   expect(fixed).toEqual([['@mcm/*']]);
-  // A name without the scope may exist in a registry with another owner: `mcm` does.
+  // In a registry, a name without the scope may belong to another owner, as `mcm` does.
   expect(published.filter((name) => !name.startsWith('@mcm/'))).toEqual([]);
 });

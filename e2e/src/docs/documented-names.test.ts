@@ -14,7 +14,10 @@ import { describe, expect, test } from 'vitest';
 import { allKeys, keysIn } from './key-reference.ts';
 import { ROOT, sourcesUnder, trackedFiles } from './sources.ts';
 
-/** Labels, annotations and flags: the documentation names those of the code, and the code has those of the documentation. */
+/**
+ * Compares the names of labels, annotations and flags: the documentation must contain those of the code, and the code those
+ * of the documentation.
+ */
 
 const pages = trackedFiles('docs/*.md').map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
 const documentation = pages.map(({ text }) => text).join('\n');
@@ -22,12 +25,12 @@ const sources = sourcesUnder('packages', 'apps', 'providers', 'tools')
   .map(({ text }) => text)
   .join('\n');
 
-/** Keys with a prefix of this project. A version of an API group looks like one. */
+/** Matches keys with a prefix of this project. A version of an API group has the same form. */
 const OWN_KEY =
   /(?<![\w./-])(?:[a-z0-9-]+\.)*(?:machine\.sapcloud\.io|machineconfiguration\.openshift\.io)\/[\w.-]*\w/g;
 const isApiVersion = (key: string): boolean => /\/v\d+(alpha|beta)?\d*$/.test(key);
 
-/** Flags of other programs that pages name: kubectl, kubelet, docker, gcloud and Node. */
+/** Flags of other programs in the documentation: kubectl, kubelet, docker, gcloud and Node.js. */
 const FOREIGN = new Set([
   'access-key-id',
   'field-selector',
@@ -49,7 +52,7 @@ const FOREIGN = new Set([
   'patch-file',
   'user-name',
 ]);
-/** Not after a letter or a dash: GCP names volumes with two dashes inside. */
+/** Flags are not after a letter or a dash. GCP has names of volumes that contain two dashes. */
 const FLAG = /(?<![\w-])--([a-z][a-z0-9-]*[a-z0-9])/g;
 
 const BINARY_FLAGS: Readonly<Record<string, Flags>> = {
@@ -64,7 +67,7 @@ const BINARY_FLAGS: Readonly<Record<string, Flags>> = {
   local: localFlags,
 };
 
-/** A name as the code has it: a key of an object, a text, or an option of a command. */
+/** Whether the code contains a name: as a key of an object, as a text, or as an option of a command. */
 const isInSources = (name: string): boolean =>
   [`'${name}'`, `--${name}`, `'${name} `, ` ${name}: `].some((form) => sources.includes(form));
 

@@ -3,13 +3,15 @@ import { dirname, join, normalize, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { ROOT } from './sources.ts';
 
-/** The exports of a package are documented at their declaration (R15). */
+/** Verifies that the exports of a package are documented at their declaration. */
 
 const DECLARATION =
   /^export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type|enum) (\w+)/gm;
 const PASSED_ON = /^export (?:type )?(\*(?: as \w+)?|\{[^}]*\}) from '(\.[^']+)'/gm;
 
-/** Names that a file declares and exports, and whether TSDoc stands right above each; of overloads one is enough. */
+/**
+ * The exported declarations of a file, and whether TSDoc is directly above each one. For overloads, one TSDoc is sufficient.
+ */
 function declared(text: string): ReadonlyMap<string, boolean> {
   const found = new Map<string, boolean>();
   for (const match of text.matchAll(DECLARATION)) {
@@ -19,7 +21,7 @@ function declared(text: string): ReadonlyMap<string, boolean> {
   return found;
 }
 
-/** The entry points of every package, as `exports` names their sources. */
+/** The source files of the entry points in `exports` of every package. */
 const entries = globSync('{packages,apps,providers}/*/package.json', { cwd: ROOT }).flatMap((path) => {
   const { exports = {} } = JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as {
     exports?: Record<string, { source?: string } | string>;
@@ -28,7 +30,7 @@ const entries = globSync('{packages,apps,providers}/*/package.json', { cwd: ROOT
   return sources.filter((source) => source.endsWith('.ts')).map((source) => join(ROOT, dirname(path), source));
 });
 
-/** Exports of a package as `file: name`, and the exports without TSDoc. */
+/** The exports of all packages as `file: name`, and the exports without TSDoc. */
 function walk(): { readonly all: ReadonlySet<string>; readonly bare: ReadonlySet<string> } {
   const all = new Set<string>();
   const bare = new Set<string>();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { sourcesUnder } from './sources.ts';
 
-/** Without comments. */
+/** The source files without comments. */
 const sources = sourcesUnder('packages', 'providers', 'apps').map(({ path, text }) => ({
   path,
   text: text.replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, ''),
@@ -20,11 +20,11 @@ test('clients of clusters are made in one place (R7)', () => {
   ]);
 });
 
-/** The program that serves the cloud of another author. Its main only prepares the process. */
+/** The program that serves the cloud of a third-party driver. Its `main` only prepares the process. */
 const CLOUD = 'packages/conformance/src/programs/cloud.ts';
 
 test('only main ends the process (R8)', () => {
-  // The host is how main hands the end of the process down.
+  // The host ends the process for `main`.
   const isMain = (path: string) =>
     /(^|\/)(main|command|start-program)\.ts$/.test(path) ||
     ['packages/kube/src/run/process/host.ts', 'packages/conformance/src/process.ts', CLOUD].includes(path);

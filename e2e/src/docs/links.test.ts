@@ -12,14 +12,14 @@ const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .split('\n')
   .filter((path) => !path.includes('/testdata/') && existsSync(join(ROOT, path)));
 
-/** The text without code, because code contains no links. */
+/** Removes code from a text, because code contains no links. */
 const prose = (text: string): string => text.replaceAll(/```[\s\S]*?```/g, '').replaceAll(/`[^`\n]*`/g, 'code');
 
-/** `[words](target)`, the target without a title. */
+/** Matches `[words](target)`. The target is without a title. */
 const linksIn = (text: string): string[] =>
   [...prose(text).matchAll(/\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g)].map(([, target = '']) => target);
 
-/** How a heading is addressed: lower case, signs gone, spaces as dashes. */
+/** The anchor of a heading: lower case, without punctuation, and with dashes instead of spaces. */
 const anchor = (heading: string): string =>
   heading
     .replaceAll(/[`*]|\[|\]\([^)]*\)/g, '')
@@ -33,7 +33,7 @@ const anchorsOf = (text: string): Set<string> =>
     [...text.replaceAll(/```[\s\S]*?```/g, '').matchAll(/^#+\s+(.*)$/gm)].map(([, heading = '']) => anchor(heading)),
   );
 
-/** The error of a link of a page; undefined for a valid link. Other hosts are not contacted. */
+/** The error of a link in a page; undefined for a valid link. Links to other hosts are not checked. */
 function problem(page: string, link: string): string | undefined {
   if (/^[a-z]+:/.test(link)) return undefined;
   const [path = '', fragment] = link.split('#', 2);

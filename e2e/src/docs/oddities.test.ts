@@ -10,7 +10,7 @@ const rows = [...text.matchAll(/^\| O-(\d+)\s+\|[^|]+\|(.*)\|$/gm)].map(([, id =
   here,
 }));
 
-/** Numbers that were never given. */
+/** Unused numbers of findings. */
 const NOT_GIVEN = [27, 66, 68, 69];
 
 test('each oddity has a row, in order, that names a test or a document, or says why it cannot arise', () => {

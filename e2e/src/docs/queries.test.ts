@@ -5,16 +5,16 @@ import { knownMetrics } from './metric-reference.ts';
 import { askedBy } from './text/promql.ts';
 
 const known = knownMetrics();
-/** Labels that Prometheus adds to a scraped pod, and suffixes of histograms. */
+/** Labels that Prometheus adds to a pod, and the label of histograms. */
 const ADDED = ['namespace', 'pod', 'container', 'job', 'instance', 'le'];
 
-/** The metric that a series belongs to: parts of a histogram have names of their own. */
+/** The metric of a series. The series of a histogram have a suffix. */
 const familyOf = (series: string): string => {
   const family = series.replace(/_(bucket|sum|count)$/, '');
   return known.get(family)?.type === 'histogram' ? family : series;
 };
 
-/** The error of an expression. */
+/** The errors in an expression. */
 function faults(expr: string): string[] {
   const { metrics, grouped } = askedBy(expr);
   const labelsOf = (series: string): readonly string[] => [...(known.get(familyOf(series))?.labels ?? []), ...ADDED];

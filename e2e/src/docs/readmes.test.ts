@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { ROOT, trackedFiles } from './sources.ts';
 
-/** Programs of READMEs, which the compiler reads as it reads everything. */
+/** The programs of READMEs, which are compiled like all other files. */
 const PROGRAMS = join(import.meta.dirname, 'readmes');
 
 afterEach(() => vi.restoreAllMocks());

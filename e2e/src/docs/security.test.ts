@@ -20,7 +20,9 @@ test('each threat names an existing test or is marked as a limit', () => {
   }
 });
 
-/** Sources that may start programs: for laptops and tests, on a node, and for logins that a kubeconfig or an AWS profile names. */
+/**
+ * Source files that may start programs: for `mcm up` and tests, on a node, and for logins in a kubeconfig or an AWS profile.
+ */
 const STARTS_PROGRAMS =
   /^(apps\/mcm\/src\/up\/|packages\/control-plane\/src\/battery\/|packages\/machine-config\/src\/daemon\/|apps\/machine-config-daemon\/|packages\/kube\/src\/credentials\/exec-plugin\.ts$|providers\/aws\/src\/command\.ts$)/;
 

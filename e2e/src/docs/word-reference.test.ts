@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { sourcesUnder } from './sources.ts';
 import { wordReferenceFiles } from './word-reference.ts';
 
-/** Type and reason of every event for which the sources contain both next to each other. */
+/** The reason and the type of every event, if the source code contains both next to each other. */
 function written(...folders: readonly string[]): [reason: string, type: string][] {
   const names: Readonly<Record<string, string>> = EventReasons;
   const found = sourcesUnder(...folders).flatMap(({ text }) => [

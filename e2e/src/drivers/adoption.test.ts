@@ -17,7 +17,7 @@ const CLOUDS: [name: string, provider: Provider][] = [
   ['local', local() as never],
 ];
 
-/** Makes a VM for a machine's name as another controller did, which ended before it could record the VM. */
+/** Creates a VM for the name of a machine, like a controller that ended before it could record the VM. */
 async function makeUnrecorded(fleet: Fleet<FleetCloud>, provider: Provider, name: string): Promise<CreatedInstance> {
   const { clock, cloud } = fleet;
   const context = { clock, random: seededRandom(9), connect: () => cloud.transport };
@@ -93,7 +93,7 @@ test('aws: an instance that this process has terminated is not adopted, although
   const cloud = provider.cloud({ clock, power: { on: () => undefined, off: () => undefined } });
   let terminated = false;
   let shown = '';
-  /** EC2's reads lag behind its writes. */
+  /** Simulates that reads of EC2 are delayed after writes. */
   const stale: Transport = async (request) => {
     const body = String(request.body);
     const looks = body.includes('Action=DescribeInstances') && body.includes('tag%3AName');

@@ -7,7 +7,7 @@ import { aws, azure, gcp } from './providers.ts';
 import { refused } from './rows/stage.ts';
 import { wired } from './wired.ts';
 
-/** Bugs of the original's drivers in its recordings, which these drivers do not have. */
+/** Bugs of the original's drivers that its recordings contain. These drivers do not have them. */
 
 let back: () => void;
 beforeAll(async () => {

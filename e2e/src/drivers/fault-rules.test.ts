@@ -6,7 +6,10 @@ import type { FleetProvider } from './fleet.ts';
 import { aws, azure, gcp } from './providers.ts';
 import { wired } from './wired.ts';
 
-/** Every fault of every emulator: the creation returns the expected code, a repeated call ends with one VM, and its deletion removes everything. */
+/**
+ * Tests every fault of every emulator. The creation returns the expected code, repeated calls result in one VM, and its
+ * deletion removes everything.
+ */
 
 let back: () => void;
 beforeAll(async () => {
@@ -21,7 +24,7 @@ const CLOUDS = {
 } as const;
 type Cloud = keyof typeof CLOUDS;
 
-/** The request that creates a VM, as named in fault rules. */
+/** The name in fault rules of the request that creates a VM. */
 const BIRTH: Readonly<Record<Cloud, string>> = {
   aws: '^RunInstances$',
   azure: '^PUT virtualMachines$',
@@ -39,12 +42,12 @@ const refuse = (status: number, code: string, message = code): FaultRuleInput =>
 });
 const fail = (code: string, leave = false): FaultRuleInput => ({ on: '', failOperation: { code, leave } });
 
-/** Drivers retry these faults within the call, or leave the retry to the next call. */
+/** After these faults, drivers retry within the call, or the next call retries. */
 const SOON = [undefined, 'Unavailable'] as const;
-/** The instance ends before its first status request. */
+/** The instance is terminated before its first status request. */
 const AT_ONCE = { operationMs: 0 };
 
-/** @param code What the first creation says; undefined: it succeeds */
+/** @param code The code of the first creation; undefined if it succeeds */
 const RULES: readonly (readonly [
   cloud: Cloud,
   fault: string,
@@ -71,7 +74,7 @@ const RULES: readonly (readonly [
   ['gcp', 'eventual consistency', { visibleAfterMs: 20_000 }, undefined],
   ['aws', 'a lost request', { lose: 'before' }, SOON],
   ['azure', 'a lost request', { lose: 'before' }, SOON],
-  // The original reports every error of Compute Engine with this code.
+  // The original uses this code for every error of Compute Engine.
   ['gcp', 'a lost request', { lose: 'before' }, 'Internal'],
   ['aws', 'a lost answer', { lose: 'after' }, SOON],
   ['azure', 'a lost answer', { lose: 'after' }, SOON],
@@ -109,7 +112,7 @@ test.each(['aws', 'azure', 'gcp'] as const)('%s: what is gone shows for a while'
   cloud.faults.order({ on: DEATH[name], visibleAfterMs: 120_000 });
   await stage.delete({ providerID });
   expect((await stage.list()).map(({ providerId }) => providerId)).toEqual([providerID]);
-  // The orphan collection still lists it and calls again.
+  // The orphan collection still lists the VM, and calls the driver again.
   await stage
     .delete({ providerID })
     .catch((thrown: unknown) => expect(MachineError.from(thrown).code).toBe('NotFound'));

@@ -4,7 +4,7 @@ import { inAwsEnvironment } from './aws-environment.ts';
 import { aws, azure, gcp } from './providers.ts';
 import { wired } from './wired.ts';
 
-/** Incident 19: the deletion of a machine deletes the resources of its VM, even if the VM no longer exists. */
+/** Tests for incident 19: the deletion of a machine deletes the resources of its VM, even if the VM no longer exists. */
 
 let back: () => void;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ afterAll(() => back());
 
 const GROUP = '/subscriptions/sub/resourceGroups/rg/providers';
 const idOf = (kind: string, name: string): string => `${GROUP}/${kind}/${name}`;
-/** A manual call of a user. */
+/** Sends a request like a user with another tool. */
 const byHand = (transport: Transport, method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
   transport({ method, path, headers: { authorization: 'Bearer by-hand', ...headers } });
 
@@ -30,7 +30,7 @@ test('incident 19: azure: NIC, OS disk and data disks are deleted when the VM do
   const one = ['m-1-os-disk', 'm-1-seed-0-data-disk'].map((name) => `disk ${name}`);
   expect(left()).toEqual(expect.arrayContaining([...one, 'instance m-1', 'networkInterface m-1-nic']));
 
-  // Azure would delete the parts with the VM. A user changed that, and deleted the VM manually.
+  // By default, Azure deletes the parts with the VM. A user has changed that, and has deleted the VM manually.
   const vm = idOf('Microsoft.Compute/virtualMachines', 'm-1');
   const stays = { deleteOption: 'Detach' };
   const body = JSON.stringify({
@@ -97,7 +97,7 @@ test('incident 19: gcp: disks are deleted with the instance, also after a manual
   await expect(stage.delete()).rejects.toMatchObject({ code: 'NotFound' });
   expect(left()).toEqual([]);
 
-  // A partial creation: the operation failed, but the instance and its disk exist.
+  // The creation failed, but the instance and its disk exist.
   cloud.faults.order({ on: '^POST instances$', failOperation: { code: 'INTERNAL_ERROR', leave: true } });
   await expect(stage.create({ name: 'm-2' })).rejects.toMatchObject({ code: 'Internal' });
   expect(left()).toEqual(['disk m-2', 'instance m-2']);

@@ -8,7 +8,10 @@ import { aws, azure, gcp } from './providers.ts';
 import { refused, Stage } from './rows/stage.ts';
 import { wired } from './wired.ts';
 
-/** Behavior of the original's drivers that leaves VMs behind, deletes VMs of others or blocks machines. These drivers do not have it. */
+/**
+ * Tests of bugs in the original's drivers: VMs that are never deleted, deleted VMs of others, or blocked machines. These
+ * drivers do not have the bugs.
+ */
 
 let back: () => void;
 beforeAll(async () => {

@@ -7,10 +7,10 @@ import { expect, test } from 'vitest';
 type Recorded = Record<string, Record<string, { readonly type: string; readonly default: string | null }>>;
 const recorded: Recorded = JSON.parse(readFileSync(new URL('mcm/flags.json', import.meta.url), 'utf8'));
 
-/** Defaults that differ on purpose; the reasons are in docs/compatibility/differences.md. */
+/** Intended differences of defaults; the reasons are in docs/compatibility/differences.md. */
 const OTHER_DEFAULT: Readonly<Record<string, string>> = { 'kube-api-qps': '0' };
 
-/** The original's zero value, where --help prints none. */
+/** The zero values of the original, which --help does not print. */
 const ZERO: Readonly<Record<string, string>> = { string: '', Level: '0', bool: 'false', duration: '0s' };
 
 const ours: Readonly<Record<string, Flags>> = {
@@ -24,7 +24,7 @@ const ours: Readonly<Record<string, Flags>> = {
 const find = (flags: Flags, name: string) =>
   flags[name] ?? Object.values(flags).find(({ deprecated }) => deprecated?.[name] !== undefined);
 
-/** Durations as milliseconds, so that 1m equals 1m0s. */
+/** Converts durations to milliseconds, so that 1m equals 1m0s. */
 const normal = (type: string, text: string): unknown => (type === 'duration' ? parseDuration(text) : text);
 
 test.each(Object.keys(recorded))('%s: every flag of the original is taken, with its default', (binary) => {

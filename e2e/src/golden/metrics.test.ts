@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 type Recorded = Record<string, Record<string, { readonly type: string; readonly labels: readonly string[] }>>;
 const recorded: Recorded = JSON.parse(readFileSync(new URL('mcm/metrics.json', import.meta.url), 'utf8'));
 
-/** Of Go's process and HTTP libraries; the sentences are in docs/compatibility/differences.md. */
+/** Metrics of Go's process and HTTP libraries, which this project does not have: docs/compatibility/differences.md. */
 const NOT_OURS = [
   'process_max_fds',
   'process_network_receive_bytes_total',
@@ -58,7 +58,7 @@ const machine: Machine = {
   },
 };
 
-/** A cache of given objects, and a function that reports changes. */
+/** A cache with these objects, and a function that reports changes. */
 function cacheOf<T extends { readonly metadata: { readonly name: string } }>(...objects: T[]) {
   const handlers: ((change: Change<T>) => void)[] = [];
   return {
@@ -83,7 +83,7 @@ function cacheOf<T extends { readonly metadata: { readonly name: string } }>(...
 
 const linesOf = async (metrics: Metrics): Promise<string[]> => (await metrics.scrape()).text.split('\n');
 
-/** Type and labels of each metric of a scrape, as the recording holds them. */
+/** The type and the labels of each metric, in the format of the recording. */
 async function shape(metrics: Metrics) {
   const found: Record<string, { type: string; labels: string[] }> = {};
   let name = '';

@@ -11,8 +11,8 @@ import { NAMESPACE, until } from '../harness/stack.ts';
 import { makeLocalClass } from './local-class.ts';
 
 /**
- * Tests hand-overs between real processes. The assertions use the Lease and the writes of each process, not the time of day. `bench hand-over`
- * measures the duration.
+ * Tests hand-overs between real processes. The assertions use the Lease and the writes of each process, but not the time of
+ * day. `bench hand-over` measures the duration.
  */
 
 const LIMIT = { timeout: 120_000 };
@@ -49,7 +49,7 @@ async function start(program: string, flags: readonly string[] = []): Promise<St
 const lease = (name: string, shows: (record: NonNullable<Lease['spec']>) => boolean): Promise<Lease> =>
   until(client, leases, name, ({ spec }) => spec !== undefined && shows(spec), PATIENCE_MS);
 
-/** The holders of a Lease, in order. */
+/** Records the holders of a Lease in their order. */
 function followHolders(name: string) {
   const holders: string[] = [];
   const stop = new AbortController();
@@ -84,7 +84,7 @@ test(
   async () => {
     const MANAGER = await sharedBundle('machine-controller-manager');
     const NAME = 'machine-controller-manager';
-    // Time enough to renew on a machine that is busy.
+    // The timings leave enough time for a renewal on a busy machine.
     const timings = [
       '--leader-elect-lease-duration=6s',
       '--leader-elect-renew-deadline=5s',
@@ -118,7 +118,7 @@ test(
 
     const third = await start(MANAGER, timings);
     second.binary.kill('SIGSTOP');
-    // When it continues it finds this work, which it must not start.
+    // When the old leader continues, it sees this change, but it must not process it.
     await scale(3);
     const { spec: last } = await lease(NAME, ({ holderIdentity }) => holderIdentity !== after?.holderIdentity);
     expect(last?.leaseTransitions).toBe((after?.leaseTransitions ?? 0) + 1);

@@ -10,13 +10,14 @@ import { ofControllers } from '../harness/request-log.ts';
 import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
 
 /**
- * The real binaries continue a rollout that the original began. The control plane contains the recorded objects from the middle of it, and the local
- * cloud their VMs and Nodes. Only IDs of the cloud are replaced: provider IDs, specs of classes, and UIDs of owners.
+ * The real binaries continue a rollout that the original started. The control plane contains the recorded objects from the
+ * middle of the rollout, and the local cloud their VMs and Nodes. Only IDs are replaced: provider IDs, provider specs, and
+ * UIDs of owners.
  */
 
 const PATIENCE_MS = 120_000;
 const FILE = join(ROOT, 'e2e', 'testdata', 'takeover', 'roll.json');
-/** Two of three are new, and the second old one is terminating. */
+/** The state in which two of three machines are new and the second old one is being deleted. */
 const MIDDLE = 11;
 
 const statusOf = (object: Recorded) => object.status as Machine['status'];
@@ -25,7 +26,7 @@ const ofKind = ({ objects }: State, kind: string): Recorded[] =>
 const classOf = (machine: Recorded): string => (machine as unknown as Machine).spec.class.name;
 const namesOf = (state: State): string[] => ofKind(state, 'Machine').map(({ metadata }) => metadata.name);
 
-/** The recorded fleet before a manager starts: VMs created, Nodes joined, machines Running. */
+/** Creates the recorded fleet without a manager: VMs are created, Nodes have joined, and machines are Running. */
 async function boot(stack: Stack, state: State): Promise<void> {
   const resource = stack.client.resource<Machine>(machines, NAMESPACE);
   for (const machine of ofKind(state, 'Machine')) {
@@ -45,14 +46,14 @@ async function boot(stack: Stack, state: State): Promise<void> {
   await stack.machineController.stop();
 }
 
-/** Metadata as recorded, with the owners' UIDs of here. */
+/** The recorded metadata with the owner UIDs of this cluster. */
 function metadataHere({ metadata }: Recorded, uids: ReadonlyMap<string, string>) {
   const { labels, annotations, finalizers, ownerReferences = [] } = metadata;
   const owners = ownerReferences.map((owner) => ({ ...owner, uid: uids.get(owner.uid) ?? owner.uid }));
   return { labels, annotations, finalizers, ...(owners.length > 0 ? { ownerReferences: owners } : {}) };
 }
 
-/** Writes the state over the fleet. */
+/** Writes the recorded state to the objects of the fleet. */
 async function put(stack: Stack, state: State): Promise<void> {
   const uids = new Map<string, string>();
   const at = (definition: ResourceDefinition<KubeObject>) =>
@@ -119,7 +120,7 @@ test('a roll that the original began is carried on by the real binaries: what it
       const [was, is] = [before.get(name), after.find(({ metadata }) => metadata.name === name)];
       expect([is?.metadata.uid, is?.spec.providerID]).toEqual([was?.metadata.uid, was?.spec.providerID]);
     }
-    // One replaced the last old one. No machine was created and deleted in the meantime.
+    // One new machine replaced the last old one. In the meantime, no other machine was created or deleted.
     expect(stack.refused()).toEqual([]);
     if (!stack.isAudited) return;
     const made = stack.requests.read().filter((one) => one.verb === 'create' && one.resource === 'machines');

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ROOT } from '../docs/sources.ts';
 
-/** Prints every module of a vendor when a process loads it. */
+/** Prints each module of a cloud SDK when a process loads it. */
 const HOOK = `import { registerHooks } from 'node:module';
 registerHooks({ resolve: (name, context, next) => {
   if (/^@(aws-sdk\\/client|azure\\/arm|google-cloud\\/compute)/.test(name)) process.stderr.write('LOADS ' + name + '\\n');
   return next(name, context);
 } });`;
 
-/** An unused port: no object is ever reconciled. */
+/** A kubeconfig with an unused port, so that nothing is ever reconciled. */
 const KUBECONFIG = JSON.stringify({
   apiVersion: 'v1',
   kind: 'Config',

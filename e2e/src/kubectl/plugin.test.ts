@@ -4,7 +4,10 @@ import { sharedBundle } from '@mcm/tools/bundles';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, hasKubectl, startCluster } from './cluster.ts';
 
-/** `mcm` as the plugin of the real kubectl, which finds `kubectl-mcm` on the path and hands flags and kubeconfig on. */
+/**
+ * Tests `mcm` as a plugin of the real kubectl. kubectl finds `kubectl-mcm` on the search path, and passes flags and the
+ * kubeconfig to it.
+ */
 describe.skipIf(!hasKubectl)('kubectl mcm', () => {
   let cluster: Cluster;
   let env: Record<string, string>;

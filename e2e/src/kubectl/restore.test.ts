@@ -10,7 +10,7 @@ import { openDoor } from '../harness/door.ts';
 import { RestoreVerifier } from '../simulation/verifiers/restore-verifier.ts';
 import { NAMESPACE, World } from '../simulation/world/world.ts';
 
-/** Follows the steps of docs/how-to.md after a restore of the control cluster, with kubectl. */
+/** Runs the steps of docs/how-to.md after a restore of the control cluster, with kubectl. */
 
 const run = promisify(execFile);
 const MINUTE = 60_000;

@@ -8,7 +8,7 @@ import { mcm } from '../harness/mcm.ts';
 
 const program = await sharedBundle('mcm');
 
-/** Each strategy by hand, with kubectl and `mcm rollout`, on one running instance. */
+/** Tests each rollout strategy with kubectl and `mcm rollout` on one running instance. */
 
 const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
 const PATIENCE_MS = 180_000;
@@ -33,10 +33,10 @@ test.skipIf(!hasKubectl)('kubectl rolls a deployment by each strategy', { timeou
     const rollout = (...args: readonly string[]) =>
       mcm(['rollout', ...args, name.split('/').at(-1) ?? ''], { cwd, program }).ended;
     const isOver = async (generation: string): Promise<void> => {
-      // One process that watches: a poll would start a kubectl for each look.
+      // One process watches the rollout. A poll would start a new kubectl each time.
       expect(await rollout('status')).toMatchObject({ code: 0 });
       const labels = 'jsonpath={.items[?(@.spec.replicas==3)].spec.template.metadata.labels.generation}';
-      // An update in place moves the machines first, and then the sizes of the sets follow.
+      // During an in-place update, the machines move to the new set first. The sizes of the sets change later.
       const sized = () => kubectl('get', 'machinesets', '-o', labels);
       await expect.poll(sized, { timeout: PATIENCE_MS, interval: 200 }).toBe(generation);
       kubectl('wait', name, '--for=jsonpath={.status.updatedReplicas}=3', '--timeout=120s');
@@ -60,7 +60,7 @@ test.skipIf(!hasKubectl)('kubectl rolls a deployment by each strategy', { timeou
     await isOver('recreate');
     expect(kept(second)).toBe(0);
 
-    // Back to the template before, and forward to a revision by its number: each a roll of its own.
+    // There are two rollouts: back to the previous template, and then to a revision by its number.
     const history = await rollout('history');
     expect(history).toMatchObject({ code: 0 });
     const recreated = uids();

@@ -15,7 +15,10 @@ import { createLocalDriver } from '@mcm/provider-local';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World } from '../simulation/world/world.ts';
 
-/** Both controllers with --observe-only, in addition to two active ones: they send nothing, and find that the others do the same. */
+/**
+ * Runs both controllers with --observe-only in addition to two active ones. They send nothing, and find that the active ones
+ * make the same decisions.
+ */
 
 const MINUTE = 60_000;
 
@@ -64,7 +67,7 @@ function observe(world: World) {
     stop.abort(new Error('the end'));
     await Promise.allSettled([ended, running]);
   };
-  /** Decisions by what and outcome. */
+  /** The number of decisions, by action and result. */
   const counts = async (): Promise<Map<string, number>> => {
     const { text } = await metrics.scrape();
     const lines = text.matchAll(/^mcm_observe_decisions_total\{what="([^"]+)",outcome="([^"]+)"\} (\d+)/gm);
@@ -90,7 +93,7 @@ test('nothing is sent, and what the running controllers do is what would have be
     expect(counts.get('create machines: different')).toBeUndefined();
     for (const what of ['create vm', 'delete vm'])
       expect(counts.get(`${what}: same`), what).toBe(counts.get(`${what}: wanted`));
-    // An observing controller reports no failure of an unsent request and creates no token.
+    // An observing controller does not count an unsent request as a failure, and creates no token.
     expect([...counts.keys()].filter((each) => each.endsWith(': different'))).toEqual([]);
     expect([...counts.keys()].filter((each) => each.startsWith('create secrets'))).toEqual([]);
     const reported = observer.log.lines.filter(({ message }) => message === 'The running controller did the same');
@@ -114,7 +117,7 @@ test('a decision that the running controller does not execute within five minute
     await world.clock.advance(10 * MINUTE);
     expect(observer.sent).toEqual([]);
     const counts = await observer.counts();
-    // Its first step, once, independent of retries. Later steps are unknown before the first one is complete.
+    // The first step is counted once, also after retries. Later steps are unknown until the first one is complete.
     expect(counts.get('patch machinedeployments: wanted')).toBe(1);
     expect(counts.get('patch machinedeployments: different')).toBe(1);
     const reported = observer.log.lines.filter(({ message }) => message.startsWith('The running controller did not'));

@@ -24,15 +24,15 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, World } from '../simulation/world/world.ts';
 
 /**
- * Canary secrets must never appear in a log line, an event, a status, a piece of evidence, a span or an output of the command.
- * The tests vary the input of the controllers and the answers of API server and cloud.
+ * Canary secrets must never appear in a log line, an event, a status, evidence, a span or an output of the command. The
+ * tests vary the input of the controllers and the answers of the API server and of the cloud.
  */
 
 const MINUTE = 60_000;
 const CANARIES = {
-  /** The cloud's credentials. */
+  /** The credentials of the cloud. */
   token: 'canary-cloud-token-Zq7Yw3',
-  /** In the user data. */
+  /** A password in the user data. */
   password: 'canary-user-data-password-Kx9Bv2',
 } as const;
 
@@ -42,7 +42,7 @@ const USER_DATA = JSON.stringify({
   note: CANARIES.password,
 });
 
-/** A text as it is, and in encodings that a log may contain. */
+/** The forms of a text that a log may contain: plain and encoded. */
 const forms = (text: string): readonly string[] => [
   text,
   encodeURIComponent(text),
@@ -53,7 +53,7 @@ const forms = (text: string): readonly string[] => [
   ),
 ];
 
-/** How an answer may transform a sent value. */
+/** Error answers that contain the sent values in different forms. */
 const echoes: readonly ((request: TransportRequest) => Response)[] = [400, 422, 500].flatMap((status) => [
   ({ body = '', headers }: TransportRequest) =>
     new Response(
@@ -72,7 +72,7 @@ const echoes: readonly ((request: TransportRequest) => Response)[] = [400, 422, 
 const nonsense = ({ body = '', headers }: TransportRequest): Response =>
   new Response(`{"token": ${JSON.stringify(headers)} ${body}`, { status: 200 });
 
-/** Answers the first requests of each kind with one echo after the other, and then lets them pass. */
+/** Answers the first requests of each kind with these answers, one after the other. Later requests are passed on. */
 function parrot(transport: Transport, answers: readonly ((request: TransportRequest) => Response)[]): Transport {
   const count = new Map<string, number>();
   return async (request) => {
@@ -85,7 +85,7 @@ function parrot(transport: Transport, answers: readonly ((request: TransportRequ
   };
 }
 
-/** Bootstrap tokens that were made, as the API server heard them. */
+/** The bootstrap tokens in the requests to the API server. */
 const tokens = new Set<string>();
 const listening = (transport: Transport): Transport =>
   function listen(request) {
@@ -101,7 +101,7 @@ const listening = (transport: Transport): Transport =>
     return transport(request);
   };
 
-/** Where a canary sings, as `place: …text…`. */
+/** The occurrences of canaries in a text, as `place: …text…`. */
 function heard(place: string, text: string, also: readonly string[] = []): string[] {
   const all = [...Object.values(CANARIES), ...tokens, ...also].flatMap(forms);
   return all.flatMap((form) => {
@@ -160,7 +160,7 @@ async function heardInCommand(world: World): Promise<string[]> {
   }
 }
 
-/** Spans of the driver's calls with all their data, as text. */
+/** Records the spans of the driver's calls with all of their data, as text. */
 function spanKeeper(): { readonly tracer: DriverTracer; readonly spans: string[] } {
   const spans: string[] = [];
   const keep = (...reported: readonly unknown[]): void => void spans.push(JSON.stringify(reported));
@@ -171,7 +171,10 @@ function spanKeeper(): { readonly tracer: DriverTracer; readonly spans: string[]
   return { tracer: { startSpan }, spans };
 }
 
-/** A fleet that lives through everything: VMs made, failed, listed and deleted, while API server and cloud echo. */
+/**
+ * Runs a fleet in which VMs are created, fail, are listed and are deleted. The answers of the API server and of the cloud
+ * contain the secrets.
+ */
 async function live(world: World): Promise<void> {
   await world.createDeployment(2);
   await world.clock.advance(5 * MINUTE);
@@ -208,7 +211,7 @@ test.each<[what: string, api: boolean, cloud: boolean]>([
       await world.untilSettled(2, 'blue', 24 * 60 * MINUTE);
     }
     expect(tokens.size).toBeGreaterThan(0);
-    // The canaries can be heard where they belong: a search that finds nothing anywhere would prove nothing.
+    // The objects that may contain canaries do contain them. Otherwise, a search without a result would prove nothing.
     const [own] = (await world.admin.resource(secrets, NAMESPACE).list()).items;
     expect(heard('Secret', Buffer.from(own?.data?.userData ?? '', 'base64').toString())).not.toEqual([]);
     expect(heard('Secret', own?.data?.userData ?? '')).not.toEqual([]);

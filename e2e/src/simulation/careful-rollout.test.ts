@@ -3,7 +3,7 @@ import { type EventObject, events } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World, type WorldOptions } from './world/world.ts';
 
-/** Canaries, pauses between batches and the pause on failure, on the whole system. */
+/** Tests canaries, pauses between batches, and the pause after a failure with the whole system. */
 
 const MINUTE = 60_000;
 
@@ -19,7 +19,7 @@ async function inWorld(options: WorldOptions, story: (world: World) => Promise<v
 
 const roll = (world: World) => world.change({ template: { spec: { class: { name: 'green' } } } });
 
-/** Machines of the new class. */
+/** The number of machines of the new class. */
 const green = async (world: World): Promise<number> =>
   (await world.machines()).filter(({ spec }) => spec.class?.name === 'green').length;
 
@@ -43,7 +43,7 @@ test.each([
       await roll(world);
       await world.until(async () => (await green(world)) === 2);
       await world.clock.advance(9 * MINUTE);
-      // During the observation of the canaries all machines are available.
+      // During the soak time of the canaries, all machines are available.
       expect([await green(world), await running(world)]).toEqual([2, 8]);
       const quiet = world.writes.length;
       await world.clock.advance(30_000);

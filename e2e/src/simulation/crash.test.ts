@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Death } from './processes/life.ts';
 import { type ProcessName, World } from './world/world.ts';
 
-/** The whole life of a machine: creation, replacement by a rolling update, deletion. */
+/** Runs the whole life of a machine: creation, replacement by a rolling update, deletion. */
 async function life(deaths: Partial<Record<ProcessName, Death>>, seed: number): Promise<World> {
   const world = await World.start({ deaths, seed });
   await world.createDeployment(2);
@@ -18,7 +18,7 @@ async function life(deaths: Partial<Record<ProcessName, Death>>, seed: number): 
 test('a fleet is created, rolled out and deleted, and then nothing is written', async () => {
   const world = await life({}, 1);
   expect(world.violations).toEqual([]);
-  // The last status of sets and deployment follows.
+  // The last writes to the status of sets and the deployment follow.
   await world.clock.advance(10_000);
   const written = world.writes.length;
   await world.clock.advance(600_000);
@@ -26,10 +26,10 @@ test('a fleet is created, rolled out and deleted, and then nothing is written', 
   await world.close();
 });
 
-/** A plain test run kills at each twelfth request, and a thorough one at each second request. */
+/** A plain test run kills at every twelfth request, and a thorough run at every second request. */
 const STEP = thoroughly(2, 12);
 
-/** A process may die at any request: before it is sent, or after its effect without an answer. */
+/** Kills a process at any request: before the request is sent, or after its effect and before the answer. */
 test.each<ProcessName>(['machine-controller', 'manager'])(
   '%s killed at any await of creation and deletion: the same fleet, no VM twice, no VM left',
   { timeout: 600_000 },

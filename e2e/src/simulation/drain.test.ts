@@ -37,7 +37,8 @@ test('a rollout drains its nodes within the budget', async () => {
       return world.isSettled(2, 'green');
     });
     expect(workload.fewest).toBe(3);
-    // Each pod waited until the previous one was ready on another node, and the status of its machine named what it waited for.
+    // Each pod waited until the previous pod was ready on another node. The status of the machine contained the budget that
+    // it waited for.
     expect([...said].join('\n')).toContain(`waits for pod disruption budget ${workload.budget}`);
     expect(workload.evictions.length).toBeGreaterThanOrEqual(4);
     await world.until(async () => workload.ready === 4);
@@ -58,14 +59,14 @@ test('a budget that blocks a drain is named in the status, and the drain continu
     await world.clock.advance(1_800_000);
     expect(workload.evictions).toEqual([]);
     expect(workload.fewest).toBe(4);
-    // The wait causes no further writes: the blocking budget is written once.
+    // During the wait there are no further writes: the blocking budget is written once.
     expect(world.writes.slice(written).filter((write) => write.includes(' machines ')).length).toBeLessThanOrEqual(1);
     expect(describe(await blocked())).toContain(`pod disruption budget ${workload.budget}`);
     await workload.allow(2);
     const letGo = world.clock.now().getTime();
     await world.clock.advance(1_000);
     expect((workload.evictions[0] ?? Number.POSITIVE_INFINITY) - letGo).toBeLessThan(1_000);
-    // Two machines, pods that take 5 s to end, and creations in between.
+    // It includes two machines, pods that need 5 s to end, and creations in between.
     expect(await world.untilSettled(2, 'green')).toBeLessThan(30_000);
     expect(workload.fewest).toBeGreaterThanOrEqual(2);
     workload.close();
@@ -87,7 +88,7 @@ test('pods end within their grace period and become ready on another node before
   });
 });
 
-/** Milliseconds from the deletion to the request of a force deletion. Negative: before the deletion. */
+/** The milliseconds from the deletion to the request for a force deletion. Negative: before the deletion. */
 test.each([-1_000, 0, 100, 5_000, 60_000, 1_800_000])(
   'force-deletion requested %i ms after the deletion of a machine whose drain a budget blocks',
   async (ms) => {

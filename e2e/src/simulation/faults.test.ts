@@ -17,7 +17,7 @@ async function inWorld(options: WorldOptions, story: (world: World) => Promise<v
   }
 }
 
-/** A fleet of two machines, and then the start of a creation, a rollout or a scale-down. */
+/** Creates a fleet of two machines, and then starts a creation, a rollout or a scale-in. */
 const BEGINNINGS = {
   birth: async (world: World) => world.createDeployment(2),
   roll: async (world: World) => {
@@ -49,7 +49,7 @@ function problems(world: World, since: number): Map<string, number> {
 const repeated = (counts: ReadonlyMap<string, number>): string[] =>
   [...counts].filter(([, count]) => count > 1).map(([line, count]) => `${count} × ${line}`);
 
-/** Runs until the middle of the operation. Kubelets that join slowly make it long enough. */
+/** Runs until the middle of the operation. Slowly joining kubelets make the operation long enough. */
 async function untilWrites(world: World, more: number): Promise<void> {
   const enough = world.writes.length + more;
   await world.until(async () => world.writes.length >= enough, 60_000);
@@ -74,7 +74,7 @@ test.each<[Beginning, readonly Caller[]]>([
     expect(repeated(said)).toEqual([]);
     world.network.mend();
     const [replicas, machineClass, vms] = ENDS[beginning];
-    // The maximum back-off is 15 s, so nothing waits much longer than the outage.
+    // The maximum back-off is 15 s, so all work continues soon after the outage.
     expect(await world.untilSettled(replicas, machineClass)).toBeLessThan(120_000);
     expect(repeated(problems(world, since))).toEqual([]);
     expect(world.vmsMade).toBe(vms);
@@ -169,7 +169,7 @@ test('a cloud that does not list its new VMs for a while gets no second request 
     const lost = world.cloud.faults.order({ operation: 'instances.create', timeout: {}, effect: true, count: 6 });
     await world.createDeployment(4);
     await world.clock.advance(3_000);
-    // The new process repeats the requests of the previous one while the cloud still hides the VMs.
+    // The new process repeats the requests of the killed process while the cloud does not show the VMs yet.
     world.kill('machine-controller');
     await world.clock.advance(180_000);
     world.cloud.faults.clear();
@@ -188,7 +188,7 @@ test('a machine that is deleted during the creation of its VM leaves no VM [#5]'
     const name = first?.metadata.name ?? '';
     await world.deleteMachine(name);
     await world.until(async () => (await world.machines()).every(({ metadata }) => metadata.name !== name));
-    // A create call that outlives its machine would make a VM now. The search for orphans deletes it later.
+    // A create call that is still running would create a VM now. The orphan collection deletes it later.
     await world.clock.advance(30_000);
     expect(world.vms()).not.toContain(name);
     await world.untilSettled(2, 'blue');

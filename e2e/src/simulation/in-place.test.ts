@@ -14,7 +14,7 @@ import { expect, test } from 'vitest';
 import { Workload } from './world/workload.ts';
 import { NAMESPACE, World, type WorldOptions } from './world/world.ts';
 
-/** In-place updates with both controllers, the cloud, and kubelets that simulate the agents of nodes. */
+/** Tests in-place updates with both controllers, the cloud, and kubelets that simulate the agents of nodes. */
 
 const MINUTE = 60_000;
 
@@ -32,7 +32,7 @@ const allNodes = async (world: World): Promise<Node[]> => (await world.admin.res
 const allSets = async (world: World): Promise<MachineSet[]> =>
   (await world.admin.resource<MachineSet>(machineSets, NAMESPACE).list()).items;
 
-/** Size of the set of a class. */
+/** The size of the set of a class. */
 async function sizeOf(world: World, machineClass: string): Promise<number> {
   const sets = (await allSets(world)).filter(({ spec }) => spec.template?.spec?.class?.name === machineClass);
   return sets.reduce((sum, { spec }) => sum + (spec.replicas ?? 0), 0);
@@ -43,7 +43,7 @@ const marksOf = ({ metadata }: Node): string[] =>
     ([Labels.CandidateForUpdate, Labels.SelectedForUpdate, Labels.UpdateResult] as string[]).includes(key),
   );
 
-/** Whether all machines of the class are Running, and no mark of an update is left. */
+/** Whether all machines of the class are Running, and no labels or annotations of an update are left. */
 async function isUpdated(world: World, replicas: number, machineClass: string): Promise<boolean> {
   const all = await world.machines();
   const sets = await allSets(world);
@@ -86,7 +86,7 @@ async function expectQuiet(world: World): Promise<void> {
   expect(world.writes.slice(written)).toEqual([]);
 }
 
-/** Creates a fleet of blue machines and requests green ones. */
+/** Creates a fleet of blue machines, and changes its template to green. */
 async function begin(world: World, replicas: number): Promise<string[]> {
   await world.createDeployment(replicas);
   await world.untilSettled(replicas, 'blue');
@@ -101,7 +101,7 @@ const selectedNames = async (world: World): Promise<string[]> =>
     .filter(({ metadata }) => metadata.labels?.[Labels.SelectedForUpdate])
     .map(({ metadata }) => metadata.name);
 
-/** Removes the taint once the critical components of a node run, as Gardener's resource manager does. */
+/** Removes the taint when the critical components of a node run, as Gardener's resource manager does. */
 async function criticalComponentsCome(world: World): Promise<void> {
   const { key } = Taints.CriticalComponentsNotReady;
   for (const { metadata, spec } of await allNodes(world)) {
@@ -120,7 +120,7 @@ function order(world: World, name: string, behaviour: KubeletBehaviour): void {
   world.cloud.kubelets.order(instance.id, behaviour);
 }
 
-/** Waits for the first selected node and yields its name. */
+/** Waits for the first selected node. Returns its name. */
 async function firstSelected(world: World): Promise<string> {
   await world.until(async () => (await selectedNames(world)).length > 0, 10 * MINUTE);
   return (await selectedNames(world))[0] ?? '';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { holdAll, holdNode } from './world/workload.ts';
 import { NAMESPACE, World, type WorldOptions } from './world/world.ts';
 
-/** Incidents of the original on the whole system, with their numbers in the table of incidents. */
+/** Tests incidents of the original with the whole system. The numbers are those in the table of incidents. */
 
 async function inWorld(options: WorldOptions, story: (world: World) => Promise<void>): Promise<void> {
   const world = await World.start(options);
@@ -21,7 +21,7 @@ const MINUTE = 60_000;
 const phases = async (world: World): Promise<string[]> =>
   (await world.machines()).map(({ status }) => status?.currentStatus?.phase ?? 'new');
 
-/** The counts of the events with a reason, about objects of a kind. */
+/** The counts of events with a reason, for objects of a kind. */
 const reported = async (world: World, reason: string, kind = 'Machine'): Promise<number[]> =>
   (await world.admin.resource(events, NAMESPACE).list()).items
     .filter((event) => event.reason === reason && event.involvedObject.kind === kind)
@@ -38,7 +38,7 @@ test('throttled requests do not extend a drain beyond its timeout [#2]', async (
     await world.deleteMachine('slow');
     const took = await world.until(async () => (await world.machines()).length === 0);
     expect(took).toBeGreaterThanOrEqual(10 * MINUTE);
-    // The force deletion leaves a few requests, and each of them may wait several times.
+    // After the force deletion, a few requests remain. Each of them may wait several times.
     expect(took).toBeLessThan(12 * MINUTE);
     expect(world.vms()).toEqual([]);
   });
@@ -143,7 +143,7 @@ test('the drain of a Failed machine stops when other machines become unreachable
     for (const { id } of others) world.cloud.kubelets.order(id, { silent: true });
     await world.until(async () => (await stepOf()).includes('too many machines'), 3 * MINUTE);
     world.kill('machine-controller');
-    // Its node is NotReady for so long that pods would be deleted without eviction.
+    // The node is NotReady for so long that the controller would delete pods without an eviction.
     await world.clock.advance(15 * MINUTE);
     expect(await stepOf()).toContain('too many machines');
     expect(world.vms()).toContain(name);
@@ -184,7 +184,7 @@ test('terminating machines count towards the surge, so the quota of VMs is never
   await inWorld({ maxSurge: 1, annotations }, async (world) => {
     await world.createDeployment(4);
     await world.untilSettled(4, 'blue');
-    // The deletion of a VM takes a while, and its machine stays until then.
+    // The deletion of a VM takes a while. Until then, its machine must exist.
     const slow = world.cloud.faults.order({ operation: 'instances.delete', latency: 40_000 });
     const seen = { most: 0, leaving: 0 };
     const look = async () => {
@@ -267,7 +267,7 @@ test('a zone without capacity gets few requests [#23]', async () => {
     await world.createDeployment(5);
     await world.clock.advance(60 * MINUTE);
     const asked = world.cloud.requests.recent().filter(({ operation }) => operation === 'instances.create');
-    // The first five request a VM immediately. Then one of them tries after 10 and after 30 minutes.
+    // All five machines request a VM at once. Then one of them tries again after 10 and after 30 minutes.
     expect(asked.length).toBe(7);
     world.cloud.faults.clear();
     await world.untilSettled(5, 'blue');
@@ -285,7 +285,7 @@ test('VM and Node of a machine whose finalizer was removed manually are deleted 
     const body = { metadata: { finalizers: null } };
     await world.admin.resource<Machine>(machines, NAMESPACE).patch(name, { type: 'merge', body });
     world.network.mend();
-    // The orphaned VM is collected after two passes. Its Node is deleted with it, so the name is free.
+    // The orphan collection deletes the VM after two passes. Its Node is deleted too, so that the name is free.
     await world.untilSettled(2, 'blue', 180 * MINUTE);
   });
 });

@@ -9,7 +9,7 @@ import { ConfigWorld, fileOf } from './world/config-world.ts';
 import { holdAll, holdNode } from './world/workload.ts';
 import { NAMESPACE, type WorldOptions } from './world/world.ts';
 
-/** Conflicts between machines and machine configurations, with both controllers running. */
+/** Tests conflicts between machines and machine configurations while both controllers run. */
 
 const { CurrentConfig, DesiredConfig, DesiredDrain, State } = NodeAnnotations;
 const MINUTE = 60_000;
@@ -108,7 +108,7 @@ const hasTaint = (node: Node | undefined, key: string): boolean =>
 const untilPhase = ({ world }: Story, phase: string): Promise<number> =>
   world.until(async () => (await world.machines()).some(({ status }) => status?.currentStatus?.phase === phase));
 
-/** Causes other than a pool that make a machine unavailable for a while, and their minimum duration. */
+/** Other causes than a pool that make a machine unavailable for a while, and the minimum duration of each. */
 const AWAY: readonly [string, WorldOptions, (story: Story) => Promise<unknown>][] = [
   [
     'a roll of the deployment',
@@ -158,7 +158,7 @@ test.each(sampled(AWAY, 2))('budget counted twice: %s uses a slot of the pool [1
     await world.clock.advance(MINUTE);
     expect((await config.pool()).spec?.configuration?.name).not.toBe(first);
     expect(verifier.reported).toEqual([]);
-    // With a limit of two, one more node gets the target, and no third one.
+    // With a limit of two, one more node gets the target, but not a third one.
     await story.allow(2);
     await world.clock.advance(1_500);
     expect(verifier.reported).toHaveLength(1);
@@ -176,7 +176,7 @@ test('a preserved Failed machine uses a slot, gets no target, and is not replace
     const preserve = (value: string | null) =>
       story.patchNode(kept, { metadata: { annotations: { [Annotations.Preserve]: value } } });
     await preserve(PreserveValues.WhenFailed);
-    // Its kubelet reports Ready, so only MCM detects the problem.
+    // The kubelet still reports Ready, so only the machine controller detects the problem.
     story.order(kept, { conditions: { KernelDeadlock: 'True' } });
     await world.until(async () =>
       (await world.machines()).some(({ status }) => status?.currentStatus?.preserveExpiryTime !== undefined),
@@ -227,7 +227,7 @@ test('orphan protection: a node without a machine belongs to the pool of its sel
       (await control()).spec?.configuration?.name,
     );
     await world.clock.advance(16 * MINUTE);
-    // The node keeps the marks of both controllers.
+    // The node has the labels and annotations of both controllers.
     expect((await story.node('control-0'))?.metadata).toMatchObject({
       annotations: { [Annotations.NotManagedByMCM]: '1', [CurrentConfig]: booted },
     });
@@ -246,7 +246,8 @@ test('MCM’s taint PreferNoSchedule and the pool’s taint UpdateInProgress coe
     const { key: ofMcm } = Taints.PreferNoSchedule;
     await world.until(async () => (await config.nodes()).every((node) => hasTaint(node, ofMcm)));
     await story.change();
-    // One machine joins for five minutes and uses the slot: the others are marked as waiting, and none gets the target.
+    // One machine needs five minutes to join, which uses the limit. The other nodes are marked as waiting, and none gets the
+    // target.
     await world.until(async () => (await config.nodes()).every((node) => hasTaint(node, CONFIGS_TAINT)));
     for (const node of await config.nodes()) {
       expect(node.spec?.taints?.map(({ key }) => key).toSorted()).toEqual(
@@ -254,7 +255,7 @@ test('MCM’s taint PreferNoSchedule and the pool’s taint UpdateInProgress coe
       );
     }
     await story.allow(2);
-    // The pool removes its taint with the target, but keeps those of MCM and of others.
+    // The pool removes its taint when it sets the target. It keeps the taints of the machine controller and of others.
     await story.untilNode(({ metadata }) => metadata.annotations?.[DesiredConfig] !== first);
     const reported = (await config.nodes()).find(({ metadata }) => metadata.annotations?.[DesiredConfig] !== first);
     expect([ofMcm, CONFIGS_TAINT, foreign.key].filter((key) => hasTaint(reported, key)).toSorted()).toEqual(
@@ -356,7 +357,7 @@ test('a scale-down during the rollout of a pool: the pool updates at most as man
     const { config, world, verifier } = story;
     await world.createDeployment(4);
     const first = await config.untilUpdated(4);
-    // Two machines are deleted, but their pods block the drain: four nodes exist, and two are requested.
+    // Two machines are being deleted, but their pods block the drain. So there are four nodes, although two were requested.
     const names = await story.names();
     await holdAll(world, 4);
     for (const name of names) await holdNode(world, name);
@@ -399,7 +400,7 @@ test('two pools over two MachineDeployments roll out independently, and one pool
       return most === 2;
     });
     await bothAt((name) => name !== first && name !== firstOthers);
-    // One pool selects all of them, so it also waits for the machine of the other deployment.
+    // One pool selects all nodes, so it also waits for the machine of the other deployment.
     await world.admin.resource(machineConfigPools).delete('others');
     await story.patchPool({ machineRef: null, machineRefs: [refTo('workers'), refTo('others')] });
     const second = await config.untilUpdated(4);
@@ -422,7 +423,8 @@ test('cluster autoscaler: a node in use stays protected, regardless of which con
     const marks = async (key: string) =>
       (await config.nodes()).filter(isReported).map(({ metadata }) => metadata.annotations?.[key]);
     const byMcm = () => marks(Annotations.ScaleDownDisabledByMCM);
-    // A rollout starts with a slow new machine. MCM protects all nodes, one node is updated, and the rollout is reverted.
+    // A rollout starts, and its new machine is slow. The manager protects all nodes, one node is updated, and the rollout is
+    // reverted.
     await story.roll();
     await untilPhase(story, 'Pending');
     await world.clock.advance(5_000);
@@ -434,7 +436,7 @@ test('cluster autoscaler: a node in use stays protected, regardless of which con
     await world.until(async () => (await byMcm())[0] === undefined, 2 * MINUTE);
     await world.clock.advance(5_000);
     expect(await marks(Annotations.ScaleDownDisabledByMCC)).toEqual(['true']);
-    // Another rollout starts, and the update ends: the marks of MCM stay.
+    // Another rollout starts, and the update ends. The annotations of the manager stay.
     await story.roll();
     await story.untilNode((node) => isReported(node) && stateOf(node) === 'Done');
     await world.clock.advance(2_000);

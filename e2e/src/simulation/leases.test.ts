@@ -11,7 +11,7 @@ test.each(seedsOf('leases', 4))(
 );
 
 test('a write of a frozen process without a fence, while another one leads, is reported', async () => {
-  // Not every history freezes a process while it sends a write, so the test plays histories until one does.
+  // In some histories, no process is frozen while it sends a write. So the test runs histories until one has this situation.
   const reported = async (seed: number): Promise<boolean> => {
     const { violations } = await play('leases', { seed, profile: 'lan', elected: { unfenced: true } });
     return violations.some((each) => /^\S+-\d+ sends \S+ \S+ although \S+ is the leader$/.test(each));

@@ -6,7 +6,7 @@ import { TargetVerifier } from './histories/pool-history.ts';
 import { ConfigWorld, fileOf } from './world/config-world.ts';
 import { NAMESPACE, type WorldOptions } from './world/world.ts';
 
-/** Pools over machines, with both controllers running. */
+/** Tests pools with machines while both controllers run. */
 
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const MINUTE = 60_000;
@@ -56,7 +56,7 @@ test('a pool over a MachineDeployment finds its nodes by owner references, and u
     for (const { metadata } of await world.machines()) {
       expect([metadata.annotations?.[CONFIG_STATE], metadata.annotations?.[UNTIL]]).toEqual(['Done', undefined]);
     }
-    // Without a change there are no further writes.
+    // Without a change, there are no further writes.
     const versions = async () => (await config.nodes()).map(({ metadata }) => metadata.annotations);
     const still = await versions();
     await world.clock.advance(10 * MINUTE);
@@ -181,7 +181,7 @@ test('a node that cannot reach the target of a new pool is replaced [10.4]', () 
     await world.admin.resource(machineConfigPools).delete('workers');
     await config.change({ links: [{ path: '/etc/link', target: '/etc/motd' }] });
     await world.clock.advance(MINUTE);
-    // The configuration of the nodes was deleted with the pool.
+    // The configuration of the nodes was deleted together with the pool.
     await config.createPool('workers', { machineRef: REF, maxUnavailable: 1, updateStrategy: 'InPlaceElseReplace' });
     await config.untilUpdated(2, (name) => name !== first);
     expect((await uids(config)).filter((uid) => old.includes(uid))).toEqual([]);
@@ -285,7 +285,7 @@ test('a frozen MachineSet prevents new targets, which is reported [10.5]', () =>
     const first = await config.untilUpdated(2);
     const [set] = await config.sets();
     const freeze = { type: 'merge', body: { metadata: { labels: { [Labels.Freeze]: 'True' } } } } as const;
-    // MCM thaws a set that does not have too many machines when it runs again.
+    // When the manager runs again, it unfreezes a set that does not have too many machines.
     world.kill('manager');
     await world.admin.resource(machineSets, NAMESPACE).patch(set?.metadata.name ?? '', freeze);
     await config.change({ files: [fileOf('/etc/a', 'two')] });
@@ -329,12 +329,12 @@ test('a pool that is deleted during an update removes its marks from machines an
       );
       return Object.fromEntries(found);
     };
-    // The autoscaler gets the protection at the first reconcile, for an hour.
+    // The first reconcile writes the annotation for the autoscaler. It is valid for an hour.
     await world.until(async () => (await marks())[UNTIL] !== undefined);
     expect(await marks()).toMatchObject({ [Annotations.ScaleDownDisabled]: 'true', [CONFIG_STATE]: 'Working' });
     const [machine] = await world.machines();
     const [node] = await config.nodes();
-    // A mark of another program, which must stay.
+    // An annotation of another program, which must stay.
     const foreign = { metadata: { annotations: { 'example.com/kept': 'yes' } } };
     await world.admin.resource(nodes).patch(node?.metadata.name ?? '', { type: 'merge', body: foreign });
     await world.admin.resource(machineConfigPools).delete('workers');

@@ -8,11 +8,11 @@ import { ScalerVerifier } from './verifiers/scaler-verifier.ts';
 import { pauseHold } from './world/holds.ts';
 import { NAMESPACE, type ProcessName, World, type WorldOptions } from './world/world.ts';
 
-/** Tests of the verifiers: managers with defects, and the verifier that must report each. */
+/** Tests the verifiers with defective managers. For each defect, one verifier must report a violation. */
 
 const MINUTE = 60_000;
 
-/** The additional action of a defective manager every second. No user requested it. */
+/** An additional action of a defective manager, every second. No user has requested it. */
 type Defect = (client: KubeClient) => Promise<void>;
 
 /** Marks every machine of a phase as Failed and deletes it immediately. */
@@ -43,7 +43,7 @@ const selectsAll: Defect = async (client) => {
   }
 };
 
-/** Runs a story with a correct and with a defective manager, and returns the violations of each. */
+/** Runs a story with a correct and with a defective manager. Returns the violations of each. */
 async function verified(
   options: WorldOptions,
   defect: Defect,
@@ -75,7 +75,7 @@ async function settled(world: World, replicas: number): Promise<readonly string[
   return (await world.machines()).map(({ metadata }) => metadata.name);
 }
 
-/** Stops the kubelets of these machines. The machines are Unknown once their Nodes are not ready. */
+/** Stops the kubelets of these machines. The machines become Unknown when their Nodes are NotReady. */
 function silence(world: World, ...names: readonly string[]): void {
   for (const { id, name } of world.cloud.instances.list()) {
     if (names.includes(name)) world.cloud.kubelets.order(id, { silent: true });
@@ -172,7 +172,7 @@ async function* rewritten(body: AsyncIterable<Uint8Array>, rewrite: Rewrite): As
   for await (const piece of body) yield encoder.encode(rewrite(decoder.decode(piece, { stream: true })));
 }
 
-/** A manager that reads changed answers of the server. A watch delivers each object in one piece. */
+/** A manager that reads changed answers of the server. Each watch event arrives as one piece. */
 const reads =
   (rewrite: Rewrite) =>
   (name: ProcessName, transport: Transport): Transport => {
@@ -189,19 +189,19 @@ const reads =
     };
   };
 
-/** A manager that does not read pauses. */
+/** A manager that ignores pauses. */
 const ignoresPauses = reads((text) => text.replaceAll('"paused":true', '"paused":false'));
 
-/** A manager that does not read windows. */
+/** A manager that ignores windows. */
 const ignoresWindows = reads((text) => text.replaceAll(Annotations.RolloutWindows, 'unknown'));
 
-/** A manager that does not read the label that postpones. */
+/** A manager that ignores the label that postpones. */
 const ignoresPostponement = reads((text) => text.replaceAll(Labels.RolloutPostpone, 'unknown'));
 
-/** A manager that does not read names. */
+/** A manager that ignores the annotation with the names of machines to delete. */
 const ignoresNames = reads((text) => text.replaceAll(Annotations.TriggerDeletion, 'unknown'));
 
-/** Deletes named machines before the count has decreased. */
+/** Deletes named machines before the number of replicas was reduced. */
 const hastens: Defect = async (client) => {
   const { items } = await client.resource<MachineDeployment>(machineDeployments, NAMESPACE).list();
   const lists = items.map(({ metadata }) => metadata.annotations?.[Annotations.TriggerDeletion] ?? '');
@@ -251,7 +251,7 @@ test.each([
   expect(violations).toContainEqual(expect.stringMatching(violation));
 });
 
-/** Actions of a rollout on machines during a pause, without changes of their sets. */
+/** Changes machines like a rollout during a pause, without changing their sets. */
 const rollsOn =
   (does: (client: KubeClient, all: readonly Machine[]) => Promise<unknown>): Defect =>
   async (client) => {

@@ -2,7 +2,7 @@ import { type MachineClass, machineClasses } from '@mcm/api';
 import { expect, onTestFinished, test } from 'vitest';
 import { NAMESPACE, World } from './world/world.ts';
 
-/** A rollout to a class that was never valid, on the whole system. */
+/** Tests a rollout to a class that was never valid, with the whole system. */
 
 const MINUTE = 60_000;
 

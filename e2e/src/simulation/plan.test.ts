@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World } from './world/world.ts';
 
-/** Compares the result of `mcm plan` for a change with the actions of both controllers. */
+/** Compares the plan of `mcm plan` for a change with the actions of both controllers. */
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -43,13 +43,13 @@ const asked = ({ replicas, paused, machineClass }: Wish) => ({
   template: classOf(machineClass),
 });
 
-/** A deleted machine and the time of its deletion. */
+/** A deleted machine, and the time of its deletion. */
 interface Going {
   readonly at: string;
   readonly name: string;
 }
 
-/** The given machines, grouped by the time of their deletion. */
+/** The given machines, in groups with the same time of deletion. */
 function waves(goings: readonly Going[], names: ReadonlySet<string>): string[][] {
   const all = new Map<string, string[]>();
   for (const { at, name } of goings) if (names.has(name)) all.set(at, [...(all.get(at) ?? []), name]);
@@ -57,8 +57,8 @@ function waves(goings: readonly Going[], names: ReadonlySet<string>): string[][]
 }
 
 /**
- * Whether two orders agree: no two machines are in reverse order. The group of a machine may differ, because it depends on how fast the two
- * controllers receive each other's writes.
+ * Whether two orders agree: no two machines are in reverse order. The group of a machine may differ, because it depends on
+ * how fast the two controllers receive each other's writes.
  */
 function agree(planned: readonly string[][], seen: readonly string[][]): boolean {
   const place = new Map(planned.flatMap((wave, index) => wave.map((name) => [name, index] as const)));
@@ -85,7 +85,7 @@ const fleet = fc.record({
   wishes: fc.array(wish, { minLength: 1, maxLength: 4 }),
 });
 
-/** Runs until the change is complete, or, if it is blocked, until nothing happens for long. */
+/** Runs until the change is complete. If it is blocked, it runs until nothing has happened for a long time. */
 async function untilDone(world: World, wish: Wish, complete: boolean): Promise<void> {
   await world.until(async () => {
     const { metadata, status } = await world.deployment();
@@ -95,7 +95,7 @@ async function untilDone(world: World, wish: Wish, complete: boolean): Promise<v
   else await world.clock.advance(5 * MINUTE);
 }
 
-/** Plans one change of an idle fleet, makes it, and compares both. */
+/** Plans a change of an idle fleet, carries it out, and compares the result with the plan. */
 async function compare(world: World, wish: Wish): Promise<void> {
   const there = new Set((await world.machines()).map(({ metadata }) => metadata.name));
   const sets = new Set((await world.sets()).map(({ metadata }) => metadata.name));
@@ -113,13 +113,13 @@ async function compare(world: World, wish: Wish): Promise<void> {
   const [planWaves, seenWaves] = [waves(foretold, there), waves(world.goings.slice(from), there)];
   expect(seenWaves.flat().sort()).toEqual(planWaves.flat().sort());
   expect(agree(planWaves, seenWaves), JSON.stringify({ planWaves, seenWaves })).toBe(true);
-  // When size and template change at the same time, the two controllers write in either order, so a machine may be created and deleted again.
-  // The test compares the machines that stay.
+  // If the size and the template change at the same time, the two controllers may write in either order. A machine may then
+  // be created and deleted again, so the test compares only the machines that stay.
   const passing = new Set(plan.steps.flatMap(({ action, name }) => (action === 'delete' ? [name] : [])));
   const made = plan.steps.filter(({ action, name }) => action === 'make' && !passing.has(name));
   const really = (await world.machines()).map(({ metadata }) => metadata.name).filter((name) => !there.has(name));
   expect(really).toHaveLength(made.length);
-  // The names of machines in a new set are not known yet.
+  // The names of machines in a new set are not known in advance.
   const named = made.flatMap(({ name, set = '' }) => (sets.has(set) ? [name] : []));
   expect(really).toEqual(expect.arrayContaining(named));
 }
@@ -174,7 +174,7 @@ test.each([
       const tookMs = clock.now().getTime() - from;
       const [, minutes = '0', seconds = '0'] = /^(?:(\d+)m)?(\d+)s$/.exec(plan?.lasts ?? '') ?? [];
       const plannedMs = Number(minutes) * MINUTE + Number(seconds) * SECOND;
-      // The VM, the join and the first report of the kubelet take some seconds more.
+      // The VM, the join and the first report of the kubelet need some additional seconds.
       expect(tookMs - plannedMs).toBeGreaterThanOrEqual(0);
       expect(tookMs - plannedMs).toBeLessThan(15 * SECOND);
     } finally {

@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import { RestoreVerifier } from './verifiers/restore-verifier.ts';
 import { NAMESPACE, World } from './world/world.ts';
 
-/** A cluster with ten machines is restored to a backup while machines, nodes and controllers continue to run. It contains both machines and nodes. */
+/**
+ * A cluster with ten machines is restored to a backup, while machines, nodes and controllers continue to run. The cluster
+ * contains both the machines and the nodes.
+ */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -24,7 +27,7 @@ async function inWorld(story: (world: World, verifier: RestoreVerifier) => Promi
 
 type Backup = ReturnType<World['backup']>;
 
-/** Restores the cluster, then restarts the kubelets without a Node, as in the how-to. */
+/** Restores the cluster. Then restarts the kubelets without a Node, as in the how-to. */
 async function restore(world: World, verifier: RestoreVerifier, backup: Backup, bump = 0): Promise<void> {
   await world.restore(backup, bump);
   const known = new Set((await world.machines()).map(({ metadata }) => metadata.name));
@@ -33,7 +36,7 @@ async function restore(world: World, verifier: RestoreVerifier, backup: Backup, 
   world.restartCloud(5_000);
 }
 
-/** Machines that are Running and have a VM. */
+/** The names of machines that are Running and have a VM. */
 async function served(world: World): Promise<string[]> {
   const vms = new Set(world.vms());
   return (await world.machines())
@@ -86,7 +89,7 @@ test('after a restore that loses a rollout, the former machines are created agai
     await world.untilSettled(3, 'green', 2 * HOUR);
     const green = world.vms();
     await restore(world, verifier, backup);
-    // All machines become unreachable at the same time, so the operator confirms that they must be replaced.
+    // All machines become unreachable at the same time, so an operator confirms that they must be replaced.
     const until = new Date(world.clock.now().getTime() + HOUR).toISOString();
     await annotate(world, 'blue', { [Annotations.BreakerOverride]: `${until} their VMs went before the restore` });
     await untilServed(world, 3, HOUR);

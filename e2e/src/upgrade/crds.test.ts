@@ -6,8 +6,8 @@ import { NAMESPACE, World } from '../simulation/world/world.ts';
 import { formOf, LACKING } from './crd-forms.ts';
 
 /**
- * CRDs change during a rollout: the CRDs of the original are replaced by the CRDs of mcm, and vice versa. No process is restarted, no machine is
- * lost, and no process repeats a write of a field that the server drops.
+ * The CRDs change during a rollout: the CRDs of mcm replace the CRDs of the original, and vice versa. No process is
+ * restarted, no machine is lost, and no process repeats a write of a field that the server drops.
  */
 
 const MINUTE = 60_000;
@@ -23,7 +23,7 @@ async function apply(admin: KubeClient, form: readonly object[]): Promise<void> 
 const classes = async (world: World): Promise<string[]> =>
   (await world.machines()).map(({ spec }) => spec.class.name ?? '').sort();
 
-/** IDs of machines and of their VMs. */
+/** The UIDs of machines, and the IDs of their VMs. */
 const identities = async (world: World): Promise<string[]> =>
   (await world.machines()).map(({ metadata, spec }) => `${metadata.uid} ${spec.providerID}`).sort();
 
@@ -43,7 +43,7 @@ test.each(Object.keys(LACKING))(
       await world.createDeployment(3);
       await world.untilSettled(3, 'blue');
       await expectQuiet(world);
-      // Objects that the CRDs of mcm refuse and the CRDs of the original accept.
+      // Objects that the CRDs of the original accept and the CRDs of mcm refuse.
       const odd = await deployments.create({
         metadata: { name: 'odd', namespace: NAMESPACE },
         spec: {
@@ -55,7 +55,7 @@ test.each(Object.keys(LACKING))(
         },
       });
 
-      // Upgrade, one new machine in.
+      // The upgrade happens when the first new machine runs.
       await world.change({ template: { spec: { class: { name: 'green' } } } });
       await world.until(async () => (await classes(world)).includes('green'));
       await apply(world.admin, crds);
@@ -65,7 +65,8 @@ test.each(Object.keys(LACKING))(
       expect([stored.metadata.uid, stored.spec]).toEqual([odd.metadata.uid, odd.spec]);
       await deployments.patch('odd', { type: 'merge', body: { metadata: { labels: { seen: 'true' } } } });
 
-      // Downgrade, in the middle of a roll too. The API server drops fields that are unknown to the release when it reads an object.
+      // The downgrade also happens during a rollout. When the API server reads an object, it drops fields that the release
+      // does not know.
       const body = { spec: { autoPreserveFailedMachineMax: 1 } };
       await deployments.patch('workers', { type: 'merge', body });
       await world.change({ template: { spec: { class: { name: 'blue' } } } });
@@ -77,14 +78,14 @@ test.each(Object.keys(LACKING))(
       const known = release === Object.keys(LACKING)[0];
       expect((await deployments.get('workers')).spec.autoPreserveFailedMachineMax).toBe(known ? 1 : undefined);
 
-      // And up again: nothing happens to what runs.
+      // A second upgrade has no effect on the running machines.
       const settled = await identities(world);
       await apply(world.admin, crds);
       await expectQuiet(world);
       expect(await identities(world)).toEqual(settled);
       await deployments.delete('odd');
       await world.until(async () => (await deployments.list()).items.length === 1);
-      // Each machine of the three fleets was made once.
+      // Each machine of the three fleets was created only once.
       expect([(await identities(world)).length, world.vmsMade]).toEqual([3, 9]);
       expect(world.violations, world.reporter.tell()).toEqual([]);
     } finally {

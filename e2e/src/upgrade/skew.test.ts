@@ -4,11 +4,11 @@ import { expect, test } from 'vitest';
 import { type ProcessName, World } from '../simulation/world/world.ts';
 
 /**
- * The two containers have different versions. An older one does not write the annotations of this project that are not in the original's contract.
- * Rollouts and replacements work nevertheless.
+ * Tests containers with different versions. The older one does not write the annotations that only this project has.
+ * Rollouts and replacements must still work.
  */
 
-/** Annotations that the original's containers do not write. */
+/** Annotations that the containers of the original do not write. */
 const OURS: readonly string[] = [
   Annotations.Replacement,
   Annotations.DeletedForHealth,
@@ -20,7 +20,7 @@ interface Body {
   readonly metadata?: { readonly annotations?: Readonly<Record<string, unknown>> };
 }
 
-/** An older process: its writes lack what its version does not know. */
+/** An older process: its writes do not contain fields that its version does not know. */
 const older =
   (which: ProcessName, left: Set<string>) =>
   (name: ProcessName, transport: Transport): Transport =>

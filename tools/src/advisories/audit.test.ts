@@ -17,7 +17,7 @@ const FOUND = {
   ],
 };
 
-/** The result of pnpm for a registry with this answer to an audit, and the names of all packages in its request. */
+/** The result of pnpm if the registry gives this answer to an audit, and the names of all packages in the request. */
 async function audited(status: number, answer: object) {
   let asked: readonly string[] = [];
   const server = createServer(async (request, response) => {

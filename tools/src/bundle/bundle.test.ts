@@ -12,14 +12,14 @@ import { sharedBundles } from './shared.ts';
 const run = promisify(execFile);
 const LONG = 300_000;
 
-/** Packages of a cloud vendor, by the only program that may contain them. */
+/** The packages of each cloud vendor, by the only program that may contain them. */
 const VENDORS: Readonly<Record<string, RegExp>> = {
   'machine-controller-aws': /^@(aws-sdk|smithy|aws)\//,
   'machine-controller-azure': /^@(azure|azure-rest|typespec)\//,
   'machine-controller-gcp': /^@(google-cloud|grpc|protobufjs)\/|^(google-|protobufjs|proto3-)/,
 };
 
-/** A package of others in a bill of materials. */
+/** A third-party package in a bill of materials. */
 interface Component {
   readonly name: string;
   readonly version: string;
@@ -27,10 +27,10 @@ interface Component {
   readonly licenses?: unknown;
 }
 
-/** The shared folder with all programs, which tests must not change, and the folder for files of this test. */
+/** The shared folder with all programs, which tests must not change, and a folder for files of this test. */
 let bundles: string;
 let folder: string;
-/** The largest program, built a second time. */
+/** A second build of the largest program. */
 let again: Bundle;
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Runs a bundle as a user without this repository does. */
+/** Runs a bundle like a user without this repository. */
 const start = (name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}, from = bundles) =>
   run(process.execPath, [join(from, name, 'dist/main.js'), ...args], {
     cwd: folder,
@@ -99,7 +99,7 @@ test('a program leaves out the parts of large libraries that it does not use', a
   }
   const aws = await readFile(join(bundles, 'machine-controller-aws/dist/program.js'), 'utf8');
   expect(aws).toContain('RunInstancesRequest');
-  // The error messages of zod in Hebrew.
+  // The file with the error messages of zod in Hebrew, as an example of an unused language.
   expect(aws).not.toContain('zod/v4/locales/he.js');
 });
 
@@ -110,7 +110,7 @@ test('mcm up starts a fleet from bundles only, and renders machine configs with 
   const flags = ['--machine-config', '--exit-when-ready', '--no-tty', '--machines=1', `--data-dir=${data}`];
   const { stdout } = await start('mcm', ['up', ...flags]);
   expect(stdout).toContain('machine-config-controller ready');
-  // Both programs resolve the folder relative to themselves.
+  // Both programs find the folder by its relative path.
   await access(join(bundles, 'machine-config-controller/templates/worker/00-worker'));
   expect(stdout).toContain('ready: 3 machines Running');
 

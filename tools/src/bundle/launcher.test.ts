@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ROOT } from '../root.ts';
 
-/** A folder like a clone, in which Node.js is a script that prints its arguments. */
+/** A folder like a clone. Its Node.js is a script that prints its arguments. */
 let dir: string;
 let clone: string;
 
@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-/** Runs the launcher of the folder, from another folder. */
+/** Runs the launcher of the folder from another folder. */
 const launch = (args: readonly string[], file = join(clone, 'mcm'), path = process.env.PATH ?? '') =>
   new Promise<{ code: unknown; lines: string[]; log: string }>((done) =>
     execFile(file, args, { cwd: dir, env: { PATH: path } }, (error, stdout, stderr) =>
@@ -37,7 +37,7 @@ const launch = (args: readonly string[], file = join(clone, 'mcm'), path = proce
 const SOURCES = (): string[] => ['--conditions=source', join(clone, 'apps/mcm/src/main.ts')];
 const bundleOf = (commit: string): string => `node_modules/.cache/mcm/bundles/${commit}/mcm/dist/main.js`;
 
-/** Writes the bundle with a time of modification in minutes from now. */
+/** Writes the bundle. Its modification time is `minutes` from now. */
 async function bundled(minutes: number, commit = 'none'): Promise<string> {
   const file = join(clone, bundleOf(commit));
   await mkdir(join(file, '..'), { recursive: true });

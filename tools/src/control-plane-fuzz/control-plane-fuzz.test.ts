@@ -14,7 +14,7 @@ import { essenceOf, firstDifference } from './verdict.ts';
 
 const runner = await loadRunner();
 
-/** A plane that answers some requests wrongly. */
+/** A control plane that gives some wrong answers. */
 async function startFaulty(isWrong: (request: Request, text: string) => boolean): Promise<Server> {
   const plane = await startControlPlane({ controllers: false, adminToken: 'fuzz', trustInProcess: false });
   const transport = runner.handlerTransport(
@@ -45,7 +45,7 @@ async function withServers(
 }
 
 const never = (): boolean => false;
-/** To a server that is compared with itself. */
+/** The number of requests to a server that is compared with itself. */
 const REQUESTS = thoroughly(400, 150);
 
 test('a server does not differ from itself, and a case is the same each time', async () => {
@@ -78,7 +78,7 @@ test('a planted difference is found and shrunk to the requests and fields that i
     const { request, body } = small.case.steps.at(-1) ?? {};
     expect(request).toMatch(/^PATCH /);
     expect(JSON.stringify(body)).toContain('"data"');
-    // Recorded, it is a case of the battery: the right server passes it.
+    // The recorded difference is a case of the battery. The correct server passes it.
     const [passed] = (await real.player.compare([small.case])).values();
     expect(passed).toEqual([]);
   });

@@ -14,7 +14,7 @@ import { type Config, type Descriptor, Layout, type Manifest } from './layout.ts
 import { archive } from './tar.ts';
 
 const run = promisify(execFile);
-/** A small program in the place of Node.js, because these tests do not depend on it. */
+/** A small program that replaces Node.js, because these tests do not depend on it. */
 const SMALL = '/bin/true';
 const SECONDS = 1_700_000_000;
 
@@ -121,7 +121,7 @@ test('the program of an image runs with only its root file system, as non-root',
   const [image] = await writeImages([built], join(folder, 'small'), { nodes: [SMALL], seconds: 0 });
   if (!image) throw new Error('no image');
   const { config } = await unpack(new Layout(join(folder, 'small')), image, root);
-  // Use the real Node.js here. Compressing it would take most of the time of this file.
+  // This image contains the real Node.js as files. Compressing it would take most of the time of these tests.
   await writeRoot(built, root, process.execPath);
   await run('chmod', ['755', folder]);
   const command = ['--userspec=65532:65532', root, ...(config.Entrypoint as string[]), '--help'];

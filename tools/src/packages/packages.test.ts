@@ -14,8 +14,9 @@ import { buildPackages, packAll, publicPackages, readManifest } from './packages
 import { serveRegistry } from './registry.ts';
 
 /**
- * Tests the published packages: every one is built, packed, installed and used. The guide for provider authors is followed word by word in an
- * empty folder. All tests are in one file, because two files must not build and pack the same packages concurrently. Only a thorough run does it.
+ * Tests the published packages: each is built, packed, installed and used. Every step of the guide for provider authors runs
+ * in an empty folder. All tests are in one file, because two files must not build and pack the same packages at the same
+ * time. Only a thorough run includes them.
  */
 
 const run = promisify(execFile);
@@ -138,14 +139,14 @@ describe.runIf(isThorough)('published packages', () => {
     }
   });
 
-  /** Whether a registry is available. Without one, the guide cannot be followed. */
+  /** Whether a registry is available. Without a registry, the guide cannot run. */
   const hasRegistry = (): Promise<boolean> =>
     run('npm', ['view', 'zod', 'version', '--fetch-retries=0', '--fetch-timeout=15000'], { cwd: folder }).then(
       () => true,
       () => false,
     );
 
-  /** The npm settings of the user, with our packages in the registry on loopback. */
+  /** The npm settings of the user, with the loopback registry for our packages. */
   async function npmSettings(url: string): Promise<string> {
     const own = await readFile(process.env.NPM_CONFIG_USERCONFIG ?? join(homedir(), '.npmrc'), 'utf8').catch(() => '');
     const path = join(folder, 'npmrc');

@@ -2,9 +2,9 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, ve
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 
-/** Names of the files that `signRelease` writes. */
+/** The names of the files that `signRelease` writes. */
 export const RELEASE_FILES = {
-  /** Checksums, in the format of `sha256sum`. */
+  /** The checksums, in the format of `sha256sum`. */
   sums: 'SHA256SUMS',
   /** The signature of the checksums: ECDSA P-256 with SHA-256 in DER, as `openssl dgst` verifies it. */
   signature: 'SHA256SUMS.sig',
@@ -17,15 +17,15 @@ const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 const PREDICATE_TYPE = 'https://slsa.dev/provenance/v1';
 
-/** The sources of a release. */
+/** The origin of a release. */
 export interface ReleaseSources {
-  /** Address of the repository. */
+  /** The URL of the repository. */
   readonly repository: string;
-  /** The commit, 40 hexadecimal digits. */
+  /** The commit as 40 hexadecimal digits. */
   readonly commit: string;
-  /** Content of the lock file. */
+  /** The content of the lock file. */
   readonly lockFile: Buffer;
-  /** Name of the builder: the address of a CI workflow, or of the page that describes the build. */
+  /** The builder: the URL of a CI workflow, or of the page that describes the build. */
   readonly builder: string;
 }
 
@@ -49,11 +49,11 @@ interface Envelope {
 
 const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
 
-/** The text that DSSE signs. */
+/** The bytes that are signed for DSSE. */
 const toSign = (type: string, payload: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`DSSEv1 ${type.length} ${type} ${payload.length} `), payload]);
 
-/** Files of a folder and its subfolders with their checksums, sorted by path. */
+/** The checksums of the files in a folder and its subfolders, sorted by path. */
 async function checksums(folder: string): Promise<ReadonlyMap<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries
@@ -73,9 +73,9 @@ function p256(key: KeyObject, file: string): KeyObject {
 }
 
 /**
- * Signs all files of a folder: writes their checksums, the signature of these, and a signed provenance.
+ * Signs all files of a folder. Writes their checksums, the signature of the checksums, and a signed provenance.
  *
- * @param keyFile A private key in PEM format, ECDSA with the curve P-256.
+ * @param keyFile A private key as PEM, for ECDSA with the curve P-256.
  * @returns The number of files.
  * @throws Error if the folder has no files, or if the key cannot be used.
  */
@@ -119,8 +119,8 @@ function statementOf(sums: ReadonlyMap<string, string>, sources: ReleaseSources)
 /**
  * Verifies a signed folder.
  *
- * @param keyFile The public key in PEM format.
- * @returns Sentences about each wrong, missing or additional file and signature. Empty: everything is correct.
+ * @param keyFile The public key as PEM.
+ * @returns A sentence for each wrong, missing or additional file and signature. Empty if everything is correct.
  * @throws Error if the folder or the key cannot be read.
  */
 export async function verifyRelease(folder: string, keyFile: string): Promise<readonly string[]> {

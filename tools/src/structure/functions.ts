@@ -7,7 +7,10 @@ export interface LongFunction {
   lines: number;
 }
 
-/** The functions of a file and their lengths in lines. A function is named by its declaration, its variable, or the property that holds it. */
+/**
+ * The functions of a file, with their lengths in lines. The name of a function is that of its declaration, its variable, or
+ * its property.
+ */
 export function functionsOf({ path, text, parsed }: Source): LongFunction[] {
   const found: LongFunction[] = [];
   const names = new Map<number, string>();
@@ -35,7 +38,7 @@ export function functionsOf({ path, text, parsed }: Source): LongFunction[] {
   return found;
 }
 
-/** The places where a value is cast through `unknown`, as lines of the file. */
+/** The lines of a file on which a value is cast through `unknown`. */
 export function castsOf({ text, parsed }: Source): number[] {
   const lines: number[] = [];
   new Visitor({

@@ -1,7 +1,8 @@
 import { dirname } from 'node:path';
 
 /**
- * The groups of nodes that reach each other, largest first: Tarjan's strongly connected components without the components of one node.
+ * The groups of nodes that can reach each other, with the largest first. These are Tarjan's strongly connected components
+ * with more than one node.
  */
 export function knots(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const index = new Map<string, number>();
@@ -45,7 +46,10 @@ export function knots(graph: ReadonlyMap<string, readonly string[]>): string[][]
   }
 }
 
-/** The same graph between folders. `depth` cuts each folder's path below its package: 1 joins `src/machine` and `src/machine/calls`. */
+/**
+ * The graph between folders. `depth` is the number of path segments below the package: with 1, `src/machine` and
+ * `src/machine/calls` are one node.
+ */
 export function folderGraph(graph: ReadonlyMap<string, readonly string[]>, depth: number): Map<string, string[]> {
   const folders = new Map<string, Set<string>>();
   for (const [from, targets] of graph) {

@@ -1,9 +1,9 @@
 import { type Measure, packageOf } from './measures.ts';
 
-/** The allowed number of weaknesses, by the id of the measure and by package. An absent package has a limit of zero. */
+/** The allowed number of weaknesses, by the ID of the measure and by package. Without an entry, the limit is zero. */
 export type Limits = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-/** The number of weaknesses of each measure and package. Packages without any are absent. */
+/** The number of weaknesses, by measure and by package. Packages without weaknesses have no entry. */
 export function countsOf(measures: readonly Measure[]): Limits {
   return Object.fromEntries(
     measures.map(({ id, found }) => {
@@ -14,7 +14,7 @@ export function countsOf(measures: readonly Measure[]): Limits {
   );
 }
 
-/** The limits after an update: no number rises, and a package without weaknesses is removed. */
+/** The limits after an update. No limit increases, and packages without weaknesses are removed. */
 export function lowered(limits: Limits, counts: Limits): Limits {
   return Object.fromEntries(
     Object.entries(counts).map(([id, packages]) => {

@@ -7,13 +7,13 @@ import { spreadsOf } from './spreads.ts';
 const MAX_FILES = 15;
 const MAX_LINES = 80;
 
-/** One weakness of the structure, in the package that contains `path`. */
+/** A weakness of the structure, in the package that contains `path`. */
 interface Weakness {
   path: string;
   text: string;
 }
 
-/** All weaknesses of one kind. `id` is the key of the kind in the limits. */
+/** All weaknesses of one kind. `id` is the key of this kind in the limits. */
 export interface Measure {
   id: string;
   title: string;
@@ -51,7 +51,7 @@ export function measuresOf(sources: readonly Source[]): Measure[] {
   ];
 }
 
-/** The package of a path: `packages/kube`, `e2e`. */
+/** The package of a path, such as `packages/kube` or `e2e`. */
 export function packageOf(path: string): string {
   const parts = path.split('/');
   return parts.slice(0, /^(packages|providers|apps)$/.test(parts[0] ?? '') ? 2 : 1).join('/');

@@ -3,27 +3,27 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type ParseResult, parseSync } from 'oxc-parser';
 
-/** One TypeScript file of the repository, parsed. */
+/** A parsed TypeScript file of the repository. */
 export interface Source {
-  /** Path below the root of the repository. */
+  /** The path relative to the root of the repository. */
   path: string;
   text: string;
   parsed: ParseResult;
 }
 
-/** Whether a file serves tests only. Such files are not counted as sources of their folder. */
+/** Whether only tests use a file. Such files do not count as source files of their folder. */
 export function isTest(path: string): boolean {
   return /[./]test(ing|data)?(\.ts$|\/)|\/test-[^/]+\.ts$/.test(`/${path}`);
 }
 
-/** All TypeScript files that git tracks below `root`, in the order of their paths. */
+/** Parses all TypeScript files in git below `root`, sorted by path. */
 export function readSources(root: string): Source[] {
   const listed = execFileSync('git', ['ls-files', '-z', '*.ts'], { cwd: root, encoding: 'utf8' });
   const paths = listed.split('\0').filter((path) => path !== '' && !path.endsWith('.d.ts'));
   return paths.sort().map((path) => parseSource(path, readFileSync(join(root, path), 'utf8')));
 }
 
-/** Throws an Error that names the file when it is not valid TypeScript. */
+/** Parses a file. Throws an Error with the name of the file if it is not valid TypeScript. */
 export function parseSource(path: string, text: string): Source {
   const parsed = parseSync(path, text);
   const [error] = parsed.errors;
@@ -31,7 +31,7 @@ export function parseSource(path: string, text: string): Source {
   return { path, text, parsed };
 }
 
-/** For each file, the files that it imports by a relative path. Imports of types and re-exports count. */
+/** The files that each file imports by a relative path. Imports of types and re-exports count. */
 export function importGraph(sources: readonly Source[]): Map<string, string[]> {
   const known = new Set(sources.map(({ path }) => path));
   return new Map(

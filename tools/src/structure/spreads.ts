@@ -2,8 +2,8 @@ import { type Expression, type SpreadElement, Visitor } from 'oxc-parser';
 import type { Source } from './sources.ts';
 
 /**
- * The spreads in object literals that a plain member can replace, as lines of the file: `...{ a }`, `...(a ? { a } : {})` and
- * `...(a && { a })`. A spread of an object that is not written there is no such spread.
+ * The lines of a file with a spread in an object literal that a plain member can replace: `...{ a }`, `...(a ? { a } : {})`
+ * and `...(a && { a })`. A spread of a variable does not count.
  */
 export function spreadsOf({ text, parsed }: Source): number[] {
   const lines: number[] = [];

@@ -7,11 +7,11 @@ import { programsKey } from './programs.ts';
 import { merged, missingReport, type Report, reportOf } from './report.ts';
 
 /**
- * `pnpm test`: runs the tests of every package with turbo, which repeats only the tasks whose inputs changed. With arguments, vitest
- * runs the named files, without the cache.
+ * `pnpm test` runs the tests of every package with turbo, which repeats only the tasks whose inputs changed. With arguments,
+ * vitest runs the named files without the cache.
  */
 
-/** Runs a program of `node_modules` with the Node.js of this process, which packages and tests then use too. */
+/** Runs a program of `node_modules` with the Node.js of this process. The packages and tests then use the same Node.js. */
 const run = (script: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): number => {
   const { status } = spawnSync(process.execPath, [join(ROOT, 'node_modules', script), ...args], {
     cwd: ROOT,
@@ -21,9 +21,12 @@ const run = (script: string, args: readonly string[], env: NodeJS.ProcessEnv = {
   return status ?? 1;
 };
 
-/** Tasks at the same time. While one waits for its last file, the next one uses the cores. */
+/** The number of tasks that run at the same time. While one task waits for its last file, the other one uses the cores. */
 const TASKS = 2;
-/** Workers of a task. Together, there are half as many again as cores: files that start real programs mostly wait for these. */
+/**
+ * The number of workers of a task. In total, there are 1.5 times as many workers as cores, because files that start real
+ * programs mostly wait.
+ */
 const WORKERS = Math.ceil((availableParallelism() * 1.5) / TASKS);
 
 interface Task {
@@ -31,7 +34,7 @@ interface Task {
   readonly report: string;
 }
 
-/** The tasks of all packages that have tests. */
+/** The test tasks of all packages. */
 const tasks = (): readonly Task[] =>
   globSync(['{packages,providers,apps}/*/package.json', '{e2e,tools}/package.json'], { cwd: ROOT }).flatMap((path) => {
     const { name, scripts = {} } = JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as {
@@ -46,7 +49,7 @@ const tasks = (): readonly Task[] =>
 const args = process.argv.slice(2);
 if (args.length > 0) process.exitCode = run('vitest/vitest.mjs', ['run', ...args]);
 else {
-  // A report of an earlier run would count for a task that ends without one.
+  // Earlier reports are deleted. Otherwise, they would count for a task that ends without a report.
   for (const { report } of tasks()) rmSync(report, { force: true });
   process.exitCode = run(
     'turbo/bin/turbo',
@@ -57,7 +60,7 @@ else {
     {
       TURBO_TELEMETRY_DISABLED: '1',
       VITEST_MAX_WORKERS: `${WORKERS}`,
-      // turbo.json makes it part of the cache key of each task.
+      // turbo.json makes this variable part of the cache key of each task.
       MCM_TEST_PROGRAMS: programsKey(process.env),
     },
   );

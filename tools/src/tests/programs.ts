@@ -2,24 +2,24 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Programs that some tests start if they are installed. Tests are skipped without them. */
+/** Programs that some tests start if they are installed. Otherwise, these tests are skipped. */
 const PROGRAMS = [
   ...['kubectl', 'helm', 'jq', 'promtool', 'bash', 'zsh', 'fish'],
   ...['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
 ];
 
-/** Programs of a real API server, in the folder `KUBEBUILDER_ASSETS`. */
+/** The programs of a real API server in the folder `KUBEBUILDER_ASSETS`. */
 const ASSETS = ['kube-apiserver', 'kube-controller-manager', 'etcd'];
 
-/** The size and time of an executable file, which change with its version; undefined if it does not exist. */
+/** The size and the time of an executable file, which change with its version; undefined if it does not exist. */
 function stampOf(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats?.isFile() ? `${path} ${stats.size} ${stats.mtimeMs}` : undefined;
 }
 
 /**
- * A key of everything that tests use and turbo does not know: Node.js, and the installed programs. After one of them is installed, updated or
- * removed, the key differs and turbo repeats the tests.
+ * A key of the inputs of tests that turbo does not include: Node.js, and the installed programs. When one of them is
+ * installed, updated or removed, the key changes and turbo repeats the tests.
  */
 export function programsKey(env: Readonly<Record<string, string | undefined>>): string {
   const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');

@@ -1,10 +1,10 @@
-/** The folder of reports in a package. */
+/** The folder of the reports in a package. */
 export const REPORTS = 'node_modules/.cache/tests';
 
-/** The path of the report of a task, from the folder of its package. */
+/** The path of the report of a task, relative to the folder of its package. */
 export const reportOf = (task: string): string => `${REPORTS}/${task.replaceAll(':', '-')}.json`;
 
-/** The part of vitest's JSON report that `.ci/count.mjs` reads. */
+/** The fields of vitest's JSON report that `.ci/count.mjs` reads. */
 export interface Report {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
@@ -13,7 +13,7 @@ export interface Report {
   readonly testResults: readonly object[];
 }
 
-/** A task that ended without a report: it counts as a failed file. */
+/** The report of a task that ended without one. It contains one failed file. */
 export const missingReport = (name: string): Report => ({
   numPassedTests: 0,
   numFailedTests: 0,
@@ -22,7 +22,7 @@ export const missingReport = (name: string): Report => ({
   testResults: [{ name, status: 'failed', message: 'The tests ended without a report.', assertionResults: [] }],
 });
 
-/** One report of several. */
+/** Combines several reports. */
 export function merged(reports: readonly Report[]): Report {
   const sum = (of: (report: Report) => number): number => reports.reduce((total, report) => total + of(report), 0);
   return {

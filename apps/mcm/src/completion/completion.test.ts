@@ -18,10 +18,10 @@ function program(): Command {
   return mcm;
 }
 
-/** Scripts that print what each shell offers after its words. The last word is the one being typed. */
+/** Scripts that print the words that each shell proposes. The last word is the one that the user is typing. */
 const PROBES: Readonly<Record<Shell, string>> = {
   bash: `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mcm; printf '%s\\n' "\${COMPREPLY[@]}"`,
-  // Outside a terminal, zsh has no completion. This script replaces the two builtins that it uses.
+  // Without a terminal, zsh has no completion. This script replaces the two builtins that the completion uses.
   zsh: `words=("$@"); CURRENT=$#; compdef() { :; }; _files() { :; }
 compadd() { shift; local one found=1; for one in "$@"; do [[ $one == \${words[CURRENT]}* ]] && print -- $one && found=0; done; return $found; }
 SCRIPT
@@ -34,7 +34,7 @@ function offered(shell: Shell, words: readonly string[]): string[] {
   const probe = PROBES[shell];
   const text = probe.includes('SCRIPT') ? probe.replace('SCRIPT', () => script) : `${script}\n${probe}`;
   const given = shell === 'fish' ? ['mcm', ...words] : [shell, 'mcm', ...words];
-  // Ignore the settings of the user.
+  // The shells start without the settings of the user.
   const flags = { bash: ['--norc'], zsh: ['-f'], fish: ['--no-config'] }[shell];
   const out = execFileSync(shell, [...flags, '-c', text, ...given], { encoding: 'utf8' });
   return out.split('\n').filter((word) => word !== '');
@@ -44,7 +44,7 @@ const isThere = (shell: Shell): boolean => spawnSync(shell, ['-c', 'exit 0']).st
 
 const CASES: readonly [words: readonly string[], expected: readonly string[]][] = [
   [['ro'], ['rollout']],
-  // Flags only after a dash.
+  // Flags are proposed only after a dash.
   [
     ['rollout', ''],
     ['status', 'start'],
@@ -58,7 +58,7 @@ const CASES: readonly [words: readonly string[], expected: readonly string[]][] 
     ['status', 'start'],
   ],
   [['rollout', 'status', 'web', '--no'], ['--no-watch']],
-  // `status` and `rollout status` have different flags.
+  // The flags of `status` and `rollout status` differ.
   [['rollout', 'status', '--da'], []],
   [['status', '--da'], ['--data-dir']],
   [['tree', '--ou'], ['--output']],

@@ -7,7 +7,7 @@ import { readControllers } from './read.ts';
 const NAMESPACE = 'default';
 const NAME = 'machine-controller-manager';
 
-/** A Lease whose holder renewed it `secondsAgo` by the clock of this computer. */
+/** Creates a Lease that its holder renewed `secondsAgo`, by the clock of this computer. */
 async function setUp(secondsAgo: number) {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, controllers: false });

@@ -19,7 +19,7 @@ import type { DashboardServer } from './server.ts';
 let plane: ControlPlane;
 let dashboard: DashboardServer;
 const end = new AbortController();
-/** Every request of the dashboard to the API server. */
+/** All requests of the dashboard to the API server. */
 const asked: string[] = [];
 
 beforeAll(async () => {
@@ -44,7 +44,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** `fetch` sets the Host header itself, so this uses `node:http`. */
+/** This uses `node:http`, because `fetch` does not allow another Host header. */
 const ask = (path: string, { host, method = 'GET' }: { host?: string; method?: string } = {}): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const headers = host === undefined ? {} : { host };
@@ -162,7 +162,7 @@ async function another(fetchOf: (call: Request) => Promise<Response>, allNamespa
   return {
     url: served.url,
     frames,
-    /** Reads messages until one of those after the last match matches. */
+    /** Reads messages until one matches. It starts after the message of the last match. */
     async until(wanted: (frame: Frame) => boolean): Promise<Frame> {
       for (;;) {
         const at = frames.findIndex(wanted);

@@ -21,7 +21,7 @@ const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .filter((path) => !path.includes('/testdata/') && existsSync(join(ROOT, path)));
 const documented = pages.flatMap((path) => documentedCommands(path, read(path)));
 
-/** The real program with commands that do nothing: it only parses words. */
+/** The real program. Its commands have no effect, so it only parses words. */
 function parser(): Command {
   const program = createProgram({
     say: () => undefined,
@@ -38,7 +38,7 @@ function parser(): Command {
   return program;
 }
 
-/** The error of the program for the words; undefined if it would run the command. */
+/** The error of the program for the words; undefined if the words are valid. */
 async function objection(words: readonly string[]): Promise<string | undefined> {
   try {
     await parser().parseAsync([...words], { from: 'user' });
@@ -49,13 +49,13 @@ async function objection(words: readonly string[]): Promise<string | undefined> 
   }
 }
 
-/** The arguments of `mcm` in a command; undefined for another program. */
+/** The arguments of `mcm` in a command; undefined for other programs. */
 function wordsOfMcm([first, second, ...rest]: readonly string[]): readonly string[] | undefined {
   if (first === 'mcm') return second === undefined ? [] : [second, ...rest];
   return first === 'kubectl' && second === 'mcm' ? rest : undefined;
 }
 
-/** Removes the prefix that starts a program of the workspace. */
+/** Removes the words that start a program of the workspace. */
 const started = (words: readonly string[]): readonly string[] => {
   const text = words.join(' ');
   const launcher = /^(npx -y pnpm@12|npx|pnpm) /.exec(text)?.[0] ?? '';
@@ -65,7 +65,10 @@ const started = (words: readonly string[]): readonly string[] => {
 const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
 const flagsPage = read('docs/reference/flags.md');
 
-/** Programs whose words this test does not parse, with the reason. e2e/src/docs/commands runs those that can run. */
+/**
+ * Programs whose words this test does not parse, with the reasons. Tests in e2e/src/docs/commands run the commands that can
+ * run.
+ */
 const NOT_RUN: Readonly<Record<string, string>> = {
   kubectl: 'it is not ours; it is run on a living fleet by e2e/src/docs/commands, and more of it by e2e/src/kubectl',
   helm: 'it is not ours; the chart is rendered in e2e/src/deploy',
@@ -87,7 +90,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   cd: 'the shell’s own',
 };
 
-/** The error in a command that can be found without running it. */
+/** The error in a command, if it can be found without running the command. */
 async function fault(command: DocumentedCommand): Promise<string | undefined> {
   const wrong = await faultOf(command.words);
   return command.named && /missing required argument|\(outputHelp\)/.test(wrong ?? '') ? undefined : wrong;
@@ -99,7 +102,7 @@ async function faultOf(words: readonly string[]): Promise<string | undefined> {
   if (asked) return objection(asked);
   const [program = '', ...rest] = own;
   if (own !== words && NOT_RUN[program] === undefined) {
-    // A flag comes first in commands of pnpm over several packages.
+    // In pnpm commands for several packages, a flag comes first.
     if (program.startsWith('-')) return undefined;
     if (scripts[program] === undefined) return `package.json has no script ${program}`;
     return rest
@@ -114,7 +117,7 @@ async function faultOf(words: readonly string[]): Promise<string | undefined> {
       .find(Boolean);
   if (NOT_RUN[program] === undefined)
     return `"${program}" is neither a program of ours nor one with a reason why it is not run`;
-  // For kubectl, `deploy/NAME` is an object; files come after -f and -k.
+  // For kubectl, `deploy/NAME` is an object. Files come after -f and -k.
   const files = program === 'kubectl' ? rest.filter((_, index) => /^-[fk]$/.test(rest[index - 1] ?? '')) : rest;
   return files
     .filter((word) => /^(examples|deploy|docs)\//.test(word))

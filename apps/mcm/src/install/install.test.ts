@@ -19,7 +19,7 @@ afterAll(() => plane.close());
 const client = () => createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
 
 const sections = (namespace = 'default') => installSections({ ...DEFAULT_INSTALL, namespace });
-/** Without the objects of the Prometheus operator, because the test cluster does not have its kinds. */
+/** The objects without those of the Prometheus operator, because the test cluster does not have their kinds. */
 const installable = () =>
   sections()
     .filter(({ name }) => name !== 'monitoring')
@@ -241,7 +241,7 @@ test('a daemon with its configs in another cluster has a ServiceAccount there th
   const configs = ['machineconfigpools', 'machineconfigs', 'subjectaccessreviews', 'tokenreviews'];
   expect(bound('control', 'machine-config-daemon-control')).toEqual({ accounts: 1, resources: configs });
   expect(bound('target', 'machine-config-daemon-control')).toEqual({ accounts: 0, resources: [] });
-  // In one cluster, both parts use the same account.
+  // In one cluster, both parts use the same ServiceAccount.
   expect(bound('target', 'machine-config-daemon')).toEqual({ accounts: 1, resources: ['events', 'nodes'] });
   expect(bound('control', 'machine-config-daemon')).toEqual({ accounts: 0, resources: configs });
 });

@@ -48,7 +48,7 @@ test('a namespace that is being deleted, or that may not be created, is refused'
   expect(await ensureNamespace(client, 'absent', signal)).toBe(false);
 });
 
-/** A Deployment with a pod of this status, and its reasons after the time limit of a minute. */
+/** Creates a Deployment with a pod of this status. Returns the reasons at the timeout of one minute. */
 async function deployed(podStatus: object, status: object = {}) {
   const { clock, client } = await setUp();
   const labels = { app: 'mcm' };

@@ -70,7 +70,7 @@ describe('existing logs', () => {
 });
 
 describe('followed', () => {
-  /** Waits without a timeout until this number of lines was printed. */
+  /** Waits without a timeout until `count` lines were printed. */
   async function until(count: number): Promise<void> {
     while (said.length < count) {
       await heard.promise;
@@ -89,12 +89,12 @@ describe('followed', () => {
     await until(2);
     await appendFile(file('manager'), '2026-01-01T12:00:03Z","msg":"two"}\n');
     await until(3);
-    // Rotation: the last lines of the old file, then the new file.
+    // After a rotation, the last lines of the old file come before the lines of the new file.
     await appendFile(file('manager'), line(4, 'three'));
     await rename(file('manager'), `${file('manager')}.1`);
     await writeFile(file('manager'), line(5, 'four'));
     await until(5);
-    // A restart of the instance empties the file, which may soon be longer than before.
+    // A restart of the instance empties the file. The new file may soon be longer than the old one.
     await writeFile(file('manager'), line(6, 'five') + line(7, 'six'));
     await until(7);
     await writeFile(file('late'), line(8, 'seven'));

@@ -41,7 +41,7 @@ let close: () => Promise<void>;
 let folder: string;
 const writes: string[] = [];
 const reads: string[] = [];
-/** A path that the server refuses. */
+/** The path of requests that the server refuses. */
 let refused = '';
 
 const template = (name: string) => ({
@@ -87,7 +87,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Creates a deployment of class small, with its set, its machines and their nodes. */
+/** Creates a deployment of the class small, with its set, its machines and their nodes. */
 async function stand(count: number): Promise<void> {
   for (const name of ['small', 'large']) {
     const body = { metadata: { name, namespace: NS }, providerSpec: {}, secretRef: { name, namespace: NS } };
@@ -140,7 +140,7 @@ async function plan(text: string, given: object = { join: 3 * MINUTE, drain: MIN
   return planAll(cluster, proposalsIn(await readObjects([path]), path), given, around);
 }
 
-/** Creates a pod on a node, with a budget that blocks its eviction. */
+/** Creates a pod on a node, and a budget that blocks its eviction. */
 async function keep(node: string): Promise<void> {
   const labels = { app: 'db' };
   await client.resource(pods, NS).create({
@@ -220,7 +220,7 @@ describe('mcm plan', () => {
     writes.length = 0;
     const [blocked] = await plan(file('large', 3));
     expect(blocked?.blockers.join('\n')).toMatch(/^machine m-0: .*default\/db/);
-    // 360 evictions, 20 s apart, and no more than the drain timeout of 2 h.
+    // There are 360 evictions with an interval of 20 s, but the drain timeout is 2 h.
     expect(blocked?.lasts).toMatch(/^2h/);
     expect(writes).toEqual([]);
   });
@@ -251,7 +251,7 @@ describe('mcm plan', () => {
     const plans = await plan(file('large', 3));
     expect(plans).toMatchObject([{ complete: false }]);
     expect(planExit(plans)).toBe(PLAN_EXIT.stuck);
-    // After the drain timeout the deployment no longer counts this machine and creates a replacement.
+    // After the drain timeout, the deployment no longer counts this machine, so it creates a replacement.
     expect(plans[0]?.steps.filter(({ action }) => action === 'make')).toHaveLength(3);
   });
 
@@ -374,7 +374,7 @@ test('a file is merged with the stored object as in kubectl apply', async () => 
   expect(result.metadata.annotations).toMatchObject({ kept: 'by the controller' });
   expect(result.metadata.annotations).not.toHaveProperty('gone');
   expect(result.spec).not.toHaveProperty('minReadySeconds');
-  // The last file contained the field and this one does not: it gets the default, as in kubectl apply.
+  // Only the last applied file contains the field, so it gets the default, as in kubectl apply.
   expect(result.spec.replicas).toBe(DEFAULT_REPLICAS);
   expect(result.spec.template.spec.class.name).toBe('large');
 });

@@ -86,7 +86,7 @@ test('pause and resume write spec.paused, and fail if there is nothing to do', a
 test('a pause is repeated after a conflict with the controller', async () => {
   const resource = client.resource<MachineDeployment>(machineDeployments, 'default');
   let writes = 0;
-  // The change happens between the read and the write.
+  // Another client changes the object between the read and the write.
   const meddled = Object.assign(Object.create(resource), {
     get: async (name: string) => {
       const seen = await resource.get(name);
@@ -130,7 +130,7 @@ test('undo resumes a paused deployment in the same write', async () => {
   });
   const { metadata: after, spec } = await get();
   expect([spec.rollbackTo, spec.paused]).toEqual([{ revision: 1 }, undefined]);
-  // One write increases the generation by one.
+  // There was only one write, so the generation has increased by one.
   expect(after.generation).toBe((metadata.generation ?? 0) + 1);
 });
 
@@ -143,7 +143,7 @@ describe('promote', () => {
   const resize = (name: string, replicas: number) =>
     client.resource<MachineSet>(machineSets, 'default').patch(name, { type: 'merge', body: { spec: { replicas } } });
 
-  /** A rollout from blue to green whose canary runs, and its explanation. */
+  /** A rollout from blue to green with a running canary, and its explanation. */
   async function canary() {
     await annotate(SOAK);
     await makeSet('workers-a', 1, 'blue');
@@ -207,7 +207,7 @@ test('history marks the current revision and prints templates', async () => {
   expect(head).toMatch(/^REVISION +SET +CLASS +MACHINES +CHANGE-CAUSE$/);
   expect(first).toMatch(/^1 +workers-a +blue +0/);
   expect(second).toMatch(/^2\* +workers-b +green +0 +<none>$/);
-  // Programs get no field for a cause that does not exist.
+  // In JSON, a revision without a cause has no field for it.
   const [json = ''] = await history(target, 'json');
   expect(json).not.toContain('<none>');
   expect(JSON.parse(json)).toMatchObject([

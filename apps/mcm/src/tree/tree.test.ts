@@ -48,7 +48,7 @@ const node = (name: string, ready: 'True' | 'False', more: object = {}) =>
     },
   }) as unknown as Node;
 
-/** Its machine-config-daemon is stuck. */
+/** A node whose machine-config-daemon needs a user to continue. */
 const configured = (one: Node): Node => ({
   ...one,
   metadata: {
@@ -160,7 +160,7 @@ test('unreadable Nodes have a name and no state', () => {
 });
 
 test('an empty tree is a sentence', () => {
-  // Without machines, the Nodes belong to other machines and are omitted.
+  // Without machines in the namespace, the Nodes belong to other namespaces and are left out.
   const { nodes } = source;
   expect(treeLines(fleetTree({ deployments: [], sets: [], machines: [], nodes }), false, NOW)).toEqual([
     'no machinedeployments, machinesets or machines',

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-/** The test fires the timers. */
+/** A clock whose timers the test fires. */
 function manualClock() {
   const timers: (() => void)[] = [];
   const pauses: number[] = [];
@@ -114,7 +114,7 @@ test('a ready program that ends by itself is restarted', async () => {
   await made.stop();
 });
 
-/** A program that kills itself until its start number `times`, and then keeps running. */
+/** A program that kills itself at each of its first `times` starts, and then keeps running. */
 const killed = (signal: string, times: number): string => `
   import { existsSync, readFileSync, writeFileSync } from 'node:fs';
   const file = new URL('starts', import.meta.url);

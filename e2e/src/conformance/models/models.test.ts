@@ -10,8 +10,8 @@ import { ec2Differences, parseXml, stsDifferences } from './ec2-model.ts';
 import { differences, readModel } from './json-model.ts';
 
 /**
- * Compares the answers of the emulators and the requests of the drivers with the models in the clouds' libraries. An unknown field or a field of
- * another type is a difference.
+ * Compares the answers of the emulators and the requests of the drivers with the models in the clouds' libraries. An unknown
+ * field or a field with another type is a difference.
  */
 
 let back: () => void;
@@ -35,7 +35,10 @@ const recording =
     return { ...answer, text: async () => text };
   };
 
-/** Everything that a driver does with machines: births, looks, listings over pages, what its class refuses, deaths. */
+/**
+ * Makes all calls of a driver for machines: creations, reads, listings over several pages, errors of the class, and
+ * deletions.
+ */
 async function live(stage: Stage<never, never>): Promise<void> {
   const ids = new Map<string, string>();
   for (const name of ['m-1', 'm-2', 'm-3']) ids.set(name, (await stage.create({ name })).providerId);
@@ -227,7 +230,7 @@ const ARM_ERROR = {
   error: { error: 'inner' },
   inner: { code: 'string', message: 'string', target: 'string' },
 } as const;
-/** Of the REST reference, for no library tells them by a model. */
+/** This model is from the REST reference, because no library contains it. */
 const OPERATION = {
   operation: {
     id: 'string',
@@ -313,7 +316,7 @@ test('what the Compute Engine emulator answers, and what the driver sends, is wh
   expect([...met].toSorted()).toEqual(['InstanceList', 'Operation']);
 });
 
-/** The answers of a token endpoint by RFC 6749 §5, with the extensions of Entra ID and Google, and their required fields. */
+/** The answers of a token endpoint (RFC 6749 §5) with the extensions of Entra ID and Google, and their required fields. */
 const OAUTH = {
   granted: {
     access_token: 'string',
@@ -333,15 +336,15 @@ const OAUTH = {
   },
 } as const;
 const MUST = { granted: ['access_token', 'token_type', 'expires_in'], refused: ['error'] } as const;
-/** RFC 6749 §5.2 */
+/** The error codes of RFC 6749 §5.2. */
 const REFUSALS =
   /^(invalid_request|invalid_client|invalid_grant|unauthorized_client|unsupported_grant_type|invalid_scope)$/;
-/** OpenID Connect Discovery 1.0 §3, limited to the returned fields. */
+/** The returned fields of OpenID Connect Discovery 1.0 §3. */
 const DISCOVERY = {
   document: { issuer: 'string', authorization_endpoint: 'string', token_endpoint: 'string', jwks_uri: 'string' },
 } as const;
 
-/** The invalid parts of an answer of a token endpoint. */
+/** The differences between an answer of a token endpoint and RFC 6749. */
 function oauthDifferences({ status, text }: Pick<Exchange, 'status' | 'text'>): readonly string[] {
   const kind = status < 300 ? 'granted' : 'refused';
   const value: Readonly<Record<string, unknown>> = JSON.parse(text);
@@ -383,7 +386,7 @@ test('what STS answers is what the SDK’s own schemas say', async () => {
     ['Error', 'RequestId'],
   ]);
   expect(children[0]?.children.map((each) => each.name)).toEqual(['Type', 'Code', 'Message']);
-  // An answer without its envelope, or with an unknown field, is a difference.
+  // An answer with a missing envelope or an unknown field has differences.
   expect(stsDifferences(question.Action, parseXml(text.replaceAll('AssumedRoleId', 'RoleId')))).toEqual([
     'AssumeRoleWithWebIdentity.AssumedRoleUser.RoleId: is not a field of AssumedRoleUser',
   ]);

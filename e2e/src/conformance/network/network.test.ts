@@ -7,10 +7,13 @@ import { afterEach, expect, test } from 'vitest';
 import { CLOUDS, type Loopback } from './loopback.ts';
 import { quickClock } from './quick-clock.ts';
 
-/** `mcm-conformance` as a provider's CI runs it: a driver's module, a configuration, a cloud behind a socket, JUnit XML. */
+/**
+ * Runs `mcm-conformance` like the CI of a provider. The input is the module of a driver, a configuration, and a cloud on a
+ * socket. The reports are JUnit XML.
+ */
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-/** A folder that keeps the reports; absent: they are read and forgotten. */
+/** The folder for the reports. If it is not set, they are deleted after the test. */
 const { MCM_CONFORMANCE_REPORTS: reports } = process.env;
 
 let cloud: Loopback | undefined;
@@ -56,7 +59,7 @@ test.each(['aws', 'azure', 'gcp', 'local'] as const)(
     expect(out).not.toContain('FAIL');
     expect(code).toBe(0);
     const skipped = [...out.matchAll(/^SKIP {2}(.*)$/gm)].map(([, name]) => name ?? '');
-    // Only EC2 takes something after the launch alone.
+    // Only the driver of AWS has `initialize`.
     expect(skipped).toEqual(provider === 'aws' ? [] : ['initialize']);
     const passed = SCENARIOS.length - skipped.length;
     expect(out).toContain(`${passed} passed, 0 failed, ${skipped.length} skipped`);

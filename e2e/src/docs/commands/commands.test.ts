@@ -11,12 +11,12 @@ import { ROOT, trackedFiles } from '../sources.ts';
 import { type Block, blocksOf, commandLines } from './blocks.ts';
 import { bundledPrograms, installPrograms, linesOf, pageScript, runScript } from './page-shell.ts';
 
-/** Programs that pages use and this machine does not have. */
+/** Programs that pages use and that are not installed here. */
 const missing = ['kubectl', 'jq', 'curl'].filter(
   (tool) => spawnSync(tool, ['--help'], { stdio: 'ignore' }).error !== undefined,
 );
 
-/** The README first: its tour wants the fleet as `start` leaves it. */
+/** The README comes first, because its tour needs the fleet in its state after `start`. */
 const pages = trackedFiles('*.md').filter((path) => !path.includes('/testdata/'));
 const blocks = ['README.md', ...pages.filter((path) => path !== 'README.md')].flatMap((page) =>
   blocksOf(page, readFileSync(join(ROOT, page), 'utf8')),
@@ -29,7 +29,10 @@ const needsMissing = ({ run }: Block): boolean =>
     line.split(/\W+/).some((word) => missing.includes(word)),
   );
 
-/** The blocks that the test runs for each page. It skips all blocks after the first one that cannot run, because later blocks may depend on it. */
+/**
+ * The blocks of each page that the test runs. After a block that cannot run, it skips the rest of the page, because later
+ * blocks may depend on it.
+ */
 function runnable(): readonly (readonly [page: string, blocks: readonly Block[]])[] {
   return [...Map.groupBy(blocks.filter(ours), ({ page }) => page)].map(([page, all]) => {
     const end = all.findIndex(needsMissing);
@@ -65,10 +68,10 @@ const parted = <T>(all: readonly T[], chosen: (one: T) => boolean): readonly [re
   all.filter((one) => !chosen(one)),
 ];
 
-/** These pages do not need the fleet, and start as soon as possible. The tour of the README waits for machines most of the time. */
+/** These pages do not need the fleet, and start as soon as possible. The tour of the README mostly waits for machines. */
 const APART = ['apps/machine-controller-manager/README.md', 'docs/install.md', 'docs/tracing.md'];
 
-/** A fleet of `mcm up` for all pages, and an empty cluster for each page that installs objects. */
+/** All pages share the fleet of one `mcm up`. Each page that installs objects has its own empty cluster. */
 describe('the commands of the documentation work as they are written', () => {
   const dir = mkdtempSync(join(tmpdir(), 'mcm docs '));
   const cwd = join(dir, 'a folder');
@@ -104,7 +107,8 @@ describe('the commands of the documentation work as they are written', () => {
     return runScript(script, { cwd, bin, env: { ...env, KUBECONFIG, MACHINE } });
   };
   const follow = (run: readonly Block[]): Promise<string> => start(pageScript(run));
-  // Many pages begin with the same commands on the same fleet, which have the same result.
+  // The results of commands that only read, by command. Many pages start with the same commands on the same fleet, and these
+  // have the same result.
   const looks = new Map<string, Promise<string>>();
   const look = async (run: readonly Block[]): Promise<void> => {
     for (const line of linesOf(run)) {
@@ -128,7 +132,7 @@ describe('the commands of the documentation work as they are written', () => {
   });
   test.each(acting)('%s', LIMIT, async (_page, run) => void (await follow(run)));
   test.each(apart)('%s', LIMIT, async (page) => expect(await begun.get(page)).toBeDefined());
-  // These only look, so they are followed at once.
+  // These blocks only read, so they run concurrently.
   test.concurrent.each(looking)('%s', LIMIT, (_page, run) => look(run));
 
   const whole = new Map(blocks.filter(ours).map(({ page, at }) => [page, at]));
@@ -149,7 +153,7 @@ async function aRunningMachine(kubeconfig: string): Promise<string> {
   return running?.metadata.name ?? '';
 }
 
-/** The minimum of a CRD of the Prometheus operator for which the API server accepts its objects. */
+/** A minimal CRD of the Prometheus operator. With it, the API server accepts the operator's objects. */
 const monitoring = (kind: string) => ({
   apiVersion: 'apiextensions.k8s.io/v1' as const,
   kind: 'CustomResourceDefinition' as const,

@@ -8,7 +8,7 @@ import { aws } from '../providers.ts';
 import { refused, Stage } from '../rows/stage.ts';
 import { forbidSockets } from './no-sockets.ts';
 
-/** Every place where the driver finds keys of its own, against the emulated STS, metadata service and container agent. */
+/** Tests every source of the controller's own keys with the emulated STS, metadata service and container agent. */
 
 forbidSockets();
 let back: () => void;
@@ -26,7 +26,7 @@ const [EC2, IMDS] = ['http://127.0.0.1:5000', 'http://169.254.169.254'];
 const BLANK = { providerAccessKeyId: ' ', providerSecretAccessKey: ' ', userData: '#cloud-config' };
 const PAIR = { AWS_ACCESS_KEY_ID: 'AKIAOWN', AWS_SECRET_ACCESS_KEY: 'secret-of-the-environment' };
 const ROLE = 'arn:aws:iam::111122223333:role/r';
-/** Programs of the tests. */
+/** The words of a command line with quotes. */
 const QUOTED = ['/opt/my tools/keys', '--profile', 'a b', 'x'];
 const run = async (command: readonly [program: string, ...args: string[]]): Promise<string> => {
   if (command[0] === 'print') return command[1] ?? 'canary';
@@ -35,7 +35,7 @@ const run = async (command: readonly [program: string, ...args: string[]]): Prom
     ? JSON.stringify({ Version: 1, AccessKeyId: 'AKIAOWN', SecretAccessKey: 'secret-of-the-environment' })
     : 'canary';
 };
-/** The config file that the variables name. */
+/** The path of the config file in the variables. */
 const FILE = '/nonexistent/config';
 
 function open(
@@ -56,7 +56,7 @@ function open(
     random: seededRandom(1),
     connect: wire.connect,
     environment,
-    // Asked by the SDK otherwise, of the process's own variables.
+    // Without these settings, the SDK would read the endpoints from the variables of the process.
     settings: { ec2Endpoint: EC2, stsEndpoint: EC2 },
   });
   const { providerSpec } = aws().machineClass;
@@ -171,7 +171,7 @@ describe('keys of the controller', () => {
   });
 });
 
-/** Keys that EC2 does not know, in a place of the controller. */
+/** Replaces the keys in a source of the controller with keys that EC2 does not know. */
 const old = (text: string): string => text.replace('AKIAOWN', 'AKIAOLD');
 const ANSWER = JSON.stringify({ Version: 1, AccessKeyId: 'AKIAOWN', SecretAccessKey: PAIR.AWS_SECRET_ACCESS_KEY });
 

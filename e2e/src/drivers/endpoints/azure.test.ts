@@ -5,7 +5,10 @@ import { describe, expect, test } from 'vitest';
 import { refused, Stage } from '../rows/stage.ts';
 import { abortAfter, broken, failing, reply, silence, timesOf, Wire } from './wire.ts';
 
-/** The rules of endpoints, repetitions, ends, errors and operations for Azure: `docs/compatibility/rules-drivers.md`. */
+/**
+ * Tests the rules of Azure for endpoints, retries, cancellations, errors and operations:
+ * `docs/compatibility/rules-drivers.md`.
+ */
 
 const SPEC = {
   location: 'westeurope',
@@ -402,7 +405,7 @@ describe('operations', () => {
   test.each([
     ['after 4 s', { 'retry-after': '4' }, 4_000],
     ['nothing', {}, 30_000],
-    // Taken at its word it would be asked a thousand times a second.
+    // If the driver obeyed this header, it would send a thousand requests per second.
     ['at once', { 'retry-after': '0' }, 30_000],
   ])(
     'an operation is polled in the interval of Azure, by default every 30 s: Azure requests %s [E5-03]',

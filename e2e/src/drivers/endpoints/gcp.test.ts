@@ -6,7 +6,10 @@ import { describe, expect, test } from 'vitest';
 import { refused, Stage } from '../rows/stage.ts';
 import { abortAfter, broken, failing, reply, silence, timesOf, Wire } from './wire.ts';
 
-/** The rules of endpoints, repetitions, ends, errors and operations for Google Cloud: `docs/compatibility/rules-drivers.md`. */
+/**
+ * Tests the rules of Google Cloud for endpoints, retries, cancellations, errors and operations:
+ * `docs/compatibility/rules-drivers.md`.
+ */
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const KEY = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -175,7 +178,7 @@ describe('endpoints', () => {
 describe('tokens', () => {
   const STS = 'POST /v1/token';
   const IMPERSONATION = 'https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/a@p:generateAccessToken';
-  /** Answers of STS, of the impersonation and of Compute Engine to a listing. */
+  /** The answers of STS, of the impersonation and of Compute Engine to a listing. */
   const cloudOf = (livesS: number) => {
     let [given, played] = [0, 0];
     const sts = failing(STS, () => reply(200, { access_token: `own-${++given}`, expires_in: livesS }));

@@ -9,8 +9,8 @@ import { fieldOf, type Leaf, membersOf, put, without } from './leaves.ts';
 import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
 
 /**
- * One rule for all drivers: null, an empty text, list or object is as if the field were not there. The exceptions come from the original,
- * where some fields are pointers. An empty value of such a field is sent or refused.
+ * Tests a rule of all drivers: null, an empty text, an empty list and an empty object count as an absent field. The
+ * exceptions are from the original, where some fields are pointers. An empty value of such a field is sent or refused.
  */
 
 let back: () => void;
@@ -21,7 +21,7 @@ afterAll(() => back());
 
 type Fate = 'sent' | 'refused';
 
-/** Fields whose empty value is not as if it were not there. */
+/** Fields whose empty value does not count as absent. */
 type Exceptions = Readonly<Record<string, Fate>>;
 
 const AWS_EXCEPTIONS: Exceptions = {
@@ -63,7 +63,7 @@ const GCP_EXCEPTIONS: Exceptions = {
   shieldedInstanceConfiguration: 'sent',
 };
 
-/** The empty value of a value's type; undefined: it has none. */
+/** The empty value of the same type; undefined if there is none. */
 function emptyOf(value: unknown): unknown {
   if (typeof value === 'string') return '';
   if (Array.isArray(value)) return [];

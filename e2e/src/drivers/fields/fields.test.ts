@@ -8,17 +8,21 @@ import { type Asked, askedFor } from './asked.ts';
 import { another, fieldOf, fieldsOf, leavesOf, put } from './leaves.ts';
 import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
 
-/** Every field of every provider spec changes the requests to the cloud, unless its description says that it has no effect. */
+/**
+ * Tests that every field of every provider spec changes the requests to the cloud, unless its description says that it has
+ * no effect.
+ */
 
 let back: () => void;
 beforeAll(async () => {
   back = await inAwsEnvironment();
-  // The hosts are those of the real cloud, because only the host may contain the region.
+  // The variable is removed, so that requests go to the hosts of the real cloud. For some requests, only the host contains
+  // the region.
   delete process.env.AWS_ENDPOINT_URL;
 });
 afterAll(() => back());
 
-/** Words of the descriptions of fields that do nothing. */
+/** Matches descriptions of fields without effect. */
 const IDLE = /^accepted (but not sent|for compatibility)/;
 
 function describeFields<Spec, Credentials>(
@@ -47,7 +51,7 @@ function describeFields<Spec, Credentials>(
     return known;
   };
 
-  /** The requests with a field and with another value of it, in the first sample with the field. */
+  /** The requests with two different values of a field, from the first sample that contains the field. */
   const beforeAndAfter = async (field: string): Promise<readonly [before: string, after: string]> => {
     const refusals: string[] = [];
     for (const { spec, path, value } of all.filter((each) => each.field === field)) {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AWS_VARIABLES, inAwsEnvironment } from '../aws-environment.ts';
 import { refused, Stage, withSpec } from './stage.ts';
 
-/** The rows of the AWS scenarios, each under its own name. */
+/** The scenarios of AWS. Each row of the table is a test with its name. */
 
 let back: () => void;
 beforeAll(async () => {
@@ -398,7 +398,7 @@ describe('status and listing', () => {
   test('a NIC still checks sources [A56]', async () => {
     const { stage } = open({ instances: [vm()] });
     await refused(stage.status({ spec: withSpec(SPEC, checking) }), 'Uninitialized', 'SourceDestCheck');
-    // The original returns this with the error. This driver returns it from the following initialization.
+    // The original returns this with the error. This driver returns it from the next initialization.
     expect(await stage.initialize({ spec: withSpec(SPEC, checking) })).toEqual({
       providerId: ID,
       nodeName: 'ip-1.internal',

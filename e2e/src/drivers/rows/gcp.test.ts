@@ -5,7 +5,7 @@ import { createGcpDriver, type GcpCredentials, type GcpProviderSpec } from '@mcm
 import { describe, expect, test } from 'vitest';
 import { type Given, refused, Stage, withSpec } from './stage.ts';
 
-/** The rows of the GCP scenarios, each under its own name. */
+/** The scenarios of GCP. Each row of the table is a test with its name. */
 
 const TAGS = ['shoot--x', 'kubernetes-io-cluster-shoot--x', 'kubernetes-io-role-node'];
 const SPEC = {
@@ -155,7 +155,7 @@ describe('creation', () => {
   test('an insertion is refused because of its quota, or because another owner has the name [G29]', async () => {
     const quota = open();
     quota.cloud.faults.order(failing('^POST instances$', 403, 'quotaExceeded'));
-    // The original says Internal, and no autoscaler hears of it: docs/compatibility/differences.md.
+    // The original returns Internal, which an autoscaler does not recognize: docs/compatibility/differences.md.
     await refused(quota.stage.create(), 'ResourceExhausted', 'quotaExceeded');
     const taken = open();
     taken.place('m-1', ['other']);
@@ -241,7 +241,7 @@ describe('creation', () => {
 
   test('a disk is deleted with its instance, unless autoDelete is false [G41]', async () => {
     expect((await open().inserted()).disks).toMatchObject([{ autoDelete: true }]);
-    // On the wire, as from the original, an absent field is false.
+    // As in the original, the request does not contain the field if it is false.
     const [kept] = (await open().inserted(disk({ autoDelete: false }))).disks as Record<string, unknown>[];
     expect(kept?.autoDelete ?? false).toBe(false);
   });

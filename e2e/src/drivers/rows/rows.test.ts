@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
-/** The ids of every row of docs/compatibility/rules-drivers.md. */
+/** The IDs of all rows in docs/compatibility/rules-drivers.md. */
 const ROWS = {
   aws: 'A1 A2 A4 A7 A9 A10 A11 A15 A16 A18 A19 A21 A22 A23 A24 A27 A28 A30 A32 A36 A37 A38 A39 A40 A41 A42 A43 A44 A45 A46 A47 A48 A49 A50 A51 A52 A54 A55 A56 A57 A59 A60 A61',
   azure:
@@ -10,7 +10,7 @@ const ROWS = {
   local: 'P1 P2 P3 P4 P7 P10 P12 P13 P14 P15 P16 P19 P20',
 };
 
-/** Tests of a provider: one file, or the files of its folder. The local driver has them next to its source. */
+/** The test files of a provider: one file, or all files of its folder. The tests of the local driver are in its package. */
 const sourcesOf = (provider: string): readonly URL[] =>
   provider === 'local'
     ? [new URL('../../../../providers/local/src/pods/rows.test.ts', import.meta.url)]

@@ -7,7 +7,7 @@ const OWN_COPY = fileURLToPath(new URL('../../../testdata', import.meta.url));
 
 type Path = readonly (string | number)[];
 
-/** Paths of all values of an answer that hold no others. */
+/** The paths of all values that contain no other values. */
 function leavesOf(value: unknown, path: Path = []): readonly Path[] {
   if (Array.isArray(value)) return value.flatMap((entry, index) => leavesOf(entry, [...path, index]));
   if (typeof value === 'object' && value !== null) {
@@ -22,7 +22,7 @@ const changed = (value: unknown): unknown => {
   return typeof value === 'string' ? `${value}§` : 'something';
 };
 
-/** The answer with another value at a path. */
+/** Returns the answer with another value at a path. */
 function mutated(value: unknown, [key, ...rest]: Path): unknown {
   if (key === undefined) return changed(value);
   if (Array.isArray(value)) return value.map((entry, index) => (index === key ? mutated(entry, rest) : entry));
@@ -30,14 +30,14 @@ function mutated(value: unknown, [key, ...rest]: Path): unknown {
   return { ...fields, [key]: mutated(fields[key], rest) };
 }
 
-/** A path without the names and places of one case. */
+/** A path without the parts that differ from case to case, such as names and indexes. */
 const kindOf = (fn: string, path: Path): string =>
   `${fn} ${path
     .filter((key) => typeof key === 'string')
     .map((key) => (/[./-]|\d/.test(key) ? '*' : key))
     .join('.')}`;
 
-/** A case has at most so many values changed, spread over its answer. */
+/** The maximum number of changed values per case. They are distributed over its answer. */
 const CHANGES = 30;
 
 async function survivorsOf(recorded: RecordedCase): Promise<readonly string[]> {
@@ -51,7 +51,8 @@ async function survivorsOf(recorded: RecordedCase): Promise<readonly string[]> {
 }
 
 /**
- * Changes of a value that do not count as a difference. Each line names its rule in corrections.ts or texts.ts.
+ * Changes of values that do not count as a difference. Each line contains the name of the rule in corrections.ts or
+ * texts.ts.
  */
 const DO_NOT_COUNT: readonly (readonly [where: RegExp, rule: string])[] = [
   [/^(decode|kc-files|kc-key|kc-validate|node-max|node-sync|template|validate) error$/, 'the words of a parser'],
@@ -82,7 +83,7 @@ test('a changed value anywhere in an answer is a difference, but where a rule sa
   expect(total).toBeLessThan(90);
 });
 
-/** The variations of recorded inputs for which the original's answer follows from its own rules. */
+/** A change of a recorded input for which the result of the original follows from its own rules. */
 type Variation = readonly [title: string, recorded: Partial<RecordedCase>, output: object, wrong: object];
 const variations: readonly Variation[] = [
   [

@@ -10,8 +10,9 @@ import { Stage } from './stage/stage.ts';
 import { takeOver } from './take-over.ts';
 
 /**
- * Users do more than the recordings show. Here our own controllers are recorded while they do it; the recording is then
- * run as any other. That proves nothing of the original, but that what users did is read out of it as it was done.
+ * The recordings of the original do not contain all actions of users. These tests record our own controllers during such
+ * actions, and then replay the recording like one of the original. They prove nothing about the original, but they verify
+ * that the replay reads every user action correctly.
  */
 const [birth] = (await readHistories(fileURLToPath(new URL('../../../testdata/takeover', import.meta.url)))).filter(
   ({ file }) => file === 'birth.json',
@@ -172,7 +173,7 @@ const HISTORIES: readonly (readonly [string, readonly Deed[], number])[] = [
   ],
 ];
 
-/** Ended states are kept, so that they are visible. */
+/** A deletion takes long, so that the states during it are visible in the recording. */
 const SLOW: Pace = { joinMs: () => 0, leaveMs: () => 15_000 };
 
 async function historyOf(deeds: readonly Deed[], until: number): Promise<History> {

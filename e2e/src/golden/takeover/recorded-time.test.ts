@@ -5,7 +5,10 @@ import { type History, parseHistory } from './recordings/recording.ts';
 import { Stage } from './stage/stage.ts';
 import { takeOver } from './take-over.ts';
 
-/** Recordings that are changed so that only the time, or the choice made at that time, tells right from wrong. */
+/**
+ * Reads a history with changes. After these changes, only the time of an action, or a choice at that time, determines
+ * whether mcm behaves correctly.
+ */
 async function history(file: string, ...changes: readonly Change[]): Promise<History> {
   const text = await readFile(new URL(`../../../testdata/takeover/${file}`, import.meta.url), 'utf8');
   return parseHistory(
@@ -14,7 +17,7 @@ async function history(file: string, ...changes: readonly Change[]): Promise<His
   );
 }
 
-/** Everything from a second on happened later. */
+/** Delays everything after a second of the recording. */
 const delayed = (from: number, seconds: number): Change =>
   changing(({ states }) => {
     for (const state of states) if (state.at >= from) state.at += seconds;
@@ -60,7 +63,7 @@ test('what follows an action that had to wait keeps its distance from it', async
   }
 });
 
-/** A node whose kubelet speaks, with a condition that makes its machine Unknown. */
+/** The condition Ready of a running kubelet, and a condition that makes the machine Unknown. */
 const READY = { reason: 'KubeletReady', message: 'ok', status: 'True', type: 'Ready' };
 const DEADLOCK = { reason: 'Stuck', message: 'gone', status: 'True', type: 'KernelDeadlock' };
 interface WithConditions {
@@ -87,7 +90,7 @@ test('an end that a health timeout is about to change lasts no longer than that'
 
 const PRIORITY = 'machinepriority.machine.sapcloud.io';
 
-/** From a second on, one machine fared as the other had. */
+/** Exchanges the states of two machines after a second of the recording. */
 const exchanged = (from: number, one: string, other: string): Change =>
   changing((raw: Raw) => {
     const uids = new Map<string, string>();
@@ -114,7 +117,7 @@ test('machines that differed when they were loaded, and were equal when one had 
 });
 
 test('machines that were equal when they were loaded, and differed when one had to go: the choice is not free', async () => {
-  // The original deletes a machine of priority 3, and keeps the one to which the user gave priority 1.
+  // The original deletes a machine with priority 3, and keeps the machine to which the user gave priority 1.
   const ordinary = changing(({ states }) => {
     for (const state of states.filter(({ at }) => at >= 18))
       for (const { metadata } of state.changed as { metadata: { annotations?: Record<string, string> } }[])

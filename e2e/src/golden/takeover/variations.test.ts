@@ -7,7 +7,10 @@ import { type History, parseHistory } from './recordings/recording.ts';
 import { sameContract } from './same-contract.ts';
 import { takeOver } from './take-over.ts';
 
-/** Recordings as another recorder could have left them: nothing in the comparison may hang on these files. */
+/**
+ * Variations of the recordings, as another recorder could have written them. The comparison must not depend on details of
+ * these files.
+ */
 const dir = fileURLToPath(new URL('../../../testdata/takeover', import.meta.url));
 const files = (await readdir(dir)).filter((name) => name.endsWith('.json')).sort();
 const texts = new Map(
@@ -23,7 +26,7 @@ const renamed: Change = (text) =>
     .replaceAll('"small"', '"m5.large"')
     .replaceAll('"large"', '"m5.xlarge"');
 
-/** Every second observation is missing, except the observations of user actions. */
+/** Every second state is missing, except the states after user actions. */
 const thinned = changing((raw) => {
   const kept: RawState[] = [];
   let missed: RawState | undefined;
@@ -44,7 +47,7 @@ function merge(one: RawState, other: RawState): RawState {
   return { ...other, changed: [...changed.values()], gone: [...new Set([...one.gone, ...other.gone])] };
 }
 
-/** A copy of the same deployment with other names. */
+/** Adds a copy of the deployment with other names. */
 const doubled: Change = (text) => {
   const twin = JSON.parse(
     text

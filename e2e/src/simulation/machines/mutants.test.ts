@@ -2,15 +2,15 @@ import { expect, test } from 'vitest';
 import { DEFECTS } from './defects.ts';
 import { playMachines } from './machine-history.ts';
 
-/** Tests of the verifiers: controllers with defects, and the verifier that must report each. */
+/** Tests the verifiers with defective controllers. For each defect, one verifier must report a violation. */
 
-/** Maximum number of seeds to run from the given one. The search ends at the first violation. */
+/** The maximum number of seeds for a defect. The search ends at the first violation. */
 const SEEDS = 40;
 
 interface Mutant {
   readonly rule: string;
   readonly what: string;
-  /** The first seed to run: one that currently has a violation. */
+  /** The first seed: currently, it has a violation. */
   readonly from: number;
   readonly defect: keyof typeof DEFECTS;
 }

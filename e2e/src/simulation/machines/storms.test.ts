@@ -5,8 +5,8 @@ import { playMachines } from './machine-history.ts';
 import type { Storm } from './storm.ts';
 
 /**
- * Random histories rarely contain faults of rare calls. Here each fault starts a separate history with its call, and the test verifies that it
- * occurs.
+ * Random histories rarely contain faults of rare calls. So each fault starts a separate history that makes the call, and the
+ * test verifies that the fault occurs.
  */
 const STORMS: Readonly<Record<string, Storm>> = {
   'the cloud refuses': { cloud: { operation: 'instances.create', error: { code: 'InternalError' }, count: 3 } },
@@ -52,11 +52,11 @@ const STORMS: Readonly<Record<string, Storm>> = {
   'a Machine is lost while its VM continues': { act: 'lost machine' },
 };
 
-/** Seeds of storms, separate from those of random histories. */
+/** The first seed of storms. It differs from the seeds of random histories. */
 const FIRST = 50_000;
-/** Seed of a Machine whose VM has pods that can be evicted. */
+/** A seed with a lost machine. Its VM has pods that can be evicted. */
 const LOST_MACHINE = 50_029;
-/** Seeds of Machines whose VMs have pods that a budget blocks until the drain timeout. */
+/** Seeds with lost machines. Their VMs have pods that a budget blocks until the drain timeout. */
 const LOST_AND_HELD = [50_031, 50_030];
 
 test('each fault starts a history', async () => {

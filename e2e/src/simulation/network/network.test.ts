@@ -5,7 +5,7 @@ import type { ProfileName } from './weather.ts';
 
 const encoder = new TextEncoder();
 
-/** A server that answers each request with its path, and sends a number per second on each watch. */
+/** A server that answers each request with its path. On each watch, it sends a number every second. */
 const server =
   (clock: VirtualClock, asked: string[] = []): Transport =>
   async ({ path, signal }) => {
@@ -35,7 +35,7 @@ function stage(profile: ProfileName, seed = 1) {
   });
   const wire = network.wire('manager', server(clock, asked));
   const ask = (path: string, method = 'GET') => wire({ method, path, headers: {} });
-  /** Numbers that a watch has received, and their times. */
+  /** The numbers that a watch has received, and their times. */
   const watch = (path: string): { readonly heard: string[]; readonly at: number[] } => {
     const seen = { heard: [] as string[], at: [] as number[] };
     const read = async () => {
@@ -96,7 +96,7 @@ test('the network knows which callers may lack events of which resource, and sin
   expect(network.behindMs('manager', 'machines')).toBe(4_500);
   expect(network.behindMs('manager', 'nodes')).toBe(0);
   expect(network.lagMs('manager', 'machines')).toBe(5_500);
-  // A new watch delivers the missing events of the old one.
+  // A new watch delivers the events that the old one has not delivered.
   watch('/apis/machines');
   await clock.advance(1_000);
   expect(network.behindMs('manager', 'machines')).toBe(0);

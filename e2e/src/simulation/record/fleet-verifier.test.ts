@@ -18,7 +18,10 @@ const machine = (name: string, isGoing = false): Machine =>
     status: { currentStatus: { phase: 'Running' } },
   }) as unknown as Machine;
 
-/** A scale-in from three machines to two. Then a user deletes a machine, and ten minutes later the set deletes another one. */
+/**
+ * The violations of a scale-in from three machines to two. Then a user deletes a machine, and ten minutes later the set
+ * deletes another one.
+ */
 async function violationsOf(setSize: number): Promise<readonly string[]> {
   const clock = new VirtualClock();
   const violations: string[] = [];

@@ -18,7 +18,7 @@ const machine = (name: string, set: string, phase: string, going = false): Machi
     status: { currentStatus: { phase }, lastOperation: { type: 'HealthCheck', state: 'Failed' } },
   }) as unknown as Machine;
 
-/** A deployment of three machines with at most one unavailable. */
+/** The limits of a deployment with three machines, of which one may be unavailable. */
 const allowance = (replicas: Readonly<Record<string, number>>, selected: readonly string[] = []): Allowance => ({
   replicasOf: (set) => replicas[set] ?? 0,
   replicas: [3],
@@ -27,7 +27,7 @@ const allowance = (replicas: Readonly<Record<string, number>>, selected: readonl
   byHand: false,
 });
 
-/** Deletes the machine as a controller that replaces it. */
+/** Deletes a machine like a controller that replaces it. */
 const replaces = (verifier: RepairVerifier, name: string, set: string, allowed: Allowance) =>
   verifier.changed(machine(name, set, 'Failed'), machine(name, set, 'Failed', true), allowed);
 

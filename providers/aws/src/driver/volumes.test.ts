@@ -5,7 +5,7 @@ test.each<[id: string, wanted: string | undefined]>([
   ['vol-1', 'vol-1'],
   ['aws://eu-north-1a/vol-1', 'vol-1'],
   ['aws:///vol-1', 'vol-1'],
-  // Same rule as in net/url of Go: the text before the @ is the user, and the rest is the host.
+  // The rule of net/url in Go: the text before the @ is the user, and the rest is the host.
   ['aws://user@eu-north-1a/vol-1', 'vol-1'],
   ['aws://user:pass@eu-north-1a:7/vol-1', 'vol-1'],
   ['aws://us er@eu-north-1a/vol-1', undefined],

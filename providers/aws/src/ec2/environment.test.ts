@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { checkEnvironment } from './check-environment.ts';
 import { type Environment, maxAttemptsOf } from './environment.ts';
 
-/** Variables that the SDK would quietly ignore. */
+/** Tests of variables that the SDK would ignore without an error. */
 
 const withVariables = (
   variables: Environment['variables'],

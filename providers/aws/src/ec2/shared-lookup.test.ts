@@ -4,7 +4,7 @@ import { SharedLookup } from './shared-lookup.ts';
 
 const never = new AbortController().signal;
 
-/** A lookup whose requests are answered manually. */
+/** A look-up whose requests the test answers manually. */
 function held() {
   const clock = new VirtualClock();
   const asked: string[][] = [];

@@ -5,14 +5,14 @@ import { Arm, type CallOptions } from './client.ts';
 import { ArmError } from './error.ts';
 import { loadSdk } from './sdk.ts';
 
-// Modules load in real time, which a virtual clock does not see.
+// The SDK is loaded first, because loading takes real time and the test uses a virtual clock.
 await loadSdk();
 
 interface Answer {
   readonly status: number;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** No answer until the signal of the request aborts. */
+  /** Whether there is no answer until the signal of the request aborts. */
   readonly hangs?: boolean;
 }
 

@@ -23,7 +23,7 @@ const machineClass: MachineClass = {
 interface Rig extends CloudRig {
   readonly driver: LocalDriver;
   request(overrides?: { name?: string; providerID?: string; spec?: object; signal?: AbortSignal }): CreateRequest;
-  /** Runs the clock until the call has ended; yields its value, or the `MachineError` that it threw. */
+  /** Advances the clock until the call has ended. Returns its value, or the `MachineError` that it threw. */
   ending<T>(call: Promise<T>): Promise<T | MachineError>;
 }
 
@@ -234,7 +234,7 @@ describe('delete', () => {
     const started = r.clock.now().getTime();
     expect(await r.ending(r.driver.delete(r.request({ providerID: providerId })))).toBeUndefined();
     expect([r.clock.now().getTime() - started, instances(r)[0]?.state]).toEqual([70_000, 'terminated']);
-    // Three long polls, no polling in between.
+    // There are three long polls, and no other requests.
     expect(r.cloud.requests.counters['instances.delete']?.total).toBe(3);
   });
 

@@ -25,7 +25,7 @@ const userData = (more: object = {}) =>
     ...more,
   });
 
-/** A config server that has an answer or none. */
+/** A config server that answers, or fails, as the test requires. */
 function configServer() {
   const asked: { readonly path: string; readonly headers: Readonly<Record<string, string>> }[] = [];
   const state: { config: MachineConfig | undefined } = { config: undefined };

@@ -80,7 +80,7 @@ const target: ConformanceTarget = {
   listed: 12,
 };
 
-/** Scenarios that do not apply to Pods, with the reason. */
+/** Scenarios that do not apply to Pods, with the reasons. */
 const SKIPPED: Readonly<Record<string, RegExp>> = {
   initialize: /no initialize/,
   'listing over all pages': /came on one page/,

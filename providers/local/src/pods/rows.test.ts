@@ -6,7 +6,10 @@ import { afterEach, expect, test } from 'vitest';
 import { createLocalDriver } from '../driver/driver.ts';
 import { type PodRig, type PodRigOptions, podRig } from '../testing/pod-rig.ts';
 
-/** The scenario table of the local provider, over a cluster in process; rows carry the names they have there. */
+/**
+ * The scenario table of the local provider, with a cluster in the process of the test. The names of the tests are those of
+ * the rows.
+ */
 
 const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -35,7 +38,7 @@ const machine = (name = 'm-1', providerID?: string): Machine => ({
 interface Change {
   readonly provider?: string;
   readonly spec?: object;
-  /** Data of the Secret; undefined values are left out. */
+  /** The data of the Secret. Undefined values are left out. */
   readonly secret?: Readonly<Record<string, string | undefined>>;
   readonly wrap?: ((transport: Transport) => Transport) | undefined;
 }
@@ -50,7 +53,10 @@ async function started(options: Pick<PodRigOptions, 'runs'> = {}) {
   return { rig, calls: (change: Change = {}) => callsOf(rig, change) };
 }
 
-/** The methods as the controller calls them; each runs the clock until it has ended, and yields a value or an error. */
+/**
+ * Calls the methods of the driver as the controller does. Each call advances the clock until it has ended, and returns a
+ * value or an error.
+ */
 function callsOf(rig: PodRig, { provider = 'local', spec = SPEC, secret = {}, wrap }: Change) {
   const filled = Object.entries({ userData: USER_DATA, kubeconfig: rig.kubeconfig, ...secret }).flatMap(
     ([key, value]) => (value === undefined ? [] : [[key, Buffer.from(value).toString('base64')]]),
@@ -107,7 +113,7 @@ function callsOf(rig: PodRig, { provider = 'local', spec = SPEC, secret = {}, wr
 
 const METHODS = ['create', 'delete', 'status', 'list'] as const;
 
-/** An API server that answers so to requests that match. */
+/** An API server that gives this answer to matching requests. */
 const answering =
   (match: RegExp, code: number): Change['wrap'] =>
   (below) =>
@@ -227,7 +233,7 @@ test.each<[string, Pod['status'], string]>([
     code: 'DeadlineExceeded',
     message: `pod machine-m-1 is not running after ten minutes: it is ${why}`,
   });
-  // From a quarter of a minute on, once a minute.
+  // The first report is after 15 seconds, and then there is one each minute.
   expect(reported).toEqual(Array.from({ length: 10 }, () => `pod machine-m-1 in namespace infra is ${why}`));
 });
 
@@ -273,7 +279,7 @@ test('get, the Pod is missing: NotFound; an error of the API: Internal [P12]', a
   expect(await calls({ wrap: answering(/^GET/, 500) }).status()).toMatchObject({ code: 'Internal' });
 });
 
-/** A finalizer stands in for a kubelet that is slow to end its Pod. */
+/** A finalizer simulates a kubelet that ends its Pod slowly. */
 const holdBack = (rig: PodRig, finalizers: readonly string[]): Promise<Pod> =>
   rig.admin.resource(pods, PODS).patch('machine-m-1', { type: 'merge', body: { metadata: { finalizers } } });
 

@@ -26,7 +26,7 @@ const canBuild =
     ? spawnSync(process.execPath, ['--help'], { encoding: 'utf8' }).stdout.includes('--experimental-sea-config')
     : process.platform === 'darwin';
 
-/** Only a thorough run builds the file: it contains the whole Node.js. */
+/** Only a thorough run builds the file, because it contains the whole Node.js. */
 describe.runIf(canBuild && isThorough)('the single executable file of this platform', LONG, () => {
   let file: string;
   let cache: string;
@@ -35,7 +35,7 @@ describe.runIf(canBuild && isThorough)('the single executable file of this platf
     cache = join(folder, 'a cache');
   }, LONG.timeout);
 
-  /** Runs the file as a user without Node.js does. */
+  /** Runs the file like a user without Node.js. */
   const mcm = (...args: readonly string[]) =>
     run(file, args, { cwd: folder, env: { HOME: folder, XDG_CACHE_HOME: cache }, maxBuffer: 1 << 24 });
 

@@ -20,7 +20,7 @@ const client = createClient({
 });
 const cluster = { client, target: client, namespace: 'default', close: async () => undefined };
 
-/** The token of a new ServiceAccount. */
+/** Creates a ServiceAccount. Returns a token for it. */
 async function tokenOf(name: string): Promise<string> {
   const accounts = '/api/v1/namespaces/default/serviceaccounts';
   await client.request('POST', accounts, { body: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } } });
@@ -67,7 +67,7 @@ const ask = (path: string, options: RequestOptions = {}, body = ''): Promise<Ans
       let text = '';
       answer.setEncoding('utf8').on('data', (part: string) => {
         text += part;
-        // A stream does not end.
+        // A stream does not end, so its first data is sufficient.
         if (text.includes('\ndata: ') && answer.headers['content-type'] === 'text/event-stream') call.destroy();
       });
       answer.once('close', () => resolve({ status: answer.statusCode, headers: answer.headers, body: text }));
@@ -121,7 +121,7 @@ describe('a dashboard for other machines', () => {
     );
     const headers = { cookie: cookie.split(';')[0] ?? '' };
     expect((await ask('/', { headers })).status).toBe(200);
-    // The page shows a button for the end of the session.
+    // With this field, the page shows a button that ends the session.
     expect((await ask('/live', { headers })).body).toMatch(/"login":true/);
     await ask('/logout', { method: 'POST', headers });
     expect((await ask('/', { headers })).status).toBe(303);

@@ -7,7 +7,7 @@ import { machineLines } from './machine-lines.ts';
 
 const NS = 'default';
 
-/** A class with VMs in quarantine, and what `mcm explain machine/m-0` prints. */
+/** Creates a class with VMs in quarantine. Returns the output of `mcm explain machine/m-0`. */
 async function setUp(quarantined: string | undefined) {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });

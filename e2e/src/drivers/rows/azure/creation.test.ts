@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { refused } from '../stage.ts';
 import { at, failing, image, open, PLAN, PROPERTIES, storage, TAGS, URN, withProperties } from './open.ts';
 
-/** The rows of the Azure scenarios on creation, each under its own name. */
+/** The scenarios of Azure for creation. Each row of the table is a test with its name. */
 
 describe('creation', () => {
   test('an image without a plan needs no agreement and sends no plan [Z2]', async () => {

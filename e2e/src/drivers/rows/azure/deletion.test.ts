@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { refused } from '../stage.ts';
 import { at, failing, open, TAGS } from './open.ts';
 
-/** The rows of the Azure scenarios on deletion, each under its own name. */
+/** The scenarios of Azure for deletion. Each row of the table is a test with its name. */
 
 describe('deletion', () => {
   test('what goes with the VM by itself needs no change [Z34]', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { refused } from '../stage.ts';
 import { at, failing, ID, open, TAGS } from './open.ts';
 
-/** The rows of the Azure scenarios on status and listing, each under its own name. */
+/** The scenarios of Azure for status and listing. Each row of the table is a test with its name. */
 
 describe('status and listing', () => {
   test('a VM that is there, is not, or cannot be read [Z48]', async () => {

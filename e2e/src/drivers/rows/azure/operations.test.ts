@@ -2,7 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { refused } from '../stage.ts';
 import { at, failing, ID, image, open, SECRET, storage, URN, withProperties } from './open.ts';
 
-/** The rows of the Azure scenarios on what machines of a class share, and operations that outlive a process, each under its own name. */
+/**
+ * The scenarios of Azure for data that machines of a class share, and for operations that continue after the end of a
+ * process. Each row of the table is a test with its name.
+ */
 
 describe('a tenant that can be nobody’s', () => {
   const why = 'invalid tenantID. You can locate your tenantID by following the instructions listed here';
@@ -45,7 +48,7 @@ describe('what is the same for all machines of a class', () => {
   test('an image and its accepted terms are requested at intervals', async () => {
     const opened = open();
     for (const name of ['m-1', 'm-2', 'm-3', 'm-4']) await opened.stage.create({ spec, name });
-    // The first found the terms not accepted; the second saw that they were.
+    // The first creation accepted the terms. The second one found them accepted.
     expect(counts(opened)).toEqual([1, 2, 1]);
     await opened.clock.advance(600_000);
     await opened.stage.create({ spec, name: 'm-5' });
@@ -72,7 +75,7 @@ describe('what is the same for all machines of a class', () => {
 });
 
 describe('an operation outlives the process that began it', () => {
-  /** Calls until so many requests that match were answered, and is heard of no more. */
+  /** Simulates a process that is killed during a call, after `count` matching requests were answered. */
   const dieAfter = async (opened: ReturnType<typeof open>, call: 'create' | 'delete', method: string, part: string) => {
     const { stage, asked, clock } = opened;
     const over = new AbortController();

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { refused, withSpec } from '../stage.ts';
 import { at, GROUP, ID, image, open, PROPERTIES, SECRET, SPEC, storage, URN } from './open.ts';
 
-/** The rows of the Azure scenarios on provider spec and Secret, each under its own name. */
+/** The scenarios of Azure for the provider spec and the Secret. Each row of the table is a test with its name. */
 
 describe('provider spec and secret', () => {
   const { zone: _, ...nowhere } = PROPERTIES;

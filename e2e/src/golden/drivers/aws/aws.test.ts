@@ -3,7 +3,7 @@ import { coverage, documentedRows, LONGEST_MS, missed, type Played, playAll } fr
 import { RULES } from './differences.ts';
 import { playCase } from './index.ts';
 
-/** Needed by recordings of made-up.test.ts. */
+/** A rule that only the recordings of made-up.test.ts need. */
 const ELSEWHERE = ['a failure of the token host gets the code Unavailable'];
 
 let all: Played;
