@@ -8,6 +8,8 @@ import { GENERATED, table } from './text/markdown.ts';
 const WHY: Readonly<Record<string, string>> = {
   '@aws-sdk/client-ec2':
     'signatures, requests and answers of EC2 ([decision 13](../decisions/0013-aws-with-its-sdk.md)); used only by the AWS machine controller',
+  '@aws-sdk/client-sqs':
+    'requests and answers of SQS, whose queue has the events about interruptions; used only by the AWS machine controller',
   '@aws-sdk/client-sts': 'signatures, requests and answers of STS, for workload identity',
   '@azure-rest/core-client':
     'requests to paths of Resource Manager that no other client covers; used only by the Azure machine controller',

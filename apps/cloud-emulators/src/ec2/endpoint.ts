@@ -4,7 +4,7 @@ import { ConnectionLost, Faults, type OperationFault } from '../faults/faults.ts
 import { answerAwsMetadata } from '../login/aws-metadata.ts';
 import { noPower, type Power } from '../machines/power.ts';
 import { answer as response } from '../server/answer.ts';
-import type { Emulator, ListedResource } from '../server/emulator.ts';
+import type { Emulator, InterruptionOrder, ListedResource } from '../server/emulator.ts';
 import { Kept } from '../server/kept.ts';
 import {
   assignPrefixes,
@@ -15,9 +15,11 @@ import {
   settle,
   terminate,
 } from './actions.ts';
+import { interrupt } from './interruptions.ts';
 import { runInstances } from './launch.ts';
 import type { CloudInstance, CloudVolume, LooseInterface, ScriptRule } from './model.ts';
 import { Ec2Error, listOf, type Params } from './params.ts';
+import { Queue, sqsAction, sqsRefusal } from './queue.ts';
 import { readScope, type Scope } from './signature.ts';
 import type { Ec2EndpointOptions, Ec2State } from './state.ts';
 import { assumeRole, isOfSts, temporarySecret } from './sts.ts';
@@ -47,6 +49,8 @@ export class Ec2Endpoint implements Emulator, Ec2State {
   readonly faults: Faults;
   readonly power: Power;
   readonly counts = new Map<string, number>();
+  /** The SQS queue with events about interruptions. */
+  readonly queue: Queue;
   readonly #kept: Kept<CloudInstance>;
   readonly seen: SeenRequest[] = [];
   /** The number of requests that matched each rule. */
@@ -65,6 +69,7 @@ export class Ec2Endpoint implements Emulator, Ec2State {
     this.launches = Math.max(0, ...this.#kept.keys().map(numberOf));
     this.script = options.script ?? [];
     this.power = options.power ?? noPower;
+    this.queue = new Queue(options.clock);
     this.faults = new Faults(options.clock);
     this.transport = this.faults.before((request, fault) => this.#receive(request, fault), actionOf, {
       refuse: (action, { status, code, message, retryAfter }) =>
@@ -115,6 +120,10 @@ export class Ec2Endpoint implements Emulator, Ec2State {
         state: instanceId === undefined ? 'available' : 'in-use',
       })),
     ];
+  }
+
+  interrupt(name: string, order: InterruptionOrder): boolean {
+    return interrupt(this, this.queue, name, order);
   }
 
   resume(): void {
@@ -180,8 +189,9 @@ export class Ec2Endpoint implements Emulator, Ec2State {
       this.#count(request.path);
       return own;
     }
-    const form = Object.fromEntries(new URLSearchParams(request.body ?? ''));
-    const { Action: action = '', ...params } = form;
+    const sqs = sqsAction(request);
+    const form = Object.fromEntries(new URLSearchParams(sqs === undefined ? request.body : ''));
+    const { Action: action = sqs ?? '', ...params } = form;
     const scope = readScope(request);
     if (this.seen.length >= LOGGED) this.seen.splice(0, LOGGED / 2);
     this.seen.push({ action, params, scope });
@@ -189,8 +199,12 @@ export class Ec2Endpoint implements Emulator, Ec2State {
     if (keys && action !== 'AssumeRoleWithWebIdentity') {
       const secret = scope?.sessionToken === undefined ? keys[scope?.accessKeyId ?? ''] : temporarySecret(scope, host);
       const signed = secret !== undefined && scope?.signedWith(secret) === true;
-      if (!signed) return refuse(action, 'req-0', NOT_THEIRS);
+      if (!signed)
+        return sqs === undefined
+          ? refuse(action, 'req-0', NOT_THEIRS)
+          : sqsRefusal(403, 'InvalidClientTokenId', NOT_THEIRS.message);
     }
+    if (sqs !== undefined) return this.queue.answer(sqs, request);
     return this.#answer(action, params, request, fault);
   }
 
@@ -284,7 +298,8 @@ const NOT_THEIRS = {
   message: 'AWS was not able to validate the provided access credentials',
 };
 
-const actionOf = ({ body = '' }: TransportRequest): string => new URLSearchParams(body).get('Action') ?? '';
+const actionOf = (request: TransportRequest): string =>
+  sqsAction(request) ?? new URLSearchParams(request.body ?? '').get('Action') ?? '';
 
 function refuse(
   action: string,

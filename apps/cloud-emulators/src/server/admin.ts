@@ -11,7 +11,7 @@ const refuse = (status: number, message: string): Answer => jsonAnswer(status, {
 
 /**
  * Adds the emulator's own API to the API of the cloud: `GET /_emulator/resources`, `GET /_emulator/counts`, `GET|POST|DELETE
- * /_emulator/faults`, `DELETE /_emulator/faults/<id>`.
+ * /_emulator/faults`, `DELETE /_emulator/faults/<id>`, `POST /_emulator/interruptions`.
  */
 export function withAdmin(emulator: Emulator): Transport {
   const { faults, counts } = emulator;
@@ -28,6 +28,8 @@ export function withAdmin(emulator: Emulator): Transport {
         return jsonAnswer(200, { faults: faults.list() });
       case 'POST faults':
         return order(emulator, body);
+      case 'POST interruptions':
+        return interrupt(emulator, body);
       case 'DELETE faults':
         faults.clear();
         return jsonAnswer(200, {});
@@ -37,6 +39,28 @@ export function withAdmin(emulator: Emulator): Transport {
         return refuse(404, `there is no ${method} ${path}`);
     }
   };
+}
+
+const interruption = z.strictObject({
+  name: z.string().min(1),
+  kind: z.enum(['Terminate', 'Maintenance', 'Ended', 'Freeze', 'Rebalance']).default('Terminate'),
+  noticeMs: z.int().min(0).default(120_000),
+});
+
+function interrupt(emulator: Emulator, body: string): Answer {
+  const parsed = interruption.safeParse(jsonOf(body));
+  if (!parsed.success) return refuse(400, z.prettifyError(parsed.error));
+  if (!emulator.interrupt) return refuse(501, 'this cloud announces no interruptions');
+  const { name, kind, noticeMs } = parsed.data;
+  return emulator.interrupt(name, { kind, noticeMs }) ? jsonAnswer(202, {}) : refuse(404, `there is no VM ${name}`);
+}
+
+function jsonOf(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined; // the schema refuses it
+  }
 }
 
 function order({ faults }: Emulator, body: string): Answer {

@@ -11,6 +11,13 @@ export interface ListedResource {
   readonly state: string;
 }
 
+/** An interruption that the cloud announces on request. */
+export interface InterruptionOrder {
+  readonly kind: 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
+  /** Time from the notice to the deadline, in milliseconds. */
+  readonly noticeMs: number;
+}
+
 /** The emulator of a cloud on the loopback address: its API and its resources. */
 export interface Emulator {
   /** Answers the requests to the cloud's API. */
@@ -20,6 +27,8 @@ export interface Emulator {
   resources(): readonly ListedResource[];
   /** Number of requests since the start, by operation. */
   readonly counts: ReadonlyMap<string, number>;
+  /** Announces an interruption of the VM with the name of a machine; false if there is no such VM. Absent: not emulated. */
+  interrupt?(name: string, order: InterruptionOrder): boolean;
   /** Powers on the VMs that were running when the last process ended. */
   resume(): void;
 }

@@ -1,3 +1,4 @@
+import { parseDurationMs } from '@mcm/api';
 import { UserError } from '../command/errors.ts';
 import { withCloud } from './connect.ts';
 
@@ -18,10 +19,12 @@ interface Named {
 
 /** `mcm cloud interrupt`: lets the cloud of a local instance announce an interruption. Returns the lines to print. */
 export async function interrupt(name: string, { dataDir, notice, kind }: InterruptOptions): Promise<readonly string[]> {
+  const noticeMs = parseDurationMs(notice);
+  if (noticeMs === undefined || noticeMs < 0) throw new UserError('--notice must be a duration such as 30s or 2m');
   if (!KINDS.includes(kind)) throw new UserError(`--kind must be one of ${KINDS.join(', ')}`);
   return withCloud(dataDir, async ({ provider, call }) => {
     if (provider !== 'local') {
-      await call('POST', '/_emulator/interruptions', { name, kind, notice });
+      await call('POST', '/_emulator/interruptions', { name, kind, noticeMs });
       return [said(name, kind, notice)];
     }
     const { items = [] }: { readonly items?: readonly Named[] } = JSON.parse(

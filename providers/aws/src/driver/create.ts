@@ -2,10 +2,10 @@ import { type CreatedInstance, type CreateRequest, isOthers, MachineError, type 
 import { type Clock, type Random, sleep } from '@mcm/kube';
 import type { Ec2, Instance } from '../ec2/client.ts';
 import { Refusal } from '../ec2/refusal.ts';
+import { formatProviderId } from '../spec/provider-id.ts';
 import type { AwsCredentials, AwsProviderSpec } from '../spec/schemas.ts';
 import { fromLaunch, isExhausted } from './errors.ts';
 import { findById, findByTags, tagsOf } from './lookup.ts';
-import { formatProviderId } from './provider-id.ts';
 import { runInstancesInput } from './run-instances.ts';
 
 /** The clock for the wait until a new VM is visible. */

@@ -14,6 +14,8 @@ import type { Clock, Random, Transport } from '@mcm/kube';
 import { type Ec2, ec2Clients, type Instance } from '../ec2/client.ts';
 import type { Environment } from '../ec2/environment.ts';
 import type { AwsSettings } from '../ec2/settings.ts';
+import { NoticeQueue } from '../notices/queue.ts';
+import { formatProviderId, instanceIdOf } from '../spec/provider-id.ts';
 import { AwsCredentials, AwsProviderSpec } from '../spec/schemas.ts';
 import { createInstance } from './create.ts';
 import { decode } from './decode.ts';
@@ -23,7 +25,6 @@ import { reportEvidence } from './evidence.ts';
 import { FreshInstances } from './fresh-instances.ts';
 import { initializeInstance, requireInitialized } from './initialize.ts';
 import { findByName, findMachine, listByTags, type OnMachine, type Request } from './lookup.ts';
-import { formatProviderId, instanceIdOf } from './provider-id.ts';
 import { NAME_TAG } from './run-instances.ts';
 import { volumeIdOf } from './volumes.ts';
 
@@ -115,9 +116,37 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
       }
     },
 
+    ...(options.settings?.interruptionQueue ? watching(options.settings.interruptionQueue, connectTo, timed) : {}),
+
     volumeIds: (sources) => sources.map(volumeIdOf),
   });
 }
+
+/** The methods that read the queue of the region of a class. Classes with the same region and Secrets share a source. */
+function watching(
+  queueName: string,
+  connectTo: (request: Request) => Promise<Ec2>,
+  timed: (request: Request) => ObservedCall,
+): Pick<AwsDriver, 'watchInterruptions' | 'interruptionSource'> {
+  const queues = new WeakMap<Ec2, NoticeQueue>();
+  return {
+    watchInterruptions: async (request) => {
+      try {
+        const ec2 = await connectTo(request);
+        const queue = queues.get(ec2) ?? (await NoticeQueue.open(ec2.session, queueName));
+        queues.set(ec2, queue);
+        await queue.wait({ notify: request.notify, timed: timed(request), signal: request.signal });
+      } catch (thrown) {
+        throw fromCloud(thrown, request.signal);
+      }
+    },
+    interruptionSource: ({ providerSpec, secretRef, credentialsSecretRef }) =>
+      JSON.stringify([regionOf(providerSpec), secretRef, credentialsSecretRef]),
+  };
+}
+
+const regionOf = (spec: unknown): unknown =>
+  typeof spec === 'object' && spec !== null && 'region' in spec ? spec.region : undefined;
 
 /** Returns the EC2 client of a request. @throws MachineError with the code `otherwise` */
 function connector(options: AwsDriverOptions) {

@@ -1,9 +1,9 @@
 import { type InstanceEvidence, type ObservedCall, wholeLines } from '@mcm/core/driver';
 import type { Ec2, Instance } from '../ec2/client.ts';
 import { Refusal } from '../ec2/refusal.ts';
+import { instanceIdOf } from '../spec/provider-id.ts';
 import { isAbsentInstance } from './errors.ts';
 import type { OnMachine } from './lookup.ts';
-import { instanceIdOf } from './provider-id.ts';
 
 /** EC2 keeps the newest 64 KiB of a console. */
 const CONSOLE_BYTES = 65_536;

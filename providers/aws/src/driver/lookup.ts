@@ -1,10 +1,10 @@
 import type { DriverRequest, MachineRequest } from '@mcm/core/driver';
 import { isOthers, MachineError, type ObservedCall } from '@mcm/core/driver';
 import type { Ec2, Instance } from '../ec2/client.ts';
+import { instanceIdOf } from '../spec/provider-id.ts';
 import type { AwsCredentials, AwsProviderSpec } from '../spec/schemas.ts';
 import type { EndedInstances } from './ended-instances.ts';
 import { fromCloud, isAbsentInstance } from './errors.ts';
-import { instanceIdOf } from './provider-id.ts';
 import { NAME_TAG } from './run-instances.ts';
 import { clusterTagOf, roleTagOf } from './validate.ts';
 

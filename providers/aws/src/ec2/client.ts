@@ -10,10 +10,10 @@ import type { Clock, Random } from '@mcm/kube';
 import type { AwsCredentials } from '../spec/schemas.ts';
 import { Attempts } from './attempts.ts';
 import { checkEnvironment } from './check-environment.ts';
-import { keySourceOf } from './credentials.ts';
+import { type Keys, keySourceOf } from './credentials.ts';
 import { type Environment, maxAttemptsOf } from './environment.ts';
 import { ownKeys } from './own-keys.ts';
-import { reachOf } from './reach.ts';
+import { type Reach, reachOf } from './reach.ts';
 import { createRequestHandler, type RequestHandlerOptions } from './request-handler.ts';
 import type { AwsSettings } from './settings.ts';
 import { SharedLookup } from './shared-lookup.ts';
@@ -34,6 +34,15 @@ export interface Ec2Options extends RequestHandlerOptions {
  * a class.
  */
 const IMAGE_KEPT_MS = 3_600_000;
+
+/** What clients of other services of the same account and region share with EC2. */
+export interface Ec2Session {
+  readonly region: string;
+  readonly keys: Keys | (() => Promise<Keys>);
+  readonly requestHandler: ReturnType<typeof createRequestHandler>;
+  readonly userAgent: string;
+  readonly reach: Reach;
+}
 
 type Ec2Sdk = Awaited<ReturnType<typeof loadEc2>>;
 
@@ -65,7 +74,11 @@ export class Ec2 {
   readonly #imagesAsked: SharedLookup<Image>;
   readonly #lookups = new Map<string, SharedLookup<Instance>>();
 
-  constructor(sdk: Ec2Sdk, client: EC2Client, attempts: Attempts, clock: Clock) {
+  /** For the client of SQS. */
+  readonly session: Ec2Session;
+
+  constructor(sdk: Ec2Sdk, client: EC2Client, attempts: Attempts, clock: Clock, session: Ec2Session) {
+    this.session = session;
     this.#sdk = sdk;
     this.#client = client;
     this.#attempts = attempts;
@@ -235,5 +248,6 @@ async function connect(
   });
   const maxAttempts = maxAttemptsOf(environment);
   const attempts = new Attempts({ clock, random, isFinal, maxAttempts, onKeysRefused });
-  return new Ec2(sdk, client, attempts, clock);
+  const session = { region, keys, requestHandler, userAgent, reach: reachOf(settings, settings.sqsEndpoint) };
+  return new Ec2(sdk, client, attempts, clock, session);
 }

@@ -1,4 +1,5 @@
 import { clockText, retryAfterOf } from '@mcm/core/driver';
+import { withoutUndefined } from '@mcm/kube';
 
 /** An error response of EC2 or STS. */
 export class Refusal extends Error {
@@ -71,6 +72,20 @@ const lastElement = (xml: string, name: string): string | undefined => {
   return found === undefined ? undefined : unescaped(found);
 };
 
+/** The fields of an error of SQS, which is JSON: `{"__type", "message"}`. */
+function fieldsOf(text: string): { readonly __type?: string; readonly message?: string } {
+  if (!text.startsWith('{')) return {};
+  try {
+    const { __type, message }: Record<string, unknown> = JSON.parse(text);
+    return withoutUndefined({
+      __type: typeof __type === 'string' ? __type : undefined,
+      message: typeof message === 'string' ? message : undefined,
+    });
+  } catch {
+    return {}; // the error has no fields then
+  }
+}
+
 /** Reads an error's body: `<Response><Errors><Error><Code>…`, or STS's `<ErrorResponse><Error><Code>…`. */
 export function readRefusal(
   action: string,
@@ -79,11 +94,12 @@ export function readRefusal(
   text: string,
   now: Date,
 ): Refusal {
-  const code = lastElement(text, 'Code') || 'UnknownError';
+  const json = fieldsOf(text);
+  const code = lastElement(text, 'Code') || json.__type?.split('#').at(-1) || 'UnknownError';
   const requestId = lastElement(text, 'RequestI[dD]') ?? headers.get('x-amzn-requestid') ?? '';
   const retryAfterMs = retryAfterOf(headers, now);
   const clock = CREDENTIALS_REFUSED.has(code) ? clockText('AWS', headers.get('date'), now) : '';
-  const message = (lastElement(text, 'Message') ?? '') + clock;
+  const message = (lastElement(text, 'Message') ?? json.message ?? '') + clock;
   return new Refusal(action, {
     code,
     message,

@@ -52,8 +52,9 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
     ): Promise<{ response: SdkResponse }> => {
       const { protocol, hostname, port } = request;
       const origin = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}`;
-      const body = typeof request.body === 'string' ? request.body : '';
-      const action = new URLSearchParams(body).get('Action') ?? request.method;
+      const body = textOf(request.body);
+      const target = request.headers['x-amz-target'];
+      const action = target?.split('.').at(-1) ?? new URLSearchParams(body).get('Action') ?? request.method;
       if (protocol === 'http:' && !allowPlainHttp && !LOOPBACK.test(hostname))
         throw new NoAnswer(
           action,
@@ -63,15 +64,36 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
       const sent = { method, path, headers, body, signal };
       const { status, headers: reported, text } = await exchange(to(origin), sent, action, origin);
       if (status >= 300) throw readRefusal(action, status, reported, text, clock.now());
-      if (!text.trimEnd().endsWith(`</${action}Response>`))
+      // SQS answers with JSON, and with an empty body to a deletion.
+      const complete = target === undefined ? text.trimEnd().endsWith(`</${action}Response>`) : isJson(text);
+      if (!complete)
         throw new NoAnswer(action, `${origin} returned an incomplete or invalid ${action}Response`, { status });
       return {
-        response: { statusCode: status, headers: { 'content-type': 'text/xml' }, body: new TextEncoder().encode(text) },
+        response: {
+          statusCode: status,
+          headers: { 'content-type': target === undefined ? 'text/xml' : JSON_TYPE },
+          body: new TextEncoder().encode(text),
+        },
       };
     },
     updateHttpClientConfig: (): void => undefined,
     httpHandlerConfigs: () => ({}),
   };
+}
+
+/** EC2 and STS send a string, SQS sends bytes. */
+const textOf = (body: unknown): string =>
+  typeof body === 'string' ? body : body instanceof Uint8Array ? new TextDecoder().decode(body) : '';
+
+const JSON_TYPE = 'application/x-amz-json-1.0';
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text || '{}');
+    return true;
+  } catch {
+    return false; // not an answer of SQS
+  }
 }
 
 /**

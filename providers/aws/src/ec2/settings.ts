@@ -7,13 +7,16 @@ import {
   switchFlag,
   type Variables,
 } from '@mcm/core/driver';
-import { ConfigError, type FlagValues } from '@mcm/kube';
+import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 import type { SharedConfig } from './shared-config.ts';
 
 /** The AWS endpoints in the settings of the operator. The SDK reads absent values from the environment and shared files. */
 export interface AwsSettings {
   readonly ec2Endpoint?: string | undefined;
   readonly stsEndpoint?: string | undefined;
+  readonly sqsEndpoint?: string | undefined;
+  /** Name of the SQS queue with notices of interruptions. Absent: mcm reads none. */
+  readonly interruptionQueue?: string | undefined;
   /** The SDK then ignores the endpoints in the environment and the shared files. */
   readonly ignoreConfiguredEndpoints?: boolean;
   readonly useFipsEndpoint?: boolean | undefined;
@@ -26,6 +29,12 @@ export interface AwsSettings {
 export const awsFlags = {
   'ec2-endpoint': endpointFlag('address of EC2; also AWS_ENDPOINT_URL_EC2 or AWS_ENDPOINT_URL'),
   'sts-endpoint': endpointFlag('address of STS, the token service; also AWS_ENDPOINT_URL_STS or AWS_ENDPOINT_URL'),
+  'sqs-endpoint': endpointFlag('address of SQS; also AWS_ENDPOINT_URL_SQS or AWS_ENDPOINT_URL'),
+  'interruption-queue': textFlag({
+    placeholder: '<name>',
+    default: '',
+    help: 'name of the SQS queue with events about interruptions, in the region of each class; requires --interruptions',
+  }),
   'use-fips-endpoint': switchFlag('use the FIPS endpoints of the region; also AWS_USE_FIPS_ENDPOINT=true'),
   'use-dualstack-endpoint': switchFlag(
     'use the dual-stack endpoints of the region; also AWS_USE_DUALSTACK_ENDPOINT=true',
@@ -51,24 +60,28 @@ export function awsSettings(
   const sources = new SettingSources(flags, { ...configured, ...variables });
   const reported = sources.switch('ignore-configured-endpoints', 'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS');
   const ignored = reported?.value ?? shared.profile.ignore_configured_endpoint_urls === 'true';
-  const endpoint = (service: 'ec2' | 'sts'): GivenSetting<URL> | undefined => {
+  const endpoint = (service: 'ec2' | 'sts' | 'sqs'): GivenSetting<URL> | undefined => {
     const names = [`AWS_ENDPOINT_URL_${service.toUpperCase()}`, 'AWS_ENDPOINT_URL', sharedName(service), SHARED];
     return sources.endpoint(`${service}-endpoint`, ignored ? [] : names);
   };
+  const queue = sources.text('interruption-queue')?.value;
   const [ec2, sts] = [endpoint('ec2'), endpoint('sts')];
+  const sqs = queue === undefined ? undefined : endpoint('sqs');
   const fips = sources.switch('use-fips-endpoint', 'AWS_USE_FIPS_ENDPOINT');
   const dualstack = sources.switch('use-dualstack-endpoint', 'AWS_USE_DUALSTACK_ENDPOINT');
-  for (const kind of [fips, dualstack]) if (kind?.value) refuseBoth(kind, ec2 ?? sts);
+  for (const kind of [fips, dualstack]) if (kind?.value) refuseBoth(kind, ec2 ?? sts ?? sqs);
   return {
     settings: {
       ec2Endpoint: ec2?.value.href,
       stsEndpoint: sts?.value.href,
+      sqsEndpoint: sqs?.value.href,
+      interruptionQueue: queue,
       ignoreConfiguredEndpoints: ignored,
       useFipsEndpoint: fips?.value,
       useDualstackEndpoint: dualstack?.value,
       allowPlainHttp: sources.allowPlainHttp,
     },
-    endpoints: endpointsInForce(ec2, sts),
+    endpoints: endpointsInForce(ec2, sts, sqs),
   };
 }
 
@@ -79,7 +92,7 @@ const sharedName = (service: string): string => `${service}.${SHARED}`;
 /** The endpoints of the shared configuration, with the names of the environment variables. */
 function endpointsOf({ profile, services }: Pick<SharedConfig, 'profile' | 'services'>): Variables {
   const own = (service: string) => ({ [sharedName(service)]: services?.section?.[`${service}.endpoint_url`] });
-  return { [SHARED]: profile.endpoint_url, ...own('ec2'), ...own('sts') };
+  return { [SHARED]: profile.endpoint_url, ...own('ec2'), ...own('sts'), ...own('sqs') };
 }
 
 /**

@@ -31,7 +31,7 @@ export const awsProvider: ProviderFor = (data) => {
     machineController: ({ address }) => ({
       name: 'machine-controller-aws',
       module: '@mcm/provider-aws/main',
-      args: [],
+      args: ['--interruptions', '--interruption-queue=mcm-interruptions'],
       env: { AWS_ENDPOINT_URL: address, ...logins(address).env },
     }),
     credentials: () => ({

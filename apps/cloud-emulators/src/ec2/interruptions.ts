@@ -1,0 +1,58 @@
+import type { InterruptionOrder } from '../server/emulator.ts';
+import { terminate } from './actions.ts';
+import type { CloudInstance } from './model.ts';
+import type { Queue } from './queue.ts';
+import type { Ec2State } from './state.ts';
+
+const TYPES: Readonly<Record<InterruptionOrder['kind'], string>> = {
+  Terminate: 'EC2 Spot Instance Interruption Warning',
+  Rebalance: 'EC2 Instance Rebalance Recommendation',
+  Ended: 'EC2 Instance State-change Notification',
+  Maintenance: 'AWS Health Event',
+  Freeze: 'AWS Health Event',
+};
+
+/** The event that EventBridge sends about an interruption. Source: the reference of EventBridge. */
+function eventOf(instanceId: string, region: string, order: InterruptionOrder, now: number, id: string): object {
+  const { kind, noticeMs } = order;
+  const start = new Date(now + noticeMs);
+  const detail = (): object => {
+    if (kind === 'Terminate') return { 'instance-id': instanceId, 'instance-action': 'terminate' };
+    if (kind === 'Rebalance') return { 'instance-id': instanceId };
+    if (kind === 'Ended') return { 'instance-id': instanceId, state: 'stopping' };
+    return {
+      service: 'EC2',
+      eventTypeCode: 'AWS_EC2_INSTANCE_REBOOT_MAINTENANCE_SCHEDULED',
+      eventTypeCategory: kind === 'Maintenance' ? 'scheduledChange' : 'accountNotification',
+      startTime: start.toUTCString(),
+      affectedEntities: [{ entityValue: instanceId }],
+    };
+  };
+  return {
+    version: '0',
+    id,
+    'detail-type': TYPES[kind],
+    source: TYPES[kind] === 'AWS Health Event' ? 'aws.health' : 'aws.ec2',
+    account: '000000000000',
+    // The warning of a spot instance has no deadline. It is two minutes after its time.
+    time: new Date(kind === 'Terminate' ? start.getTime() - 120_000 : now).toISOString().replace(/\.\d+Z/, 'Z'),
+    region,
+    resources: [`arn:aws:ec2:${region}:instance/${instanceId}`],
+    detail: detail(),
+  };
+}
+
+/** Announces an interruption in the queue, and ends the instance at its deadline. False without such an instance. */
+export function interrupt(cloud: Ec2State, queue: Queue, name: string, order: InterruptionOrder): boolean {
+  const each = cloud.instances.find(({ tags, state }) => tags?.Name === name && isAlive(state));
+  if (!each?.instanceId) return false;
+  const id = each.instanceId;
+  queue.send(eventOf(id, (each.zone ?? '').replace(/[a-z]$/, ''), order, cloud.now, `event-${id}-${cloud.now}`));
+  if (order.kind !== 'Terminate' && order.kind !== 'Ended') return true;
+  cloud.options.clock.setTimeout(() => {
+    if (isAlive(each.state)) terminate(cloud, { 'InstanceId.1': id }, {});
+  }, order.noticeMs);
+  return true;
+}
+
+const isAlive = (state: CloudInstance['state']): boolean => state === 'pending' || state === 'running';
