@@ -8,7 +8,7 @@ export interface SlowResource {
 }
 
 const PAGE = 5;
-/** The longest time of a creation or deletion, in milliseconds. */
+/** Maximum duration of a creation or deletion, in milliseconds. */
 const LONGEST_MS = 60_000;
 const PATH = /^\/(servers|disks)(?:\/([^/]+)\/([^/]+))?$/;
 
@@ -16,12 +16,15 @@ const refusal = (status: number, code: string): Response =>
   Response.json({ error: { code, message: code } }, { status });
 
 /**
- * An asynchronous cloud in process: `POST /servers` and `DELETE /servers/CLUSTER/NAME` answer at once, and take up to a minute.
- * `GET /servers?cluster=…&from=…` and `GET /servers/CLUSTER/NAME` show the state. Disks have the same requests. A server needs
- * a ready disk of its name. While a creation or deletion runs, the cloud refuses another change with `Busy`.
+ * An asynchronous cloud in this process:
  *
- * @param seed Determines how long each creation and deletion takes.
- * @param longestMs The longest time of a creation or deletion.
+ * - `POST /servers` and `DELETE /servers/CLUSTER/NAME` answer at once, and their operation takes up to a minute.
+ * - `GET /servers?cluster=…&from=…` and `GET /servers/CLUSTER/NAME` return the state.
+ * - Disks have the same requests. A server needs a ready disk with the same name.
+ * - During a creation or deletion, the cloud refuses another change with `Busy`.
+ *
+ * @param seed Determines the duration of each creation and deletion.
+ * @param longestMs Maximum duration of a creation or deletion.
  */
 export function openSlowCloud(seed = 1, longestMs = LONGEST_MS) {
   const clock = new VirtualClock();

@@ -19,7 +19,7 @@ type OnMachine = MachineRequest<Spec, Credentials> & { readonly waitsFor?: (what
 
 const ENDPOINT = 'https://api.slow.example';
 const PREFIX = 'slow:///';
-/** The pause between two looks at a creation or deletion. */
+/** The interval at which the driver checks the state of a creation or deletion. */
 const LOOK_MS = 2_000;
 
 const CODES: Readonly<Record<string, MachineCode>> = {
@@ -36,7 +36,9 @@ const Refusal = z.object({ error: z.object({ code: z.string(), message: z.string
 const Resource = z.object({ name: z.string(), state: z.string() });
 const Page = z.object({ items: z.array(Resource), next: z.number().optional() });
 
-/** Disks and servers of the cloud. Creations and deletions take a while, so the calls wait with the clock. */
+/**
+ * Disks and servers of the cloud. The calls wait until a creation or deletion is complete, with the clock of the context.
+ */
 function createResources({ clock, connect }: DriverContext) {
   const cloud = connect(ENDPOINT);
 
@@ -63,7 +65,7 @@ function createResources({ clock, connect }: DriverContext) {
   const state = (request: OnMachine, kind: string): Promise<string | undefined> =>
     call(request, Resource, 'GET', pathOf(kind, request)).then((found) => found.state, except('NotFound', undefined));
 
-  /** Looks again until the resource has the state, and reports the reason for the wait. */
+  /** Checks the state until it is the wanted one, and reports the reason for the wait. */
   async function until(request: OnMachine, kind: string, wanted: string | undefined): Promise<void> {
     for (;;) {
       const found = await state(request, kind);
@@ -73,7 +75,7 @@ function createResources({ clock, connect }: DriverContext) {
     }
   }
 
-  /** Creates a resource, or finds the resource of an earlier call, and waits until it is ready. */
+  /** Creates a resource, or finds the one that an earlier call created, and waits until it is ready. */
   async function make(request: OnMachine, kind: string, more: object = {}): Promise<void> {
     const body = { name: request.machine.metadata.name, cluster: request.spec.cluster, ...more };
     if ((await state(request, kind)) === undefined)
@@ -106,7 +108,7 @@ function createResources({ clock, connect }: DriverContext) {
 
 const tell = ({ metadata: { name } }: OnMachine['machine']) => ({ providerId: PREFIX + name, nodeName: name });
 
-/** A driver of a cloud whose creations and deletions take a while: it waits with the clock of its context. */
+/** A driver for a cloud whose creations and deletions take up to a minute. It waits with the clock of its context. */
 export function createDriver(context: DriverContext) {
   const { state, make, remove, names } = createResources(context);
   return defineDriver({
@@ -133,7 +135,7 @@ export function createDriver(context: DriverContext) {
       return undefined;
     },
 
-    /** A disk without a server is listed too, so that the controller deletes it. */
+    /** The list includes disks without a server, so that the controller deletes them. */
     list: async (request) => {
       const all = new Set([...(await names(request, 'servers')), ...(await names(request, 'disks'))]);
       return [...all].map((name) => ({ providerId: PREFIX + name, machineName: name }));
@@ -143,7 +145,7 @@ export function createDriver(context: DriverContext) {
   });
 }
 
-/** Handles an error with this code; others are thrown again. */
+/** Returns a value for an error with this code, and throws other errors again. */
 const except =
   <T>(code: MachineCode, instead: T) =>
   (error: unknown): T => {
@@ -159,5 +161,5 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Only for clouds in process. Without it, the requests go over the network. */
+/** Exists only for clouds in this process. Without it, the requests go over the network. */
 export const openCloud = () => openSlowCloud();

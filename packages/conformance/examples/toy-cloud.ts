@@ -1,6 +1,6 @@
 import { handlerTransport, type Transport, VirtualClock } from '@mcm/kube';
 
-/** A server of the toy cloud, as its API tells it. */
+/** A server, as the API of the toy cloud describes it. */
 export interface ToyServer {
   readonly id: string;
   readonly name: string;
@@ -13,8 +13,9 @@ const json = (status: number, body: object): Response => Response.json(body, { s
 const refusal = (status: number, code: string): Response => json(status, { error: { code, message: code } });
 
 /**
- * A cloud of four requests, in process: `POST /servers` (idempotent by `token`), `GET /servers?cluster=…&token=…&from=…`
- * by pages, `GET /servers/<id>`, `DELETE /servers/<id>`. Its clock is moved by hand.
+ * A cloud in this process with four requests: `POST /servers` (idempotent by `token`), `GET
+ * /servers?cluster=…&token=…&from=…` in pages, `GET /servers/<id>`, and `DELETE /servers/<id>`. The caller advances its
+ * clock.
  */
 export function openToyCloud() {
   const clock = new VirtualClock();

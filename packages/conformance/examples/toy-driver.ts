@@ -11,13 +11,13 @@ import { openToyCloud } from './toy-cloud.ts';
 
 /** The provider spec of machines of this cloud. */
 const Spec = z.strictObject({
-  /** Servers of a cluster carry its name: it keeps other clusters' servers out of `list`. */
+  /** Each server has the name of its cluster, so `list` returns no servers of other clusters. */
   cluster: z.string().min(1),
   size: z.enum(['small', 'large']),
 });
 type Spec = z.infer<typeof Spec>;
 
-/** The keys of its Secret. */
+/** The keys of the Secret of a MachineClass. */
 const Credentials = z.looseObject({ token: z.string().min(1), userData: z.string() });
 type Credentials = z.infer<typeof Credentials>;
 
@@ -63,7 +63,10 @@ async function send<T>(
   });
 }
 
-/** A driver is made once a process. Time, randomness and the way to the cloud come from outside, so that a test can hold them. */
+/**
+ * A process creates the driver once. The context contains the clock, the random source and the connection to the cloud, so
+ * that a test can replace them.
+ */
 export function createDriver({ connect }: DriverContext) {
   const cloud = connect(ENDPOINT);
 
@@ -87,8 +90,8 @@ export function createDriver({ connect }: DriverContext) {
   }
 
   /**
-   * The server made with this Machine's UID: that is what makes a repeated call find the first one. Else the server of its
-   * name, which another controller may have made.
+   * Finds the server with the UID of this Machine, so that a repeated call finds the server of the first call. If there is
+   * none, finds a server by name, which another controller may have created.
    */
   const find = async (request: MachineRequest<Spec, Credentials>) => {
     const { name, uid } = request.machine.metadata;
@@ -117,7 +120,7 @@ export function createDriver({ connect }: DriverContext) {
     },
 
     delete: async (request) => {
-      // Of an orphan only the provider id is known: its Machine is gone, and with it the UID.
+      // For an orphan, the request contains only the provider ID. Its Machine is gone, so its UID is unknown.
       const { providerID } = request.machine.spec;
       const id = providerID ? providerID.replace(PREFIX, '') : (await find(request))?.id;
       if (id === undefined) return undefined;
@@ -140,5 +143,5 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Only for clouds that run in process; without it, the driver's requests go over the network. */
+/** Exists only for clouds in this process. Without it, the requests go over the network. */
 export const openCloud = openToyCloud;

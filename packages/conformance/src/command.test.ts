@@ -7,10 +7,13 @@ import { SCENARIOS } from './run.ts';
 
 const example = (name: string): string => fileURLToPath(new URL(`../examples/${name}`, import.meta.url));
 
-/** The example's configuration with a volume that it does not know. */
+/** The configuration of the example, with a volume that the driver does not know. */
 const WRONG = 'wrong.yaml';
 
-/** Shows a quarter of a second more at each look: no clock of a cloud does. */
+/**
+ * A clock that advances by a quarter of a second each time it is read. The clocks of clouds do not, so the report shows
+ * which clock was used.
+ */
 function stopwatch(): Clock {
   let ms = 0;
   return {

@@ -8,9 +8,9 @@ import type { ConformanceTarget, World } from './stage/target.ts';
 
 /** The parts of the process that the command uses. */
 export interface CommandHost {
-  /** Of a target that brings no cloud of its own. */
+  /** The clock for a target that has no cloud in this process. */
   readonly clock: Clock;
-  /** Measures the real duration of each scenario, independent of the clock of the cloud. */
+  /** Measures the real duration of each scenario. The clock of the cloud may be a virtual one. */
   readonly stopwatch: Clock;
   readonly write: (text: string) => void;
   readonly readFile: (path: string) => Promise<string>;
@@ -19,13 +19,13 @@ export interface CommandHost {
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
 
-/** Runs `mcm-conformance`; the exit code: 0 all passed, 1 something failed, 2 it could not be played. */
+/** Runs `mcm-conformance`. Exit code 0: all scenarios passed; 1: some failed; 2: they could not run. */
 export async function conformanceCommand(args: readonly string[], host: CommandHost): Promise<number> {
   const flags = parseFlags(args, host.write);
   return typeof flags === 'number' ? flags : playConformance(flags, host);
 }
 
-/** The same, of a command line that is read. */
+/** Like {@link conformanceCommand}, with parsed flags. */
 export async function playConformance(options: ConformanceFlags, host: CommandHost): Promise<number> {
   try {
     const text = await named(`--config ${options.config}`, () => host.readFile(options.config));
@@ -71,7 +71,10 @@ async function targetOf(
   return { name: path, createDriver, openCloud, inventory, ...config };
 }
 
-/** One way to each origin, whose connections all that is played shares: a handshake for each driver would take most of the time. */
+/**
+ * Returns one connection for each origin, which all drivers of the run share. Otherwise the handshakes of each driver would
+ * take most of the time.
+ */
 function once(connect: CommandHost['connect']): CommandHost['connect'] {
   const known = new Map<string, Transport>();
   return (origin) => {

@@ -7,13 +7,13 @@ const answer = z.strictObject({
   body: z.string().optional(),
 });
 
-/** The file that `--config` names. */
+/** The content of the file that `--config` names. */
 export const conformanceConfig = z.strictObject({
   machineClass: z.strictObject({
     provider: z.string().optional(),
     providerSpec: z.record(z.string(), z.unknown()),
   }),
-  /** `${NAME}` is taken from the environment: secrets need not stand in the file. */
+  /** `${NAME}` is replaced by an environment variable, so that the file needs no secrets. */
   secret: z.record(z.string(), z.string()),
   dialect: z.strictObject({
     writes: z.string().optional(),
@@ -31,7 +31,7 @@ export const conformanceConfig = z.strictObject({
 /** The content of a configuration file for the driver and cloud under test. */
 export type ConformanceConfig = z.infer<typeof conformanceConfig>;
 
-/** @throws Error that names file and field */
+/** Parses the file of `--config`. @throws Error that names file and field */
 export function readConfig(
   path: string,
   text: string,

@@ -10,7 +10,7 @@ export interface ConformanceFlags {
   readonly seed: number;
 }
 
-/** The exit code of what could not be played. */
+/** The exit code if the scenarios could not run. */
 export const USAGE = 2;
 
 function wholeNumber(text: string): number {
@@ -19,7 +19,10 @@ function wholeNumber(text: string): number {
   throw new InvalidArgumentError('It takes a whole number.');
 }
 
-/** Not required in the parser's sense: that would hide a flag that is misspelt. */
+/**
+ * The parser does not know that `--driver` and `--config` are required. Otherwise it would report a missing flag instead of
+ * a misspelled one.
+ */
 function flagsOf(command: Command): ConformanceFlags {
   const { driver, config, ...others } = command.opts<
     Omit<ConformanceFlags, 'driver' | 'config'> & Partial<ConformanceFlags>

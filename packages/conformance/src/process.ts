@@ -13,11 +13,12 @@ async function played(): Promise<number> {
   return playFromFiles(flags, write);
 }
 
-// Timers of the clock hold no process up; while a driver only waits, this does.
+// Timers of the clock do not keep the process alive. This timer does, while a driver only waits.
 const alive = setInterval(() => undefined, 60_000);
 process.exitCode = await played();
 clearInterval(alive);
-// Open connections and timers of a driver do not delay the end of the process. Unread output of a pipe does.
+// Open connections and timers of a driver do not delay the end of the process. The exit waits only until the output is
+// written.
 for (const stream of [process.stdout, process.stderr])
   await new Promise<void>((resolve) => stream.write('', () => resolve()));
 process.exit();

@@ -19,7 +19,7 @@ const target = (make: CreateDriver): ConformanceTarget => ({
   openCloud: openToyCloud,
 });
 
-/** The example with one thing wrong. */
+/** The driver of the example with one deliberate error. */
 const spoilt = (change: (toy: Toy, context: DriverContext) => Partial<DriverDefinition<never, never>>): CreateDriver =>
   ((context: DriverContext) => {
     const toy = createDriver(context);
@@ -36,7 +36,7 @@ const absent = (): never => {
 let next = 0;
 const fresh = (): string => `other-${++next}`;
 
-/** A context that changes the requests to the cloud. */
+/** A context in which the body of each request to the cloud is changed. */
 const asking = (context: DriverContext, change: (body: Record<string, unknown>) => object): DriverContext => ({
   ...context,
   connect: (origin) => {
@@ -286,7 +286,7 @@ function internal(error: unknown): never {
   throw new MachineError('Internal', String(error));
 }
 
-/** Tries again immediately after any error. */
+/** Calls again once, immediately after any error. */
 const twice = async <T>(call: () => Promise<T>): Promise<T> => call().catch(call);
 
 const withUid = (request: object): never => {
@@ -308,7 +308,7 @@ test.each(BAD)('%s: %s, and it is seen', async (only, _, make) => {
   expect(junitXml(bad)).toContain(`failures="${bad.failed}"`);
 });
 
-/** The example with an initialize, which it does not need. */
+/** The driver of the example with an `initialize`, which it does not need. */
 const initializing = (initialize: (toy: Toy) => NonNullable<Toy['initialize']>): CreateDriver =>
   spoilt((toy) => ({ initialize: initialize(toy) }) as Partial<DriverDefinition<never, never>>);
 

@@ -10,7 +10,7 @@ import type { Scenario } from './stage/scenario.ts';
 import { Stage } from './stage/stage.ts';
 import type { ConformanceTarget, World } from './stage/target.ts';
 
-/** All that a driver must do. */
+/** All scenarios that a driver must pass. */
 export const SCENARIOS: readonly Scenario[] = [
   ...creation,
   ...adoption,
@@ -20,7 +20,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...manners,
 ];
 
-/** The one of a name, else those whose name holds the text. */
+/** The scenario with this name. If there is none, all scenarios whose name contains the text. */
 export function scenariosOf(only: string): readonly Scenario[] {
   const exact = SCENARIOS.filter(({ name }) => name === only);
   return exact.length > 0 ? exact : SCENARIOS.filter(({ name }) => name.includes(only));
@@ -30,7 +30,7 @@ export function scenariosOf(only: string): readonly Scenario[] {
 export interface Outcome {
   readonly scenario: Scenario;
   readonly state: 'passed' | 'failed' | 'skipped';
-  /** Why, unless it passed. */
+  /** The reason of a failure or a skip; absent if the scenario passed. */
   readonly why?: string;
   /** The duration in milliseconds of real time. */
   readonly ms: number;
@@ -45,16 +45,16 @@ export interface Report {
 
 /** The selection of scenarios, and callbacks for results. */
 export interface RunOptions {
-  /** The scenario of this name, else those whose name holds this text; default all. */
+  /** The scenario with this name, or else all scenarios whose name contains this text. Default: all. */
   readonly only?: string | undefined;
-  /** Names of machines are drawn from it; default 1. */
+  /** Seed for the names of machines; default 1. */
   readonly seed?: number | undefined;
-  /** Takes the time of each scenario; default: the clock of its cloud, which need not be the real one. */
+  /** Measures the duration of each scenario. Default: the clock of the cloud, which may be a virtual one. */
   readonly stopwatch?: Clock | undefined;
   readonly onOutcome?: (outcome: Outcome) => void;
 }
 
-/** Plays every scenario against a target, each with a driver of its own. Never throws because of errors of a driver. */
+/** Runs every scenario against a target, each with a new driver. Never throws because of errors of a driver. */
 export async function runConformance(target: ConformanceTarget, options: RunOptions = {}): Promise<Report> {
   const { only = '', seed = 1, stopwatch, onOutcome } = options;
   const outcomes: Outcome[] = [];
@@ -66,7 +66,7 @@ export async function runConformance(target: ConformanceTarget, options: RunOpti
   return { target: target.name, outcomes, failed: outcomes.filter(({ state }) => state === 'failed').length };
 }
 
-/** The world of a target without a cloud of its own. */
+/** The environment of a target that has no cloud in this process. */
 function overTheNetwork(): World {
   const opened = new Map<string, ReturnType<typeof undiciTransport>>();
   const connect = (origin: string): Transport => {

@@ -28,7 +28,7 @@ const target = (openCloud: () => World, make: CreateDriver = createDriver as Cre
   volumes: [],
 });
 
-/** More runs do not find more differences. Each takes seconds. */
+/** More runs find no more differences, and each run takes seconds. */
 const RUNS = 3;
 const SKIPPED = ["no adoption of another control cluster's VM", 'initialize'];
 
@@ -47,7 +47,10 @@ test.each(Array.from({ length: RUNS }, (_, run) => run))(
   },
 );
 
-/** The example that believes that disks are deleted with their servers, and does not list them. */
+/**
+ * The driver of the example with an error: it assumes that the cloud deletes disks with their servers, so it does not list
+ * disks.
+ */
 const leaking = ((context: DriverContext) => {
   const gone = new Set<string>();
   const connect: DriverContext['connect'] = (origin) => {

@@ -296,7 +296,7 @@ test.each<[field: 'machineConfigSelector' | 'nodeSelector', all: string, hint: o
     }),
 );
 
-/** The CRD as in the original: without bounds. */
+/** The CRD without bounds, as in the original. */
 const UNBOUNDED = JSON.parse(JSON.stringify(machineConfigCrds), (key, value) =>
   key === 'maxUnavailable' ? { ...value, 'x-kubernetes-validations': [] } : value,
 ) as readonly object[];

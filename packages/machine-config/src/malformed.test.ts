@@ -27,7 +27,8 @@ test('objects of all kinds with any field missing, null or of another type keep 
   try {
     for (const definition of kinds) {
       const all = [...malformations(definition.shape ?? {})].filter(({ field }) => !field.startsWith('status'));
-      // For each field one missing or null case and one wrong type, because a hundred pools would need a hundred rollouts.
+      // Takes one missing or null case and one wrong type for each field. All cases would need a hundred pools with a
+      // hundred rollouts.
       const few = all.filter(
         ({ what, field }, index) =>
           !what.includes('type') || all[index - 1]?.field !== field || all[index - 1]?.what.endsWith('null'),

@@ -3,10 +3,13 @@ import { undiciTransport } from '@mcm/kube';
 import { loadDriverModule } from '../driver-module.ts';
 import { throughProcess } from './over-http.ts';
 
-/** Connections to a cloud in another process. */
+/** Maximum number of connections to a cloud in another process. */
 const CONNECTIONS = 64;
 
-/** The machine controller of a driver. `MCM_DRIVER` is its module, and `MCM_DRIVER_CLOUD` the address of its cloud, if that is a process. */
+/**
+ * Runs the machine controller of a driver. `MCM_DRIVER` is the path of its module. If its cloud is another process,
+ * `MCM_DRIVER_CLOUD` is the address of that process.
+ */
 async function main(): Promise<void> {
   const { MCM_DRIVER = '', MCM_DRIVER_CLOUD = '' } = process.env;
   const { createDriver } = await loadDriverModule(MCM_DRIVER);

@@ -4,7 +4,7 @@ import type { World } from '../stage/target.ts';
 
 /** The header with the origin that a driver connects to. */
 const ORIGIN = 'x-mcm-cloud-origin';
-/** Describe the body and the connection between the two programs, not the request of the driver. */
+/** Headers of the connection between the two programs. They are not part of the request of the driver. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   ORIGIN,
   'host',
@@ -15,7 +15,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'keep-alive',
 ]);
 
-/** Carries the requests of a driver to a cloud in another process, see {@link serveCloud}. */
+/** Sends the requests of a driver to a cloud in another process, see {@link serveCloud}. */
 export const throughProcess =
   (address: string, carry: Transport) =>
   (origin: string): Transport =>

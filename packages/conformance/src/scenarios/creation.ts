@@ -2,7 +2,7 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 
-/** The requests of one undisturbed creation. */
+/** The requests of one creation without faults. */
 async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']> {
   const process = stage.process();
   const machine = stage.machine('baseline');
@@ -15,7 +15,7 @@ async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']
   return made;
 }
 
-/** After any failure, another call ends with one VM, which create, status and list return. */
+/** Verifies that another call after a failure results in exactly one VM, which `create`, `status` and `list` return. */
 async function endsWithOneVm(
   stage: Stage,
   process: Process,
@@ -36,10 +36,10 @@ async function endsWithOneVm(
   await stage.retry('deletion', () => stage.delete(process, known));
 }
 
-/** Bytes that are not text: the header of gzip, and all 256 values. */
+/** Bytes that are not valid text: the header of gzip, and all 256 values. */
 const NO_TEXT = Buffer.from([0x1f, 0x8b, ...Array.from({ length: 256 }, (_, i) => i)]);
 
-/** Whether a request carries the bytes, in one of the forms in which bytes travel in a text. */
+/** Whether a request contains the bytes, in one of the usual encodings of bytes in text. */
 function carries(body: string, bytes: Buffer): boolean {
   const forms = [bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')];
   return forms.some((form) => [form, encodeURIComponent(form)].some((each) => body.includes(each)));
@@ -109,7 +109,7 @@ export const creation: readonly Scenario[] = [
         };
         const lost = stage.create(dies, machine).then(tell, tell);
         await stage.passUntil(() => reached || over);
-        // One that waits for its VM to show may need fewer looks than another.
+        // A creation that polls the state of its VM may send fewer requests than the first creation.
         expect(reached || over, `creation does not reach request ${at} within ten minutes`);
         dies.stop.abort(new Error('killed'));
         if (stage.world.runUntil === undefined) await lost;

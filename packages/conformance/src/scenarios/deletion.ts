@@ -8,7 +8,7 @@ const withId = (machine: ReturnType<Stage['machine']>, providerID: string) => ({
   spec: { ...machine.spec, providerID },
 });
 
-/** The deletion of a missing VM may return NotFound or succeed. */
+/** Verifies the result of deleting a missing VM. The driver may return NotFound or succeed. */
 async function isGone(stage: Stage, what: string, call: Promise<unknown>): Promise<void> {
   const ended = await stage.end(call);
   expect(

@@ -8,11 +8,11 @@ import type { HttpAnswer } from '../stage/target.ts';
 import { type SeenRequest, withMessage } from '../stage/wire.ts';
 import { requestsOfCreation } from './creation.ts';
 
-/** A value of a type that a field surely does not have. */
+/** A value whose type is wrong for the field. */
 const wrong = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? 'nonsense' : { nonsense: [true] };
 
-/** A part of a secret from this length on counts as the secret. */
+/** A part of a secret with at least this length must stay secret too. */
 const PART = 24;
 
 /** Ways in which clouds, gateways and proxies repeat the request in a refusal. */
@@ -33,7 +33,7 @@ const decoded = (body: string): string => {
   }
 };
 
-/** Overlapping parts of a secret: each longer text contains one of them. */
+/** Overlapping parts of a secret. Each longer part of the secret contains one of them. */
 const partsOf = (secret: string): readonly string[] =>
   secret.length <= PART
     ? [secret]
@@ -45,13 +45,13 @@ interface Guarded {
   readonly source: string;
 }
 
-/** Values of the Secret that the controller hides. Shorter ones are common words. */
+/** Values of the Secret that the controller removes from texts. Shorter values are common words, so they are not removed. */
 const valuesOf = ({ target }: Stage): readonly Guarded[] =>
   Object.entries(target.secret)
     .filter(([key, value]) => value.trim().length >= shortestSecret(key))
     .map(([key, text]) => ({ text, source: `secret.${key}` }));
 
-/** The same values in their encodings on the wire. */
+/** The values as they are, and in their encodings in a request. */
 const onTheWire = (values: readonly Guarded[]): readonly Guarded[] =>
   values.flatMap(({ text, source }) =>
     [text, encodeURIComponent(text), ...partsOf(Buffer.from(text).toString('base64'))].map((each) => ({
@@ -60,7 +60,7 @@ const onTheWire = (values: readonly Guarded[]): readonly Guarded[] =>
     })),
   );
 
-/** The credentials of a request: the values of its headers. */
+/** The credentials of a request: values of its authentication headers. */
 const lettingIn = ({ headers }: SeenRequest): readonly Guarded[] =>
   Object.entries(headers)
     .filter(([name]) => /^(proxy-)?authorization$|^cookie$|-token$/i.test(name))
@@ -72,7 +72,10 @@ const lettingIn = ({ headers }: SeenRequest): readonly Guarded[] =>
         .map((text) => ({ text, source: `the request header ${name.toLowerCase()}` })),
     );
 
-/** The error of a call that gets an echo as answer, and the values that it must not contain. */
+/**
+ * Calls the driver, and the cloud answers with an echo of the request. Returns the error, and the values that it must not
+ * contain.
+ */
 async function saidOf(stage: Stage, process: Process, call: () => Promise<unknown>, secrets: readonly Guarded[]) {
   const before = process.wire.seen.length;
   const ended = await stage.end(call());
@@ -95,7 +98,7 @@ export const manners: readonly Scenario[] = [
         };
         const call = stage.create(process, stage.machine(`told-${at}`));
         call.then(tell, tell);
-        // One that waits for its VM to show may need fewer looks than another.
+        // A creation that polls the state of its VM may send fewer requests than the first creation.
         if (!(await stage.passUntil(() => process.wire.seen.length > at || over)) || over) continue;
         const { clock } = stage.world;
         const since = clock.monotonic();
@@ -209,7 +212,10 @@ export const manners: readonly Scenario[] = [
   },
 ];
 
-/** The error of a refused class before any request; undefined if the class is accepted. */
+/**
+ * Creates a machine with an invalid class, and verifies that the cloud gets no request. Returns the error; undefined if the
+ * class is accepted.
+ */
 async function refusal(stage: Stage, spec: Readonly<Record<string, unknown>>): Promise<string | undefined> {
   const process = stage.process({ spec });
   const { seen } = process.wire;

@@ -6,7 +6,7 @@ import { isSoon, type Process, type Stage } from '../stage/stage.ts';
 import type { HttpAnswer } from '../stage/target.ts';
 import { requestsOfCreation } from './creation.ts';
 
-/** Timers of real clocks may end that much too soon. */
+/** Timers of real clocks may end this much too early. */
 const EARLY_MS = 20;
 
 /** Each request of a creation is throttled once. The creation must still succeed soon. */
@@ -20,7 +20,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
     let refusedAt: number | undefined;
     let nextAt: number | undefined;
     process.wire.assess = (_, index) => {
-      // Requests in parallel were sent before the driver read the refusal.
+      // The driver may have sent requests in parallel before it read the refusal. The first later request counts.
       if (refusedAt !== undefined) nextAt ??= now();
       if (index !== at) return 'passes';
       queueMicrotask(() => {
@@ -34,7 +34,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
         `${when}, it fails with ${error.code}, which mcm does not retry soon`,
       );
     await stage.retry(`creation ${when}`, () => stage.create(process, machine), onError);
-    // A creation that polls can need fewer requests than the first one. Then nothing was refused.
+    // A creation that polls may send fewer requests than the first creation. Then no request was refused.
     const waited = refusedAt === undefined ? undefined : (nextAt ?? now()) - refusedAt;
     expect(
       waited === undefined || waited >= seconds * 1_000 - EARLY_MS,
@@ -46,7 +46,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
   }
 }
 
-/** Every write of a creation is refused in turn; the code says that nothing is wrong with the class. */
+/** The cloud refuses every write of a creation. The driver must report ResourceExhausted, because the class is correct. */
 async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
   const requests = await requestsOfCreation(stage);
   const writes = requests.flatMap((request, at) => (stage.isWrite(request) ? [at] : []));
@@ -64,7 +64,10 @@ async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
   await stage.must('creation after the zone has capacity again', stage.create(process, machine));
 }
 
-/** A creation whose requests are refused from a given request on. `then` gets the remaining resources, which must be deleted afterwards. */
+/**
+ * Refuses all requests of a creation from a given request on. `then` gets the remaining resources, which must be deleted
+ * afterwards.
+ */
 async function halfWay(
   stage: Stage,
   then: (process: Process, machine: Machine, left: readonly string[], when: string) => Promise<void>,
@@ -82,7 +85,7 @@ async function halfWay(
       return stage.target.dialect.exhausted;
     };
     const ended = await stage.end(stage.create(process, machine));
-    // A creation that polls can need fewer requests than the first one. Then nothing was refused.
+    // A creation that polls may send fewer requests than the first creation. Then no request was refused.
     expect(
       !ended.ok || !refused,
       `creation succeeds although the cloud refuses all requests from request ${at + 1} on`,

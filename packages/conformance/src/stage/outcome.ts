@@ -1,14 +1,14 @@
-/** A driver violates a requirement. */
+/** The driver violates a requirement of a scenario. */
 export class Failure extends Error {
   override readonly name = 'Failure';
 }
 
-/** The reason why a scenario is skipped. */
+/** A scenario is skipped. The message is the reason. */
 export class Skip extends Error {
   override readonly name = 'Skip';
 }
 
-/** @throws Failure with the sentence unless the condition holds */
+/** Verifies a condition of a scenario. @throws Failure with the sentence if the condition is false */
 export function expect(condition: boolean, sentence: string): asserts condition {
   if (!condition) throw new Failure(sentence);
 }

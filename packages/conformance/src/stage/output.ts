@@ -1,10 +1,10 @@
-/** The output of the process while a function runs, because a driver may print without its logger. */
+/** The output of the process during a function. It is recorded because a driver may print without its logger. */
 export interface Listening {
   readonly text: () => string;
   readonly stop: () => void;
 }
 
-/** Records standard output and standard error until it is stopped. The output is still written. */
+/** Starts to record standard output and standard error, until `stop` is called. The output is still written. */
 export function listenToOutput(): Listening {
   const heard: string[] = [];
   const undo = [process.stdout, process.stderr].map((stream) => {

@@ -1,9 +1,9 @@
 import type { JsonSchema } from '@mcm/core';
 import { isRecord } from '@mcm/kube';
 
-/** A provider spec that is wrong in one place. */
+/** A provider spec with one error. */
 export interface SpecCase {
-  /** Where, as errors write it: `blockDevices[0].ebs.volumeSize`. */
+  /** Path of the error, in the form of error messages: `blockDevices[0].ebs.volumeSize`. */
   readonly path: string;
   /** Name of the field. */
   readonly field: string;
@@ -28,7 +28,7 @@ const text = (path: Path): string =>
     .join('')
     .replace(/^\./, '');
 
-/** Key of a map's entry; schemas do not say which there are. */
+/** The key for an entry of a map. Schemas do not name the keys. */
 const ENTRY = 'of-the-kit';
 
 /** All fields of a schema, including the fields of list and map entries, with a path to the first entry. */
@@ -44,7 +44,7 @@ function fieldsOf(schema: JsonSchema, path: Path = []): Field[] {
   });
 }
 
-/** A value of another type than the schema wants; undefined when it takes anything. */
+/** A value of a type that the schema does not allow; undefined if the schema allows every type. */
 function wrongFor({ type, enum: values, anyOf }: JsonSchema): unknown {
   if (values) return 'no-such-value-of-the-kit';
   if (type === 'string') return 7;
@@ -68,7 +68,7 @@ function put(value: unknown, [first, ...rest]: Path, leaf: unknown): unknown {
 const nameOf = (path: Path): string =>
   String(path.findLast((part) => typeof part === 'string' && part !== ENTRY) ?? '');
 
-/** One case for each field at any depth, which has a value of another type than its schema says. */
+/** One case for each field at any depth. The field has a value of a type that its schema does not allow. */
 export const wrongTypes = (schema: JsonSchema, spec: Readonly<Record<string, unknown>>): readonly SpecCase[] =>
   fieldsOf(schema).flatMap(({ path, schema: field }) => {
     const wrong = wrongFor(field);
@@ -76,7 +76,7 @@ export const wrongTypes = (schema: JsonSchema, spec: Readonly<Record<string, unk
     return [{ path: text(path), field: nameOf(path), spec: put(spec, path, wrong) as SpecCase['spec'] }];
   });
 
-/** One case for each field at any depth with a misspelled name, in addition to the fields of the spec. */
+/** One case for each field at any depth. The spec has an additional field whose name is a misspelled field name. */
 export const unknownFieldCases = (
   schema: JsonSchema,
   spec: Readonly<Record<string, unknown>>,

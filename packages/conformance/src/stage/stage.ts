@@ -18,34 +18,37 @@ export interface Process {
   readonly wire: Wire;
   readonly invoker: DriverInvoker;
   readonly driver: DriverDefinition<unknown, unknown>;
-  /** The process ends, so its calls are aborted. */
+  /** Aborts the calls of the process, as its end would do. */
   readonly stop: AbortController;
 }
 
-/** How a call ended. */
+/** The result of a call. */
 export type Ended<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: MachineError };
 
-/** Codes after which a machine controller tries again within seconds. */
+/** Error codes after which a machine controller retries within seconds. */
 const SOON: readonly string[] = ['Unknown', 'DeadlineExceeded', 'Aborted', 'Unavailable', 'Canceled'];
 export const isSoon = ({ code }: MachineError): boolean => SOON.includes(code);
 
 const NAMESPACE = 'conformance';
 const LONGEST_MS = 3_600_000;
 const TRIES = 6;
-/** Longest wait for something to happen. */
+/** Maximum time for which {@link Stage.passUntil} waits. */
 const PATIENCE_MS = 600_000;
 
-/** How long the kit waits and lets wait: time that is moved by hand costs nothing, real time does. */
+/** How long the kit waits. Virtual time costs nothing, so its waits are longer than those in real time. */
 export interface Pace {
-  /** Between two tries of a call that failed. */
+  /** Delay before a failed call is retried. */
   readonly pauseMs: number;
-  /** Between two looks whether something has happened. */
+  /** Interval between two checks of a condition. */
   readonly lookMs: number;
-  /** The delay that a throttled answer requests. */
+  /** The delay in the Retry-After header of a throttled answer, in seconds. */
   readonly retryAfterS: number;
-  /** Time limit of a call after its signal aborted. Shorter than the half minute after which the controller abandons it. */
+  /**
+   * Time limit for the end of a call after its signal aborted. It is shorter than the 30 seconds after which the controller
+   * abandons the call.
+   */
   readonly endWithinMs: number;
-  /** The longest duration of a call. */
+  /** The time limits of calls. */
   readonly timeouts: DriverTimeouts;
 }
 
@@ -64,7 +67,7 @@ const IN_REAL_TIME: Pace = {
   timeouts: { ...DRIVER_TIMEOUTS, create: 5_000 },
 };
 
-/** The environment of a scenario: a cloud, processes, machines. It forgets no machine: at the end all are deleted. */
+/** The environment of a scenario: a cloud, processes and machines. It deletes all machines at the end. */
 export class Stage {
   readonly target: ConformanceTarget;
   readonly world: World;
@@ -84,13 +87,13 @@ export class Stage {
     return this.world.runUntil ? BY_HAND : IN_REAL_TIME;
   }
 
-  /** Starts a process. `change` puts another provider spec, Secret or deadlines in place of the usual ones. */
+  /** Starts a process. `change` replaces the usual provider spec, Secret, time limits or owner. */
   process(
     change: {
       readonly spec?: Readonly<Record<string, unknown>>;
       readonly secret?: Readonly<Record<string, string | Uint8Array>>;
       readonly timeouts?: DriverTimeouts;
-      /** The control cluster of the process; absent: it does not know its own. */
+      /** The identity of the process's control cluster; absent: the process does not know it. */
       readonly owner?: string;
     } = {},
   ): Process {
@@ -130,7 +133,7 @@ export class Stage {
     return machine;
   }
 
-  /** Another Machine of the same name, as after its object was lost and made again. */
+  /** Another Machine with the same name and a new UID, as if a user had created a lost Machine again. */
   again(machine: Machine): Machine {
     const { name } = machine.metadata;
     const other = { ...machine, metadata: { ...machine.metadata, name, uid: this.#uid() } };
@@ -142,7 +145,7 @@ export class Stage {
     return [8, 4, 4, 4, 12].map((length) => this.#hex(length)).join('-');
   }
 
-  /** The invented Machine of the orphan collection for a VM without a Machine, with an unused UID. */
+  /** A Machine as the orphan collection creates it for a VM without a Machine. No other Machine has its UID. */
   madeUp(machineName: string, providerID: string): Machine {
     return {
       apiVersion: 'machine.sapcloud.io/v1alpha1',
@@ -183,7 +186,7 @@ export class Stage {
     });
   }
 
-  /** Waits for a call's end; a call that has none within an hour of the clock is one that never ends. */
+  /** Waits until a call ends. Throws a Failure if the call takes more than an hour of the clock. */
   async end<T>(call: Promise<T>, maxMs = LONGEST_MS): Promise<Ended<T>> {
     let ended: Ended<T> | undefined;
     const watched = call.then(
@@ -205,14 +208,14 @@ export class Stage {
     return ended;
   }
 
-  /** The call's value; a failure names the call. */
+  /** Returns the value of a call. If the call fails, throws a Failure that names the call. */
   async must<T>(what: string, call: Promise<T>): Promise<T> {
     const ended = await this.end(call);
     if (ended.ok) return ended.value;
     throw new Failure(`${what} failed with ${ended.error.code}: ${ended.error.message}`);
   }
 
-  /** Calls again as the controller does, until it succeeds; every refusal is given to `onError`. */
+  /** Repeats a call as the controller does, until it succeeds. Passes each error to `onError`. */
   async retry<T>(
     what: string,
     call: () => Promise<T>,
@@ -230,7 +233,7 @@ export class Stage {
     }
   }
 
-  /** Lets time pass until something holds, ten minutes at most. */
+  /** Waits until a condition holds, for at most ten minutes. Returns whether it holds. */
   async passUntil(done: () => boolean): Promise<boolean> {
     const { clock } = this.world;
     const until = clock.monotonic() + PATIENCE_MS;
@@ -238,7 +241,7 @@ export class Stage {
     return done();
   }
 
-  /** Lets time pass. */
+  /** Waits. A virtual clock is advanced. */
   async pass(ms: number): Promise<void> {
     const { runUntil, clock } = this.world;
     if (!runUntil) return sleep(clock, ms);
@@ -263,7 +266,7 @@ export class Stage {
     return (await this.must('list', invoker.list(this.machineClass))).map(({ providerId }) => providerId);
   }
 
-  /** VMs by the driver's own listing: provider id and machine name. */
+  /** VMs as the driver lists them: provider ID and machine name. */
   async listed(process: Process = this.process()): Promise<readonly { providerId: string; machineName: string }[]> {
     return this.must('list', process.invoker.list(this.machineClass));
   }

@@ -1,78 +1,90 @@
 import type { DriverContext, DriverDefinition, VolumeSource } from '@mcm/core';
 import type { Clock, Transport } from '@mcm/kube';
 
-/** Makes a driver, as a process does when it starts. */
+/** Creates a driver. A process does this when it starts. */
 export type CreateDriver = (context: DriverContext) => DriverDefinition<unknown, unknown>;
 
-/** The parameters of an inventory. */
+/** The context in which {@link Inventory} reads the resources of a cloud. */
 export interface InventoryContext extends DriverContext {
   readonly secret: Readonly<Record<string, string>>;
   readonly providerSpec: Readonly<Record<string, unknown>>;
 }
 
-/** Lists the names of all VMs, disks and network interfaces of the class's cluster. */
+/** Lists the names of all VMs, disks and network interfaces in the cluster of the class. */
 export type Inventory = (context: InventoryContext) => readonly string[] | Promise<readonly string[]>;
 
-/** A cloud to prove a driver against. */
+/** A cloud against which the kit tests a driver. */
 export interface World {
   readonly clock: Clock;
   readonly connect: (origin: string) => Transport;
-  /** Names of all that a class's machines could leave behind: VMs, disks, network interfaces. Absent: the result of `list` of the driver. */
+  /**
+   * Names of all resources that the machines of a class can leave behind: VMs, disks, network interfaces. Absent: the
+   * driver's `list` is used.
+   */
   readonly inventory?: () => readonly string[] | Promise<readonly string[]>;
   /**
-   * Lets work continue until `done` holds, on a manual clock; absent: real time.
-   * @throws when it does not within `maxMs` of the clock's time
+   * Advances a virtual clock until `done` returns true. Absent: the clock is the real one.
+   * @throws if `done` is still false after `maxMs` of the clock's time
    */
   readonly runUntil?: (done: () => boolean, options: { readonly maxMs: number }) => Promise<unknown>;
   readonly close?: () => void | Promise<void>;
 }
 
-/** How a cloud says no. */
+/** An error answer of a cloud. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** `{message}` in it represents a text, which the kit writes. */
+  /** The kit replaces `{message}` in the body by a text. */
   readonly body?: string | undefined;
 }
 
-/** Properties of a cloud that the kit needs. */
+/** The form of the requests and errors of a cloud, which the kit simulates. */
 export interface Dialect {
-  /** Regular expression over `METHOD /path\nbody` of requests that change something; default POST, PUT, PATCH, DELETE. */
+  /**
+   * Regular expression that finds requests that change something, in the text `METHOD /path\nbody`. Default: the methods
+   * POST, PUT, PATCH and DELETE.
+   */
   readonly writes?: string | undefined;
-  /** Too many requests. */
+  /** Answer for too many requests. */
   readonly throttled: HttpAnswer;
-  /** No capacity for a VM. */
+  /** Answer if the cloud has no capacity for a VM. */
   readonly exhausted: HttpAnswer;
-  /** No quota for a VM. */
+  /** Answer if the quota does not allow another VM. */
   readonly quota?: HttpAnswer | undefined;
-  /** Credentials refused. */
+  /** Answer for invalid credentials. */
   readonly unauthorized?: HttpAnswer | undefined;
 }
 
-/** A driver with the cloud that the suite may use. */
+/** A driver, and the cloud in which its tests run. */
 export interface ConformanceTarget {
   readonly name: string;
   readonly createDriver: CreateDriver;
-  /** A fresh cloud for each scenario, or the same one again and again. Absent: the network and the clock of this machine. */
+  /**
+   * Opens a cloud for each scenario: a new one, or the same one each time. Absent: the network and the clock of this
+   * machine.
+   */
   readonly openCloud?: (() => World | Promise<World>) | undefined;
-  /** Names of everything that the class's machines can leave behind, also over the network. The cloud's own inventory takes precedence. */
+  /**
+   * Names of all resources that the machines of a class can leave behind, for a cloud on the network. An inventory of {@link
+   * World} takes precedence.
+   */
   readonly inventory?: Inventory | undefined;
-  /** `provider` and `providerSpec` of a MachineClass that works. */
+  /** `provider` and `providerSpec` of a valid MachineClass. */
   readonly machineClass: {
     readonly provider?: string | undefined;
     readonly providerSpec: Readonly<Record<string, unknown>>;
   };
-  /** The Secret's keys and values, `userData` among them. */
+  /** The keys and values of the Secret, including `userData`. */
   readonly secret: Readonly<Record<string, string>>;
   readonly dialect: Dialect;
   /** Provider spec of another cluster in the same account. Absent: the scenario is skipped. */
   readonly otherCluster?: Readonly<Record<string, unknown>> | undefined;
-  /** Volumes with their ids in the cloud; null: none of this cloud's. */
+  /** Volumes with their IDs in the cloud. The ID is null for a volume that does not belong to this cloud. */
   readonly volumes?: readonly { readonly source: VolumeSource; readonly id: string | null }[] | undefined;
-  /** Fields of the provider spec that the driver does not look at. */
+  /** Fields of the provider spec that the driver does not validate. */
   readonly ignoredFields?: readonly string[] | undefined;
-  /** Machines made at once; default 12. */
+  /** Number of machines that are created in parallel; default 12. */
   readonly machines?: number | undefined;
-  /** Machines that the cloud tells on more than one page; default 12. */
+  /** Number of machines that the cloud lists on more than one page; default 12. */
   readonly listed?: number | undefined;
 }

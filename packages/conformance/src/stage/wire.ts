@@ -1,14 +1,14 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 import type { HttpAnswer } from './target.ts';
 
-/** The fault of a request between a driver and its cloud. */
+/** What happens to a request between a driver and its cloud. */
 export type Fate =
   | 'passes'
-  /** It never arrives; the connection breaks. */
+  /** The connection breaks before the cloud gets the request. */
   | 'breaks'
-  /** It is carried out, and its answer is lost. */
+  /** The cloud executes the request, but its answer is lost. */
   | 'answer lost'
-  /** It arrives nowhere and is never answered: the process has died, or the cloud does not answer. */
+  /** The cloud does not get the request, and there is no answer. This also happens if the process dies. */
   | 'hangs'
   | HttpAnswer;
 
@@ -20,10 +20,10 @@ export interface SeenRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Decides a request's fate; `index` counts from 0. */
+/** Decides the fate of a request. `index` is its number, from 0. */
 export type Judge = (request: SeenRequest, index: number) => Fate;
 
-/** Stands between the driver of one process and its cloud. */
+/** The connection between the driver of one process and its cloud. It records requests and injects faults. */
 export class Wire {
   readonly seen: SeenRequest[] = [];
   readonly #connect: (origin: string) => Transport;
@@ -65,7 +65,7 @@ async function carry(below: Transport, request: TransportRequest, fate: Fate): P
   };
 }
 
-/** The answer with a text in place of `{message}`, escaped as JSON or XML wants it. */
+/** The answer with a text in place of `{message}`. The text is escaped for JSON or XML. */
 export function withMessage(answer: HttpAnswer, message: string): HttpAnswer {
   const { body = '' } = answer;
   const xml = message.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

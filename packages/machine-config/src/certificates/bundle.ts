@@ -137,7 +137,7 @@ export interface CertificatesNote {
   /** The version in the annotation of the node. */
   readonly version: string;
   readonly files: readonly IgnitionFile[];
-  /** Files that are written, but whose services have not read them yet. */
+  /** Files that the daemon has written, but that their services have not read yet. */
   readonly pending: readonly string[];
 }
 

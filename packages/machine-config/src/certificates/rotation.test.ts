@@ -194,7 +194,7 @@ test('a daemon that dies at any step of a rotation, before or after its effect, 
     expect(deaths).toBeGreaterThan(10);
   }));
 
-/** A kubeconfig of the kubelet: as the config server writes it, and as the kubelet writes it. */
+/** A kubeconfig of the kubelet in two forms: as the config server writes it, and as the kubelet writes it. */
 const kubeconfigs = (authority: object): readonly string[] => {
   const cluster = { server: 'https://api:6443', ...authority };
   const config = { apiVersion: 'v1', kind: 'Config', clusters: [{ name: 'local', cluster }] };

@@ -4,7 +4,9 @@ import type { ConfigCondition } from '../kinds/shared.ts';
 
 type Tables = typeof POOL_CONDITIONS & typeof TEMPLATE_CONDITIONS;
 
-/** A wanted condition with the reason and message of its table, without the time of the transition. */
+/**
+ * A condition to set, with a reason from the table of its type. It has no transition time: {@link withCondition} adds it.
+ */
 export type WantedCondition = {
   [Type in keyof Tables]: {
     readonly type: Type;
@@ -14,7 +16,7 @@ export type WantedCondition = {
   };
 }[keyof Tables];
 
-/** The original's reason of `NodeDegraded`. */
+/** The reason of `NodeDegraded`, as the original writes it. */
 type DegradedNodes = `${number} nodes are reporting degraded status on sync`;
 
 /**

@@ -1,7 +1,7 @@
 import { isForbidden, type KubeError, permissionText, refusedPermission } from '@mcm/kube';
 
 /**
- * Waits for writes that RBAC may forbid. The result has no names of objects, so that the text is the same for each retry.
+ * Waits for writes that RBAC may forbid. The returned text names no object, so each retry returns the same text.
  * @returns the missing permission; undefined after success
  * @throws every other error of the writes
  */
@@ -18,7 +18,7 @@ export async function unlessForbidden(work: Promise<unknown>): Promise<string | 
 /** Describes a missing permission: verb, resource and hint. */
 export function refusalText({ message }: Pick<KubeError, 'message'>): string {
   const permission = refusedPermission(message);
-  // Admission uses the same code, and its message contains the reason.
+  // Admission plugins also answer 403, and their message contains the reason.
   if (permission === undefined) return message;
   return (
     `the role of the machine-config-controller does not allow it to ${permissionText(permission)}: ` +

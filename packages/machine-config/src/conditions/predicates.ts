@@ -15,8 +15,8 @@ export const targetOf = ({ spec }: MachineConfigPool): string => spec?.configura
 
 /**
  * Returns why a node is not ready; undefined if it is ready.
- * - An absent condition is fine, an unknown one is not.
- * - Memory and process pressure do not count.
+ * - An absent condition counts as healthy. A condition with the status Unknown does not.
+ * - The conditions for memory and process pressure do not count.
  * - DiskPressure is reported as OutOfDisk, the older name of the condition.
  */
 export function notReadyReason(node: Node): string | undefined {
@@ -69,11 +69,14 @@ export const isDegraded = (node: Node): boolean => {
   return state === DaemonStates.Degraded || state === DaemonStates.Unreconcilable;
 };
 
-/** Whether a node cannot reach its target. It may get another one, so it does not count as unavailable. */
+/**
+ * Whether a node failed to apply its target. The controller may give it another target, so the node does not count as
+ * unavailable.
+ */
 export const isFailing = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== annotationOf(node, DesiredConfig) && isDegraded(node);
 
-/** An older node is not new: it has workloads, and waits for its turn even for its first config. */
+/** A node older than this has workloads, so it waits for its turn, even for its first config. */
 export const NEW_NODE_MS = 600_000;
 
 /** Whether the node is older than {@link NEW_NODE_MS}. @param now milliseconds */

@@ -39,7 +39,7 @@ export function checkCollisions(merged: IgnitionConfig, sources: readonly Machin
   const looked = new Set<string>();
   let free = '';
   for (const [path, kind] of places) {
-    // Files of one directory are mostly adjacent, so the parents were checked with the last file.
+    // Adjacent files are mostly in the same directory, so the previous file already checked the parents.
     if (free !== '' && path.startsWith(free) && path.lastIndexOf('/') === free.length - 1) continue;
     free = path.slice(0, path.lastIndexOf('/') + 1);
     const inTheWay = occupiedParent(path, places, looked);

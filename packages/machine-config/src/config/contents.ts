@@ -5,8 +5,8 @@ import { RenderError } from './error.ts';
 import { ignitionOf } from './parsed.ts';
 
 /**
- * Finds files that the merge broke and that Ignition's rules allow:
- * - content with the hash of other content,
+ * Finds files that the merge broke, although Ignition accepts the result:
+ * - content whose hash belongs to other content,
  * - compressed content without its compression, because a later MachineConfig repeats the file without content.
  * @throws RenderError naming file and MachineConfig
  */
@@ -39,11 +39,14 @@ const dataOf = (source: string): Buffer | undefined => {
   }
 };
 
-/** The first bytes of gzip, in base64. */
+/** Whether the content starts with the first bytes of gzip, but its compression is not set. */
 const isUnmarkedGzip = ({ contents }: IgnitionFile): boolean =>
   !contents?.compression && /^data:[^,]*;base64,H4sI/.test(contents?.source ?? '');
 
-/** Content without a compression in any source may be an archive that must stay one. */
+/**
+ * Refuses a file whose content is compressed in one MachineConfig, if a later MachineConfig drops the compression. If no
+ * source sets a compression, the file is an archive on purpose.
+ */
 function checkMark({ path, contents }: IgnitionFile, sources: readonly MachineConfig[]): void {
   let marked = false;
   for (const machineConfig of sources) {

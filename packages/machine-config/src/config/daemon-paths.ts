@@ -1,8 +1,8 @@
 /** The files on a node with the state that the daemon needs after a restart. The names are the original's, except the journal. */
 export const DaemonPaths = {
-  /** JSON of the MachineConfig that the disk has completely. It takes precedence over the annotation of the node. */
+  /** The MachineConfig whose files are all on the disk, as JSON. It takes precedence over the annotation of the node. */
   CurrentConfig: '/etc/machine-config-daemon/currentconfig',
-  /** Ours: the certificates on the disk. They take precedence over those of a config. */
+  /** Ours: the record of the certificates on the disk. They take precedence over the certificates of a config. */
   Certificates: '/etc/machine-config-daemon/currentcertificates',
   /** Ours: the update in progress, with everything that is necessary to continue or undo it. Absent if no update is in progress. */
   Journal: '/etc/machine-config-daemon/update.json',
@@ -10,9 +10,9 @@ export const DaemonPaths = {
   NodeAnnotations: '/etc/machine-config-daemon/node-annotations.json',
   /** The new name of that file after the daemon has read it. */
   NodeAnnotationsRead: '/etc/machine-config-daemon/node-annotation.json.bak',
-  /** Files of the system that a config replaced. */
+  /** Copies of the system's files that a config replaced. */
   Originals: '/etc/machine-config-daemon/orig',
-  /** Marks for files that did not exist in the system. */
+  /** Markers for paths at which the system had no file. */
   NoOriginals: '/etc/machine-config-daemon/noorig',
   Units: '/etc/systemd/system',
   VendorUnits: '/usr/lib/systemd/system',
@@ -20,7 +20,7 @@ export const DaemonPaths = {
   Shadow: '/etc/shadow',
   /** Contains credentials: never readable by other users, even if the config sets another mode. */
   Kubeconfig: '/etc/kubernetes/kubeconfig',
-  /** The kubelet writes this one after it has joined. */
+  /** The kubelet writes this kubeconfig after it has joined the cluster. */
   JoinedKubeconfig: '/var/lib/kubelet/kubeconfig',
   Registries: '/etc/containers/registries.conf',
 } as const;

@@ -1,4 +1,7 @@
-/** Why a pool cannot be rendered. The condition of the pool shows it, so it names object, field and hint. */
+/**
+ * A pool cannot be rendered. The condition of the pool shows the message, so the message names the object, the field and a
+ * hint.
+ */
 export class RenderError extends Error {
   override readonly name = 'RenderError';
   /** How the user can fix it, if the message does not say it. */

@@ -54,7 +54,7 @@ export function mergeMachineConfigs(configs: readonly MachineConfig[], base: Bas
   return { spec, sources };
 }
 
-/** Whether a user wrote it. Only then its images count. */
+/** Whether a user wrote the MachineConfig. The merge ignores images of generated MachineConfigs. */
 const isUsers = ({ metadata }: MachineConfig): boolean =>
   !metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion];
 
@@ -94,13 +94,13 @@ function withoutEmptyCompression(file: IgnitionFile): IgnitionFile {
 }
 
 /**
- * Sets `overwrite` on files that do not set it. A file without content must not have it: it only sets a mode or appends. The original sets it there
- * too, and cannot read the resulting config.
+ * Sets `overwrite` on files with content that do not set it. A file without content only sets a mode or appends, so Ignition
+ * refuses `overwrite` there. The original sets it there too, and cannot read the resulting config.
  */
 const overwritingFile = (file: IgnitionFile): IgnitionFile =>
   file.overwrite === undefined && file.contents?.source !== undefined ? { ...file, overwrite: true } : file;
 
-/** Shares unchanged files, and the whole config if no file changes. */
+/** Changes the files of a config. Unchanged files are shared, and so is the whole config if no file changes. */
 function mapFiles(config: IgnitionConfig, change: (file: IgnitionFile) => IgnitionFile): IgnitionConfig {
   const { files } = config.storage ?? {};
   if (!files) return config;

@@ -16,8 +16,8 @@ export const byName = <T extends { readonly metadata: { readonly name: string } 
   objects.toSorted((a, b) => compareBytes(a.metadata.name, b.metadata.name));
 
 /**
- * The order of the merge: first the MachineConfigs of the role worker, then all others, each group by name. So every MachineConfig of a custom role
- * overrides every one of the workers.
+ * The order of the merge: first the MachineConfigs of the role worker, then all others, each group by name. So a
+ * MachineConfig of a custom role always overrides those of the role worker.
  * @throws RenderError for a MachineConfig without labels
  */
 export function mergeOrder(configs: readonly MachineConfig[]): readonly MachineConfig[] {

@@ -27,7 +27,7 @@ function remembered<T extends object>(cache: WeakMap<object, T | IgnitionError>,
   }
 }
 
-/** The Ignition config of a MachineConfig in its own version. @throws IgnitionError */
+/** The Ignition config of a MachineConfig in the version of the MachineConfig. @throws IgnitionError */
 export const parsedIgnition = (raw: unknown): ParsedIgnition =>
   typeof raw === 'object' && raw !== null ? remembered(parsed, raw, () => parseIgnition(raw)) : parseIgnition(raw);
 

@@ -10,7 +10,10 @@ export type StorageOverride = 'Disks' | 'FileSystems' | 'Raid';
 /** A change that cannot be applied to a running machine. */
 export interface Irreconcilable {
   readonly message: string;
-  /** Whether an Ignition config contributes to the refused part, so that it may be the cause. Absent for a config that cannot be read. */
+  /**
+   * Whether a MachineConfig contains the part that cannot change, so that it may be the cause. Absent if the config cannot
+   * be read.
+   */
   readonly concerns?: (machineConfig: MachineConfig) => boolean;
 }
 
@@ -49,7 +52,10 @@ function read(config: MachineConfig, which: 'old' | 'new'): { config: IgnitionCo
   return { message: `${prefix}${reason}\nReport: ` };
 }
 
-/** Returns a check whether a MachineConfig contains a part. A MachineConfig that cannot be read contains none. */
+/**
+ * Returns a function that checks whether a MachineConfig contains a part. The result is false for a MachineConfig that
+ * cannot be read.
+ */
 const holding =
   (part: (config: IgnitionConfig) => unknown) =>
   (machineConfig: MachineConfig): boolean => {

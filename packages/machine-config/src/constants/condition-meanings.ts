@@ -18,7 +18,10 @@ const CANNOT_BE_APPLIED = {
   help: 'Correct the value in the message.',
 } as const;
 
-/** Every condition that the machine-config-controller writes on a MachineConfigPool; `''` is one without a reason. */
+/**
+ * Every condition that the machine-config-controller writes on a MachineConfigPool. The key `''` is a condition without a
+ * reason.
+ */
 export const POOL_CONDITIONS = {
   Updated: {
     means: 'All nodes of the pool have the target.',
@@ -231,7 +234,10 @@ export const TEMPLATE_CONDITIONS = {
   },
 } as const satisfies Readonly<Record<(typeof TemplateConditions)[keyof typeof TemplateConditions], ConditionMeaning>>;
 
-/** Every condition that the machine-config-controller writes on a KubeletConfig or ContainerRuntimeConfig. The last one counts. */
+/**
+ * Every condition that the machine-config-controller writes on a KubeletConfig or ContainerRuntimeConfig. The last condition
+ * in the list is the valid one.
+ */
 export const NODE_CONFIG_CONDITIONS = {
   Accepted: {
     means: 'The last three results for a KubeletConfig.',

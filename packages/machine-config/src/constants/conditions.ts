@@ -35,7 +35,10 @@ export const KubeletConditions = {
   Accepted: 'Accepted',
   Success: 'Success',
   Failure: 'Failure',
-  /** Ours: unknown fields. It is the first entry, because among the other conditions the last one counts. */
+  /**
+   * Ours: the object has unknown fields. This condition is the first in the list, because readers use the last one as the
+   * result.
+   */
   UnknownFields: 'UnknownFields',
 } as const;
 
@@ -52,7 +55,9 @@ export const ConfigEvents = {
   RenderFailed: 'RenderFailed',
   /** Ours: a rendered MachineConfig is almost as large as the limit of the API server. */
   RenderedConfigLarge: 'RenderedConfigLarge',
-  /** Ours: templates, pull secret or ControllerConfig are invalid, so there are no MachineConfigs. */
+  /**
+   * Ours: the templates, the pull secret or the ControllerConfig are invalid, so the controller writes no MachineConfigs.
+   */
   TemplatesFailed: 'TemplatesFailed',
   /** Ours: a KubeletConfig was refused. */
   KubeletConfigRefused: 'KubeletConfigRefused',
@@ -60,7 +65,7 @@ export const ConfigEvents = {
   UnknownFields: 'UnknownFields',
   /** Ours: a ContainerRuntimeConfig was refused. */
   ContainerRuntimeConfigRefused: 'ContainerRuntimeConfigRefused',
-  /** Ours: the daemon of a node requests neither a drain nor an uncordon. */
+  /** Ours: the daemon of a node requests something other than a drain or an uncordon. */
   DrainRequestInvalid: 'DrainRequestInvalid',
   /** Ours: the controller lacks a permission to write. */
   WritesForbidden: 'WritesForbidden',

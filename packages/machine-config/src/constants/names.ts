@@ -4,7 +4,7 @@ export const CONTROLLER_CONFIG_NAME = 'machine-config-controller';
 /** Taint of nodes that wait for an update, so that the scheduler prefers other nodes. */
 export const UPDATE_IN_PROGRESS_TAINT = { key: 'UpdateInProgress', effect: 'PreferNoSchedule' } as const;
 
-/** Name of the built-in pool of control plane nodes. */
+/** The pool of control plane nodes. */
 export const MASTER_POOL = 'master';
 /** The default pool of nodes. */
 export const WORKER_POOL = 'worker';
@@ -23,5 +23,5 @@ export const MAX_RENDERED_BYTES = 1_572_864;
 /** The controller warns when the size reaches this share of {@link MAX_RENDERED_BYTES}. */
 export const LARGE_RENDERED_SHARE = 0.8;
 
-/** The number of unused rendered MachineConfigs that are kept for each pool, the newest ones. */
+/** The controller keeps this number of unused rendered MachineConfigs for each pool, the newest ones. */
 export const KEPT_RENDERS = 10;

@@ -3,7 +3,8 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import { machineConfigs } from '../kinds/resources.ts';
 
 /**
- * Deletes a MachineConfig in the version that was read. A changed or replaced one is a conflict and stays.
+ * Deletes a MachineConfig if it still has the version that was read. Otherwise the API server answers with a conflict, and
+ * the MachineConfig stays.
  * @throws KubeError
  */
 export async function deleteConfig(client: KubeClient, { metadata }: MachineConfig): Promise<void> {

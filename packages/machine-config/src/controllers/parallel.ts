@@ -1,4 +1,7 @@
-/** Processes items in parallel. It processes all of them and then throws the first failure, so that one refused write does not delay the others. */
+/**
+ * Processes items in parallel. One failure does not stop the other items: the function throws the first failure after all
+ * items are done.
+ */
 export async function inParallel<T>(
   items: readonly T[],
   atOnce: number,

@@ -46,7 +46,7 @@ async function setLine(host: DaemonHost, line: string): Promise<void> {
   if ((await host.commandLine()) !== line) await host.setCommandLine(line);
 }
 
-/** Entries first, removals last, so that a unit always has the files that it needs. */
+/** The daemon writes entries before it removes others, so that a unit always has the files that it needs. */
 async function bring(
   host: DaemonHost,
   old: MachineConfig | undefined,

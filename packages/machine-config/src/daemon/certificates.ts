@@ -46,7 +46,8 @@ export async function bringCertificates(host: DaemonHost, job: CertificatesJob):
   const kubeconfigs = await rotatedKubeconfigs(disk, entries, own);
   const pending = [...new Set([...(old?.pending ?? []), ...changed, ...gone, ...kubeconfigs.map(({ path }) => path)])];
   await storeNote(disk, { ...note, pending });
-  // Before the CA itself: after a crash, the old CA still shows which kubeconfigs are not updated.
+  // The daemon writes the kubeconfigs before the CA. After a crash, the old CA on the disk still shows which kubeconfigs are
+  // outdated.
   for (const { path, entry } of kubeconfigs) if (entry) await disk.put(path, entry);
   for (const [path, entry] of wanted) if (changed.includes(path)) await disk.put(path, entry);
   const originals = new Originals(disk);
@@ -60,7 +61,8 @@ function actionsFor(files: readonly string[], policy: DisruptionPolicy): readonl
   const no = { units: [], passwd: false, osImage: false, kernelType: false, extensions: false };
   const diffs = files.map((path) => ({ ...no, files: [path], kernelArguments: false, fips: false }));
   const own = diffs.flatMap((diff) => carriedOut(postActions(diff, policy))).filter(({ type }) => QUIET.has(type));
-  // The policy is for rollouts. A kubelet with the old CA loses the API server, so it always restarts.
+  // The policy of the user applies to rollouts only. A kubelet with the old CA can no longer connect to the API server, so
+  // the daemon always restarts it.
   const actions = files.some((path) => KUBELET_KUBECONFIG_PATHS.includes(path)) ? [...own, ...RESTART_KUBELET] : own;
   return [...new Map(actions.map((action) => [JSON.stringify(action), action])).values()];
 }

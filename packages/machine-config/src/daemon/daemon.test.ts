@@ -12,7 +12,7 @@ const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain } = NodeAnnota
 
 const UNIT = `${DaemonPaths.Units}/x.service`;
 
-/** Controllers, nodes without annotations of a daemon, and daemons. */
+/** Runs a test with the controllers, nodes without annotations of a daemon, and daemons. */
 async function inFleet(work: (world: World, fleet: PlayedFleet) => Promise<void>, count = 3): Promise<void> {
   const world = await startWorld();
   const { client, clock } = world;
@@ -159,9 +159,9 @@ test('a daemon that dies at any step of an update, before or after its effect, r
     expect(deaths).toBeGreaterThan(20);
   }, 1));
 
-/** A machine whose disk Ignition wrote with `name`, and its node. */
+/** Creates a machine that booted with the config `name`, which Ignition wrote to the disk, and its node. */
 async function firstBoot({ client, clock }: World, fleet: PlayedFleet, node: string, name: string): Promise<void> {
-  // Writes of Ignition are not steps of the daemon.
+  // Ignition writes directly to the memory, because its writes are not steps of the daemon.
   const { memory: disk } = fleet.host(node);
   await disk.put(DaemonPaths.NodeAnnotations, textEntry(JSON.stringify({ [CurrentConfig]: name })));
   const config = await client.resource(machineConfigs).get(name);
@@ -181,7 +181,7 @@ test('a machine that booted with a config reboots for its kernel arguments, and 
     expect([bare.line, bare.boots]).toEqual(['ro quiet a', 1]);
     const done = { [CurrentConfig]: name, [DesiredConfig]: name, [State]: 'Done' };
     expect(await annotations(client, 'bare')).toMatchObject(done);
-    // No drain: the node has no pods yet.
+    // The daemon requested no drain, because the node has no pods yet.
     expect((await annotations(client, 'bare'))[DesiredDrain]).toBeUndefined();
     fleet.host('ready').line = 'ro a quiet';
     await firstBoot(world, fleet, 'ready', name);

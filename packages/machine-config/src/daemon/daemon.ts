@@ -49,7 +49,7 @@ export interface NodeDaemonOptions {
   readonly policy?: DisruptionPolicy;
   /** Called with the config to watch on the disk: at the start, and after each change of the stored config. */
   readonly onStored?: (config: MachineConfig) => Promise<void> | void;
-  /** Whether the machine or the process is ending. Failures after that are not caused by a config. */
+  /** Whether the machine or the process is ending. A failure after that is not the fault of a config. */
   readonly ended?: () => boolean;
 }
 
@@ -63,7 +63,7 @@ interface Failure {
   readonly count: number;
 }
 
-/** A config, or the reason why there is none to apply. */
+/** A config, or the reason why it cannot be applied. */
 type ReadConfig =
   | { readonly config: MachineConfig; readonly refusal?: undefined }
   | { readonly config?: undefined; readonly refusal: Exclude<Verdict, { kind: 'fits' }> };
@@ -113,7 +113,7 @@ export class NodeDaemon {
       const step = decide(await this.#view(node));
       if (step.kind === 'idle') return undefined;
       if (step.kind === 'wait') {
-        // A daemon that waits for a pool looks up the pool again next time.
+        // If the daemon waits for a pool, the next run looks up the pool again.
         this.#first = undefined;
         return step.ms;
       }
@@ -233,7 +233,7 @@ export class NodeDaemon {
     node.wrote(await client.resource(nodes).patch(metadata.name, { type: 'merge', body }, { signal }));
   }
 
-  /** Records a failure of the machine. */
+  /** Runs one step, and records its failure as the failure of the target. */
   async #tried(target: string, work: () => Promise<void>, { keep = false } = {}): Promise<void> {
     try {
       await work();
@@ -264,8 +264,8 @@ export class NodeDaemon {
   }
 
   /**
-   * The annotations of the first boot are read once. After that, the disk has the state. Ignition wrote the files; the daemon sets the kernel
-   * arguments and reboots.
+   * Adopts the config that the machine booted with. This happens once, and then the disk has the state. Ignition wrote the
+   * files, so the journal contains only the kernel arguments and the reboot.
    */
   async #take(config: MachineConfig): Promise<void> {
     const { host } = this.#options;
@@ -280,10 +280,10 @@ export class NodeDaemon {
     this.#checkDue = true;
   }
 
-  /** A config with a field of a wrong type is refused, because the daemon cannot know what it means. */
+  /** Reads a MachineConfig. Refuses one with a field of a wrong type, because the daemon cannot know what it means. */
   async #read(name: string, signal: AbortSignal): Promise<ReadConfig> {
     const { client, configs = client } = this.#options;
-    // The refusal below names the malformed field.
+    // The client reports nothing, because the refusal below names the malformed field.
     const conforming = conformingClient(configs, () => undefined);
     try {
       const config = await conforming.resource(machineConfigs).get(name, { signal });
@@ -330,7 +330,7 @@ export class NodeDaemon {
       this.#drift = drift;
       return;
     }
-    // Finds content that cannot be read before anything is written.
+    // Content that cannot be read fails here, before the daemon writes anything.
     await resolveWanted(host.disk, to);
     const actions = carriedOut(postActions(diffConfigs(from, to), policy));
     const commandLine = await host.commandLine();

@@ -11,7 +11,7 @@ export type Verdict =
 export interface DaemonView {
   readonly nodeName: string;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Name of the config that the disk has completely. */
+  /** Name of the config whose files are all on the disk. */
   readonly stored?: string | undefined;
   /** Name of the config of the first boot. */
   readonly boot?: string | undefined;
@@ -20,7 +20,7 @@ export interface DaemonView {
         readonly phase: UpdatePhase;
         readonly to: string;
         readonly rebootDue: boolean;
-        /** The first boot is not complete yet, so there is no earlier config to return to. */
+        /** The first boot is not complete yet. So the node has no earlier config to return to. */
         readonly first?: boolean;
       }
     | undefined;
@@ -28,15 +28,15 @@ export interface DaemonView {
   readonly drift?: string | undefined;
   /** The force file exists: write all files again and reboot. */
   readonly forced: boolean;
-  /** The node is older than its first config, so it waits for its turn. */
+  /** The node is older than its first config, so it waits for its turn in the rollout. */
   readonly settled?: boolean;
-  /** The config that the node's pool gives to new nodes; absent: unknown; null: no pool selects the node. */
+  /** The config that the node's pool gives to new nodes. Absent: not looked up yet; null: no pool selects the node. */
   readonly first?: string | null | undefined;
   /** The check of the update from the stored config to the target. */
   readonly verdict?: Verdict | undefined;
   /** The last attempt to reach a target failed. */
   readonly failure?: { readonly target: string; readonly reason: string; readonly retryAt: number } | undefined;
-  /** Since when the daemon waits for the drain controller. */
+  /** The time at which the daemon requested the drain or the uncordon. */
   readonly askedAt?: number;
   readonly now: number;
 }
@@ -65,10 +65,10 @@ export const DRAIN_TIMEOUT_MS = 3_600_000;
 export const UNCORDON_TIMEOUT_MS = 600_000;
 /** The maximum length of a reason in an annotation. Source: constants.go. */
 const REASON_LIMIT = 2_000;
-/** Interval of the checks of a changed disk, for a repair without an event. */
+/** Interval at which the daemon checks a changed disk again. A repair of the disk may send no event. */
 const DRIFT_LOOK_MS = 60_000;
 
-/** The daemon gets no event of a new pool, or of the first render of a pool. */
+/** Interval at which the daemon looks for its pool. It gets no event for a new pool, or for the first render of a pool. */
 const FIRST_LOOK_MS = 30_000;
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
@@ -77,7 +77,7 @@ const IDLE: DaemonStep = { kind: 'idle' };
 /** Prefix of a drain request, before the name of the configuration that needs it. */
 const DRAIN = 'drain-';
 
-/** Decides the next step. Pure; called again after each step. */
+/** Decides the next step. Pure. The daemon calls it again after each step. */
 export function decide(view: DaemonView): DaemonStep {
   const { annotations, stored, boot, journal } = view;
   const desired = annotations[DesiredConfig] ?? '';
@@ -87,9 +87,10 @@ export function decide(view: DaemonView): DaemonStep {
     if (known) return unlessFailed(view, known, () => ({ kind: 'adopt', name: known }));
     return desired === '' ? begun(view) : update(view, desired);
   }
-  // A Node that was created again, or one without annotations of its daemon.
+  // The Node was created again, or it has lost the annotations of its daemon.
   if (!annotations[CurrentConfig]) return write(done(view, stored));
-  // The API server was restored to a time before the last update. All nodes find that at the same time, so each waits for its turn.
+  // The API server was restored from a backup that is older than the last update. All nodes notice it at the same time, so
+  // each reports its config and waits for its turn.
   if (isForgotten(annotations, stored)) return write({ [CurrentConfig]: stored, [DesiredConfig]: stored });
   const version = annotations[DesiredCertificates] ?? '';
   // Certificates take precedence over everything that the node may wait for: a changed disk, a refusal, a drain.
@@ -158,7 +159,7 @@ function report(view: DaemonView, state: DaemonState, reason: string, againMs: n
 
 const write = (annotations: Readonly<Record<string, string | null>>): DaemonStep => ({ kind: 'write', annotations });
 
-/** The annotations of a node that has the stored config; only those that differ. */
+/** The annotations that a node with the stored config still lacks. */
 function done({ annotations }: DaemonView, stored: string): Record<string, string | null> {
   const wanted: Record<string, string> = { [CurrentConfig]: stored, [State]: DaemonStates.Done, [Reason]: '' };
   if (!annotations[DesiredConfig]) wanted[DesiredConfig] = stored;
@@ -169,7 +170,7 @@ function done({ annotations }: DaemonView, stored: string): Record<string, strin
   return changes;
 }
 
-/** The disk has the target. The drain is undone, then the node is done. */
+/** The disk has the target. The daemon requests the uncordon, waits for it, and then reports Done. */
 function complete(view: DaemonView, stored: string): DaemonStep {
   const { annotations, askedAt, now, nodeName } = view;
   const asked = annotations[DesiredDrain] ?? '';
@@ -215,7 +216,7 @@ function begin(view: DaemonView, target: string): DaemonStep {
   return Object.keys(changes).length > 0 ? write(changes) : { kind: 'apply', target };
 }
 
-/** A node that reported why it cannot continue keeps this state until it can. */
+/** A node that is Degraded or Unreconcilable keeps this state until it can continue. */
 function working({ annotations }: DaemonView): Record<string, string> {
   const { Working, Degraded, Unreconcilable } = DaemonStates;
   const said = annotations[State] ?? '';

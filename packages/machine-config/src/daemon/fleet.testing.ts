@@ -23,9 +23,9 @@ export class PlayedHost implements DaemonHost {
   readonly actions: string[] = [];
   /** The actions on services, such as `Restart kubelet.service`. */
   readonly services: string[] = [];
-  /** Number of disk operations until the process dies at the next one. It gets no result of that one. */
+  /** Number of disk operations that succeed before the process dies. The process gets no result of the next operation. */
   left = Number.POSITIVE_INFINITY;
-  /** Whether the operation at which the process dies still takes effect. */
+  /** Whether the operation during which the process dies still takes effect. */
   done = false;
   boots = 0;
   line = 'ro quiet';

@@ -17,7 +17,7 @@ const OPEN = machineConfigCrds.map(({ spec, ...crd }) => {
 
 const VALID = { config: { ignition: { version: '3.4.0' } } };
 
-/** The malformed field on top of a valid spec. A daemon does not read the other fields of the sample. */
+/** An object that combines one malformed field with a valid spec. A daemon does not read the other fields of the sample. */
 function alone({ spec }: Record<string, unknown>, field: string): object {
   const [, root = ''] = /^spec\.(\w+)/.exec(field) ?? [];
   return root === '' ? { spec } : { spec: { ...VALID, [root]: (spec as Record<string, unknown>)[root] } };
@@ -45,13 +45,13 @@ test('a daemon whose config has any field missing, null or of another type repor
     for (const [index, { what, field, reported }] of all.entries()) {
       const { annotations = {} } = (await client.resource(nodes).get(`n${index}`)).metadata;
       const shown = [what, annotations[State], annotations[Reason], annotations[CurrentConfig]];
-      // A null text counts as an empty one, as in the original.
+      // The daemon treats a null text as an empty one, as the original does.
       if (!reported || what.endsWith(' is null')) continue;
       const named = expect.stringContaining(`MachineConfig bad-${index} is malformed: ${field} is `);
       expect(shown).toEqual([what, 'Unreconcilable', named, 'good']);
       expect(fleet.host(`n${index}`).actions).toEqual([]);
     }
-    // Rendered configs never change, so the correction has another name.
+    // Rendered configs never change, so the corrected config has another name.
     const name = `n${all.findIndex(({ reported }) => reported)}`;
     const body = { metadata: { annotations: { [DesiredConfig]: 'good' } } };
     await client.resource(nodes).patch(name, { type: 'merge', body });

@@ -2,8 +2,9 @@ import { type LabelSelector, selectorMatches } from '@mcm/api';
 import type { Change, Pod, PodDisruptionBudget } from '@mcm/kube';
 
 /**
- * The number of additional pods that a change of a budget allows.
- * @returns 0 for a change without room, and for one that the disruption controller has not processed yet: its result is another change
+ * The number of additional pods that may be evicted after a change of a budget.
+ * @returns 0 if the change allows none, or if the disruption controller has not processed it yet. Its status update is a
+ * second change.
  */
 export function budgetGivesWay(change: Change<PodDisruptionBudget>): number {
   if (change.type === 'deleted') return Number.POSITIVE_INFINITY;
@@ -19,7 +20,7 @@ export const isUnder = ({ metadata, spec }: PodDisruptionBudget, pod: Pod): bool
 
 /** Counts deletions against the known budgets, for an API server that does not enforce them. A budget has room again after its status changes. */
 export class BudgetRoom {
-  /** By the object of the cache: a changed budget is another object. */
+  /** The key is the cached object. A changed budget is a new object, so its count starts again. */
   readonly #left = new WeakMap<PodDisruptionBudget, number>();
 
   /** Whether one more pod may be deleted. If so, it reduces the room of each of its budgets by one. */

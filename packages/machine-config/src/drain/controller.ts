@@ -44,12 +44,12 @@ const CONCURRENCY = 5;
 /** When a drain counts as slow, and when as failed. It continues in both cases. Source: drain_controller.go. */
 const SLOW_MS = 600_000;
 const FAILED_MS = 3_600_000;
-/** Events start the next check. This interval is for the case that none arrives. */
+/** Usually an event starts the next check. This interval is for the case that no event arrives. */
 const LOOK_AGAIN_MS = 60_000;
 /** Maximum number of pods in an event. */
 const PODS_NAMED = 5;
 
-/** A drain in progress. After a restart of the process, only its timers start again. */
+/** A drain in progress. A new process loses only the timers of the drain. */
 interface UnderWay {
   readonly value: string;
   readonly since: number;

@@ -53,7 +53,7 @@ test('a node that a client uncordons before it is read again is drained again be
       await createNode(client, 'drain-a', false);
       await clock.advance(5_000);
       expect(await nodeNow(client)).toEqual({ unschedulable: true, answer: 'drain-a' });
-      // Without the write of the other client: one cordon and one answer.
+      // Without the write of the other client, the controller would send two writes: one cordon and one answer.
       expect(nodeWrites(world)).toBe(3);
     },
     {
@@ -136,7 +136,7 @@ test('a budget with new room retries as many pods as it has room for, and a budg
       .patch('n', { type: 'merge', body: { metadata: { annotations: { [DesiredDrain]: 'drain-a' } } } });
     await clock.advance(120_000);
     const tries = () => writes.filter((write) => write.endsWith('/eviction')).length;
-    // Between two retries at the own interval.
+    // The time is between two retries at the normal interval.
     const paced = tries();
     while (tries() === paced) await clock.advance(100);
     const before = tries();

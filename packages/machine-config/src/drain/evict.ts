@@ -2,12 +2,12 @@ import type { Attempt, DrainPod } from '@mcm/core';
 import { evictPod, isForbidden, isTooManyRequests, type KubeClient, KubeError } from '@mcm/kube';
 import { inParallel } from '../controllers/parallel.ts';
 
-/** Evictions in parallel for one node. */
+/** Number of evictions that run in parallel for one node. */
 const PARALLEL = 10;
 
 /** Options of an eviction. */
 export interface EvictOptions {
-  /** The last answer of the API server for each pod, by UID. Updated here. */
+  /** The last answer of the API server for each pod, by UID. {@link evict} updates it. */
   readonly attempts: Map<string, Attempt>;
   readonly at: Date;
   readonly signal: AbortSignal;

@@ -2,7 +2,7 @@ import type { Node } from '@mcm/kube';
 import { annotationOf } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 
-/** The request of a node's daemon. `value` is the whole annotation, and also the answer. */
+/** The request of a node's daemon. `value` is the whole annotation. The controller repeats it as its answer. */
 export interface DrainRequest {
   readonly verb: 'drain' | 'uncordon';
   readonly value: string;

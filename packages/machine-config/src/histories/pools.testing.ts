@@ -17,7 +17,7 @@ export const POOLS = ['worker', 'infra', 'edge'] as const;
 export type PoolName = (typeof POOLS)[number];
 const CUSTOM: readonly PoolName[] = ['infra', 'edge'];
 
-/** An act on pools and nodes, of a user or a fault. */
+/** An action of a user, or a fault, that affects pools and nodes. */
 export type PoolAct =
   | { readonly kind: 'change'; readonly pool: PoolName; readonly to: string }
   | { readonly kind: 'break'; readonly pool: PoolName }
@@ -50,7 +50,7 @@ export interface PoolsOptions {
   readonly broken?: (transport: Transport, world: () => PoolsWorld) => Transport;
 }
 
-/** Pools whose nodes move, with daemons, faults and a verifier. */
+/** A simulated cluster with pools and daemons, whose nodes move between pools. It injects faults and has a verifier. */
 export class PoolsWorld {
   readonly world: World;
   readonly wire: FaultyWire;
@@ -169,7 +169,7 @@ export class PoolsWorld {
     await this.client.resource(nodes).patch(name, { type: 'merge', body: { metadata: { labels } } });
   }
 
-  /** A path below a file, which no disk can have. */
+  /** Adds a path below a file, which no disk can have. */
   async break(pool: PoolName): Promise<void> {
     await this.write(pool, configOf('x', '/etc/hostname/below'));
     await this.world.clock.advance(6_000);
@@ -260,7 +260,7 @@ export class PoolsWorld {
     [host.left, host.done] = [one.steps, one.done];
   }
 
-  /** Stops the faults, but keeps the changes of users. Waits until nothing changes any more. */
+  /** Stops the faults, but keeps the changes of users. Waits until the cluster no longer changes. */
   async rest(): Promise<void> {
     this.wire.repair();
     for (const name of this.fleet.hosts.keys()) this.fleet.restart(name);

@@ -25,7 +25,7 @@ export async function unnecessaryWrites(world: PoolsWorld): Promise<readonly str
   return [...new Set(written), ...(written.length > 0 ? [] : moved), ...(await undone(world))];
 }
 
-/** The writes that the controllers would decide on now. If there are any, an event did not wake them. */
+/** The writes that the controllers would make now. If there are any, the controllers missed an event. */
 async function undone(world: PoolsWorld): Promise<readonly string[]> {
   const pools = await world.pools();
   const all = await world.nodes();

@@ -10,7 +10,7 @@ import { notRecovered, unnecessaryWrites } from './rest.testing.ts';
 
 const MINUTE = 60_000;
 
-/** The node and the body of a write to a node. */
+/** The node that a request writes, and the body of the request. */
 function nodeWriteOf({ method, path, body = '' }: TransportRequest) {
   const [, name] = /\/nodes\/([^/?]+)/.exec(path) ?? [];
   return method === 'PATCH' && name !== undefined ? { name, body } : undefined;
@@ -19,7 +19,7 @@ function nodeWriteOf({ method, path, body = '' }: TransportRequest) {
 /** Reports each write that gives a node a target that does not exist on the API server, and records the cordons. */
 function observedWrites() {
   const problems: string[] = [];
-  /** Each cordoned node, with the nodes that were cordoned already. */
+  /** Each cordoned node, with the nodes that were already cordoned at that time. */
   const cordons: string[] = [];
   const cordoned = new Set<string>();
   const broken =

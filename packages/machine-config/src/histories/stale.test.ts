@@ -5,7 +5,7 @@ import { configOf } from '../testing.ts';
 import { PoolsWorld } from './pools.testing.ts';
 import { notRecovered, unnecessaryWrites } from './rest.testing.ts';
 
-/** Rules that hold although a cache is outdated. */
+/** Rules that must hold even if a cache is outdated. */
 
 test('a node that moved to another pool gets no target of its old pool from an outdated cache', async () => {
   const world = await PoolsWorld.start({ nodes: { worker: 2, infra: 1 }, limit: 2 });

@@ -29,7 +29,7 @@ function targetOfRequest({ method, path, body }: TransportRequest): { node: stri
 const isPoolStatus = ({ method, path }: TransportRequest): boolean =>
   method === 'PATCH' && /\/machineconfigpools\/worker\/status/.test(path);
 
-/** Changes the files of three workers next to another pool, and returns the reported problems. */
+/** Changes the files of three workers, next to another pool. Returns the reported problems. */
 async function story(broken: Broken | undefined, { bad = false } = {}): Promise<readonly string[]> {
   const world = await PoolsWorld.start({ nodes: { worker: 3, infra: 1 }, single: bad, ...(broken && { broken }) });
   try {
@@ -42,7 +42,7 @@ async function story(broken: Broken | undefined, { bad = false } = {}): Promise<
   }
 }
 
-/** Sets the target of all nodes at once. */
+/** A controller that sets the target of all nodes at once. */
 const targetsAll: Broken = (transport, world) => async (request) => {
   const answer = await transport(request);
   const write = targetOfRequest(request);
@@ -51,7 +51,7 @@ const targetsAll: Broken = (transport, world) => async (request) => {
   return answer;
 };
 
-/** Respects maxUnavailable, but continues although nodes fail. */
+/** A controller that respects maxUnavailable, but continues although nodes fail. */
 const goesOn: Broken = (transport, world) => async (request) => {
   const answer = await transport(request);
   if (!isPoolStatus(request)) return answer;
@@ -62,7 +62,7 @@ const goesOn: Broken = (transport, world) => async (request) => {
   return answer;
 };
 
-/** Repeats a write every minute. */
+/** A controller that repeats a write every minute. */
 const repeats: Broken = (transport, world) => {
   const again = (request: TransportRequest): void =>
     void world().world.clock.setTimeout(() => {
@@ -80,20 +80,20 @@ const repeats: Broken = (transport, world) => {
   };
 };
 
-/** Does not set the target of one node. */
+/** A controller that does not set the target of one node. */
 const forgets: Broken = (transport) => (request) =>
   targetOfRequest(request)?.node === 'n1'
     ? transport({ ...request, method: 'GET', body: undefined } as unknown as TransportRequest)
     : transport(request);
 
-/** Loses the target of a pool. */
+/** A controller that loses the target of a pool. */
 const sleeps: Broken = (transport, world) => async (request) => {
   const answer = await transport(request);
   if (isPoolStatus(request)) world().wire.hold('machineconfigs', world().world.clock, 24 * 60 * MINUTE);
   return answer;
 };
 
-/** Sets the target of another pool. */
+/** A controller that sets the target of another pool. */
 const mixesUp: Broken = (transport, world) => async (request) => {
   const write = targetOfRequest(request);
   if (write?.node !== 'n1') return transport(request);

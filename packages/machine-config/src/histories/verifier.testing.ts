@@ -30,7 +30,7 @@ export class PoolVerifier {
   readonly #pools = new Map<string, MachineConfigPool>();
   /** The limits of each pool with their end times. */
   readonly #limits = new Map<string, { readonly value: MachineConfigPool['spec']; until: number }[]>();
-  /** When a change of pools last moved nodes between pools. */
+  /** The time of the last change of pools that moved nodes between pools. */
   #poolsChanged = Number.NEGATIVE_INFINITY;
 
   /**
@@ -65,7 +65,7 @@ export class PoolVerifier {
     for (const node of this.#nodes.values()) this.#discharge(node);
   }
 
-  /** Stores the state of a node after a restore. No controller is responsible for this change. */
+  /** Stores the state of a node after a restore, because no controller caused this change. */
   #relearn(type: string, node: Node): void {
     const { name } = node.metadata;
     this.#poolsChanged = this.#clock.now().getTime();
@@ -116,7 +116,7 @@ export class PoolVerifier {
   #reported(old: Node, node: Node, desired: string): void {
     const [pool, from] = [this.#poolOf(node), poolOfConfig(desired)];
     if (pool === from) {
-      // A drained and failed node of another pool is unavailable already, and only a new target can repair it.
+      // A node that another pool drained and that failed is unavailable already, and only a new target can repair it.
       const stranded = isFailing(old) && old.spec?.unschedulable === true;
       if (!stranded) this.#charges.set(node.metadata.name, pool);
       return;

@@ -4,14 +4,14 @@ import { isWatch } from '@mcm/kube';
 /** Failures of a write: 409, 429 or 500 without effect, or a lost answer after the effect. */
 export type WriteFailure = 'conflict' | 'throttled' | 'internal' | 'lost';
 
-/** When the controllers die: at their n-th request from now on, before it is sent, or after its effect with a lost answer. */
+/** When the controllers die: before they send their n-th request from now on, or after its effect, with a lost answer. */
 export interface Death {
   readonly requests: number;
   readonly done: boolean;
 }
 
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-/** From a decision to the arrival of its write: the client retries failed requests in this time. */
+/** The time from a decision to the arrival of its write. The client retries failed requests in this time. */
 const WRITE_MS = 15_000;
 const CODES = { conflict: 409, throttled: 429, internal: 500 } as const;
 const REASONS = { conflict: 'Conflict', throttled: 'TooManyRequests', internal: 'InternalError' } as const;
@@ -23,10 +23,10 @@ export class FaultyWire {
   #chance = 0;
   #death: Death | undefined;
   #dead = false;
-  /** Watches of these plurals deliver nothing until the promise resolves. */
+  /** Until the promise resolves, watches of these plurals deliver no events. */
   readonly #held = new Map<string, { readonly until: Promise<void>; readonly release: () => void }>();
   readonly #open = new Map<AbortController, string>();
-  /** Times without events, in virtual milliseconds since 1970. */
+  /** Periods without events, in virtual milliseconds since 1970. */
   readonly #silences: { readonly start: number; end: number | undefined }[] = [];
 
   constructor(random: Random, onDeath: () => void) {
@@ -47,7 +47,7 @@ export class FaultyWire {
     this.#dead = false;
   }
 
-  /** The caches of a kind receive no events for this time, then all of them. */
+  /** For this time, the caches of a kind receive no events. Then they receive all of them. */
   hold(plural: string, clock: Clock, ms: number): void {
     if (this.#held.has(plural)) return;
     const { promise, resolve } = Promise.withResolvers<void>();

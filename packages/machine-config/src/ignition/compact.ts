@@ -1,6 +1,9 @@
 import type { IgnitionConfig } from './versions/schema.ts';
 
-/** A config without empty objects and lists. Entries of lists stay. The config is not changed, and unchanged parts are shared. */
+/**
+ * Removes empty objects and lists from a config, but no entries of lists. The given config is not changed, and the result
+ * shares unchanged parts with it.
+ */
 export const compactIgnition = (config: IgnitionConfig): IgnitionConfig => compact(config) as IgnitionConfig;
 
 function compact(value: unknown): unknown {

@@ -55,8 +55,9 @@ const keyOf = (plan: Extract<Plan, { kind: 'list' }>, entry: unknown): string =>
 type Places = Map<string, number>;
 
 /**
- * Indexes of the newest list in a chain of merges. So a hundred merges compare each entry once, not once for each later config. A merge moves the
- * indexes to its result; those of an older list are computed again.
+ * The indexes of the newest list in a chain of merges. So a chain of a hundred merges indexes each entry once, and not once
+ * for each later config. A merge moves the indexes to its result. If an older list is merged again, its indexes are computed
+ * again.
  */
 const known = new WeakMap<object, Places>();
 
@@ -84,7 +85,7 @@ function mergeKeyed(
     const key = keyOf(plan, entry);
     const place = places.get(key);
     if (place === undefined) places.set(key, result.push(entry) - 1);
-    // The rare cases use the slow path: a key that the child has twice, or an entry that is removed.
+    // Two rare cases use the slow path: the child has a key twice, or an entry is removed.
     else if (place >= parent.length || isRemovedHeader(parent[place], entry))
       return mergeThrough(plan, parent, child, strangers);
     else result[place] = mergeValue(plan.entry, parent[place], entry);
@@ -117,11 +118,14 @@ function mergeThrough(
   return result;
 }
 
-/** A header of the child without a value removes the parent's. Only headers have `name` and `value`. */
+/**
+ * Whether the child removes a header: an entry of the child without a value removes the one of the parent. Only headers have
+ * `name` and `value`.
+ */
 const isRemovedHeader = (parent: unknown, child: unknown): boolean =>
   typeof parent === 'object' && parent !== null && 'value' in parent && !('value' in (child as object));
 
-/** Keys of the child's other lists with the same keys. Their entries replace those in this list. */
+/** Keys of the child's other lists in the same group. Their entries replace entries with the same key in this list. */
 function keysOfOthers(
   owner: Extract<Plan, { kind: 'object' }>,
   name: string,

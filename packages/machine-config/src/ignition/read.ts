@@ -35,7 +35,7 @@ const unsupported = (version: 'invalid' | 'unknown', issues: readonly Issue[] = 
     options,
   );
 
-/** The error for a config that the decoder of its version refuses. The issue names the field. */
+/** The error for a config that the decoder of its own version refuses. The issue names the field. */
 function undecodedV2(raw: unknown, version: ReadableVersion, cause: DecodeError): IgnitionError {
   const issues = [{ path: cause.path, message: cause.detail }];
   switch (decoderOfRest(raw, version)) {
@@ -100,15 +100,18 @@ function parseV3(raw: unknown, version: ReadableVersion): ParsedIgnition {
   return { version: 3, config: toCurrent(config, minor) };
 }
 
-/** Converts a valid config to the current version. In place, because it was just decoded. Source: ignition, translate.go of each version. */
+/**
+ * Converts a valid config to the current version. Changes the config itself, because the decoder just created it. Source:
+ * ignition, translate.go of each version.
+ */
 function toCurrent(config: IgnitionConfig, minor: number): IgnitionConfig {
   config.ignition.version = IGNITION_VERSION;
   for (const { partitions = [] } of config.storage?.disks ?? []) {
-    // A number of 0 means none, and is not written.
+    // The number 0 means that no number is set, so it is not written.
     for (const partition of partitions) if (partition.number === 0) delete partition.number;
   }
   if (minor >= 3) return config;
-  // Texts that were required before 3.3 are written, even if empty.
+  // Texts that were required before 3.3 are written even if they are empty.
   for (const link of config.storage?.links ?? []) link.target ??= '';
   for (const { clevis } of config.storage?.luks ?? []) {
     if (clevis?.custom) clevis.custom = { config: '', pin: '', ...clevis.custom };
@@ -129,7 +132,10 @@ function parseV2(raw: unknown, version: ReadableVersion): ParsedIgnition {
   return { version: 2, config: toCurrentV2(config, version.minor) };
 }
 
-/** The same for version 2: fields that were required before 2.2 are written. In place. Source: translate.go of each version. */
+/**
+ * Converts a config of version 2 in the same way: writes the fields that were required before 2.2. Changes the config
+ * itself. Source: translate.go of each version.
+ */
 function toCurrentV2(config: IgnitionV2, minor: number): IgnitionV2 {
   config.ignition.version = '2.2.0';
   if (minor >= 2) return config;

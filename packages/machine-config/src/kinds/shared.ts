@@ -2,7 +2,7 @@ import { type LabelSelector, labelSelectorSchema } from '@mcm/api';
 import { CONDITION_FIELDS, crd, int64, optional, text } from '@mcm/api/crd';
 import * as z from 'zod';
 
-/** A label selector with an own description. */
+/** A label selector with a description for its field. */
 export const selector = (description: string): z.ZodType<LabelSelector, LabelSelector> =>
   crd(labelSelectorSchema, { description, 'x-kubernetes-map-type': 'atomic' });
 

@@ -15,7 +15,7 @@ export function kubeletConfOf(config: MachineConfig): string | undefined {
   return file && decodeContents(file.contents?.source, file.contents?.compression).toString('utf8');
 }
 
-/** Report interval of workers, by latency profile. */
+/** Interval at which a worker reports its status, by latency profile. */
 const FREQUENCIES: Readonly<Record<string, string>> = {
   '': '10s',
   Default: '10s',
@@ -23,7 +23,7 @@ const FREQUENCIES: Readonly<Record<string, string>> = {
   LowUpdateSlowReaction: '1m0s',
 };
 
-/** The report interval for a latency profile. @throws KubeletConfigError for an unknown one */
+/** The status report interval for a latency profile. @throws KubeletConfigError for an unknown one */
 export function reportFrequency(profile: string): string {
   const frequency = FREQUENCIES[profile];
   if (frequency !== undefined) return frequency;
@@ -32,8 +32,9 @@ export function reportFrequency(profile: string): string {
 }
 
 /**
- * The base for the settings of users: the kubelet.conf of the templates for the role of a pool. It has the feature gates and TLS
- * settings of the cluster. It never comes from a rendered config, which contains the settings of users already.
+ * The base for the settings of users. It is the kubelet.conf from the templates for the role of a pool, with the feature
+ * gates and TLS settings of the cluster. A rendered config is not used as the base, because it already contains settings of
+ * users.
  * @throws KubeletConfigError, TemplateError
  */
 export function baseKubeletConfiguration(
@@ -53,7 +54,7 @@ export function baseKubeletConfiguration(
   return { ...base, featureGates: { ...((base.featureGates as object | undefined) ?? {}), ...featureGates } };
 }
 
-/** Adds the report interval of a worker. An unknown profile is ignored. */
+/** Adds the status report interval of a worker. An unknown profile is ignored. */
 export function withLatency(
   base: KubeletConfiguration,
   role: string,

@@ -7,7 +7,10 @@ export class KubeletConfigurationError extends Error {
   override readonly name = 'KubeletConfigurationError';
 }
 
-/** The set fields of a KubeletConfiguration: known fields, without zero values except those of optional fields. */
+/**
+ * The fields of a KubeletConfiguration that are set: known fields without zero values. Zero values of optional fields are
+ * kept.
+ */
 export type KubeletConfiguration = Readonly<Record<string, unknown>>;
 
 type Raw = Readonly<Record<string, unknown>>;
@@ -34,7 +37,7 @@ function decodeFields(fields: Fields, raw: Raw, path: string): Record<string, un
   return result;
 }
 
-/** The value; undefined for a value that counts as absent. */
+/** Decodes a value. The result is undefined for a value that counts as absent. */
 function decodeField(type: FieldType, value: unknown, path: string): unknown {
   if (type instanceof Entries) return decodeEntries(type, value, path);
   if (typeof type === 'object') {
@@ -88,7 +91,7 @@ function decodeEntries({ fields, zeros }: Entries, value: unknown, path: string)
   });
 }
 
-/** In the form that Kubernetes writes: `500m` for `0.5`. */
+/** Returns a quantity in the form that Kubernetes writes: `500m` for `0.5`. */
 function decodeQuantity(value: unknown, path: string): string {
   const parsed = typeof value === 'string' || typeof value === 'number' ? parseQuantity(value) : undefined;
   return parsed === undefined ? wrong(path, 'a quantity', value) : formatQuantity(parsed);
@@ -112,8 +115,9 @@ function wrong(path: string, wanted: string, value: unknown): never {
 const isZero = (value: unknown): boolean => value === 0 || value === false || value === '' || value === '0s';
 
 /**
- * Merges a user's settings into the base: set values replace, maps are merged by key, objects by field. A zero value replaces only an absent one,
- * because the original does not distinguish it from an absent value. Source: imdario/mergo v0.3.16, WithOverride.
+ * Merges a user's settings into the base: set values replace, maps are merged by key, objects by field. A zero value of the
+ * user is written only if the base has no value, because the original cannot distinguish it from an absent value. Source:
+ * imdario/mergo v0.3.16, WithOverride.
  */
 export const overlayKubelet = (base: KubeletConfiguration, user: KubeletConfiguration): KubeletConfiguration =>
   overlayFields(KUBELET_FIELDS, base, user);

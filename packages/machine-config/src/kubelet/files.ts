@@ -15,7 +15,7 @@ import { KubeletConfigError } from './validate.ts';
 const SIZING_PATH = '/etc/node-sizing-enabled.env';
 const LOGGING_PATH = '/etc/systemd/system/kubelet.service.d/20-logging.conf';
 
-/** Fields of the user's systemReserved that are written to an own file. */
+/** Fields of the user's systemReserved that are written to a separate file. */
 const SIZED = {
   memory: 'SYSTEM_RESERVED_MEMORY',
   cpu: 'SYSTEM_RESERVED_CPU',
@@ -95,7 +95,7 @@ function withExceptions(merged: KubeletConfiguration, user: KubeletConfiguration
   const enforces = enforced.some((name) => RESERVED.includes(name));
   if (enforced.length > 0 && !enforces && user.systemReservedCgroup === undefined) delete result.systemReservedCgroup;
   if (result.reservedSystemCPUs === undefined) return result;
-  // With reserved CPUs there is no control group to enforce.
+  // If CPUs are reserved, the kubelet has no control group to enforce.
   delete result.systemReservedCgroup;
   const rest = listOf(result.enforceNodeAllocatable).filter((name) => !RESERVED.includes(name));
   return { ...result, enforceNodeAllocatable: rest.includes('pods') ? rest : ['pods', ...rest] };

@@ -4,13 +4,13 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { NodeConfigError } from '../node-config/error.ts';
 import { decodeKubelet, type KubeletConfiguration, KubeletConfigurationError } from './configuration.ts';
 
-/** Why a KubeletConfig is refused, for its condition. A retry has the same result. */
+/** A KubeletConfig is refused. Its condition shows the message. A retry has the same result. */
 export class KubeletConfigError extends NodeConfigError {
   override readonly name: string = 'KubeletConfigError';
 }
 
 const MAX_LOG_LEVEL = 10;
-/** Settings that belong to the cluster. Another value on one node would remove the node from the cluster. */
+/** Settings that must be equal in the whole cluster. A node with another value could not work with the cluster. */
 const FORBIDDEN = ['cgroupDriver', 'clusterDNS', 'clusterDomain', 'featureGates', 'failSwapOn'];
 
 /** Formats a value as Go does. */
@@ -63,7 +63,7 @@ function forbid(field: string, value: unknown): never {
 
 const MASTER_LABEL = 'node-role.kubernetes.io/master';
 
-/** Whether the nodes of a pool run the control plane, by the pool's name or its selector. */
+/** Whether the nodes of a pool run the control plane. The pool's name or its selector shows it. */
 export function isControlPlanePool({ metadata, spec }: MachineConfigPool): boolean {
   if (metadata.name === MASTER_POOL || metadata.name === ARBITER_POOL) return true;
   const { matchLabels = {}, matchExpressions = [] } = spec?.nodeSelector ?? {};

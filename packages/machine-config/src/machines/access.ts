@@ -1,7 +1,10 @@
 import type { Informer, KubeError, KubeObject } from '@mcm/kube';
 import { refusalText } from '../conditions/forbidden.ts';
 
-/** Whether the controller may read machines. A missing permission blocks only the pools over machines, which report it. */
+/**
+ * Whether the controller may read machines. A missing permission blocks only the pools that refer to machines, and these
+ * pools report it.
+ */
 export class MachineAccess {
   readonly #refused = new Map<string, string>();
   readonly #listeners: (() => void)[] = [];
@@ -16,7 +19,7 @@ export class MachineAccess {
     this.#listeners.push(listener);
   }
 
-  /** Records the result of a request for a resource. */
+  /** Returns a function that records the result of a request for a resource. */
   readonly noteOf =
     (resource: string) =>
     (refused: KubeError | undefined): void => {
@@ -29,7 +32,7 @@ export class MachineAccess {
   /** Whether a request for the resource was refused. */
   isRefused = (resource: string): boolean => this.#refused.has(resource);
 
-  /** Returns the informer, without a wait for one whose resource was refused. */
+  /** Returns the informer. Callers do not wait for it if its resource was refused. */
   unlessRefused<T extends KubeObject>(informer: Informer<T>): Informer<T> {
     const refused = Promise.withResolvers<void>();
     const { isRefused } = this;
@@ -46,7 +49,7 @@ export class MachineAccess {
       },
       whenSynced: (signal) => Promise.race([informer.whenSynced(signal), refused.promise]),
       onChange: (handler) => informer.onChange(handler),
-      // Pools over machines read the refusal themselves.
+      // Pools that refer to machines read the refusal themselves.
       refused: undefined,
       onRefused: () => () => undefined,
       get doubted() {

@@ -28,7 +28,10 @@ import { referencesOf } from '../server/machines.ts';
 import { type MachineCaches, machineFleet, nodeNameOf } from './fleet.ts';
 import { hasApplied } from './replace.ts';
 
-/** How long a machine counts as updating. The time is limited so that a machine that fails meanwhile is still replaced. */
+/**
+ * How long a machine counts as updating. The time is limited so that a machine that fails during the update is still
+ * replaced.
+ */
 const UPDATE_MS = 3_600_000;
 /** The time is renewed when less than this is left. */
 const RENEW_MS = 1_200_000;
@@ -59,7 +62,7 @@ export function planCompanion(machine: Machine, node: Node | undefined, now: num
   set(changes, annotations, ConfigAnnotations.ConfigState, state === '' ? null : state);
   const until = Date.parse(annotations[ConfigAnnotations.UpdateInProgressUntil] ?? '');
   const left = Number.isNaN(until) ? 0 : until - now;
-  // An unreachable node does not renew its time. When the time is over, its machine is replaced.
+  // The time of an unreachable node is not renewed. After its end, the machine is replaced.
   const renews = working && left < RENEW_MS && (Number.isNaN(until) || isReady(node));
   if (!working) set(changes, annotations, ConfigAnnotations.UpdateInProgressUntil, null);
   else if (renews) changes[ConfigAnnotations.UpdateInProgressUntil] = new Date(now + UPDATE_MS).toISOString();
@@ -90,7 +93,10 @@ function set(
   if ((has[key] ?? null) !== value) changes[key] = value;
 }
 
-/** A machine that cannot be updated is deleted first at a scale-in. The priority of a machine that is marked for deletion is not changed. */
+/**
+ * Sets the deletion priority so that a scale-in first deletes a machine that cannot be updated. The priority of a machine
+ * that is marked for deletion is not changed.
+ */
 function prefer(changes: Record<string, string | null>, has: Record<string, string>, first: boolean): void {
   const ours = has[ConfigAnnotations.PriorityLowered] !== undefined;
   const marked = has[Annotations.MarkedForDeletionTime] !== undefined;
@@ -105,13 +111,13 @@ function prefer(changes: Record<string, string | null>, has: Record<string, stri
   }
   if (!ours) return;
   changes[ConfigAnnotations.PriorityLowered] = null;
-  // A client that marked the machine for deletion or set another priority has precedence.
+  // If a client marked the machine for deletion or set another priority, the client has precedence.
   if (!marked && rank === lowered) changes[Annotations.Priority] = normal;
 }
 
 /**
- * Keeps the autoscaler from removing a node during its update. The annotation of another client stays. mcm also sets it, for rollouts and preserved
- * machines, and removes it although an update still needs it.
+ * Prevents the autoscaler from removing a node during its update. An annotation of another client stays. mcm also sets this
+ * annotation, for rollouts and preserved machines, and may remove it while an update still needs it.
  */
 function keepFromAutoscaler(node: Node, working: boolean): Changes {
   const { annotations = {} } = node.metadata;
@@ -129,7 +135,7 @@ function keepFromAutoscaler(node: Node, working: boolean): Changes {
   return { [Annotations.ScaleDownDisabled]: 'true', [ConfigAnnotations.ScaleDownDisabledByUs]: 'true' };
 }
 
-/** Keeps the annotations for mcm and the autoscaler up to date for the nodes of pools over machines. */
+/** Keeps the annotations for mcm and the autoscaler up to date, for all nodes of pools that refer to machines. */
 export function createCompanionController(context: ConfigContext, own: MachineCaches): Controller {
   const { caches, clock, random, log, metrics, client, target = client } = context;
   const fleet = machineFleet(own);
@@ -176,7 +182,8 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     return found.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
   });
   controller.watch(caches.nodes, (change) => {
-    // A node that is Ready again after a reboot renews its time. When mcm removes its annotation, an update may still need it.
+    // The facts whose change wakes the controller. A node that is Ready after a reboot renews its time. If mcm removes its
+    // annotation, an update may still need it.
     const facts = (node: Node) =>
       [NodeAnnotations.State, Annotations.ScaleDownDisabled]
         .map((key) => annotationOf(node, key))

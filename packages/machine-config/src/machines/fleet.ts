@@ -28,7 +28,7 @@ export interface MachineCaches {
   readonly machines: Informer<Machine>;
   readonly sets: Informer<MachineSet>;
   readonly deployments: Informer<MachineDeployment>;
-  /** Whether the controller may read them. */
+  /** Whether the controller may read the machines and their owners. */
   readonly access: MachineAccess;
 }
 
@@ -39,7 +39,7 @@ const OWNER = 'owner';
 const NODE = 'node';
 const ownerTerms = (object: KubeObject): readonly string[] => [controllerOf(object)?.uid ?? []].flat();
 
-/** The caches for pools over machines. */
+/** The caches of machines, for pools that refer to machines. */
 export function createMachineCaches(client: KubeClient, runtime: InformerRuntime): MachineCaches {
   const access = new MachineAccess();
   const live = <T extends KubeObject>(kind: ResourceDefinition<T>, indexes: InformerOptions<T>['indexes']) =>
@@ -61,7 +61,7 @@ export function createMachineCaches(client: KubeClient, runtime: InformerRuntime
 export interface MachineFleet {
   /** Undefined if the object does not exist. */
   resolve(ref: MachineRef): ResolvedRef | undefined;
-  /** Machines that name this node; several while one replaces another with the same name. */
+  /** Machines that name this node. There are several while one machine replaces another with the same node name. */
   machinesOf(nodeName: string): readonly Machine[];
   /** Pools with a reference to the machine. */
   poolsOf(machine: Machine, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[];
@@ -104,7 +104,7 @@ export const machineFleet = ({ machines: all, sets, deployments }: MachineCaches
     deployment: (key) => deployments.store.get(key),
   });
 
-/** The same for lists, for a single lookup. */
+/** A fleet from lists, for a single lookup. */
 export function listedFleet(lists: {
   readonly machines: readonly Machine[];
   readonly sets: readonly MachineSet[];
@@ -157,7 +157,7 @@ function fleetOf(source: FleetSource): MachineFleet {
   };
 }
 
-/** The pools that contain a node by a reference to its machine. If there are none, node selectors decide. */
+/** The pools that contain a node because they refer to its machine. If there are none, node selectors decide. */
 export type ClaimsOf = (node: Node) => readonly MachineConfigPool[];
 
 /** {@link ClaimsOf} of a fleet. */

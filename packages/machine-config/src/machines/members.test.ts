@@ -8,7 +8,7 @@ import { planPool } from '../pool/plan.ts';
 import { poolSnapshot } from '../pool/snapshot.ts';
 import { listedFleet } from './fleet.ts';
 
-/** The effect of machines on the slots of a rollout. */
+/** Which slots of a rollout machines take. */
 
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const at = { [CurrentConfig]: 'V0', [DesiredConfig]: 'V0', [State]: 'Done' };

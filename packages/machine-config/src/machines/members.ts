@@ -16,9 +16,9 @@ export interface PoolMembers {
   readonly machines: readonly Machine[];
   /** Machines by the name of their node. */
   readonly machineOf: ReadonlyMap<string, Machine>;
-  /** Some reference leads to no object. */
+  /** Whether an object of at least one reference does not exist. */
   readonly unresolved: boolean;
-  /** Slots of maxUnavailable for machines that no node counts for. */
+  /** Slots of maxUnavailable for machines whose nodes do not count as unavailable. */
   readonly reserved: number;
   /** The number of wanted machines, an upper limit for unavailable nodes. */
   readonly replicas: number;
@@ -31,7 +31,7 @@ export interface PoolMembers {
 
 const AWAY = new Set(['', 'Pending', 'Unknown', 'Failed', 'Terminating', 'CrashLoopBackOff']);
 /**
- * Finds nodes and machines of a pool over machines. A machine of two pools belongs to neither.
+ * Finds nodes and machines of a pool that refers to machines. A machine of two pools belongs to neither.
  * @param nodeOf the node of a name
  * @returns undefined for a pool that selects nodes
  */
@@ -57,7 +57,8 @@ export function membersOf(
     }
     const node = nodeNameOf(machine) === '' ? undefined : nodeOf(nodeNameOf(machine));
     if (node) {
-      // While one machine replaces another with the same name, the node belongs to the one that stays.
+      // While one machine replaces another with the same node name, the node belongs to the machine that is not being
+      // deleted.
       const other = machineOf.get(node.metadata.name);
       if (!other) nodes.push(node);
       if (!other?.metadata.deletionTimestamp || !machine.metadata.deletionTimestamp) {
@@ -120,10 +121,12 @@ export function memberStatus(
   };
 }
 
-/** The condition for the references of a pool. */
+/** The condition that reports the references of a pool. */
 export type MemberCondition = Extract<WantedCondition, { type: 'MachineRefResolved' }>;
 
-/** Checks that all references lead to objects with allowed templates, and that every machine belongs to one pool. */
+/**
+ * Checks that all referenced objects exist, that their templates are allowed, and that every machine belongs to one pool.
+ */
 export function memberCondition({ refs, problems, refused }: PoolMembers): MemberCondition {
   const type = PoolConditions.MachineRefResolved;
   const missing = refs.filter(({ found }) => !found).map(({ ref }) => `${ref.kind} ${ref.namespace}/${ref.name}`);

@@ -36,7 +36,7 @@ export function evaluateStrategy(
   const known = conditionOf(pool.status?.conditions, type);
   const ended = known && { condition: { type, status: 'False' as const } };
   if (updateStrategy === 'Replace') {
-    // Certificates are written to running machines, so a rotation replaces none.
+    // Certificates are written to running machines, so their rotation replaces no machine.
     if (!pool.spec?.paused && onlyCertificatesWait(nodes, targetOf(pool), machineConfig)) {
       return { replaces: false, ...ended };
     }
@@ -70,7 +70,7 @@ export function evaluateStrategy(
 const isRefused = (node: Node, pool: MachineConfigPool): boolean =>
   isTargeted(node, pool) && annotationOf(node, NodeAnnotations.State) === DaemonStates.Unreconcilable;
 
-/** Whether some nodes have another config than the target, and all of these differ only by certificates. */
+/** Whether some nodes do not have the target, and their configs differ from it only by certificates. */
 function onlyCertificatesWait(nodes: readonly Node[], target: string, machineConfig: FindConfig): boolean {
   const waiting = nodes.filter((node) => !isAt(node, target));
   const names = new Set(waiting.map((node) => annotationOf(node, NodeAnnotations.CurrentConfig)));
@@ -86,7 +86,7 @@ function isSameButCertificates(name: string, target: string, machineConfig: Find
   return old !== undefined && wanted !== undefined && differOnlyByCertificates(old, wanted);
 }
 
-/** A change of a MachineDeployment: of its template, which makes MCM roll it out, or of its pause. */
+/** A change of a MachineDeployment: of its template, which makes mcm roll it out, or of its pause. */
 export interface DeploymentWrite {
   readonly namespace: string;
   readonly name: string;
@@ -98,9 +98,9 @@ export interface DeploymentWrite {
 }
 
 /**
- * The writes to the deployments of a pool whose machines are replaced: the target in the template, and the pool's pause. A set without a deployment
- * replaces nothing: its machines get the target after a user deletes them.
- * @param closed Windows or freezes of the pool forbid a rollout to begin
+ * The writes to the deployments of a pool whose machines are replaced: the target in the template, and the pool's pause. A
+ * set without a deployment replaces no machine. Its machines get the target when a user deletes them.
+ * @param closed whether windows or freezes of the pool forbid the start of a rollout
  */
 export function deploymentWrites(
   pool: MachineConfigPool,
@@ -118,8 +118,8 @@ export function deploymentWrites(
     if (!deployment) return [];
     const { [TemplateConfig]: has, [TemplateSince]: done } = deployment.spec.template.metadata?.annotations ?? {};
     const others = nodes.some((node) => !isAt(node, target));
-    // Machines that were created before the target and have its content need no replacement. Machines that were created for this target and changed
-    // in place since then do, so the rollout gets a new time.
+    // Machines that were created before the target and have its content need no replacement. Machines that were created for
+    // this target and then changed in place need one, so the rollout gets a new time.
     const same = has !== undefined && isSameButCertificates(has, target, machineConfig);
     const other = same ? others && since !== undefined && since !== done : has !== undefined || others;
     const due = !paused && !closed && other && !keepsMachines(deployment);
@@ -148,8 +148,8 @@ function writeOf(
 type Marks = Readonly<Record<string, string | null>>;
 
 /**
- * The annotation that makes the rollout wait until new machines have applied their configuration. Machines that have applied one are marked first.
- * Otherwise the rollout would treat them as idle.
+ * The annotation that makes the rollout wait until new machines have applied their configuration. Machines that have applied
+ * one are marked first. Without the mark, the rollout would treat them as idle.
  */
 function awaitMark(
   pool: string,
@@ -171,12 +171,13 @@ export const hasApplied = ({ metadata: { annotations = {} } }: Machine): boolean
   annotations[ConfigAnnotations.ConfigApplied] === TRUE_LOWER;
 
 /**
- * Whether mcm updates the deployment in place. Then a new template does not change the config of its nodes, and only the pool may set their target.
+ * Whether mcm updates the deployment in place. A new template does not change the config of such nodes, so only the pool may
+ * set their target.
  */
 export const keepsMachines = ({ spec }: MachineDeployment): boolean => spec.strategy?.type === 'InPlaceUpdate';
 
 /**
- * Reverts the changes of a pool to deployments:
+ * Reverts the changes that a pool made to deployments:
  * - its pause, if it replaces no machine,
  * - its annotation, if it no longer refers to the deployment.
  * @param still uids of deployments that the pool refers to
@@ -211,7 +212,9 @@ function pauseOf(
   return { marks: mark(null), spec: is ? { paused: false } : undefined };
 }
 
-/** A node without a config gets its first one soon, unless it is older than the pool. */
+/**
+ * Whether a node has the target. A node without a config gets its first one soon, unless the node is older than the pool.
+ */
 const isAt = (node: Node, target: string): boolean => {
   const current = annotationOf(node, NodeAnnotations.CurrentConfig);
   return current === '' ? !awaitsConfig(node) : current === target;

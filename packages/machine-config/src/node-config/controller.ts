@@ -49,7 +49,7 @@ export function createNodeConfigController<T extends NodeConfig>(
 ): Controller {
   const { caches, clock, random, log, metrics } = context;
   const reconcile = (key: Key) => sync(context, room, options, key);
-  // One at a time, because the name of an object depends on the names of the others.
+  // Objects are processed one at a time, because the name of a MachineConfig depends on the names of the others.
   const controller = createController({
     name: room.name,
     concurrency: 1,
@@ -103,9 +103,10 @@ async function sync<T extends NodeConfig>(
   });
   const isGoing = config.metadata.deletionTimestamp !== undefined;
   if (!isGoing) await carryOut(context, room, config, plan);
-  // Outdated MachineConfigs are deleted last, because their content is in force until then.
+  // Outdated MachineConfigs are deleted last, because nodes use their content until then.
   await removeAll(context, plan.remove, stored);
-  // The MachineConfig is deleted before its finalizer, so that a crash in between only repeats the deletion.
+  // The MachineConfig is deleted before its finalizer is removed. After a crash between the two, only the deletion is
+  // repeated.
   if (isGoing) await writeObject(context, room, config, plan);
   const { error, verdict = {} } = plan;
   if (verdict.ignored !== undefined && !isIgnoredReported(config, verdict.ignored)) {
@@ -133,7 +134,7 @@ async function carryOut<T extends NodeConfig>(
   if (plan.verdict) await writeVerdict(context, room, newest, plan.verdict);
 }
 
-/** Deletes the objects of the plan. A name that is not in the cache may come from a create whose answer was lost. */
+/** Deletes the objects of the plan. A name may be missing from the cache, because the answer of its create was lost. */
 async function removeAll(
   { client }: ConfigContext,
   names: readonly string[],
@@ -158,7 +159,7 @@ async function writeObject<T extends NodeConfig>(
     metadata: { resourceVersion, annotations, finalizers },
   };
   const answer = await ignoreNotFound(client.resource(definition).patch(name, { type: 'merge', body }));
-  // Without finalizers an object that is being deleted is gone. The cache must not store its last state.
+  // An object that is being deleted is gone when its last finalizer is removed. The cache must not store its last state.
   const gone = config.metadata.deletionTimestamp !== undefined && finalizers?.length === 0;
   if (answer && !gone) informer.recordWrite(answer);
   return answer ?? config;

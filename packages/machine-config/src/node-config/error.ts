@@ -1,7 +1,7 @@
-/** Why a KubeletConfig or ContainerRuntimeConfig is refused, for its condition. A retry has the same result. */
+/** A KubeletConfig or ContainerRuntimeConfig is refused. Its condition shows the message. A retry has the same result. */
 export class NodeConfigError extends Error {
   override readonly name: string = 'NodeConfigError';
-  /** How the user can fix it, if the message does not say it. */
+  /** How the user can fix it, if the message does not contain the fix. */
   readonly hint: string | undefined;
 
   constructor(message: string, options?: ErrorOptions & { readonly hint?: string | undefined }) {

@@ -17,13 +17,13 @@ export interface NodeConfigInput {
   readonly cluster: ClusterSettings;
 }
 
-/** The differences of the names. */
+/** The differences between the names of the two kinds. */
 export interface NodeConfigNaming {
   /** `kubelet`: the MachineConfigs are `99-<pool>-generated-kubelet`. */
   readonly part: 'kubelet' | 'containerruntime';
   /** The name of the kind in messages. */
   readonly noun: string;
-  /** Names by older controllers. */
+  /** Names that older controllers used. */
   readonly formerNames: (pool: MachineConfigPool) => readonly string[];
 }
 
@@ -31,7 +31,7 @@ export interface NodeConfigNaming {
 export interface NodeConfigKind<T extends NodeConfig> {
   readonly kind: T['kind'];
   readonly naming: NodeConfigNaming;
-  /** The name of an object without a pool in messages. */
+  /** The text that names an object for which no pool is known, in messages. */
   readonly noPool: (config: T) => string;
   /** Unknown fields, one sentence each. The other fields are applied. */
   readonly unknown: (config: T) => readonly string[];

@@ -4,7 +4,7 @@ import { checkSelector, SelectorError, selects } from '../kinds/selectors.ts';
 import { NodeConfigError } from './error.ts';
 import type { NodeConfig, NodeConfigNaming } from './kind.ts';
 
-/** Suffixes are one digit, because names are sorted by bytes and the newest must be the last one. */
+/** Suffixes have one digit. Names are sorted by bytes, and the newest name must be the last one. */
 const MAX_SUFFIX = 9;
 
 /** Name of the MachineConfig of a pool. */
@@ -27,8 +27,9 @@ function suffixMap({ metadata }: NodeConfig): Readonly<Record<string, string>> {
 }
 
 /**
- * The suffix of an object for a pool, if it has one. The original has one suffix for all pools of an object, so that one object may overwrite the
- * MachineConfig of another. It counts for pools that are not in our annotation.
+ * The suffix of an object for a pool, if it has one. The original has one suffix for all pools of an object, so one object
+ * may overwrite the MachineConfig of another. The suffix of the original applies to pools that are missing from our
+ * annotation.
  */
 export function suffixOf(config: NodeConfig, pool: string): string | undefined {
   const suffixes = suffixMap(config);
@@ -49,7 +50,7 @@ export function withSuffixFor(config: NodeConfig, pool: string, suffix: string):
   };
 }
 
-/** Input of the naming. */
+/** The input from which the name of a MachineConfig is computed. */
 export interface NamingInput {
   readonly naming: NodeConfigNaming;
   readonly pool: MachineConfigPool;
@@ -63,7 +64,7 @@ export interface NamingInput {
 export interface NodeConfigName {
   readonly name: string;
   readonly suffix: string;
-  /** A MachineConfig with a name by older controllers, to be replaced. */
+  /** The MachineConfig under a name of older controllers, which the new one replaces. */
   readonly former?: string | undefined;
 }
 
@@ -107,7 +108,7 @@ function isNewest(config: NodeConfig, rivals: readonly NodeConfig[]): boolean {
   return rivals.every(({ metadata }) => Date.parse(metadata.creationTimestamp) <= born);
 }
 
-/** The finalizers contain the names of the generated MachineConfigs. */
+/** Finds the suffix in the finalizers, which contain the names of the generated MachineConfigs. */
 function fromFinalizers({ naming, config, pool, exists }: NamingInput): string | undefined {
   const base = baseName(naming, pool);
   const suffixes = (config.metadata.finalizers ?? []).flatMap((name) => {

@@ -42,7 +42,7 @@ export interface NodeConfigPlan {
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];
   readonly remove: readonly string[];
-  /** New annotations and finalizers; absent if they are correct. */
+  /** New annotations and finalizers; absent if the stored ones are correct. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly finalizers?: readonly string[] | undefined;
   /** A result to be written. */
@@ -79,16 +79,16 @@ export function planNodeConfig<T extends NodeConfig>(
   }
 }
 
-/** Deletes one MachineConfig in each call, in the order of the finalizers, and the object last. */
+/** Deletes one MachineConfig in each call, in the order of the finalizers. The object is deleted last. */
 function takeDown({ metadata }: NodeConfig): NodeConfigPlan {
   const [first, ...rest] = metadata.finalizers ?? [];
   return first === undefined ? NOTHING : { ...NOTHING, remove: [first], finalizers: rest };
 }
 
-/** A failed naming. The original reports it with other words. */
+/** No name is left for the MachineConfig. The original reports this with other words. */
 class NamingFailure extends NodeConfigError {}
 
-/** Processes the pools of an object in order. Results before a failure stay. */
+/** Processes the pools of an object in order. If one pool fails, the results of earlier pools stay. */
 class Work<T extends NodeConfig> {
   readonly names: string[] = [];
   readonly #kind: NodeConfigKind<T>;
@@ -177,7 +177,7 @@ class Work<T extends NodeConfig> {
     return { apiVersion: API_VERSION, kind: 'MachineConfig', metadata: metadata as MachineConfig['metadata'], spec };
   }
 
-  /** Stores the suffix as annotation and the name as finalizer. Finalizers in older forms are removed. */
+  /** Stores the suffix as an annotation and the name as a finalizer. Finalizers in older forms are removed. */
   #remember(pool: string, suffix: string, name: string): void {
     const { metadata } = this.#config;
     const wanted = withSuffixFor(this.#config, pool, suffix);
@@ -208,9 +208,9 @@ const ownerOf = (kind: string, { metadata }: NodeConfig): OwnerReference => ({
 });
 
 /**
- * MachineConfigs that another version of this controller generated and that no object needs. Without a version in its annotation, a MachineConfig
- * belongs to a user. One that another object owns is generated again by its owner; a deletion would render its pools without the user's settings for
- * a moment.
+ * Finds MachineConfigs that another version of this controller generated and that no object needs. A MachineConfig without a
+ * version in its annotation belongs to a user. If another object owns the MachineConfig, that object generates it again. A
+ * deletion would remove the user's settings from the pools for a moment.
  */
 function leftOver<T extends NodeConfig>(
   { naming }: NodeConfigKind<T>,

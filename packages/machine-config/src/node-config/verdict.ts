@@ -7,11 +7,11 @@ import type { NodeConfigVerdict } from './plan.ts';
 type Reported = Pick<NodeConfig, 'metadata' | 'status'>;
 const { UnknownFields, Success, Failure } = KubeletConditions;
 
-/** Whether the status of this generation contains the result already. A second write would change nothing. */
+/** Whether the status already contains the result for this generation. A second write would change nothing. */
 export const isVerdictReported = (config: Reported, verdict: NodeConfigVerdict): boolean =>
   isProblemReported(config, verdict.problem) && isIgnoredReported(config, verdict.ignored);
 
-/** Whether the status of this generation contains the problem, or the absence of one. */
+/** Whether the status for this generation contains the problem. For undefined: whether it contains no problem. */
 export function isProblemReported({ metadata, status }: Reported, problem: string | undefined): boolean {
   const last = status?.conditions?.at(-1);
   const reported =

@@ -9,7 +9,7 @@ interface Line {
   readonly text: string;
 }
 
-/** The shortest list of changes between two lists of lines, by their longest common subsequence. */
+/** The shortest list of changes between two lists of lines. Uses their longest common subsequence. */
 function compare(old: readonly string[], now: readonly string[]): readonly Line[] {
   const width = now.length + 1;
   const common = new Uint32Array((old.length + 1) * width);
@@ -36,7 +36,7 @@ function compare(old: readonly string[], now: readonly string[]): readonly Line[
   return lines;
 }
 
-/** Longer files are compared as a whole, because the table of a comparison would need too much memory. */
+/** A longer file is shown as completely changed, because the table of the comparison would need too much memory. */
 const MOST = 4000;
 
 function changesOf(old: readonly string[], now: readonly string[]): readonly string[] {

@@ -71,7 +71,7 @@ const builtIn = (name: string): MachineConfigPool =>
     spec: { machineConfigSelector: { matchLabels: { [ConfigLabels.Role]: name } } },
   }) as MachineConfigPool;
 
-/** Renders pools as the controllers do, without a cluster. Pure: the order of the objects does not matter. */
+/** Renders pools as the controllers do, without a cluster. Pure. The order of the objects does not matter. */
 export function renderOffline({ objects, tree, tlsProfile = { type: 'Intermediate' } }: OfflineInput): OfflineResult {
   const [problems, warnings]: [string[], string[]] = [[], []];
   const given = read(objects, problems, warnings);
@@ -189,7 +189,7 @@ function read(objects: readonly KubeObject[], problems: string[], warnings: stri
       return [];
     });
   return {
-    // Rendered and generated MachineConfigs are generated again.
+    // Rendered and generated MachineConfigs are ignored, because this program generates them again.
     machineConfigs: of<MachineConfig>('MachineConfig', machineConfigSchema).filter(
       ({ metadata }) => !metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion],
     ),

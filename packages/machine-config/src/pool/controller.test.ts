@@ -306,7 +306,7 @@ test('rollouts of a deployment wait for the configuration of its pool from the f
     };
     await clock.advance(30_000);
     expect(await marks()).toEqual(['worker', 'true']);
-    // A later failure does not remove the mark, because the machine was in use already.
+    // A later failure does not remove the mark, because the machine has been in use.
     const degraded = { [State]: 'Degraded' };
     await client.resource(nodes).patch('n0', { type: 'merge', body: { metadata: { annotations: degraded } } });
     await client

@@ -53,18 +53,18 @@ import { poolsToWake, poolsToWakeWith } from './wakeups.ts';
 export interface UpdateControllerOptions {
   /** How long changes are collected before a pool is processed. */
   readonly delayMs?: number;
-  /** Exclude candidates temporarily. */
+  /** Filters that exclude candidates temporarily. */
   readonly filters?: readonly CandidateFilter[];
   /** Number of Degraded nodes with the target at which the rollout stops. 0, the default: no limit. */
   readonly haltAt?: number;
-  /** Machines, for pools with references; absent: such pools have no nodes. */
+  /** Machines, for pools that refer to them. Absent: such pools have no nodes. */
   readonly machines?: MachineCaches | undefined;
 }
 
 /** Number of nodes that are written in parallel. */
 const PARALLEL_WRITES = 32;
 
-/** The original waits 5 s, which adds minutes to the update of a pool of a thousand nodes. */
+/** The original waits 5 s. For a pool of a thousand nodes, this adds minutes to an update. */
 const DELAY_MS = 1000;
 const RETRY_MS = 60_000;
 
@@ -101,7 +101,7 @@ export function createUpdateController(context: ConfigContext, options: UpdateCo
   return controller;
 }
 
-/** The pool with the certificates of a MachineConfig. */
+/** The pool that a MachineConfig with certificates belongs to. */
 function poolsOfCertificates(config: MachineConfig): readonly string[] {
   const owner = controllerOf(config);
   return owner?.kind === 'MachineConfigPool' && config.metadata.name === certificatesName(owner.name)
@@ -138,7 +138,7 @@ function watchMachines(
   controller.watch(machines, (change) => {
     if (change.type === 'updated' && machineFacts(change.old) === machineFacts(change.object)) return [];
     const node = caches.nodes.store.get(nodeNameOf(change.object));
-    // The node may leave the pool that selects it, because another pool refers to its machine.
+    // The pool that selects the node may lose it, because another pool refers to its machine.
     const selecting = node ? pools().filter(({ spec }) => selects(spec?.nodeSelector, node)) : [];
     return later([...fleet.poolsOf(change.object, pools()), ...selecting].map(({ metadata }) => metadata.name));
   });
@@ -147,7 +147,7 @@ function watchMachines(
     const above = owner && referring('MachineDeployment', { metadata: { ...object.metadata, name: owner.name } });
     return later([...referring('MachineSet', object), ...(above ?? [])]);
   });
-  // The pool that paused or marked the deployment may be deleted, and no other controller ends the pause.
+  // The pool that paused or marked the deployment may be deleted. Then no other controller would end the pause.
   controller.watch(deployments, ({ object }) =>
     later([
       ...referring('MachineDeployment', object),
@@ -230,7 +230,7 @@ async function replaceMachines(
     ...releaseWrites(name, held, { referred, replaces: handed !== 'not' }),
   ];
   for (const { namespace, name: deployment, uid, resourceVersion, body: change } of writes) {
-    // A changed template replaces all machines, so the write names the version of the deployment that was read.
+    // A changed template replaces all machines. So the write names the version of the deployment that was read.
     const body = { ...change, metadata: { ...change.metadata, uid, resourceVersion } };
     const answer = await ignoreNotFound(
       client.resource(machineDeployments, namespace).patch(deployment, { type: 'merge', body }),
@@ -273,13 +273,13 @@ async function reportToPool(
 }
 
 /**
- * Removes the taint in the write that sets the target of the node. The original writes the taint first and removes it later, with two more writes for
- * each node.
+ * Removes the taint in the same write that sets the target of the node. The original writes the taint, and later removes it,
+ * with two more writes for each node.
  */
 function targeted({ caches }: ConfigContext, pool: MachineConfigPool, write: NodeWrite): NodeWrite {
   const desired = write.annotations[NodeAnnotations.DesiredConfig];
   const node = caches.nodes.store.get(write.name);
-  // The write names the version that was read, so that a changed node is a conflict.
+  // The write names the version that was read. If the node has changed, the write is a conflict.
   if (typeof desired !== 'string' || !node) return write;
   const annotations = { ...node.metadata.annotations, [NodeAnnotations.DesiredConfig]: desired };
   const taints = wantedTaints({ ...node, metadata: { ...node.metadata, annotations } }, pool);

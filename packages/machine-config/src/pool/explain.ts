@@ -32,9 +32,9 @@ export interface NodeStanding {
   readonly desired: string;
   readonly state: string;
   readonly updated: boolean;
-  /** It takes a slot of maxUnavailable. */
+  /** Whether the node takes a slot of maxUnavailable. */
   readonly unavailable: boolean;
-  /** Why it does not have the target, or its current step; '' for a node with the target. */
+  /** Why the node does not have the target, or its current step; '' for a node with the target. */
   readonly why: string;
 }
 
@@ -54,7 +54,7 @@ export interface PoolExplanation {
   /** Nodes that get the target in the controller's next step. */
   readonly next: readonly string[];
   readonly standing: readonly NodeStanding[];
-  /** The blockers of the pool, in the words of its conditions and of the decision. */
+  /** The reasons that block the pool, as its conditions and the decision state them. */
   readonly blockers: readonly string[];
   /** Hints for the user. */
   readonly hints: readonly string[];
@@ -100,7 +100,7 @@ function limitOf({ pool, nodes, replicas = Infinity }: PoolSnapshot): number | u
 
 const REPLACED = 'its machine is replaced by a new machine';
 
-/** The blocker of all nodes without the target; undefined if only the limit of unavailable nodes blocks them. */
+/** The reason that blocks all nodes without the target. Undefined if only the limit of unavailable nodes blocks them. */
 function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan | undefined): string | undefined {
   if (targetOf(pool) === '') return 'the pool has no target yet';
   if (pool.spec?.paused) return 'the pool is paused';
@@ -110,7 +110,7 @@ function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan
   if (waits && waits.reason !== 'NodePostponed') return waits.message;
   if (replaces) return REPLACED;
   const halted = said.find(({ type, status }) => type === PoolConditions.RolloutHalted && status === 'True');
-  // Only the controller has the limit of Degraded nodes.
+  // Only the controller knows the limit of Degraded nodes, so other programs read the condition.
   if (halted || (haltAt === undefined && isTrue(pool.status?.conditions, PoolConditions.RolloutHalted))) {
     return 'the rollout is halted';
   }
@@ -177,7 +177,7 @@ function working(node: Node): string {
     : 'has the target, but its daemon has not started the update';
 }
 
-/** What blocks the pool. A pool whose machines are all replaced is not blocked. */
+/** The reason that blocks the pool. A pool whose machines are all replaced is not blocked. */
 function heldPool(
   { replaces }: PoolSnapshot,
   standing: readonly NodeStanding[],

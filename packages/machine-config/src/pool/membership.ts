@@ -7,7 +7,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { checkSelector, SelectorError, selects } from '../kinds/selectors.ts';
 import type { ClaimsOf } from '../machines/fleet.ts';
 
-/** A node of several pools. The controller does not change it. */
+/** A node belongs to several pools. The controller does not change it. */
 export class MembershipError extends Error {
   override readonly name = 'MembershipError';
 }
@@ -19,7 +19,7 @@ export const isCustomPool = ({ metadata }: MachineConfigPool): boolean =>
 const isWindows = ({ metadata }: Node): boolean => metadata.labels?.[NodeLabels.OperatingSystem] === 'windows';
 
 /**
- * The pools of a node, the primary one first. Only the primary pool counts and updates the node.
+ * The pools of a node, the primary one first. Only the primary pool counts the node and updates it.
  * @param claimsOf pools with a reference to the node's machine. They take precedence over all selectors.
  * @returns an empty list for an unmanaged node
  * @throws MembershipError for a node of several custom pools. It is also thrown for an invalid selector.

@@ -17,7 +17,7 @@ const { CurrentConfig, DesiredConfig, State, DesiredDrain, LastAppliedDrain } = 
 const HOUR = 3_600_000;
 const START = Date.parse('2026-01-01T12:00:00Z');
 const TARGET = 'rendered-worker-good';
-/** Configurations of nodes: one that each node can leave, and one that none can apply. */
+/** Configurations of nodes. Each node can leave the first one, and no node can apply the second one. */
 const FORMER = 'rendered-worker-former';
 const BAD = 'rendered-worker-bad';
 /** A limit above the number of steps that a daemon needs between two waits. */
@@ -36,7 +36,7 @@ const anyNode = fc.record({
   /** The config that the Node reports. After a crash or a restore of the cluster it may differ from the disk. */
   current: fc.constantFrom('disk', TARGET, FORMER, undefined),
   isNew: fc.boolean(),
-  /** Whether its update needs a drain. */
+  /** Whether the update of the node needs a drain. */
   drains: fc.boolean(),
 });
 const anyState = fc.record({
@@ -76,7 +76,8 @@ class PlayedNode {
       [LastAppliedDrain]: drain?.answered ? asked : undefined,
     };
     this.#annotations = Object.fromEntries(Object.entries(all).filter((one): one is [string, string] => !!one[1]));
-    // A drain cordons first, so a drain without an answer may have cordoned. An uncordon without an answer has not uncordoned.
+    // A drain starts with the cordon, so an unanswered drain may have cordoned the node. An unanswered uncordon has not
+    // uncordoned it.
     this.#unschedulable = drain !== undefined && (drain.verb === 'drain') === drain.answered;
     this.#born = isNew ? START - 60_000 : START - 48 * HOUR;
   }
@@ -223,7 +224,7 @@ function expectArrival(state: AnyState): void {
   expect([left, conditionOf(pool.status?.conditions, 'Updated')?.status]).toEqual([[], 'True']);
 }
 
-/** A bad target stops at maxUnavailable nodes, and the pool reports each of them with its reason. */
+/** Verifies that a bad target stops at maxUnavailable nodes, and that the pool reports each of them with its reason. */
 function expectHonesty(state: AnyState): void {
   const { played, pool, disturbed } = live(state, BAD);
   const isHarmed = ({ node }: PlayedNode) => annotationOf(node, DesiredConfig) === BAD;

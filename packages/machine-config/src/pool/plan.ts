@@ -24,7 +24,7 @@ import { poolStatus } from './status.ts';
 /** The changes of a node. Null removes a value. */
 export interface NodeWrite {
   readonly name: string;
-  /** The version of the node that was read. A later one may belong to another pool, or have other taints. */
+  /** The version of the node that was read. In a later version, the node may belong to another pool or have other taints. */
   readonly resourceVersion?: string;
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly labels: Readonly<Record<string, string>>;
@@ -33,17 +33,17 @@ export interface NodeWrite {
 
 /** The actions for a pool. */
 export interface PoolPlan {
-  /** The error that blocks the rollout; the status is written in any case. */
+  /** The error that blocks the rollout. The controller writes the status in any case. */
   readonly error?: string;
-  /** One for each changed node. */
+  /** One write for each changed node. */
   readonly nodes: readonly NodeWrite[];
-  /** Time until the next check without an event. */
+  /** The controller checks again after this time, even without an event. */
   readonly againMs?: number | undefined;
-  /** Conditions in addition to those of the status, for the same write. */
+  /** Conditions that the controller adds to the status in the same write. */
   readonly conditions?: readonly WantedCondition[];
   /** Nodes that get the target, in order. */
   readonly targeted: readonly string[];
-  /** Absent if it does not change. */
+  /** The new status; absent if it does not change. */
   readonly status?: MachineConfigPoolStatus | undefined;
   readonly events: readonly PlannedEvent[];
 }
@@ -73,7 +73,7 @@ export function planPool(snapshot: PoolSnapshot): PoolPlan {
   return withStatus(snapshot, advance(snapshot, maxUnavailable, windows));
 }
 
-/** New machines get the config for new machines even if the rollout is blocked. */
+/** A blocked rollout still gives new machines their config. */
 function onlyNew(snapshot: PoolSnapshot): PoolPlan {
   const writes = new NodeWrites(snapshot.nodes);
   targetNew(snapshot, writes);
@@ -87,7 +87,7 @@ const SELECTING_ALL: PlannedEvent = {
   message: 'This machineconfigpool is selecting all nodes. A non-empty selector is required.',
 };
 
-/** Topology, taints and targets. */
+/** Plans the changes of the topology, the taints and the targets. */
 function advance(snapshot: PoolSnapshot, maxUnavailable: number, windows: WindowVerdict): PoolPlan {
   const { pool, pools, nodes, machineConfig, filters = [], reserved = 0, haltAt = 0, now } = snapshot;
   const writes = new NodeWrites(nodes);
@@ -128,7 +128,7 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number, windows: Window
   };
 }
 
-/** The conditions of what delays a rollout, and the time until the first of them may end. */
+/** The conditions for reasons that delay a rollout, and the time at which the first of these reasons may end. */
 function waitOf(
   ...delays: readonly { readonly condition?: WantedCondition | undefined; readonly againMs?: number | undefined }[]
 ): Pick<PoolPlan, 'conditions' | 'againMs'> {
@@ -247,7 +247,7 @@ const NAMED = 3;
 
 /** Nodes of several custom pools get no target. The original only logs it. */
 function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly WantedCondition[] {
-  // The workers' pool would not update these nodes either.
+  // The workers' pool does not report these nodes, because it would not update them in any case.
   const claims = isCustomPool(pool) ? given : [];
   const { NodesClaimed, Degraded } = PoolConditions;
   if (claims.length === 0) {

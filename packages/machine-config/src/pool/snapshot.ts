@@ -21,10 +21,10 @@ import { nodesOfPool } from './membership.ts';
 import type { CandidateFilter, PoolSnapshot } from './model/snapshot.ts';
 import { postponedNodes } from './rollout/windows.ts';
 
-/** Sources of the facts about a pool. */
+/** Collects facts about a pool from these sources. */
 export interface PoolSources {
   readonly pools: readonly MachineConfigPool[];
-  /** Nodes that include all nodes that the pool's selector selects. */
+  /** Candidates for the nodes of the pool: a set that contains every node that its selector selects. */
   readonly nodesNear: (pool: MachineConfigPool) => readonly Node[];
   readonly node: (name: string) => Node | undefined;
   readonly controllerConfig: ControllerConfig | undefined;
@@ -35,7 +35,7 @@ export interface PoolSources {
   readonly refusal?: string | undefined;
 }
 
-/** Facts that do not come from objects. */
+/** Facts about a pool that are not read from objects. */
 export interface SnapshotOptions {
   /** RFC 3339. */
   readonly now: string;
@@ -78,7 +78,10 @@ const NOT_FOLLOWED: MemberCondition = {
   message: 'references to machines are not supported: start the controller with --machine-pools',
 };
 
-/** While the controller cannot read machines, a pool with a selector sets no target: another pool may refer to the node's machine. */
+/**
+ * If the controller cannot read machines, a pool with a selector sets no target, because another pool may refer to the
+ * node's machine.
+ */
 function unclear(pools: readonly MachineConfigPool[], refusal: string | undefined): readonly CandidateFilter[] {
   if (refusal === undefined || pools.every((pool) => referencesOf(pool).length === 0)) return [];
   const isMachine = ({ metadata }: Node): boolean => metadata.labels?.[Labels.MachineName] !== undefined;
@@ -121,7 +124,7 @@ function memberFacts(
   };
 }
 
-/** Deployments with in-place updates replace no machine, and their update does not change the config. */
+/** Deployments with in-place updates. They replace no machine, and their update does not change the config. */
 function keptMachines({
   refs,
   unresolved,
@@ -140,7 +143,7 @@ function keptMachines({
   };
 }
 
-/** Sets without a deployment replace no machines, and the pool reports it. */
+/** Sets without a deployment. They replace no machines, and the pool reports it. */
 function bareSets({ refs, unresolved, problems, refused }: PoolMembers): { readonly message: string } | undefined {
   const bare = refs.filter(({ found }) => found && !found.deployment).map(({ ref }) => `${ref.namespace}/${ref.name}`);
   if (bare.length === 0 || unresolved || problems.length > 0 || refused.length > 0) return undefined;
@@ -151,7 +154,7 @@ function bareSets({ refs, unresolved, problems, refused }: PoolMembers): { reado
   };
 }
 
-/** Nodes whose machine is being deleted, or changed by mcm, get no target. */
+/** Excludes nodes whose machine is being deleted, or changed by mcm. */
 const steadyOnly =
   ({ machineOf }: PoolMembers): CandidateFilter =>
   (_pool, candidates) =>

@@ -39,7 +39,7 @@ export function poolStatus(
   // Caches have no order, so the nodes are sorted for the message.
   const degraded = byName(nodes.filter(isDegraded));
   const all = !unresolved && updated === nodes.length && ready === nodes.length && unavailable === 0;
-  // A condition that is set twice would get a new time each time.
+  // Each type is set once. Setting it twice would give the condition a new time in every run.
   const wanted = new Map(
     [...progress(pool, all, frozen), ...warnings(old.conditions, degraded), ...more].map((one) => [one.type, one]),
   );
@@ -63,7 +63,7 @@ export function poolStatus(
   };
 }
 
-/** The same numbers under the names of the first design, for clients that still read them. */
+/** The same numbers in the fields of the first design, for clients that still read those. */
 const aliases = (pool: MachineConfigPool, counts: { updated: number; unavailable: number; ready: number }) => ({
   currentMachineConfig: targetOf(pool),
   updatingMachines: counts.updated,
@@ -117,7 +117,7 @@ function warnings(old: readonly ConfigCondition[] | undefined, degraded: readonl
           reason: `${degraded.length} nodes are reporting degraded status on sync`,
         }
       : { type: NodeDegraded, status: 'False' };
-  // No controller builds images here, so the condition of a builder would stay forever.
+  // No controller builds images here, so no controller would clear the condition of an earlier image build.
   const stale: readonly WantedCondition[] = isTrue(old, IMAGE_BUILD_DEGRADED)
     ? [{ type: IMAGE_BUILD_DEGRADED, status: 'False', reason: 'NoLayeredObjects', message: CLEARED }]
     : [];

@@ -16,7 +16,7 @@ import {
   type WorldOptions,
 } from '../testing.ts';
 
-/** Changes of pools and machines that move nodes without an event of the nodes. Their pools are processed once. */
+/** Changes of pools and machines that move nodes, although the nodes have no event. Each pool is processed once. */
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 

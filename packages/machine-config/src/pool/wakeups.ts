@@ -24,7 +24,10 @@ const sameRecord = (a: Record<string, string> = {}, b: Record<string, string> = 
 const sameTaints = (a: Node, b: Node): boolean =>
   JSON.stringify(a.spec?.taints ?? []) === JSON.stringify(b.spec?.taints ?? []);
 
-/** Names of the pools of a node. If several custom pools claim it, the names of all of them, because each reports it. */
+/**
+ * Names of the pools of a node. If several custom pools claim it, the result has all of them, because each one reports the
+ * node.
+ */
 function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf: ClaimsOf = () => []): readonly string[] {
   try {
     return poolsOfNode(node, pools, claimsOf).map(({ metadata }) => metadata.name);
@@ -43,8 +46,8 @@ export function matters(old: Node, node: Node): boolean {
 }
 
 /**
- * The pools to process after a change of a node. A node that moves also wakes its former pools, even if it then belongs to none or to several,
- * because their counts change.
+ * The pools to process after a change of a node. A node that moves also wakes its former pools, because their counts change.
+ * This is so even if the node then belongs to none or to several pools.
  */
 export function poolsToWake(
   change: Change<Node>,
@@ -63,8 +66,8 @@ const selection = ({ spec }: MachineConfigPool): string =>
   JSON.stringify([spec?.nodeSelector, spec?.machineRef, spec?.machineRefs]);
 
 /**
- * The pools to process after a change of a pool: all of them if it was created or deleted or its selector changed. Nodes may move then without an own
- * event.
+ * The pools to process after a change of a pool. If it was created or deleted, or its selector changed, these are all pools:
+ * nodes may move without an event of their own.
  */
 export function poolsToWakeWith(
   change: Change<MachineConfigPool>,

@@ -26,7 +26,7 @@ export interface RenderControllerOptions {
 }
 
 const DELAY_MS = 5000;
-/** Retry interval for a failure that no watched object explains. */
+/** Retry interval for a failure that a change of no watched object can fix. */
 const RETRY_MS = 60_000;
 
 /** Renders the configuration of pools, with the decisions of {@link planRender}. */
@@ -50,7 +50,7 @@ export function createRenderController(context: ConfigContext, options: RenderCo
     return [];
   };
   controller.watch(caches.pools, (change) =>
-    // Rendered without a delay, so that no node gets the target of the time before the pause.
+    // A resumed pool is rendered without a delay. Otherwise nodes could get the target from before the pause.
     isResumed(change) ? [change.key] : later(poolsToRenderWith(change, all())),
   );
   controller.watch(caches.machineConfigs, (change) => later(poolsToRender(change, all())));
@@ -83,7 +83,7 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
   const newest = await carryOut(context, pool, plan);
   for (const { type, reason, message } of plan.events) recorder.event(newest, type, reason, message);
   const { condition } = plan;
-  // The original reports it only in the condition.
+  // The original reports the failure only in the condition.
   if (condition?.status === 'True') {
     recorder.event(newest, 'Warning', ConfigEvents.RenderFailed, condition.message ?? '');
   }
@@ -93,7 +93,10 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
   return again(RETRY_MS);
 }
 
-/** First the rendered MachineConfig, then the target of the pool, so that the target exists after a crash between the two. */
+/**
+ * The controller writes the rendered MachineConfig before the pool's target. So the target exists after a crash between the
+ * two writes.
+ */
 async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: RenderPlan): Promise<MachineConfigPool> {
   const { client, caches, clock } = context;
   const { certificates, create, update, configuration, condition, degraded } = plan;
@@ -119,7 +122,7 @@ async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: R
   return newest;
 }
 
-/** Deletes unused renders: after the change of the pool's target, and never one that a node may get. */
+/** Deletes unused renders. It runs after the pool's target has changed, and keeps every render that a node may get. */
 async function prune({ client, caches }: ConfigContext, pool: MachineConfigPool, keep: number): Promise<void> {
   if (keep < 0) return;
   const old = oldRenders({

@@ -26,7 +26,7 @@ import { unknownFieldsText } from '../kinds/unknown-fields.ts';
 /** The input of a decision about the rendering of a pool. */
 export interface RenderSnapshot {
   readonly pool: MachineConfigPool;
-  /** MachineConfigs that include all that the pool selects. */
+  /** Candidates: a list that contains every MachineConfig that the pool selects. */
   readonly configs: readonly MachineConfig[];
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   readonly controllerConfig: ControllerConfig | undefined;
@@ -40,20 +40,20 @@ export interface RenderSnapshot {
 
 /** The actions for a pool, in this order. */
 export interface RenderPlan {
-  /** The certificates of the pool, to be created or updated. They do not wait for the rest. */
+  /** The certificates of the pool, to be created or updated. They do not wait for the other writes. */
   readonly certificates?: { readonly write: 'create' | 'update'; readonly machineConfig: MachineConfig };
-  /** To be created, because it does not exist. */
+  /** A MachineConfig that does not exist, to be created. */
   readonly create?: MachineConfig | undefined;
-  /** To be restored, because a client changed it. */
+  /** A MachineConfig that a client changed, to be restored. */
   readonly update?: MachineConfig | undefined;
-  /** The pool's new target, or the same with other sources. */
+  /** The pool's new target, or its present target with other sources. */
   readonly configuration?: PoolConfiguration | undefined;
-  /** A changed RenderDegraded; absent if it is correct. */
+  /** The changed condition RenderDegraded; absent if the stored one is correct. */
   readonly condition?: WantedCondition;
-  /** A changed Degraded, for a pool whose nodes are not counted. */
+  /** The changed condition Degraded, for a pool whose nodes are not counted. */
   readonly degraded?: WantedCondition | undefined;
   readonly events: readonly PlannedEvent[];
-  /** The error for the log. A change of an object will wake the pool again. */
+  /** The error for the log. A later change of an object wakes the pool again. */
   readonly error?: string;
 }
 
@@ -68,12 +68,12 @@ export function planRender(snapshot: RenderSnapshot): RenderPlan {
   const unclear = selectorProblem(pool);
   if (unclear !== undefined) return { events: [], error: unclear };
   const certificates = planCertificates(snapshot);
-  // Certificates rotate even if a rollout has to wait.
+  // Certificates rotate even if the pool is paused.
   if (pool.spec?.paused && !renderWhilePaused) return { ...certificates, events: [] };
   return { ...certificates, ...planTarget(snapshot) };
 }
 
-/** The certificates of the pool from its MachineConfigs. A certificate that was removed from all of them is not a change. */
+/** The certificates of the pool from its MachineConfigs. If all of them lack a certificate, the stored one stays. */
 function planCertificates({
   pool,
   configs,
@@ -107,7 +107,10 @@ function planTarget(snapshot: RenderSnapshot): RenderPlan {
   }
 }
 
-/** The API server refuses such selectors. A stored one is not an error of the configs. */
+/**
+ * The problem of the pool's selector. The API server refuses such selectors, but an older object may have one. The configs
+ * are not the cause.
+ */
 function selectorProblem({ spec }: MachineConfigPool): string | undefined {
   try {
     checkSelector(spec?.machineConfigSelector ?? undefined);
@@ -149,7 +152,10 @@ const DEGRADED = { type: PoolConditions.RenderDegraded } as const;
 const selectsAllNodes = ({ spec }: MachineConfigPool): boolean =>
   Boolean(spec?.nodeSelector) && !isSelecting(spec?.nodeSelector);
 
-/** The original reports it only as an event. The UpdateController does not process such a pool, so all conditions are set here. */
+/**
+ * The conditions for an empty selector. The original reports it only as an event. The UpdateController does not process such
+ * a pool, so this controller sets all conditions.
+ */
 function selectingAll(
   pool: MachineConfigPool,
   field: 'machineConfigSelector' | 'nodeSelector',
@@ -192,7 +198,7 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
   const applied = stored && applyMachineConfig(stored, rendered.machineConfig);
   const configuration = configurationOf(rendered);
   const same = JSON.stringify(configuration) === JSON.stringify(pool.spec?.configuration);
-  // It is the target, or becomes it. So changes and owners of other clients are reverted.
+  // The MachineConfig is the target or becomes it. So changes and owners from other clients are reverted.
   const restore = applied?.modified;
   return {
     create: !stored ? rendered.machineConfig : undefined,
@@ -211,7 +217,7 @@ function generate(input: Parameters<typeof renderPool>[0]): Rendered & { readonl
   return { ...rendered, bytes: framed('size validation failed', () => checkSize(machineConfig, sources)) };
 }
 
-/** Adds the part of the rendering that failed, in the words of the original. */
+/** Names the step of the rendering that failed, as the original does. */
 function framed<T>(what: string, work: () => T): T {
   try {
     return work();
@@ -247,7 +253,7 @@ function generatedEvents(
 /** Refused configs make the pool Degraded, although the rest of it is rendered. */
 function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: readonly string[]): RenderPlan {
   if (rejected.length === 0) {
-    // It is rendered in any case, so that the target is ready when the selector is corrected.
+    // The pool is rendered in any case. So the target is ready when a user corrects the selector.
     if (selectsAllNodes(pool)) return { ...plan, ...selectingAll(pool, 'nodeSelector') };
     return { ...plan, ...changed(pool, { ...DEGRADED, status: 'False' }) };
   }
@@ -257,7 +263,7 @@ function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: read
   return { ...plan, ...changed(pool, { ...DEGRADED, status: 'True', reason: 'ConfigRejected', message }) };
 }
 
-/** A condition that is False already does not change, with any message. */
+/** The changed condition. A condition that is False already does not change, with any message. */
 function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderPlan, 'condition'> {
   const old = conditionOf(pool.status?.conditions, wanted.type);
   if (old?.status === 'False' && wanted.status === 'False') return {};
@@ -266,7 +272,10 @@ function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderP
   return same ? {} : { condition: wanted };
 }
 
-/** Reported for a new render or new sources, because unknown fields look as if they were in force. */
+/**
+ * Events about unknown fields, for a new render or new sources. Without a warning, unknown fields would look as if they had
+ * an effect.
+ */
 function unknownEvents(configs: readonly MachineConfig[]): readonly PlannedEvent[] {
   const sentences = configs.flatMap(({ metadata, spec }) =>
     unknownIgnitionFields(spec?.config).map((sentence) => `MachineConfig ${metadata.name}: ${sentence}`),
@@ -275,7 +284,7 @@ function unknownEvents(configs: readonly MachineConfig[]): readonly PlannedEvent
   return message === undefined ? [] : [{ type: 'Warning', reason: ConfigEvents.UnknownFields, message }];
 }
 
-/** Reported for a new render, so that the user has time before the next file is refused. */
+/** Events about a large render, for each new render. The user has time to act before the next file is refused. */
 function sizeEvents({ machineConfig, bytes }: Rendered & { readonly bytes: number }): readonly PlannedEvent[] {
   if (bytes <= MAX_RENDERED_BYTES * LARGE_RENDERED_SHARE) return [];
   const share = Math.floor((bytes / MAX_RENDERED_BYTES) * 100);

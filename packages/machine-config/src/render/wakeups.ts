@@ -6,7 +6,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { selects } from '../kinds/selectors.ts';
 import { isCustomPool } from '../pool/membership.ts';
 
-/** The pools of a MachineConfig: its owner, or all that select it. */
+/** The pools of a MachineConfig. For a rendered one, this is its owner, otherwise every pool that selects it. */
 function poolsOf(config: MachineConfig, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
   const owner = controllerOf(config);
   const owning = pools.find(({ metadata }) => metadata.name === owner?.name && metadata.uid === owner.uid);
@@ -36,8 +36,8 @@ export const isResumed = (change: Change<MachineConfigPool>): boolean =>
   change.type === 'updated' && change.old.spec?.paused === true && change.object.spec?.paused !== true;
 
 /**
- * The pools to render after a change of a pool: itself. After a change of the workers' OS image, these are also all custom pools,
- * which inherit it.
+ * The pools to render after a change of a pool: the pool itself. After a change of the workers' OS image, the result also
+ * contains all custom pools, which inherit the image.
  */
 export function poolsToRenderWith(
   change: Change<MachineConfigPool>,

@@ -5,7 +5,8 @@ import type { ConfigCondition } from '../kinds/shared.ts';
 const REMEMBERED = 3;
 
 /**
- * Adds a result to the conditions of a ContainerRuntimeConfig, the newest last. The same result again only updates the time.
+ * Adds a result to the conditions of a ContainerRuntimeConfig, the newest last. If the result is the same as before, only
+ * the time changes.
  * @param problem why the object was refused; absent: it was accepted
  * @param now RFC 3339
  */

@@ -28,7 +28,10 @@ export function bytesOf(field: string, value: string | number | undefined): bigi
   return nano > 0n ? (nano + NANO - 1n) / NANO : nano / NANO;
 }
 
-/** Unknown fields, one sentence each. The CRD of this package refuses them; files of a user and other CRDs may contain some. */
+/**
+ * Unknown fields, one sentence each. The CRD of this package refuses them, but a file of a user or another CRD may contain
+ * some.
+ */
 export function unknownRuntimeFields({ spec }: ContainerRuntimeConfig): readonly string[] {
   const known = Object.keys(containerRuntimeConfigurationSchema.shape);
   return Object.keys(spec?.containerRuntimeConfig ?? {}).flatMap((name) =>

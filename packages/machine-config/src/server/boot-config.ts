@@ -19,14 +19,14 @@ export const CONTENT_PATH = '/etc/mcs-machine-config-content.json';
 export const ENCAPSULATED_PATH = '/etc/ignition-machine-config-encapsulated.json';
 
 /**
- * The rendered MachineConfig for the boot of a new machine of a pool:
+ * The name of the rendered MachineConfig with which a new machine of a pool boots:
  * - the target, if at least one node has applied it,
- * - otherwise the last config of all nodes,
+ * - otherwise the last config that all nodes had,
  * - the target, if the pool has no completed config.
  */
 export function bootConfigName({ spec, status }: MachineConfigPool): string | undefined {
   const [target, completed] = [spec?.configuration?.name, status?.configuration?.name];
-  // If machines are replaced, only new machines get the target.
+  // If machines are replaced, only new machines can get the target, so they boot with it.
   if (comesByMachines({ spec, status } as MachineConfigPool)) return target || completed;
   return ((status?.updatedMachineCount ?? 0) > 0 ? target || completed : completed || target) || undefined;
 }

@@ -22,13 +22,13 @@ import { versionFor } from './version.ts';
 export interface ConfigEndpointOptions {
   /** The cluster of pools, MachineConfigs and machines. */
   readonly control: KubeClient;
-  /** The cluster of the nodes, which issued the bootstrap tokens. */
+  /** The cluster of the nodes. It issued the bootstrap tokens. */
   readonly target: KubeClient;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Caches for the machines of tokens; absent: lists are read. */
+  /** Caches that find the machine of a token. Absent: the server reads lists. */
   readonly caches?: TokenCaches | undefined;
-  /** For one client address. */
+  /** Rate limit for each client address. */
   readonly limit?: RateLimit;
   /** Called with the status code of each answer. */
   readonly onAnswer?: (status: number) => void;
@@ -130,7 +130,10 @@ class Endpoint {
     return { status: 200, headers, body: JSON.stringify(toIgnitionVersion(ignition, version)) };
   }
 
-  /** The token of a machine is valid for the pool of its machine. RBAC decides for other tokens. */
+  /**
+   * Whether a user may get the config of a pool. The token of a machine is valid only for the pool of its machine. For other
+   * tokens, RBAC decides.
+   */
   async #isOf(pool: MachineConfigPool | undefined, name: string, user: TokenUser): Promise<boolean> {
     const id = bootstrapIdOf(user);
     if (pool && id !== undefined && (await this.#machines.isOf(pool, id))) return true;

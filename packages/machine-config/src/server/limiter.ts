@@ -13,7 +13,7 @@ export interface RateLimiter {
   take(address: string): number | undefined;
 }
 
-/** Maximum number of stored addresses. More would only take memory. */
+/** Maximum number of stored addresses. It limits the memory. */
 const REMEMBERED = 10_000;
 const MINUTE_MS = 60_000;
 
@@ -25,7 +25,7 @@ export function createRateLimiter({ burst, perMinute }: RateLimit, clock: Clock)
       const now = clock.now().getTime();
       const known = buckets.get(address) ?? { left: burst, at: now };
       const left = Math.min(burst, known.left + ((now - known.at) * perMinute) / MINUTE_MS);
-      // Inserted again, so that the first entry of the map is the one with the longest inactivity.
+      // The entry is inserted again, so that the first entry of the map is always the one with the longest inactivity.
       buckets.delete(address);
       const [quietest] = buckets.keys();
       if (quietest !== undefined && buckets.size >= REMEMBERED) buckets.delete(quietest);

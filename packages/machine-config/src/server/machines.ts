@@ -73,8 +73,8 @@ export const referencesOf = ({ spec }: MachineConfigPool): readonly MachineRef[]
 ];
 
 /**
- * Finds the machine of a token in the caches, or in a list that is kept for two seconds if it is not there yet. The id of a machine's token is a
- * digest of its UID, so no Secret is read. Owner references determine the owner, not names.
+ * Finds the machine of a token in the caches, or else in a list that is kept for two seconds. The id of a machine's token is
+ * a digest of its UID, so no Secret is read. Owner references determine the owner, and names do not count.
  */
 export function createMachineTokens(client: KubeClient, clock: Clock, caches?: TokenCaches): MachineTokens {
   const fleets = new Map<string, Promise<FleetList>>();
@@ -102,7 +102,7 @@ export function createMachineTokens(client: KubeClient, clock: Clock, caches?: T
   };
   const isInList = async (reference: MachineRef, tokenId: string, now: number): Promise<boolean> =>
     owns(reference, await fleetOf(reference.namespace, now - KEPT_MS), tokenId) ||
-    // The machine may be newer than the list, so an older list is read again.
+    // The machine may be newer than the list. So a list that is older than this request is read again.
     owns(reference, await fleetOf(reference.namespace, now - 1), tokenId);
   return {
     async isOf(pool, tokenId) {
@@ -110,7 +110,8 @@ export function createMachineTokens(client: KubeClient, clock: Clock, caches?: T
       const references = referencesOf(pool);
       if (caches && references.some((reference) => owns(reference, cached(caches, reference.namespace), tokenId)))
         return true;
-      // The owner of a known machine does not change. Only a new machine may be missing from the caches.
+      // The owner of a known machine does not change, so the answer is final. Only a new machine may be missing from the
+      // caches.
       if (caches && isFollowed(caches, tokenId)) return false;
       for (const reference of references) if (await isInList(reference, tokenId, now)) return true;
       return false;

@@ -2,7 +2,7 @@ import { encodeBase64DataUrl, IGNITION_VERSION } from '../ignition/index.ts';
 
 /** Options of the pointer config in a machine's user data. */
 export interface PointerOptions {
-  /** Such as `https://config.example:22623`. */
+  /** URL of the config server, such as `https://config.example:22623`. */
   readonly server: string;
   readonly pool: string;
   /** The CA of the server, PEM. */

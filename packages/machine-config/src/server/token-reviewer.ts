@@ -23,11 +23,14 @@ const BOOTSTRAP_USER = /^system:bootstrap:([a-z0-9]{6})$/;
 /** The id of a user's bootstrap token. */
 export const bootstrapIdOf = ({ username }: TokenUser): string | undefined => BOOTSTRAP_USER.exec(username)?.[1];
 
-/** The time for which delegated authenticators of kube-apiserver cache an answer. */
+/** How long an answer is cached. Delegated authenticators of kube-apiserver use the same time. */
 const KEPT_MS = 10_000;
 const KEPT_MOST = 1024;
 
-/** Uses TokenReview and SubjectAccessReview. The user of a token is cached for 10 s, by a digest of the token. */
+/**
+ * Uses TokenReview and SubjectAccessReview. The user of a token is cached for 10 s. The key of the cache is a digest of the
+ * token.
+ */
 export function createTokenReviewer(client: KubeClient, clock: Clock): TokenReviewer {
   const kept = new Map<string, { readonly until: number; readonly user: Promise<TokenUser | undefined> }>();
   const ask = async (token: string): Promise<TokenUser | undefined> => {

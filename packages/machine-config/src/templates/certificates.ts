@@ -29,7 +29,7 @@ function certificatesIn(bundleFile: string, base64: string): readonly Reported[]
 
 const oneLine = (name: string | undefined): string => (name ?? '').split('\n').join(',');
 
-/** An invalid certificate is distributed unchanged, and has no dates for the status. */
+/** Parses a certificate. An invalid one is distributed unchanged, and has no dates for the status. */
 function parsed(text: string): X509Certificate | undefined {
   try {
     return new X509Certificate(text);

@@ -26,7 +26,7 @@ const url = (text: unknown): URL => {
 };
 
 const FILTERS: Readonly<Record<string, (value: unknown, given: unknown) => string>> = {
-  /** Keeps a placeholder for another program: `{{ "index" | skip }}` becomes `{{.index}}`. */
+  /** Prints a placeholder that another program fills: `{{ "index" | skip }}` becomes `{{.index}}`. */
   skip: (key) => {
     if (typeof key === 'string' && KEY.test(key)) return `{{.${key}}}`;
     throw new TemplateError(`invalid key for skip: ${JSON.stringify(key)} is not a name such as "index"`);
@@ -43,7 +43,10 @@ const FILTERS: Readonly<Record<string, (value: unknown, given: unknown) => strin
 
 let engine: Liquid | undefined;
 
-/** Loaded for the first template. It is slower to load than the rest of the package, and most programs render no template. */
+/**
+ * The library is loaded for the first template. It loads slower than the rest of the package, and most programs render no
+ * template.
+ */
 function filling(): Liquid {
   if (engine !== undefined) return engine;
   engine = new Liquid(OPTIONS);

@@ -40,7 +40,7 @@ const platformStatusOf = (config: ControllerConfig): Fields =>
 /** The platform of a cluster, for the choice of templates. */
 export interface Platform {
   readonly name: string;
-  /** The name in the cluster if it is unknown. In this case, `none` is used. */
+  /** The platform that the cluster names, if it is unknown. In this case, the templates of `none` are used. */
   readonly unknown?: string;
 }
 
@@ -61,7 +61,7 @@ export function platformOf(config: ControllerConfig): Platform {
 /** The value for a kubelet's `--cloud-provider`. */
 export const cloudProviderOf = ({ name }: Platform): string => (EXTERNAL_CLOUD.has(name) ? 'external' : '');
 
-/** Whether the cluster runs its own DNS in a cloud, and has the addresses of its load balancers. */
+/** Whether the cluster runs its own DNS in a cloud and knows the addresses of its load balancers. */
 function hasOwnNames(config: ControllerConfig): boolean {
   const { type, ...platforms } = platformStatusOf(config);
   const own = fieldsOf(platforms[String(type).toLowerCase()]);

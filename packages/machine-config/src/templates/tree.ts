@@ -23,7 +23,10 @@ export interface Template {
   readonly text: string;
 }
 
-/** Whether a template renders to a text. An empty result does not override an earlier template with the same name. */
+/**
+ * Whether a template renders to a text that is not empty. An empty result does not override an earlier template with the
+ * same name.
+ */
 export type SaysSomething = (template: Template) => boolean;
 
 /** Direct subdirectories. */
@@ -57,7 +60,10 @@ export function templatesOfRole(
   });
 }
 
-/** Later directories take precedence. An empty template removes an earlier one with the same name. */
+/**
+ * Chooses the templates of a MachineConfig. Later directories take precedence. An empty template file removes an earlier one
+ * with the same name.
+ */
 function chooseTemplates(
   tree: TemplateTree,
   places: readonly string[],

@@ -18,9 +18,10 @@ export interface Case {
 }
 
 /**
- * Explains why a render was refused and names the MachineConfig to change: the one without which it would be accepted, or a deleted one. The original
- * compares each source with the whole current config. So it names the first one for fields that another one lacks, and never one without an Ignition
- * section.
+ * Explains why a render was refused, and names the MachineConfig to change. Without this MachineConfig, the render would be
+ * accepted. If there is none, the text names the deleted MachineConfigs. The original compares each source with the whole
+ * current config. So it may name a source that only lacks the fields of another one, and it never names a source without an
+ * Ignition section.
  */
 export function explainRefusal(incident: Case): string {
   const { current, rendered, refusal, sources, formerSources } = incident;

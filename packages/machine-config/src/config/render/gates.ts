@@ -31,9 +31,9 @@ function observationGate(kind: string, { metadata, status }: Observed): string |
 
 /** The state of the KubeletConfigs and ContainerRuntimeConfigs of a pool, before its rendering. */
 export interface ConfigGate {
-  /** One of them has no MachineConfig yet: wait. */
+  /** The rendering waits, because one of the configs has no MachineConfig yet. The text names it. */
   readonly waiting?: string;
-  /** The refused ones. The rendering continues without them, and the pool reports them. */
+  /** The configs that were refused. The rendering continues without them, and the pool reports them. */
   readonly rejected: readonly string[];
 }
 
@@ -65,7 +65,10 @@ export function nodeConfigGate(
   return { rejected };
 }
 
-/** True if accepted, a message if refused, undefined if neither yet. The last entry counts, because earlier ones are history. */
+/**
+ * Returns true for an accepted config, and the message of a refused one. Returns undefined before the decision. The last
+ * condition counts, because earlier ones are history.
+ */
 function verdictOf({ status }: NodeConfig): true | string | undefined {
   const last = status?.conditions?.at(-1);
   if (!last) return undefined;

@@ -181,7 +181,7 @@ export const ownerOf = ({ metadata }: MachineConfigPool): OwnerReference => ({
 
 function checkReconcilable(input: RenderInput, { machineConfig, sources }: Rendered): void {
   const { current, pool, configs, storageOverrides: overrides = [] } = input;
-  // New machines replace the old ones, so no running machine has to change.
+  // The other strategies replace the machines, so no running machine has to change.
   if (!current || (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace') return;
   const refusal = irreconcilable(current, machineConfig, overrides);
   if (!refusal) return;

@@ -1,4 +1,4 @@
-// The original has the letters and digits of Unicode 15. Ignition has no keys with later ones.
+// The original knows the letters and digits of Unicode 15. Ignition has no keys with later characters.
 const LETTER = /^\p{L}$/u;
 const DIGIT = /^\p{Nd}$/u;
 
@@ -43,7 +43,7 @@ function digitsFrom(text: readonly string[], start: number): readonly string[] {
   return text.slice(start, end);
 }
 
-/** The original uses 64 bits, and counts every Unicode digit from the ASCII zero. */
+/** The original computes with 64 bits, and subtracts the code of the ASCII zero from every Unicode digit. */
 const numberOf = (digits: readonly string[], started: bigint): bigint =>
   digits.reduce((value, digit) => BigInt.asIntN(64, value * 10n + BigInt(codeOf(digit) - 0x30)), started);
 

@@ -28,7 +28,7 @@ const MAX_UINT = 2n ** 64n;
 
 /** Whether YAML would read an unquoted text as another type. */
 export function resolves(text: string): boolean {
-  // The original does not quote a merge key.
+  // The original does not quote `<<`, the merge key.
   if (text === '<<') return false;
   if (isWord(text)) return true;
   if (text.startsWith('.')) return FRACTION.test(text) && isFiniteFloat(text.replaceAll('_', ''));

@@ -75,8 +75,8 @@ function analyze(text: string): Traits {
 const newLine = (indent: number): string => `\n${' '.repeat(indent)}`;
 
 /**
- * Prints plain and single-quoted texts, folded at single blanks. The original indents the line after U+2028 and U+2029. The closing quote is not part
- * of that line.
+ * Prints plain and single-quoted texts, folded at single blanks. After U+2028 and U+2029, the original indents the next
+ * line, unless the line has only the closing quote.
  */
 function folded(text: string, indent: number, start: number, key: boolean, quoted: boolean): string {
   let column = start;

@@ -34,8 +34,9 @@ export function printTo(sink: YamlSink, value: unknown): string {
 }
 
 /**
- * JavaScript builds a growing text as a tree of its pieces. A small text is freed before the garbage collector moves it. A whole config of ten
- * thousand files is moved many times, which takes longer than the printing.
+ * JavaScript stores a growing text as a tree of its pieces, and the garbage collector moves long-lived trees. A small text
+ * is freed before it is moved. The text of ten thousand files would be moved many times, which takes longer than the
+ * printing.
  */
 const PIECE = 8192;
 
@@ -61,7 +62,10 @@ function keyText(key: string): string | undefined {
   return printed;
 }
 
-/** Cached orders of keys, because thousands of files have the same four keys. One step for each key, in the given order. */
+/**
+ * A tree of cached key orders: one level for each key of an object, in the given order. Thousands of files have the same
+ * four keys, so they are sorted once.
+ */
 interface KeyOrders {
   readonly next: Map<string, KeyOrders>;
   sorted?: readonly string[];
@@ -193,7 +197,10 @@ function cleanKey(key: string): string {
   return clean(key);
 }
 
-/** Prints 64-bit integers as they are, other numbers as Go prints a float64: with an exponent below -4 and from 6 on. */
+/**
+ * Prints 64-bit integers as they are, and other numbers as Go prints a float64. Go uses scientific notation if the exponent
+ * is below -4 or above 5.
+ */
 function printNumber(value: number): string {
   if (Number.isSafeInteger(value)) return String(value);
   if (Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 64) return BigInt(value).toString();

@@ -10,11 +10,11 @@ export interface DaemonHost {
   bootId(): Promise<string>;
   /** The kernel's command line for the next boot. */
   commandLine(): Promise<string>;
-  /** Atomic, like writes to the disk. */
+  /** Sets the command line atomically, like a write to the disk. */
   setCommandLine(line: string): Promise<void>;
-  /** Reload, restart or daemon-reload; can be repeated. */
+  /** Reloads or restarts a unit, or reloads systemd. Can be repeated. */
   act(action: PostAction): Promise<void>;
-  /** May never return. */
+  /** Reboots the machine. The promise may never resolve. */
   reboot(): Promise<void>;
   /** Called before files are written. An error fails the update. */
   prepare?(to: MachineConfig): Promise<void>;

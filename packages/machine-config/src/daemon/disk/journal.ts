@@ -3,7 +3,7 @@ import type { MachineConfig } from '../../kinds/machine-config.ts';
 import type { PostAction } from '../policy/disruption.ts';
 import { type NodeDisk, readText, textEntry } from './disk.ts';
 
-/** The progress of an update. `applied`: the disk has the target; the actions or the reboot are still to do. */
+/** The progress of an update. `applied`: all files of the target are on the disk, and the actions or the reboot follow. */
 export type UpdatePhase = 'applying' | 'undoing' | 'applied';
 
 /** An update in progress. The daemon can continue from it after a crash at any step. */
@@ -17,7 +17,7 @@ export interface Journal {
   readonly commandLine: string;
   /** The boot in which the update started. */
   readonly bootId: string;
-  /** The remaining steps of the first boot, after Ignition. */
+  /** The journal of a first boot: Ignition wrote the files, and the daemon does the other steps. */
   readonly first?: true;
 }
 
@@ -32,12 +32,12 @@ export const writeJournal = (disk: NodeDisk, journal: Journal): Promise<void> =>
 
 export const dropJournal = (disk: NodeDisk): Promise<void> => disk.remove(DaemonPaths.Journal);
 
-/** The config that the disk has completely, as the daemon stored it; undefined before the first one. */
+/** The config whose files are all on the disk, as the daemon stored it; undefined before the first one. */
 export async function storedConfig(disk: NodeDisk): Promise<MachineConfig | undefined> {
   const text = await readText(disk, DaemonPaths.CurrentConfig);
   return text === undefined ? undefined : (JSON.parse(text) as MachineConfig);
 }
 
-/** Stores the config that the disk has completely. */
+/** Stores the config whose files are all on the disk. */
 export const storeConfig = (disk: NodeDisk, config: MachineConfig): Promise<void> =>
   disk.put(DaemonPaths.CurrentConfig, textEntry(JSON.stringify(config)));

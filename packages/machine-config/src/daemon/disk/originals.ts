@@ -13,7 +13,7 @@ export class Originals {
     this.#disk = disk;
   }
 
-  /** Stores the entry once. After a crash, the path may already have an entry of a config. */
+  /** Stores the entry only the first time. After a crash, the entry at the path may already come from a config. */
   async keep(path: string): Promise<void> {
     const disk = this.#disk;
     if ((await disk.read(originalOf(path))) || (await disk.read(noOriginalOf(path)))) return;

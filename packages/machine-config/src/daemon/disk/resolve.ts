@@ -7,8 +7,10 @@ import { Originals } from './originals.ts';
 import { wantedDisk } from './wanted.ts';
 
 /**
- * Like {@link wantedDisk}, with the parts that depend on the disk: units of the system, originals of appended files, and certificates. The
- * certificates on the disk may be newer than the config, and stay.
+ * Like {@link wantedDisk}, and adds the entries that depend on the disk:
+ * - units of the system,
+ * - files with appended content, after the original content,
+ * - certificates. Those on the disk may be newer than the config, so they stay.
  */
 export async function resolveWanted(
   disk: NodeDisk,

@@ -5,9 +5,9 @@ import type { MachineConfig } from '../../kinds/machine-config.ts';
 import type { Entry, WantedFile } from './disk.ts';
 import { installLinks } from './unit-links.ts';
 
-/** Content from two sources: the config, and the file on the disk before any config. */
+/** A file with content from two sources: the base, and the content that the config appends. */
 interface AppendedFile extends Omit<WantedFile, 'content'> {
-  /** Undefined: the original file. */
+  /** The content of the config before the appended part. Undefined: the content of the original file. */
   readonly base: Uint8Array | undefined;
   readonly append: Uint8Array;
 }

@@ -59,7 +59,7 @@ export const RESTART_KUBELET: readonly PostAction[] = [restart('kubelet.service'
 /** The defaults. Source: NodeDisruptionPolicy of the original. */
 export const DEFAULT_POLICY: DisruptionPolicy = {
   files: [
-    // Rotated files are never disruptive. The trust bundle has an own entry.
+    // A rotation of certificates is not disruptive. The trust bundle has its own entry.
     ...CERTIFICATE_PATHS.filter((path) => path !== TRUST_BUNDLE_PATH).map((path) => ({ path, actions: NONE })),
     { path: '/etc/machine-config-daemon/no-reboot/containers-gpg.pub', actions: RELOAD_CRIO },
     { path: '/etc/containers/policy.json', actions: RELOAD_CRIO },
@@ -71,7 +71,7 @@ export const DEFAULT_POLICY: DisruptionPolicy = {
       path: TRUST_BUNDLE_PATH,
       actions: [restart('coreos-update-ca-trust.service'), restart(CRIO)],
     },
-    // They contain a CA, which rotates. A restart of the kubelet disturbs no pod.
+    // These files contain a CA, which rotates. A restart of the kubelet affects no pod.
     ...KUBELET_KUBECONFIG_PATHS.map((path) => ({ path, actions: RESTART_KUBELET })),
     { path: '/etc/kubernetes/credential-providers', actions: RESTART_KUBELET },
     {
@@ -92,7 +92,7 @@ export function servicesOf({ files, units, sshkey }: DisruptionPolicy): readonly
   });
 }
 
-/** The defaults, where entries of the user replace those of the same path or name. */
+/** The defaults. An entry of the user replaces the default entry with the same path or name. */
 export function withUserPolicy(user: z.infer<typeof disruptionPolicySchema>): DisruptionPolicy {
   const paths = new Set(user.files.map(({ path }) => path));
   return {

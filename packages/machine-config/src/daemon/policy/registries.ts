@@ -38,7 +38,10 @@ function onlyDigestsAdded(old: readonly Endpoint[], next: readonly Endpoint[], b
   return left.size === 0;
 }
 
-/** A mirror has the setting itself or inherits that of its registry. A registry is pulled by digest if it has mirrors and all of them are. */
+/**
+ * Whether images are pulled only by digest. A mirror has the setting, or inherits it from its registry. For a registry, all
+ * mirrors must have the setting.
+ */
 function isByDigest({ fields, mirrors }: Endpoint, inherited: boolean): boolean {
   if (inherited || fields['mirror-by-digest-only'] === true || fields['pull-from-mirror'] === 'digest-only')
     return true;

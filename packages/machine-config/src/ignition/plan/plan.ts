@@ -4,7 +4,10 @@ import * as z from 'zod';
 interface ListRule {
   /** Key of an entry. Entries with the same key are merged. */
   readonly key?: (entry: never) => string;
-  /** The name of a group of lists of one object with common keys: an entry of one list removes that of another. */
+  /**
+   * The name of a group of lists in one object. Within a group, an entry of one list removes the entry of another list with
+   * the same key.
+   */
   readonly shared?: string;
   /** Lists are concatenated, with duplicates. */
   readonly append?: true;
@@ -26,14 +29,14 @@ export function list<T extends z.ZodType>(
 export interface FieldPlan {
   readonly name: string;
   readonly plan: Plan;
-  /** Go's zero value is written too: names, paths, devices. */
+  /** Go writes the field even if it has the zero value. This is so for names, paths and devices. */
   readonly required: boolean;
 }
 
 /** The properties of a schema for decoding, merging and validation, computed once. */
 export type Plan =
   | { readonly kind: 'boolean' }
-  /** A text or number that `accepts` refuses is a decoding error. */
+  /** A decoding error occurs for a text or number that `accepts` refuses. */
   | { readonly kind: 'string'; readonly accepts?: (text: string) => boolean }
   | { readonly kind: 'integer'; readonly accepts?: (number: number) => boolean }
   | { readonly kind: 'list'; readonly entry: Plan; readonly rule: ListRule }
@@ -44,7 +47,7 @@ export type Plan =
       readonly byName: ReadonlyMap<string, FieldPlan>;
     };
 
-/** The plan of a schema of objects, lists, strings, integers and booleans. @throws Error for another schema */
+/** The plan of a schema that consists of objects, lists, strings, integers and booleans. @throws Error for another schema */
 export function planOf(schema: z.ZodType): Plan {
   if (schema instanceof z.ZodExactOptional) return planOf(schema.unwrap() as z.ZodType);
   if (schema instanceof z.ZodArray) {

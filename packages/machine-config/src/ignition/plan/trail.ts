@@ -1,6 +1,6 @@
 /**
- * The path of a value, `$.storage.files.0.mode`, in parts that the traversal pushes and pops. It becomes a text only for a problem, not for each of
- * ten thousand files.
+ * The path of a value, `$.storage.files.0.mode`, in parts that the traversal adds and removes. The parts are joined only for
+ * a problem, because most of ten thousand files have none.
  */
 export class Trail {
   readonly parts: (string | number)[] = ['$'];

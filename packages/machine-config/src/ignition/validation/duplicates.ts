@@ -6,9 +6,9 @@ type ListPlan = Extract<Plan, { kind: 'list' }>;
 
 /** The fields of an object that can have duplicates, computed once for each plan. */
 interface Traits {
-  /** Lists whose entries have keys, with the space of the keys. */
+  /** Lists whose entries have keys, with the group in which the keys are unique. */
   readonly keyed: readonly { readonly name: string; readonly plan: ListPlan; readonly space: string }[];
-  /** Fields that contain such lists at any depth. */
+  /** Fields that contain lists with keys at any depth. */
   readonly deep: readonly FieldPlan[];
 }
 

@@ -5,7 +5,7 @@ import type { IgnitionConfig, IgnitionDisk, IgnitionFilesystem, IgnitionPartitio
 
 /** The storage section of a config. */
 export type Storage = NonNullable<IgnitionConfig['storage']>;
-/** Adds a problem, if there is one. */
+/** Adds a problem; ignores undefined. */
 export type Add = (path: At, problem: string | undefined) => void;
 
 /** Rules for the whole storage section. Source: ignition, config/v3_5/types/storage.go. */

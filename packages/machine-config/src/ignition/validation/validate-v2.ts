@@ -118,7 +118,10 @@ function checkDisk({ device = '', partitions = [] }: Disk, at: string, add: Add)
   }
 }
 
-/** A partition that starts at 0 is placed in free space. The original treats equal partitions as the same one. */
+/**
+ * Whether two partitions overlap. A partition that starts at 0 is placed in free space, so it overlaps no other. The
+ * original treats equal partitions as the same one.
+ */
 function overlap(one: Partition, other: Partition): boolean {
   if (!one.start || !other.start || isSame(one, other)) return false;
   const end = ({ start = 0, size = 0 }: Partition) => (size === 0 ? start : start + size - 1);

@@ -57,7 +57,7 @@ function checkConfig({ systemd, storage }: IgnitionConfig, add: Add): void {
 
 type Check<T> = (value: T, at: At, add: Add) => void;
 
-/** Checks of an object: first its own, then those of its fields in their order. */
+/** Checks of an object: first those of the object, then those of its fields in their order. */
 interface Checks {
   readonly own?: Check<never>;
   readonly fields?: Readonly<Record<string, Checks>>;
@@ -118,7 +118,7 @@ function headerProblem({ httpHeaders, source }: IgnitionResource): string | unde
   return scheme === 'http' || scheme === 'https' ? undefined : 'cannot use HTTP headers with this source scheme';
 }
 
-/** @param isContent whether it is the content of a file; version 3.0 has fewer rules for the others */
+/** @param isContent whether the resource is the content of a file; version 3.0 has fewer rules for other resources */
 const resource = (minor: number, isContent: boolean): Checks => ({
   ...own<IgnitionResource>((resource, at, add) => {
     const { compression = '', source, verification } = resource;

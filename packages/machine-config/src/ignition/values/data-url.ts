@@ -101,6 +101,6 @@ export function decodeContents(source: string | undefined, compression: string |
   }
 }
 
-/** Whether data starts as RFC 1952 requires: magic number, the method deflate, and the rest of the ten bytes. */
+/** Whether data starts with a valid gzip header of RFC 1952: ten bytes with the magic number and the method deflate. */
 const hasGzipHeader = (data: Buffer): boolean =>
   data.length >= 10 && data[0] === 0x1f && data[1] === 0x8b && data[2] === 8;

@@ -25,7 +25,7 @@ export function parseGoUrl(text: string): GoUrl | undefined {
   const read = { scheme: scheme?.toLowerCase() ?? '', opaque: '', query };
   if (!rest.startsWith('/')) {
     if (scheme !== undefined) return { ...read, opaque: rest };
-    // `::` or ` data:,x`: the first segment of a path without a scheme has no colon.
+    // Go refuses a colon in the first segment of a path without a scheme, as in `::` or ` data:,x`.
     return rest.split('/', 1)[0]?.includes(':') || !isEscaped(rest) ? undefined : read;
   }
   const withAuthority = rest.startsWith('//') && (scheme !== undefined || !rest.startsWith('///'));
@@ -55,7 +55,7 @@ function isAuthority(authority: string): boolean {
 
 function isHost(host: string): boolean {
   const port = host.startsWith('[') ? /\](:\d*)?$/ : /^[^:]*(?::\d*)?$/;
-  // A host name may contain several colons. Only the last one must start a port.
+  // Go accepts several colons in a host name. Only the last one must start a port.
   const checked = host.startsWith('[') ? host : host.slice(Math.max(host.lastIndexOf(':'), 0));
   if (!port.test(checked)) return false;
   // In a host, only bytes beyond ASCII and the percent sign are escaped.

@@ -1,6 +1,6 @@
 /** A problem of a config. */
 export interface Issue {
-  /** `$.storage.files.0.path`. */
+  /** Path of the field, such as `$.storage.files.0.path`. */
   readonly path: string;
   readonly message: string;
 }

@@ -34,7 +34,7 @@ export function urlProblem(url: string, minor = 5): string | undefined {
   }
 }
 
-/** The same for a config of version 2.`minor`. */
+/** The problem of the URL of a resource in a config of version 2.`minor`; undefined if Ignition can fetch it. */
 export function urlProblemV2(url: string, minor: number): string | undefined {
   if (PLAIN.test(url)) return undefined;
   const scheme = schemeOf(url);

@@ -123,7 +123,7 @@ const translateNode = (node: NodeV2) => ({
   path: pathOf(node),
 });
 
-/** Files of version 2 replace an existing file by default. A file that appends must not. */
+/** By default, a file of version 2 replaces an existing file. A file that appends must not replace it. */
 function translateFile({ append = false, contents, mode, ...node }: FileV2) {
   const { compression, source = '', verification } = contents ?? {};
   const content = withoutUndefined({ compression: some(compression), source, verification });

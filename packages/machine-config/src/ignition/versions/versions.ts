@@ -54,7 +54,7 @@ const LATER: Later = {
   'storage.luks.cex': 5,
 };
 
-/** The same of version 2. Source: ignition 0.35, config/v2_0/types to config/v2_2/types. */
+/** The first minor version of each field of version 2. Source: ignition 0.35, config/v2_0/types to config/v2_2/types. */
 const LATER_V2: Later = {
   'ignition.timeouts': 1,
   'ignition.security': 2,
@@ -112,14 +112,14 @@ const LIMITS_V2_0: Limits = {
     'storage.disks.partitions.size': unsigned,
     'storage.disks.partitions.start': unsigned,
     'storage.files.mode': unsigned32,
-    // Only version 1 has files here.
+    // Only version 1 has files at this path.
     'storage.filesystems.files.mode': unsigned32,
   },
 };
 
 const plans = new Map<string, Plan>();
 
-/** The decoding plan of a version. Fields of later versions are unknown to it, with any value. */
+/** The decoding plan of a version. The plan drops fields of later versions, with any value. */
 export function planOfVersion({ major, minor }: ReadableVersion): Plan {
   const name = `${major}.${minor}`;
   const known = plans.get(name) ?? (major === 2 ? planOfV2(minor) : until(IGNITION_PLAN, minor, LATER, []));

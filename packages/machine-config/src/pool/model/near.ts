@@ -15,8 +15,8 @@ function termSets({ matchLabels = {}, matchExpressions = [] }: LabelSelector): r
 }
 
 /**
- * Nodes that include all nodes of a pool: the smallest set in the index of labels. So the cost for a small pool does not grow with
- * the fleet. For a selector with only exclusions, these are all nodes.
+ * Candidates for the nodes of a pool: the smallest set in the index of labels. So the cost for a small pool does not depend
+ * on the size of the fleet. If a selector has only exclusions, the result is all nodes.
  */
 export function nodesNear({ spec }: MachineConfigPool, store: Store<Node>): readonly Node[] {
   const selector = spec?.nodeSelector;

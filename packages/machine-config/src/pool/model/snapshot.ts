@@ -4,13 +4,13 @@ import type { ControllerConfig } from '../../kinds/controller-config.ts';
 import type { MachineConfig } from '../../kinds/machine-config.ts';
 import type { MachineConfigPool, MachineConfigPoolStatus } from '../../kinds/machine-config-pool.ts';
 
-/** Facts about members of a pool that are not nodes. */
+/** Facts about machines of a pool, in addition to its nodes. */
 export interface MemberFacts {
-  /** A reference of the pool leads to no object, so an empty pool does not count as updated. */
+  /** The object of a reference does not exist, so an empty pool does not count as updated. */
   readonly unresolved?: boolean | undefined;
   /** Fields of the status about machines. */
   readonly members?: Partial<MachineConfigPoolStatus> | undefined;
-  /** Why no further node gets the target, as in a paused pool. */
+  /** Why no further node gets the target. The rollout stops as in a paused pool. */
   readonly frozen?: string | undefined;
 }
 
@@ -38,11 +38,14 @@ export interface PoolSnapshot extends MemberFacts {
   readonly haltAt?: number;
   /** The number of wanted machines. More nodes cannot be unavailable. */
   readonly replicas?: number;
-  /** The nodes are machines of the pool. A node without a target is new, and gets the config that new machines boot with. */
+  /**
+   * The nodes belong to machines of the pool. A node without a target is new, so it gets the config that new machines boot
+   * with.
+   */
   readonly targetsNew?: boolean;
   /** Names of nodes whose machine was created for a configuration and has applied none. They count as new at any age. */
   readonly unconfigured?: ReadonlySet<string>;
-  /** New machines replace the nodes, which get no target. */
+  /** New machines replace the nodes, so the nodes get no target. */
   readonly replaces?: boolean;
   /** Conditions for the pool's machines. */
   readonly memberConditions?: readonly WantedCondition[];

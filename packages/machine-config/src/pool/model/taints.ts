@@ -7,7 +7,7 @@ import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 const isOurs = ({ key, effect }: Taint): boolean =>
   key === UPDATE_IN_PROGRESS_TAINT.key && effect === UPDATE_IN_PROGRESS_TAINT.effect;
 
-/** Whether a node has the right target. A node that leaves image mode has not. */
+/** Whether a node has the right target. The result is false for a node that leaves image mode. */
 const isReported = (node: Node, pool: MachineConfigPool): boolean => {
   const annotations = node.metadata.annotations ?? {};
   const inImageMode =
@@ -16,7 +16,8 @@ const isReported = (node: Node, pool: MachineConfigPool): boolean => {
 };
 
 /**
- * The taints of a node: marked while it waits for the target. The write of the target removes the mark.
+ * The taints of a node. The node has the taint for updates while it waits for the target. The write of the target removes
+ * the taint.
  * @returns undefined if they are correct
  */
 export function wantedTaints(node: Node, pool: MachineConfigPool): readonly Taint[] | undefined {

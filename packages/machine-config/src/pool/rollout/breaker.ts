@@ -18,8 +18,8 @@ export interface BreakerVerdict {
 }
 
 /**
- * Stops a rollout when the limit of Degraded nodes with the target is reached. It continues when they recover or when the target changes. A change of
- * the target is the way to revert a bad config.
+ * Stops a rollout when the limit of Degraded nodes with the target is reached. The rollout continues when the nodes recover
+ * or when the target changes. So a user can revert a bad config by a new target.
  * @param limit number of nodes; 0: no limit
  */
 export function evaluateRollout(pool: MachineConfigPool, nodes: readonly Node[], limit: number): BreakerVerdict {

@@ -18,7 +18,7 @@ export interface CanaryVerdict {
 }
 
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
-/** Time until the next check after the condition was reset. */
+/** Time until the next check, after the condition was reset. */
 const BEGIN_MS = 1_000;
 
 type CanarySettings = { readonly count: number; readonly soakMs: number } | { readonly problem: string };
@@ -66,7 +66,7 @@ export function evaluateCanaries(pool: MachineConfigPool, nodes: readonly Node[]
   }
   const message = `${count} canaries have MachineConfig ${targetOf(pool)}`;
   if (known?.status === 'True' && known.message !== message) {
-    // The canaries succeeded with another target, so the soak time starts again.
+    // The canaries succeeded with an earlier target, so the soak time starts again.
     return { room: 0, condition: { type, status: 'False', reason: 'Waiting', message }, againMs: BEGIN_MS };
   }
   const since = known?.status === 'True' ? Date.parse(known.lastTransitionTime ?? '') : now;

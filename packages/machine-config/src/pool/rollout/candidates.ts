@@ -15,8 +15,8 @@ export interface Candidates {
 const NONE: Candidates = { nodes: [], capacity: 0 };
 
 /**
- * Finds the nodes that may get the pool's target. Nodes that fail with this target take capacity, so that a bad config stops at maxUnavailable nodes.
- * Nodes that fail with another target may get this one, which repairs them after a revert.
+ * Finds the nodes that may get the pool's target. Nodes that fail with this target take capacity, so a bad config stops at
+ * maxUnavailable nodes. Nodes that fail with another target may get this target. So a reverted config repairs them.
  * @param maxUnavailable the result of {@link maxUnavailableOf}
  */
 export function candidatesOf(pool: MachineConfigPool, nodes: readonly Node[], maxUnavailable: number): Candidates {
@@ -42,6 +42,9 @@ function compareZones(a: string | undefined, b: string | undefined): number {
   return compareBytes(a, b);
 }
 
-/** The nodes that get the target: all candidates in their order if the capacity allows; otherwise the first by zone and age. */
+/**
+ * Chooses the nodes that get the target: all candidates in their order if the capacity allows it, otherwise the first ones
+ * by zone and age.
+ */
 export const chooseNodes = (candidates: readonly Node[], capacity: number): readonly Node[] =>
   candidates.length <= capacity ? candidates : byZoneAndAge(candidates).slice(0, Math.max(capacity, 0));

@@ -6,7 +6,7 @@ import { MASTER_POOL, WORKER_POOL } from '../../constants/names.ts';
 import type { MachineConfig } from '../../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 
-/** The labels that make a node match a selector, if the selector determines them. */
+/** The labels that make a node match a selector. Empty if the selector does not determine them. */
 export function labelsOfSelector(selector: LabelSelector | undefined): Readonly<Record<string, string>> {
   const expressed = (selector?.matchExpressions ?? []).flatMap(({ key, operator, values = [] }) => {
     if (operator === 'Exists') return [[key, '']] as const;
@@ -16,8 +16,9 @@ export function labelsOfSelector(selector: LabelSelector | undefined): Readonly<
 }
 
 /**
- * The labels of a custom pool that a node lacks because it booted with the pool's config, and its kubelet registers it as a worker. Undefined if
- * there are none, and the node is treated as any other. The original never updates such a node if the selector determines no labels.
+ * The labels of a custom pool that a node lacks. The node booted with the pool's config, but its kubelet registers it as a
+ * worker. Undefined if the selector determines no labels: then the node is treated as any other. The original never updates
+ * such a node.
  */
 export function labelsOfBootPool(
   node: Node,

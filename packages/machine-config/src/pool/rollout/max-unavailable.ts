@@ -12,7 +12,7 @@ export class MaxUnavailableError extends Error {
 export interface MaxUnavailableVerdict {
   /** Why no node gets a target. */
   readonly problem?: string;
-  /** The value that is used instead. */
+  /** The value that the controller uses instead. */
   readonly note?: string;
 }
 
@@ -54,5 +54,5 @@ export function maxUnavailableOf({ metadata, spec }: MachineConfigPool, nodeCoun
   return count === 0 ? 1 : count;
 }
 
-/** Rounds down, also below zero as the original does it. A negative percentage allows no node. */
+/** Rounds down, also below zero, as the original does. A negative percentage allows no node. */
 const floorPercent = (total: number, percent: number): number => Math.floor((total * percent) / 100);

@@ -6,14 +6,14 @@ import { checkMaxUnavailable, type MaxUnavailableVerdict } from './max-unavailab
 
 /** The problem or note for the rollout settings of a pool, with field and hint. */
 export function checkSettings({ pool, replaces }: Pick<PoolSnapshot, 'pool' | 'replaces'>): MaxUnavailableVerdict {
-  // If machines are replaced, the limit is that of their deployment.
+  // If machines are replaced, the limit of their deployment applies.
   if (replaces) return {};
   const limit = checkMaxUnavailable(pool);
   const problems = [limit.problem, canaryProblem(pool)].filter((problem) => problem !== undefined);
   return problems.length > 0 ? { problem: problems.join('. ') } : limit;
 }
 
-/** The condition for the settings; the original has a log line. A note does not make the pool Degraded. */
+/** The condition for the settings. The original only logs the problem. A note does not make the pool Degraded. */
 export function settingConditions(snapshot: PoolSnapshot): readonly WantedCondition[] {
   const { SettingsInvalid: type, Degraded } = PoolConditions;
   const { problem, note } = checkSettings(snapshot);
